@@ -1,0 +1,95 @@
+/* FlameProbe in C: scopes, and starting, stopping and writing a profile from the program itself.
+ *
+ * flameprobe_scope_enter/leave and flameprobe_intern (scope.h, label.h) are inline and need no library. Everything
+ * declared below lives in libflameprobe.so: link with `pkg-config --cflags --libs flameprobe`.
+ * All functions are thread-safe, may be called before main and after it, and none throws; none is async-signal-safe
+ * unless it says so. */
+#ifndef FLAMEPROBE_FLAMEPROBE_H
+#define FLAMEPROBE_FLAMEPROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flameprobe/label.h"
+#include "flameprobe/scope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What came of a call. New codes may be added; treat unknown ones as failures. */
+enum flameprobe_code {
+    FLAMEPROBE_OK = 0,
+    FLAMEPROBE_BAD_OPTION = 1,  /* an option's value is not allowed; nothing was started */
+    FLAMEPROBE_REFUSED = 2,     /* no engine may sample here (permissions, kernel, container) */
+    FLAMEPROBE_RUNNING = 3,     /* start: sampling is on already */
+    FLAMEPROBE_NOT_RUNNING = 4, /* stop, dump: nothing was ever started */
+    FLAMEPROBE_OUTPUT = 5,      /* a result could not be written */
+    FLAMEPROBE_NO_MEMORY = 6,
+    FLAMEPROBE_UNAVAILABLE = 7 /* the library is there but its core could not be loaded */
+};
+
+/** One line for a person: what, where, what to do. Set `size` to sizeof(struct flameprobe_error) before a call: a newer
+ *  library fills no more than that. */
+struct flameprobe_error {
+    size_t size;
+    int32_t code; /* enum flameprobe_code */
+    char message[500];
+};
+
+/** The environment's variables as fields (docs: the README's table). Zero and null mean "as the variable says, else its
+ *  default". Always initialise with FLAMEPROBE_OPTIONS_INIT: `size` tells the library which fields the caller knows. */
+struct flameprobe_options {
+    size_t size;
+    uint32_t frequency;     /* FLAMEPROBE_FREQ: samples a second of a thread's CPU time, 1 to 20000 */
+    uint32_t stack_bytes;   /* FLAMEPROBE_STACK */
+    const char* output;     /* FLAMEPROBE_OUT */
+    const char* format;     /* FLAMEPROBE_FORMAT */
+    const char* engine;     /* FLAMEPROBE_ENGINE */
+    const char* unwind;     /* FLAMEPROBE_UNWIND */
+    const char* event;      /* FLAMEPROBE_EVENT */
+    const char* kernel;     /* FLAMEPROBE_KERNEL */
+    const char* dump_every; /* FLAMEPROBE_DUMP_EVERY */
+    const char* children;   /* FLAMEPROBE_CHILDREN */
+    const char* log;        /* FLAMEPROBE_LOG */
+};
+#ifdef __cplusplus
+#define FLAMEPROBE_OPTIONS_INIT \
+    { sizeof(struct flameprobe_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#else
+#define FLAMEPROBE_OPTIONS_INIT \
+    { .size = sizeof(struct flameprobe_options) }
+#endif
+
+/** Starts sampling every thread of the process. `options` and `error` may be null. Gives the code. May be called again
+ *  after a stop. Blocks until sampling is on: a few milliseconds. */
+int flameprobe_start(const struct flameprobe_options* options, struct flameprobe_error* error);
+/** Stops sampling; what was sampled is kept and written at the end of the process, or by flameprobe_dump. */
+int flameprobe_stop(struct flameprobe_error* error);
+/** Writes what has been sampled so far, in the formats chosen. `path` is without the ending and may hold the
+ *  placeholders of FLAMEPROBE_OUT; null: the path of the options. Sampling goes on. Blocks while it writes. */
+int flameprobe_dump(const char* path, struct flameprobe_error* error);
+/** 1 while sampling is on, else 0. Async-signal-safe. */
+int flameprobe_is_running(void);
+/** The library's version, such as "0.1.0". Async-signal-safe. */
+const char* flameprobe_version(void);
+
+/* For languages without this header's inline functions (Rust, Python's ctypes, ...). */
+
+/** As flameprobe_scope_enter, as a call. The record must be in the frame of the function that calls this, and must not
+ * be moved until it is closed. Async-signal-safe. */
+void flameprobe_scope_open(struct flameprobe_scope* scope, const char* label);
+/** As flameprobe_scope_leave. Async-signal-safe. */
+void flameprobe_scope_close(struct flameprobe_scope* scope);
+/** Calls `body(argument)` inside a scope: for languages that cannot keep a record in their own stack frame. */
+void flameprobe_scope_call(const char* label, void (*body)(void* argument), void* argument);
+/** As flameprobe_intern, for zero-terminated text. */
+const char* flameprobe_label(const char* text);
+/** As flameprobe_intern_pair. */
+const char* flameprobe_label_pair(const char* key, const char* value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

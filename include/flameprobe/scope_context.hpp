@@ -1,0 +1,121 @@
+// Takes the open scopes of one task along to wherever the task goes on: another thread, a pool, a coroutine's
+// resumption.
+#pragma once
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "flameprobe/scope.hpp"
+
+namespace FlameProbe {
+namespace detail {
+
+/// Looks through the calling thread's stack for the records that a chain names.
+class StackSearch {
+public:
+    explicit StackSearch(std::uintptr_t from) noexcept : at_(from) {}
+
+    /// The record of the innermost scope of `chain`, or null if it does not lie within a mebibyte above what was found
+    /// so far. Stack that is not mapped ends the search: the kernel checks what a plain read would die of, and on a
+    /// stack of the program's own nobody knows where it ends.
+    const flameprobe_scope* find(std::uintptr_t chain) noexcept {
+        constexpr std::uintptr_t furthest = std::uintptr_t{1} << 20;
+        for (const std::uintptr_t end = at_ + furthest;;) {
+            // In one frame the inner scope may lie above the outer one, so all that were seen may be asked for.
+            for (std::size_t i = 0; i < (seen_ < most ? seen_ : most); ++i) {
+                if (FLAMEPROBE_CHAIN_OF(records_[i].tag) == chain) return &records_[i];
+            }
+            if (at_ >= end || !read_on()) return nullptr;
+        }
+    }
+
+private:
+    // Small, because stacks of coroutines are.
+    static constexpr std::size_t piece = 1024, word = sizeof(std::uintptr_t), most = 64;
+
+    bool read_on() noexcept {
+        std::uintptr_t words[piece / word];
+        // No further than the end of a page, behind which may be nothing; but a record may lie across it.
+        std::size_t size = piece - at_ % piece;
+        if (size < sizeof(flameprobe_scope)) size = sizeof(flameprobe_scope);
+        iovec local{words, size};
+        iovec remote{reinterpret_cast<void*>(at_), size};
+        const auto got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+        if (got < static_cast<ssize_t>(sizeof(flameprobe_scope))) return false;
+        const std::size_t starts = static_cast<std::size_t>(got) / word - 2;
+        for (std::size_t i = 0; i < starts; ++i) {
+            flameprobe_scope record;
+            std::memcpy(&record, words + i, sizeof record);
+            if (is_open(record, at_ + i * word)) records_[seen_++ % most] = record;
+        }
+        at_ += starts * word;
+        return true;
+    }
+
+    /// Whether it is the record of an open scope at that address: its seal must yield a pc, below 2^47.
+    static bool is_open(const flameprobe_scope& copy, std::uintptr_t address) noexcept {
+        const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(&copy) ^ address;
+        return copy.tag != 0 && (flameprobe_scope_seal_(&copy, copy.tag) ^ (moved << 32 | moved >> 32)) >> 47 == 0;
+    }
+
+    std::uintptr_t at_;
+    flameprobe_scope records_[most];
+    std::size_t seen_ = 0;
+};
+
+}  // namespace detail
+
+/// The scopes that were open when it was captured, outermost first. As cheap to copy and keep as a pointer.
+class ScopeContext {
+public:
+    constexpr ScopeContext() noexcept = default;
+
+    /// The open scopes of the calling thread, 32 at most (the innermost ones), as far as they are on the stack that it
+    /// runs on and within a mebibyte of each other. About a microsecond for each 4 KiB of stack between them: meant for
+    /// handing over a task, not for inner loops. Not for signal handlers. Hidden, lest a module calls the copy of
+    /// another one, whose chain may be another variable.
+    __attribute__((visibility("hidden"))) static ScopeContext capture() noexcept;
+
+    constexpr bool empty() const noexcept { return path_.empty(); }
+    /// The labels, outermost first, with FLAMEPROBE_LABEL_NEXT between them.
+    constexpr Label path() const noexcept { return path_; }
+
+private:
+    Label path_;
+};
+
+inline ScopeContext ScopeContext::capture() noexcept {
+    constexpr std::size_t most = 32;
+    const char* labels[most] = {};
+    std::size_t count = 0;
+    detail::StackSearch stack(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    for (std::uintptr_t chain = flameprobe_chain_v1; chain != 0 && count < most;) {
+        const flameprobe_scope* const record = stack.find(chain);
+        if (record == nullptr) break;
+        if (record->label != nullptr) labels[count++] = record->label;
+        chain = record->outer;
+    }
+    ScopeContext context;
+    if (count == 1) context.path_ = Label::from_immortal(labels[0]);
+    if (count <= 1) return context;
+    char path[FLAMEPROBE_LABEL_BYTES + 1];
+    std::size_t size = 0;
+    while (count > 0) {
+        const char* const label = labels[--count];
+        const std::size_t length = std::strlen(label);
+        if (length >= sizeof path - size) break;
+        if (size > 0) path[size++] = FLAMEPROBE_LABEL_NEXT;
+        std::memcpy(path + size, label, length);
+        size += length;
+    }
+    context.path_ = intern(std::string_view(path, size));
+    return context;
+}
+
+inline Scope::Scope(const ScopeContext& context) noexcept { flameprobe_scope_enter(&record_, context.path().text()); }
+
+}  // namespace FlameProbe

@@ -1,0 +1,135 @@
+// The public interface in C (flameprobe/flameprobe.h).
+#include <stdio.h>
+#include <string.h>
+
+#include "core.hpp"
+#include "dispositions.hpp"
+#include "flameprobe/flameprobe.h"
+#include "interpose.hpp"
+#include "settings.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr size_t message_size = sizeof(flameprobe_error::message);
+
+int tell(flameprobe_error* error, int code, const char* message) {
+    if (error == nullptr || error->size < sizeof(flameprobe_error)) return code;
+    error->code = code;
+    ::snprintf(error->message, sizeof error->message, "%s", message);
+    return code;
+}
+
+int unavailable(flameprobe_error* error) {
+    return tell(error, FLAMEPROBE_UNAVAILABLE,
+                "libflameprobe-core.so cannot be loaded: is it installed beside libflameprobe.so?");
+}
+
+/// The environment's lines, then the options', which count more.
+class Lines {
+public:
+    explicit Lines(const flameprobe_options* options) {
+        const Settings& settings = settings_at_load();
+        for (; count_ < settings.count; ++count_) lines_[count_] = settings.lines[count_];
+        if (options == nullptr) return;
+        char number[24];
+        add_number("FREQ", options->frequency, number, sizeof number);
+        add_number("STACK", options->stack_bytes, number, sizeof number);
+        add("OUT", options->output);
+        add("FORMAT", options->format);
+        add("ENGINE", options->engine);
+        add("UNWIND", options->unwind);
+        add("EVENT", options->event);
+        add("KERNEL", options->kernel);
+        add("DUMP_EVERY", options->dump_every);
+        add("CHILDREN", options->children);
+        add("LOG", options->log);
+    }
+    const char* const* data() const { return lines_; }
+    size_t count() const { return count_; }
+    bool fit() const { return fit_; }
+
+private:
+    void add_number(const char* name, uint32_t value, char* buffer, size_t size) {
+        if (value == 0) return;
+        ::snprintf(buffer, size, "%u", value);
+        add(name, buffer);
+    }
+    void add(const char* name, const char* value) {
+        if (value == nullptr) return;
+        char* place = text_ + used_;
+        const int length = ::snprintf(place, sizeof text_ - used_, "FLAMEPROBE_%s=%s", name, value);
+        if (length < 0 || static_cast<size_t>(length) >= sizeof text_ - used_) {
+            fit_ = false;
+            return;
+        }
+        used_ += static_cast<size_t>(length) + 1;
+        lines_[count_++] = place;
+    }
+
+    const char* lines_[Settings::most + 11];
+    size_t count_ = 0;
+    char text_[8192];
+    size_t used_ = 0;
+    bool fit_ = true;
+};
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED int flameprobe_start(const flameprobe_options* options, flameprobe_error* error) {
+    if (options != nullptr && options->size != sizeof(flameprobe_options)) {
+        return tell(error, FLAMEPROBE_BAD_OPTION,
+                    "flameprobe_options::size is not set: initialise with FLAMEPROBE_OPTIONS_INIT");
+    }
+    const Lines lines(options);
+    if (!lines.fit()) return tell(error, FLAMEPROBE_BAD_OPTION, "the options are longer than 8 KiB");
+    const flameprobe_core* core = flameprobe::core();
+    if (core == nullptr) return unavailable(error);
+    watch_fatal_signals();
+    char message[message_size] = "";
+    return tell(error, core->start(lines.data(), lines.count(), message, sizeof message), message);
+}
+
+FLAMEPROBE_INTERPOSED int flameprobe_stop(flameprobe_error* error) {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return tell(error, FLAMEPROBE_NOT_RUNNING, "nothing is being sampled");
+    char message[message_size] = "";
+    return tell(error, core->stop(message, sizeof message), message);
+}
+
+FLAMEPROBE_INTERPOSED int flameprobe_dump(const char* path, flameprobe_error* error) {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return tell(error, FLAMEPROBE_NOT_RUNNING, "nothing has been sampled");
+    char message[message_size] = "";
+    return tell(error, core->dump(path, message, sizeof message), message);
+}
+
+FLAMEPROBE_INTERPOSED int flameprobe_is_running() {
+    const flameprobe_core* core = core_if_loaded();
+    return core == nullptr ? 0 : core->is_running();
+}
+
+FLAMEPROBE_INTERPOSED const char* flameprobe_version() { return FLAMEPROBE_VERSION; }
+
+FLAMEPROBE_INTERPOSED void flameprobe_scope_open(flameprobe_scope* scope, const char* label) {
+    flameprobe_scope_enter_at_(scope, label, reinterpret_cast<uintptr_t>(__builtin_return_address(0)) - 1);
+}
+
+FLAMEPROBE_INTERPOSED void flameprobe_scope_close(flameprobe_scope* scope) { flameprobe_scope_leave(scope); }
+
+FLAMEPROBE_INTERPOSED __attribute__((noinline)) void flameprobe_scope_call(const char* label, void (*body)(void*),
+                                                                           void* argument) {
+    flameprobe_scope scope;
+    flameprobe_scope_enter(&scope, label);
+    body(argument);
+    flameprobe_scope_leave(&scope);
+}
+
+FLAMEPROBE_INTERPOSED const char* flameprobe_label(const char* text) { return flameprobe_intern(text, ::strlen(text)); }
+
+FLAMEPROBE_INTERPOSED const char* flameprobe_label_pair(const char* key, const char* value) {
+    return flameprobe_intern_pair(key, ::strlen(key), value, ::strlen(value));
+}

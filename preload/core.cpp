@@ -1,0 +1,76 @@
+#include "core.hpp"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace flameprobe {
+namespace {
+
+constinit const flameprobe_core* loaded = nullptr;
+constinit pthread_once_t once = PTHREAD_ONCE_INIT;
+constinit char directory[PATH_MAX] = "";
+
+void complain(const char* what, const char* why) {
+    char line[1024];
+    const int length = ::snprintf(line, sizeof line, "flameprobe: nothing is sampled: %s: %s\n", what, why);
+    if (length > 0) {
+        [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, ::strnlen(line, sizeof line));
+    }
+}
+
+void* open_core() {
+    // Installed it lies in a folder of its own; in a build tree beside this library.
+    constexpr const char* places[] = {"flameprobe/libflameprobe-core.so", "libflameprobe-core.so"};
+    for (const char* place : places) {
+        char path[PATH_MAX];
+        const int length = ::snprintf(path, sizeof path, "%s/%s", library_directory(), place);
+        if (length < 0 || length >= PATH_MAX || ::access(path, R_OK) != 0) continue;
+        // RTLD_LOCAL: its libraries are nobody else's. RTLD_NODELETE: its threads outlive every dlclose.
+        return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    }
+    return nullptr;
+}
+
+void open_once() {
+    void* handle = open_core();
+    if (handle == nullptr) {
+        const char* why = ::dlerror();
+        return complain("libflameprobe-core.so cannot be loaded",
+                        why != nullptr ? why : "it is not beside libflameprobe.so");
+    }
+    using Table = const flameprobe_core* (*)();
+    const auto table = reinterpret_cast<Table>(::dlsym(handle, "flameprobe_core_table"));
+    if (table == nullptr || table()->version != FLAMEPROBE_CORE_VERSION) {
+        return complain("libflameprobe-core.so", "it is not of the same version as libflameprobe.so");
+    }
+    __atomic_store_n(&loaded, table(), __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+const flameprobe_core* core() {
+    ::pthread_once(&once, open_once);
+    return core_if_loaded();
+}
+
+const flameprobe_core* core_if_loaded() noexcept { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
+
+const char* library_directory() {
+    if (directory[0] != '\0') return directory;
+    Dl_info info{};
+    char path[PATH_MAX];
+    if (::dladdr(reinterpret_cast<const void*>(&library_directory), &info) == 0 || info.dli_fname == nullptr)
+        return ".";
+    if (::realpath(info.dli_fname, path) == nullptr) return ".";
+    char* slash = ::strrchr(path, '/');
+    if (slash != nullptr) *slash = '\0';
+    ::memcpy(directory, path, ::strlen(path) + 1);
+    return directory;
+}
+
+}  // namespace flameprobe

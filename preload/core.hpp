@@ -1,0 +1,17 @@
+// Loading the core. This library itself needs nothing but libc, so that it cannot fail to load, and nothing that it is
+// linked with can meet a symbol of the host.
+#pragma once
+
+#include "session/core_api.h"
+
+namespace flameprobe {
+
+/// The core, opened the first time; null if it cannot be (then a line on stderr has said why, once). Thread-safe, but
+/// not async-signal-safe the first time.
+const flameprobe_core* core();
+/// The core if it has been opened. Async-signal-safe.
+const flameprobe_core* core_if_loaded() noexcept;
+/// The directory of this library, without the last slash.
+const char* library_directory();
+
+}  // namespace flameprobe

@@ -1,0 +1,138 @@
+// sigaction(2) and its older relatives, as the host sees them. Where the host has SIG_DFL for a fatal signal, our
+// handler stands in for it; everything the host reads back is what it set itself.
+//
+// Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
+// threads that set one signal at the same time race here as they do in the kernel.
+#include "dispositions.hpp"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core.hpp"
+#include "interpose.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr int signals = 65;
+
+struct StandIn {
+    FatalHandler handler;   // null: not ours to touch
+    struct sigaction host;  // what the host set with its SIG_DFL: flags and mask
+};
+constinit StandIn stand_ins[signals] = {};
+
+int (*next_sigaction)(int, const struct sigaction*, struct sigaction*) = nullptr;
+
+bool is_ours(int number, const struct sigaction& action) {
+    return (action.sa_flags & SA_SIGINFO) != 0 && stand_ins[number].handler != nullptr &&
+           action.sa_sigaction == stand_ins[number].handler;
+}
+
+struct sigaction in_place_of_default(FatalHandler handler) {
+    struct sigaction ours;
+    ::memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigfillset(&ours.sa_mask);
+    constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};  // a crash of the writer must not hang
+    for (const int fault : faults) sigdelset(&ours.sa_mask, fault);
+    return ours;
+}
+
+/// Not the fatal signals' handler, but the one that a handler engine samples with: the host is told SIG_DFL, which is
+/// what the engine found there.
+int sigaction_past_engine(int number, const struct sigaction* action, struct sigaction* old) {
+    const flameprobe_core* core = core_if_loaded();
+    if (core != nullptr && action != nullptr) core->yield_signal(number);
+    struct sigaction real;
+    const int failed = real_sigaction(number, action, &real);
+    if (failed != 0 || old == nullptr) return failed;
+    const bool ours = core != nullptr && core->is_own_handler(reinterpret_cast<uintptr_t>(real.sa_sigaction)) != 0;
+    if (ours) ::memset(&real, 0, sizeof real);
+    *old = real;
+    return 0;
+}
+
+int host_sigaction(int number, const struct sigaction* action, struct sigaction* old) {
+    if (number <= 0 || number >= signals || stand_ins[number].handler == nullptr) {
+        return sigaction_past_engine(number, action, old);
+    }
+    StandIn& entry = stand_ins[number];
+    const struct sigaction before = entry.host;
+    struct sigaction real;
+    int failed = 0;
+    if (action == nullptr) {
+        failed = real_sigaction(number, nullptr, &real);
+    } else if (action->sa_handler == SIG_DFL) {  // the union's two members have one place
+        const struct sigaction wanted = *action;
+        const struct sigaction ours = in_place_of_default(entry.handler);
+        failed = real_sigaction(number, &ours, &real);
+        if (failed == 0) entry.host = wanted;
+    } else {
+        const struct sigaction wanted = *action;  // `old` may be the same object
+        failed = real_sigaction(number, &wanted, &real);
+    }
+    if (failed == 0 && old != nullptr) *old = is_ours(number, real) ? before : real;
+    return failed;
+}
+
+using Handler = void (*)(int);
+
+// signal(2) as BSD and glibc have it: restarts, and stays installed.
+Handler set_handler(int number, Handler handler, int flags) {
+    struct sigaction action;
+    struct sigaction old;
+    ::memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    if (handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    if ((flags & SA_NODEFER) == 0) sigaddset(&action.sa_mask, number);
+    return host_sigaction(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+}  // namespace
+
+int real_sigaction(int number, const struct sigaction* action, struct sigaction* old) {
+    return next(next_sigaction, "sigaction")(number, action, old);
+}
+
+void stand_in_for_default(int number, FatalHandler handler) {
+    struct sigaction now;
+    if (real_sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) {
+        // Ignored for now (nohup): if the host asks for the default one day, we stand in then.
+        stand_ins[number].handler = handler;
+        return;
+    }
+    stand_ins[number] = {handler, now};
+    const struct sigaction ours = in_place_of_default(handler);
+    real_sigaction(number, &ours, nullptr);
+}
+
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
+    return host_sigaction(number, action, old);
+}
+FLAMEPROBE_INTERPOSED Handler signal(int number, Handler handler) noexcept {
+    return set_handler(number, handler, SA_RESTART);
+}
+FLAMEPROBE_INTERPOSED Handler bsd_signal(int number, Handler handler) noexcept {
+    return set_handler(number, handler, SA_RESTART);
+}
+FLAMEPROBE_INTERPOSED Handler ssignal(int number, Handler handler) noexcept {
+    return set_handler(number, handler, SA_RESTART);
+}
+FLAMEPROBE_INTERPOSED Handler sysv_signal(int number, Handler handler) noexcept {
+    return set_handler(number, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
+}
+FLAMEPROBE_INTERPOSED Handler __sysv_signal(int number, Handler handler) noexcept {
+    return set_handler(number, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
+}
+FLAMEPROBE_INTERPOSED int sigignore(int number) noexcept { return set_handler(number, SIG_IGN, 0) == SIG_ERR ? -1 : 0; }

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <signal.h>
+
+namespace flameprobe {
+
+using FatalHandler = void (*)(int, siginfo_t*, void*);
+
+/// Installs `handler` where the disposition is SIG_DFL; from then on the host is told SIG_DFL, and setting SIG_DFL
+/// again brings the handler back.
+void stand_in_for_default(int number, FatalHandler handler);
+
+/// The library function behind ours. Async-signal-safe after the first call.
+int real_sigaction(int number, const struct sigaction* action, struct sigaction* old);
+
+/// Installs the fatal signals' handler; before the host's main.
+void watch_fatal_signals();
+/// In a forked child: nobody is ending it yet.
+void forget_ending_in_child();
+
+}  // namespace flameprobe

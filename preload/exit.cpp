@@ -1,0 +1,42 @@
+// Ends that run no destructors.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core.hpp"
+#include "interpose.hpp"
+
+namespace flameprobe {
+namespace {
+
+void (*next_exit)(int) = nullptr;
+void (*next_Exit)(int) = nullptr;
+void (*next_quick_exit)(int) = nullptr;
+
+void finish() noexcept {
+    if (const flameprobe_core* core = core_if_loaded()) core->finish();
+}
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _exit(int status) {
+    finish();
+    next(next_exit, "_exit")(status);
+    __builtin_unreachable();
+}
+
+FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _Exit(int status) {
+    finish();
+    next(next_Exit, "_Exit")(status);
+    __builtin_unreachable();
+}
+
+// Ours is registered last of all at_quick_exit functions only if registered first: they run in reverse order, so the
+// results are written before the host's own functions run; better than none.
+FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void quick_exit(int status) {
+    finish();
+    next(next_quick_exit, "quick_exit")(status);
+    __builtin_unreachable();
+}

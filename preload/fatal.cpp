@@ -1,0 +1,66 @@
+// Signals that end the host by their default action: Ctrl-C is how most profiles end. A handler of ours writes the
+// results and then lets the signal do what it would have done. The host does not see it: what it sets and reads back
+// through sigaction and signal is kept beside (dispositions.cpp).
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core.hpp"
+#include "dispositions.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr int fatal_signals[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                                 SIGFPE,  SIGUSR1,   SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGSTKFLT,
+                                 SIGTERM, SIGVTALRM, SIGXCPU, SIGXFSZ, SIGIO,   SIGPWR,  SIGSYS};
+
+constinit int ending = 0;  // the tid that is writing the results
+
+bool is_crash(int number) {
+    return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT ||
+           number == SIGTRAP || number == SIGSYS;
+}
+
+// Back to what would have happened. A fault happens again when the handler returns, and abort() raises once more by
+// itself (abort(3)); anything else is sent again with its siginfo, and waits until the handler has returned.
+void die_by(int number, siginfo_t* info) {
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    real_sigaction(number, &standard, nullptr);
+    const bool fault = is_crash(number) && info->si_code > 0;
+    if (fault) return;
+    const auto pid = ::syscall(SYS_getpid);
+    if (::syscall(SYS_rt_tgsigqueueinfo, pid, ::syscall(SYS_gettid), number, info) != 0) {
+        ::syscall(SYS_tgkill, pid, ::syscall(SYS_gettid), number);
+    }
+}
+
+void on_fatal_signal(int number, siginfo_t* info, void* context) {
+    const int saved = errno;
+    const int tid = static_cast<int>(::syscall(SYS_gettid));
+    int nobody = 0;
+    // A second signal while the results are being written (an impatient Ctrl-C, or the writer's own crash) ends it at
+    // once.
+    if (__atomic_compare_exchange_n(&ending, &nobody, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        if (const flameprobe_core* core = core_if_loaded()) {
+            if (is_crash(number)) core->died(number, info, context);
+            core->finish();
+        }
+    }
+    die_by(number, info);
+    errno = saved;
+}
+
+}  // namespace
+
+void watch_fatal_signals() {
+    static constinit bool watching = false;
+    if (__atomic_exchange_n(&watching, true, __ATOMIC_ACQ_REL)) return;
+    for (const int number : fatal_signals) stand_in_for_default(number, on_fatal_signal);
+}
+
+void forget_ending_in_child() { __atomic_store_n(&ending, 0, __ATOMIC_RELEASE); }
+
+}  // namespace flameprobe

@@ -1,0 +1,47 @@
+// A forked child is sampled into results of its own. fork is wrapped rather than hooked with pthread_atfork: in a child
+// handler other libraries' locks (an allocator's, for one) may still be held; after fork has returned none is.
+#include <pty.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "core.hpp"
+#include "dispositions.hpp"
+#include "interpose.hpp"
+
+namespace flameprobe {
+namespace {
+
+void begin_child() {
+    forget_ending_in_child();
+    if (const flameprobe_core* core = core_if_loaded()) core->after_fork();
+}
+
+pid_t (*next_fork)() = nullptr;
+int (*next_daemon)(int, int) = nullptr;
+pid_t (*next_forkpty)(int*, char*, const termios*, const winsize*) = nullptr;
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED pid_t fork() {
+    const pid_t pid = next(next_fork, "fork")();
+    if (pid == 0) begin_child();
+    return pid;
+}
+
+// daemon(3) and forkpty(3) call fork inside libc, past our wrapper. The parent in daemon ends there by _exit, also
+// inside libc: what it sampled is flushed before.
+FLAMEPROBE_INTERPOSED int daemon(int nochdir, int noclose) {
+    if (const flameprobe_core* core = core_if_loaded()) core->flush();
+    const int failed = next(next_daemon, "daemon")(nochdir, noclose);
+    if (failed == 0) begin_child();
+    return failed;
+}
+
+FLAMEPROBE_INTERPOSED int forkpty(int* master, char* name, const termios* attributes, const winsize* size) {
+    const pid_t pid = next(next_forkpty, "forkpty")(master, name, attributes, size);
+    if (pid == 0) begin_child();
+    return pid;
+}

@@ -1,0 +1,33 @@
+// The beginning and the end of a process.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core.hpp"
+#include "dispositions.hpp"
+#include "settings.hpp"
+
+namespace flameprobe {
+namespace {
+
+// Early among constructors, so that those of the libraries are sampled too.
+__attribute__((constructor(101))) void begin() {
+    const Settings& settings = settings_at_load();
+    const bool preloaded = is_preloaded();
+    if (!preloaded && !settings.has("FLAMEPROBE_START=1") && !settings.has_name("FLAMEPROBE_SIGNAL")) return;
+    const flameprobe_core* core = flameprobe::core();
+    if (core == nullptr) return;
+    watch_fatal_signals();
+    core->load(settings.lines, settings.count, preloaded ? 1 : 0);
+}
+
+// After the host's atexit functions and static destructors.
+__attribute__((destructor(101))) void end() {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    core->finish();
+    core->messages();
+}
+
+}  // namespace
+}  // namespace flameprobe

@@ -1,0 +1,145 @@
+// longjmp leaves the scopes of the frames it jumps out of as if they were open (C++ forbids that, C does not). Most are
+// told apart by the frame that covers them later; but where the same function comes to lie in the same place again, its
+// old record would be believed until the function opens its scope anew. So the records are closed before the jump.
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core.hpp"
+#include "flameprobe/scope.h"
+#include "interpose.hpp"
+
+#if defined(__x86_64__)
+
+namespace flameprobe {
+namespace {
+
+using Jump = void(jmp_buf, int);
+Jump* next_longjmp = nullptr;
+Jump* next_longjmp_underscore = nullptr;
+Jump* next_siglongjmp = nullptr;
+Jump* next_longjmp_chk = nullptr;
+using FindObject = int(void*, void*);
+FindObject* find_object = nullptr;
+
+constexpr uintptr_t page = 4096;
+// Further apart means another stack, or a recursion that is not worth the time.
+constexpr uintptr_t furthest = uintptr_t{1} << 20;
+
+/// glibc keeps the stack pointer in a jmp_buf mangled (sysdeps/x86_64/__longjmp.S, PTR_DEMANGLE; unchanged since 2.4).
+uintptr_t saved_stack_pointer(const __jmp_buf_tag* buffer) noexcept {
+    constexpr int stack_pointer_slot = 6;  // JB_RSP
+    uintptr_t value = static_cast<uintptr_t>(buffer->__jmpbuf[stack_pointer_slot]), guard;
+    value = value >> 17 | value << 47;
+    asm("movq %%fs:0x30, %0" : "=r"(guard));  // tcbhead_t::pointer_guard
+    return value ^ guard;
+}
+
+/// Whether that is how this C library does it.
+__attribute__((noinline)) bool can_read_jmp_buf() noexcept {
+    jmp_buf buffer;
+    const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (::setjmp(buffer) != 0) return false;
+    const uintptr_t saved = saved_stack_pointer(buffer);
+    return saved <= here && here - saved < page;
+}
+
+/// The kernel reads the signal set before it sees that `how` is nonsense: EFAULT or EINVAL. Any process that uses
+/// siglongjmp is allowed this system call. Signal-safe.
+bool is_mapped(uintptr_t address) noexcept {
+    constexpr long nonsense = -1, set_size = 8;
+    long result;
+    asm volatile("movq %[size], %%r10\n\tsyscall"
+                 : "=a"(result)
+                 : "a"(long{SYS_rt_sigprocmask}), "D"(nonsense), "S"(address), "d"(0L), [size] "i"(set_size)
+                 : "r10", "rcx", "r11", "memory");
+    constexpr long invalid = -22;
+    return result == invalid;
+}
+
+/// Whether one mapping, as far as can be seen, reaches from here to there: what lies between two stacks may be a gap.
+bool is_one_stack(uintptr_t low, uintptr_t high) noexcept {
+    if (low >= high || high - low > furthest) return false;
+    for (uintptr_t at = (low | (page - 1)) + 1; at < high; at += page) {
+        if (!is_mapped(at)) return false;
+    }
+    return true;
+}
+
+/// Whether code is loaded there. Async-signal-safe (glibc manual, "Dynamic Linker Introspection"); since glibc 2.35,
+/// and without it nothing is closed.
+bool is_loaded(uintptr_t address) noexcept {
+    alignas(16) unsigned char found[256];  // struct dl_find_object, with room for what is reserved in it
+    return find_object(reinterpret_cast<void*>(address), found) == 0;
+}
+
+/// What lies in [low, high) is about to be popped; all the same nothing is touched but what seals a code address.
+void close_scopes(uintptr_t low, uintptr_t high, const __jmp_buf_tag* still_needed) noexcept {
+    constexpr unsigned user_address_bits = 47;
+    const auto needed = reinterpret_cast<uintptr_t>(still_needed);
+    for (uintptr_t at = (low + 7) & ~uintptr_t{7}; at + sizeof(flameprobe_scope) <= high; at += sizeof(uintptr_t)) {
+        auto* const record = reinterpret_cast<flameprobe_scope*>(at);
+        if (record->tag == 0 || (at + sizeof(uintptr_t) > needed && at < needed + sizeof *still_needed)) continue;
+        const uintptr_t pc = flameprobe_scope_seal_(record, record->tag);
+        if (pc >> user_address_bits != 0 || !is_loaded(pc)) continue;
+        *const_cast<volatile uintptr_t*>(&record->tag) = 0;
+    }
+}
+
+bool can_close_scopes() noexcept {
+    static int known = 0;  // 0 not known yet, 1 yes, 2 no
+    int can = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (can == 0) {
+        can = find_object != nullptr && can_read_jmp_buf() ? 1 : 2;
+        __atomic_store_n(&known, can, __ATOMIC_RELAXED);
+    }
+    return can == 1;
+}
+
+// Looked up at load time: a jump may be made out of a signal handler, where dlsym must not be called.
+__attribute__((constructor(101))) void find_functions() {
+    next(next_longjmp, "longjmp");
+    next(next_longjmp_underscore, "_longjmp");
+    next(next_siglongjmp, "siglongjmp");
+    next(next_longjmp_chk, "__longjmp_chk");
+    find_object = reinterpret_cast<FindObject*>(::dlsym(RTLD_DEFAULT, "_dl_find_object"));
+}
+
+/// `from` is where the stack of longjmp's caller begins: the frames of ours below it are needed until the end.
+void before_jump(const __jmp_buf_tag* buffer, uintptr_t from) noexcept {
+    // Programs that never opened a scope pay for one load.
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr || core->scopes_in_use() == 0 || !can_close_scopes()) return;
+    const uintptr_t to = saved_stack_pointer(buffer);
+    if (is_one_stack(from, to)) close_scopes(from, to, buffer);
+}
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+// In each the frame pointer is needed, so that the caller's stack begins 16 bytes above it (psABI 3.2.2).
+#define FLAMEPROBE_JUMP(cache, name)                                                                  \
+    before_jump(buffer, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*)); \
+    next(cache, name)(buffer, value);                                                                 \
+    __builtin_unreachable()
+
+#undef longjmp
+#undef siglongjmp
+extern "C" void __longjmp_chk(jmp_buf buffer, int value) noexcept __attribute__((noreturn));
+
+FLAMEPROBE_INTERPOSED void longjmp(jmp_buf buffer, int value) noexcept { FLAMEPROBE_JUMP(next_longjmp, "longjmp"); }
+FLAMEPROBE_INTERPOSED void _longjmp(jmp_buf buffer, int value) noexcept {
+    FLAMEPROBE_JUMP(next_longjmp_underscore, "_longjmp");
+}
+FLAMEPROBE_INTERPOSED void siglongjmp(sigjmp_buf buffer, int value) noexcept {
+    FLAMEPROBE_JUMP(next_siglongjmp, "siglongjmp");
+}
+FLAMEPROBE_INTERPOSED void __longjmp_chk(jmp_buf buffer, int value) noexcept {
+    FLAMEPROBE_JUMP(next_longjmp_chk, "__longjmp_chk");
+}
+
+#endif

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace flameprobe {
+
+/// Nanoseconds of any clock; 0 if the clock does not exist (its thread ended). Async-signal-safe (signal-safety(7)).
+inline std::uint64_t read_clock(clockid_t clock) noexcept {
+    timespec now{};
+    if (::clock_gettime(clock, &now) != 0) return 0;
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+inline std::uint64_t monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+/// The CPU clock of any thread of this process, as the kernel encodes it (include/linux/posix-timers.h:
+/// MAKE_THREAD_CPUCLOCK with CPUCLOCK_SCHED). pthread_getcpuclockid wants a pthread_t, which raw clone threads lack.
+inline clockid_t thread_cpu_clock(std::uint32_t tid) noexcept {
+    return static_cast<clockid_t>((~static_cast<clockid_t>(tid) << 3) | 6);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,56 @@
+#include "base/proc.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "base/descriptor.hpp"
+
+namespace flameprobe {
+
+std::optional<std::string> read_small_file(const char* path) {
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    if (!file) return std::nullopt;
+    std::string text;
+    char buffer[4096];
+    for (;;) {
+        const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+        if (got < 0) return std::nullopt;
+        if (got == 0) return text;
+        text.append(buffer, static_cast<std::size_t>(got));
+    }
+}
+
+std::vector<std::uint32_t> list_threads() {
+    std::vector<std::uint32_t> tids;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/task"), &::closedir);
+    if (!directory) return tids;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const unsigned long tid = std::strtoul(entry->d_name, nullptr, 10);
+        if (tid != 0) tids.push_back(static_cast<std::uint32_t>(tid));
+    }
+    return tids;
+}
+
+bool has_ended(std::uint32_t tid) {
+    const auto status = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/status").c_str());
+    return !status || status->find("\nState:\tZ") != std::string::npos || status->find("\nState:\tX") != std::string::npos;
+}
+
+std::string thread_comm(std::uint32_t tid) {
+    auto text = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/comm").c_str());
+    if (!text) return {};
+    if (!text->empty() && text->back() == '\n') text->pop_back();
+    return *text;
+}
+
+std::optional<long> read_sysctl(const char* path) {
+    const auto text = read_small_file(path);
+    if (!text || text->empty()) return std::nullopt;
+    return std::strtol(text->c_str(), nullptr, 10);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,22 @@
+// Small readers of /proc. All give nothing where /proc is not mounted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flameprobe {
+
+/// A whole small file; nothing if it cannot be read.
+std::optional<std::string> read_small_file(const char* path);
+/// The tids of this process. Empty where /proc is not mounted.
+std::vector<std::uint32_t> list_threads();
+/// Whether a thread of this process is gone, or only listed because the main thread always is (proc(5): state Z).
+bool has_ended(std::uint32_t tid);
+/// comm, without the newline; empty if the thread is gone.
+std::string thread_comm(std::uint32_t tid);
+/// A sysctl such as /proc/sys/kernel/perf_event_paranoid.
+std::optional<long> read_sysctl(const char* path);
+
+}  // namespace flameprobe

@@ -1,0 +1,31 @@
+#include "capture/cell_reader.hpp"
+
+#include <algorithm>
+
+namespace flameprobe {
+
+std::size_t CellReader::gather() {
+    order_.clear();
+    auto& pool = state_.pool;
+    for (std::uint32_t i = 0; i < pool.count(); ++i) {
+        if (pool.full(i)) order_.push_back(i);
+    }
+    std::sort(order_.begin(), order_.end(),
+              [&pool](std::uint32_t a, std::uint32_t b) { return pool.head(a)->time_ns < pool.head(b)->time_ns; });
+    return order_.size();
+}
+
+RawSample CellReader::sample(std::size_t i) const {
+    handler::CellHead* const cell = state_.pool.head(order_[i]);
+    return {.time_ns = cell->time_ns,
+            .pid = static_cast<std::uint32_t>(state_.pid),
+            .tid = cell->tid,
+            .weight = cell->weight,
+            .in_kernel = false,
+            .has_registers = cell->has_registers,
+            .registers = cell->registers,
+            .kernel_chain = {},
+            .stack = {handler::SamplePool::stack(cell), cell->stack_bytes}};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "capture/handler/state.hpp"
+#include "capture/raw_sample.hpp"
+
+namespace flameprobe {
+
+/// Takes samples out of the handlers' pool in order of time. Collector thread only.
+class CellReader {
+public:
+    explicit CellReader(handler::State& state) : state_(state) {}
+
+    /// Gathers the samples that are complete now; gives how many.
+    std::size_t gather();
+    /// The gathered ones, oldest first. Each must be given back once.
+    const handler::CellHead& cell(std::size_t i) const { return *state_.pool.head(order_[i]); }
+    RawSample sample(std::size_t i) const;
+    void give_back(std::size_t i) { state_.pool.release(order_[i]); }
+
+private:
+    handler::State& state_;
+    std::vector<std::uint32_t> order_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,56 @@
+// The ladder's rungs: kernel rings, perf signals, CPU timers. Each gives the same raw samples.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "capture/raw_sample.hpp"
+
+namespace flameprobe {
+
+struct CaptureOptions {
+    std::uint64_t frequency = 99;  // samples per second of a thread's CPU time
+    std::uint32_t stack_bytes =
+        16 * 1024;       // 0: no stack copy (frame pointers are walked by the unwinder from live memory)
+    bool kernel = true;  // sample kernel code and record its callchain
+    std::string event = "cpu-clock";
+};
+
+/// What the source really does, for the footer and `flameprobe doctor`.
+struct CaptureFacts {
+    std::string engine;  // ring, signal, timer
+    std::string event;
+    std::string event_kind;  // software clock, software event, hardware counter
+    bool kernel = false;
+    std::uint64_t frequency = 0;  // after the kernel's limits
+    std::uint64_t period_ns = 0;
+    std::uint64_t buffer_bytes = 0;
+    std::uint64_t fill_ns = 0;  // in which a busy CPU's (or thread's) buffer fills: drain well before
+    std::string note;           // one sentence on anything that was lowered or refused, empty if nothing was
+};
+
+/// The names that CaptureOptions::event takes, with commas between them.
+std::string event_names();
+bool is_event_name(std::string_view name);
+
+/// Lives in, and is used by, the collector thread only.
+class EventSource {
+public:
+    virtual ~EventSource() = default;
+    virtual Result<void> start() = 0;  // may be called again after stop()
+    virtual void stop() = 0;           // no sample is taken after it returns; what was taken can still be drained
+    virtual void drain(EventSink& sink) = 0;
+    virtual const CaptureFacts& facts() const = 0;
+};
+
+/// Per-CPU inherited perf events on the process's main thread, and events of their own for threads that already run.
+Result<std::unique_ptr<EventSource>> open_ring_source(const CaptureOptions& options);
+/// One POSIX CPU timer per thread; the handler copies into rings of ours.
+Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options);
+/// perf overflow events deliver a signal; the handler copies into rings of ours.
+Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& options);
+
+}  // namespace flameprobe

@@ -1,0 +1,25 @@
+// Slots, timers and alternate stacks of threads: made by the collector for threads it finds, or by a new thread for
+// itself (hooks.hpp). All async-signal-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "capture/handler/state.hpp"
+
+namespace flameprobe::handler {
+
+/// Claims a slot for `tid`. Gives its index, or slot_count where the table is full. Its fields are then the caller's
+/// until it stores `ready`.
+std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept;
+/// timer_create for the CPU clock of the slot's thread; the timer is not armed. Gives 0 or an error number.
+int make_timer(State& state, std::uint32_t slot) noexcept;
+/// First at `first_ns` of the thread's CPU time, then every period. 0: disarms, as everything does once the signal was
+/// yielded to the host. Gives 0 or an error number.
+int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept;
+void delete_timer(ThreadSlot& slot) noexcept;
+/// Maps an alternate stack for the slot unless it has one from an earlier thread.
+void map_alternate_stack(ThreadSlot& slot) noexcept;
+/// Uniform in [0, period): where a thread is sampled within each period. The same for the same `salt`.
+std::uint64_t random_phase(const State& state, std::uint64_t salt) noexcept;
+
+}  // namespace flameprobe::handler

@@ -1,0 +1,221 @@
+#include "capture/handler/handler.hpp"
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "capture/handler/hooks.hpp"
+#include "capture/handler/raw_system_call.hpp"
+#include "capture/handler/stack_copy.hpp"
+#include "capture/handler/state.hpp"
+
+// What the kernel jumps to after the handler (sigaction(2), SA_RESTORER). The bytes are those that unwinders and
+// debuggers know signal frames by; the nop is for those that look up pc - 1.
+asm(".text\n"
+    ".balign 16\n"
+    "nop\n"
+    ".globl flameprobe_signal_return\n"
+    ".hidden flameprobe_signal_return\n"
+    ".type flameprobe_signal_return, @function\n"
+    "flameprobe_signal_return:\n"
+    "movq $15, %rax\n"
+    "syscall\n"
+    ".size flameprobe_signal_return, . - flameprobe_signal_return\n");
+extern "C" void flameprobe_signal_return();
+
+namespace flameprobe::handler {
+namespace {
+
+constinit std::atomic<State*> published{nullptr};
+// Visits.  Sequentially consistent with `published`: either the visit's increment is seen by
+// quiet(), or the visit sees the state published before quiet() was called.
+constinit std::atomic<std::uint32_t> running{0};
+constinit std::atomic<std::uint32_t> process_secret{0};
+
+struct HostAction {
+    std::atomic<std::uintptr_t> handler{0};
+    std::atomic<int> flags{0};
+};
+constinit HostAction host_actions[65];
+
+// As the kernel lays them out (arch/x86/include/uapi/asm/signal.h), which libc's structure does not follow.
+struct KernelAction {
+    std::uintptr_t handler;
+    unsigned long flags;
+    void (*restorer)();
+    std::uint64_t mask;
+};
+constexpr unsigned long restorer_flag = 0x04000000;
+// siginfo_t's _perf member (include/uapi/asm-generic/siginfo.h), which glibc 2.36 lacks: si_perf_data follows si_addr.
+constexpr int trap_perf = 6;
+
+enum class Origin { ours, late, foreign };
+
+struct Tick {
+    Origin origin = Origin::foreign;
+    ThreadSlot* slot = nullptr;
+    std::uint32_t slot_index = CellHead::no_slot;
+    std::uint64_t weight = 1;
+};
+
+std::uint64_t perf_data(const siginfo_t& info) noexcept {
+    return *reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&info) + offsetof(siginfo_t, si_addr) +
+                                                   8);
+}
+
+Tick classify(State* state, const siginfo_t& info) noexcept {
+    const bool timer = info.si_code == SI_TIMER;
+    if (!timer && !(info.si_signo == SIGTRAP && info.si_code == trap_perf)) return {};
+    const auto token =
+        Token::unpack(timer ? reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) : perf_data(info));
+    const std::uint32_t expected = process_secret.load(std::memory_order_relaxed);
+    if (expected == 0 || token.secret != expected) return {};
+    if (state == nullptr || !state->sampling.load(std::memory_order_relaxed)) return {.origin = Origin::late};
+    if (!timer) return {.origin = Origin::ours};
+    if (token.slot >= state->slot_count) return {.origin = Origin::late};
+    ThreadSlot& slot = state->slots[token.slot];
+    if (static_cast<std::uint16_t>(slot.generation) != token.generation) return {.origin = Origin::late};
+    return {Origin::ours, &slot, token.slot, 1 + static_cast<std::uint64_t>(info.si_overrun > 0 ? info.si_overrun : 0)};
+}
+
+// DWARF's order (base/registers.hpp) from the kernel's.
+void copy_registers(const ucontext_t& context, Registers& out) noexcept {
+    constexpr int order[Registers::count] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                             REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                             REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    for (unsigned i = 0; i < Registers::count; ++i)
+        out.value[i] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[order[i]]);
+}
+
+std::uint64_t now(const State& state) noexcept {
+    timespec time{};
+    if (state.clock == nullptr || state.clock(state.clock_id, &time) != 0) {
+        system_call(SYS_clock_gettime, long{state.clock_id}, &time);
+    }
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// rt_sigreturn makes uc_stack the thread's alternate stack (arch/x86/kernel/signal_64.c, restore_altstack): so a thread
+// that nobody prepared gets one here, without a system call, and no later signal needs room on a small stack.
+void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept {
+    const std::uint64_t base = slot.alternate.load(std::memory_order_acquire);
+    if (base == 0 || (context.uc_stack.ss_flags & SS_DISABLE) == 0) return;
+    context.uc_stack.ss_sp = reinterpret_cast<void*>(base);
+    context.uc_stack.ss_size = alternate_stack_bytes;
+    context.uc_stack.ss_flags = 0;
+}
+
+std::uint64_t fs_base() noexcept {
+    std::uint64_t base;
+    asm volatile("rdfsbase %0" : "=r"(base));
+    return base;
+}
+
+void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
+    if (tick.slot != nullptr) {
+        give_alternate_stack(*tick.slot, context);
+        if (state.may_read_fs) tick.slot->control_block.store(fs_base(), std::memory_order_relaxed);
+    }
+    CellHead* cell = state.pool.claim();
+    if (cell == nullptr) {
+        auto& dropped = tick.slot != nullptr ? tick.slot->dropped : state.dropped;
+        dropped.fetch_add(tick.weight, std::memory_order_relaxed);
+        return;
+    }
+    cell->time_ns = now(state);
+    cell->weight = tick.weight;
+    cell->slot = tick.slot_index;
+    cell->generation = tick.slot != nullptr ? tick.slot->generation : 0;
+    cell->tid = tick.slot != nullptr ? state.owners[tick.slot_index].load(std::memory_order_relaxed)
+                                     : static_cast<std::uint32_t>(system_call(SYS_gettid));
+    copy_registers(context, cell->registers);
+    // 32-bit code in a 64-bit process (the USER32_CS selector) has another stack and other registers.
+    constexpr std::uint64_t code_segment_64 = 0x33;
+    cell->has_registers =
+        (static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_CSGSFS]) & 0xffff) == code_segment_64;
+    cell->stack_bytes = cell->has_registers && state.stack_bytes != 0
+                            ? static_cast<std::uint32_t>(copy_stack(state, tick.slot, cell->registers.sp(),
+                                                                    SamplePool::stack(cell), state.stack_bytes))
+                            : 0;
+    state.pool.publish(cell);
+}
+
+// A signal that is not ours does what it would have done without us.
+void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+    const std::uintptr_t handler = host_actions[signal].handler.load(std::memory_order_acquire);
+    if (handler == reinterpret_cast<std::uintptr_t>(SIG_IGN)) return;
+    if (handler == reinterpret_cast<std::uintptr_t>(SIG_DFL)) {
+        // Every signal that we use kills by default. It is blocked until we return, and finds the default action then.
+        const KernelAction action{0, restorer_flag, &flameprobe_signal_return, 0};
+        system_call(SYS_rt_sigaction, long{signal}, &action, 0L, 8L);
+        system_call(SYS_tgkill, system_call(SYS_getpid), system_call(SYS_gettid), long{signal});
+        return;
+    }
+    if ((host_actions[signal].flags.load(std::memory_order_relaxed) & SA_SIGINFO) != 0) {
+        reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handler)(signal, info, context);
+    } else {
+        reinterpret_cast<void (*)(int)>(handler)(signal);
+    }
+}
+
+}  // namespace
+
+void on_signal(int signal, siginfo_t* info, void* context) noexcept {
+    Origin origin = Origin::foreign;
+    {
+        const Visit visit;
+        State* const state = visit.state();
+        const Tick tick = classify(state, *info);
+        origin = tick.origin;
+        if (origin == Origin::ours) take_sample(*state, tick, *static_cast<ucontext_t*>(context));
+        if (origin == Origin::foreign && state != nullptr) state->stray.fetch_add(1, std::memory_order_relaxed);
+    }
+    // Last, and outside the visit: the host's handler may leave by longjmp.
+    if (origin == Origin::foreign) pass_on(signal, info, context);
+}
+
+int install(int signal) noexcept {
+    const KernelAction action{reinterpret_cast<std::uintptr_t>(&on_signal),
+                              SA_SIGINFO | SA_RESTART | SA_ONSTACK | restorer_flag, &flameprobe_signal_return,
+                              ~std::uint64_t{0}};
+    KernelAction before{};
+    if (const long result = system_call(SYS_rt_sigaction, long{signal}, 0L, &before, 8L); result != 0)
+        return static_cast<int>(-result);
+    if (is_ours(before.handler)) return 0;
+    set_host_action(signal, before.handler, static_cast<int>(before.flags));
+    return static_cast<int>(-system_call(SYS_rt_sigaction, long{signal}, &action, 0L, 8L));
+}
+
+std::uintptr_t installed(int signal) noexcept {
+    KernelAction action{};
+    system_call(SYS_rt_sigaction, long{signal}, 0L, &action, 8L);
+    return action.handler;
+}
+
+bool is_ours(std::uintptr_t handler) noexcept { return handler == reinterpret_cast<std::uintptr_t>(&on_signal); }
+
+void set_host_action(int signal, std::uintptr_t handler, int flags) noexcept {
+    if (signal <= 0 || signal > 64) return;
+    host_actions[signal].flags.store(flags, std::memory_order_relaxed);
+    host_actions[signal].handler.store(handler, std::memory_order_release);
+}
+
+void publish(State* state) noexcept { published.store(state, std::memory_order_seq_cst); }
+void withdraw(State* state) noexcept { published.compare_exchange_strong(state, nullptr, std::memory_order_seq_cst); }
+Visit::Visit() noexcept {
+    running.fetch_add(1, std::memory_order_seq_cst);
+    state_ = published.load(std::memory_order_seq_cst);
+}
+Visit::~Visit() { running.fetch_sub(1, std::memory_order_release); }
+bool quiet() noexcept { return running.load(std::memory_order_seq_cst) == 0; }
+void forget_parent() noexcept { running.store(0, std::memory_order_relaxed); }
+
+std::uint32_t secret(std::uint32_t random) noexcept {
+    std::uint32_t expected = 0;
+    random |= 1;
+    return process_secret.compare_exchange_strong(expected, random, std::memory_order_relaxed) ? random : expected;
+}
+
+}  // namespace flameprobe::handler

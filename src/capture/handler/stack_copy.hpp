@@ -1,0 +1,52 @@
+// Copying the top of the interrupted stack without ever faulting.
+#pragma once
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "capture/handler/raw_system_call.hpp"
+#include "capture/handler/state.hpp"
+
+namespace flameprobe::handler {
+
+// An instruction, not memcpy: that one may be the host's or a sanitizer's, which would object to reading whole stacks.
+inline void copy_bytes(std::byte* to, std::uint64_t from, std::size_t size) noexcept {
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+/// Gives the number of bytes copied from `sp` up, at most `wanted`. Three ways, the first that is safe:
+/// the thread's own stack is mapped as long as the thread lives, so it is read directly;
+/// any other (coroutines, alternate stacks) could lose its upper neighbours at any time, and process_vm_readv stops
+/// before what is not mapped (2.6 µs for 16 KiB);
+/// under a seccomp filter that call might kill, and only the page in use is sure to be there.
+inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::uint64_t sp, std::byte* to,
+                              std::size_t wanted) noexcept {
+    if (slot != nullptr && sp >= slot->stack_low.load(std::memory_order_acquire)) {
+        const std::uint64_t high = slot->stack_high.load(std::memory_order_relaxed);
+        if (sp < high) {
+            const std::size_t size = std::min<std::uint64_t>(wanted, high - sp);
+            copy_bytes(to, sp, size);
+            return size;
+        }
+    }
+    if (state.may_call.load(std::memory_order_relaxed)) {
+        const iovec local{to, wanted};
+        const iovec remote{reinterpret_cast<void*>(sp), wanted};
+        const long copied = system_call(SYS_process_vm_readv, state.pid, &local, 1L, &remote, 1L, 0L);
+        return copied > 0 ? static_cast<std::size_t>(copied) : 0;
+    }
+    constexpr std::uint64_t page = 4096;
+    // The interrupted instruction need not have touched its stack page yet, but the pc may stand right after an
+    // allocation of a large frame; then the page below the last used one could be the guard. Writing there would be the
+    // host's own overflow, so it is mapped or about to fault anyway, except for odd uses of rsp: refuse unaligned ones.
+    if (sp % 8 != 0) return 0;
+    const std::size_t size = std::min<std::uint64_t>(wanted, page - sp % page);
+    copy_bytes(to, sp, size);
+    return size;
+}
+
+}  // namespace flameprobe::handler

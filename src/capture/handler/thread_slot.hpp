@@ -1,0 +1,42 @@
+// What the handler knows of the thread that it interrupts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace flameprobe::handler {
+
+/// One of a fixed table. Claimed by the thread itself (cover_this_thread) or by the collector for it, freed by the
+/// collector alone once the thread is gone. The alternate stack stays with the slot for its next thread.
+struct alignas(64) ThreadSlot {
+    // Written by whoever claimed the slot, before `ready`.
+    std::uint32_t generation = 0;  // grows with every thread: tells late signals of the one before
+    std::int32_t timer = -1;       // the kernel's timer id; -1 if none could be had
+    std::uint64_t first_ns =
+        0;  // the thread's CPU time at which the timer expires first, then every period; 0: not armed
+    std::uint64_t covered_ns = 0;  // the thread's CPU time when it was covered: what came before is not ours to sample
+    bool masked = false;           // the thread blocks our signal: its timer is not armed
+    bool own_stack = false;        // the thread has an alternate signal stack of its own
+    char name[16] = {};            // comm as the thread itself told it; empty if the collector claimed the slot
+    /// 1 when the above may be read. Release by the claimer, acquire by the collector.
+    std::atomic<std::uint32_t> ready{0};
+    /// Samples × weight that found no free cell: added by the thread's handler, taken by the collector.
+    std::atomic<std::uint64_t> dropped{0};
+    /// The part of the address space that is this thread's stack for as long as it lives. Empty (low = ~0) until the
+    /// collector has proved it from /proc/self/maps. high is written before low (release); the handler reads low first
+    /// (acquire). Only low changes afterwards, and only downwards (the main thread's stack grows).
+    std::atomic<std::uint64_t> stack_low{~std::uint64_t{0}};
+    std::atomic<std::uint64_t> stack_high{0};
+    /// The thread's control block (its fs base) as its handler saw it, for the collector to find the stack by: it lies
+    /// at the upper end of every stack that glibc made. 0: no sample yet.
+    std::atomic<std::uint64_t> control_block{0};
+    /// Lowest usable byte of an alternate signal stack of ours; 0 if none could be mapped. Set once.
+    std::atomic<std::uint64_t> alternate{0};
+};
+
+/// Room for the kernel's frame (up to 11.9 KB where AMX is used), for our handler (under 1 KB), and for handlers of the
+/// host that ask for SA_ONSTACK without having given a stack, which would have run on the thread's stack without us.
+inline constexpr std::size_t alternate_stack_bytes = 64 * 1024;
+
+}  // namespace flameprobe::handler

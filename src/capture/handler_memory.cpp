@@ -1,0 +1,102 @@
+#include "capture/handler_memory.hpp"
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+#include "base/clock.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) & ~(page - 1); }
+
+// Not the libc's: a host may have put its own clock_gettime before that (libfaketime), and this one sets no errno. The
+// vdso is in the link map under this name (vdso(7)); valgrind hides it.
+handler::State::ClockFunction vdso_clock() {
+    void* const vdso = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (vdso == nullptr) return nullptr;
+    const auto clock = reinterpret_cast<handler::State::ClockFunction>(::dlsym(vdso, "__vdso_clock_gettime"));
+    ::dlclose(vdso);
+    return clock;
+}
+
+std::uint64_t random_seed() {
+    std::uint64_t seed = 0;
+    if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed) return seed;
+    return monotonic_ns() * 0x9e3779b97f4a7c15 ^ static_cast<std::uint64_t>(::getpid());
+}
+
+}  // namespace
+
+Result<HandlerMemory> HandlerMemory::make(const Size& size) {
+    const std::size_t cell_bytes = (sizeof(handler::CellHead) + size.stack_bytes + 63) & ~std::size_t{63};
+    const std::size_t head = round_up(sizeof(handler::State));
+    const std::size_t owners = round_up(size.slots * sizeof(std::atomic<std::uint32_t>));
+    const std::size_t slots = round_up(size.slots * sizeof(handler::ThreadSlot));
+    const std::size_t states = round_up(size.cells * sizeof(std::atomic<std::uint32_t>));
+    const std::size_t total = head + owners + slots + states + round_up(size.cells * cell_bytes);
+    void* const memory =
+        ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return Error{"no memory for the samples of the handler (" + std::to_string(total >> 10) +
+                     " KiB): raise the address space limit (ulimit -v) or lower FLAMEPROBE_STACK"};
+    }
+    HandlerMemory made{MemoryMap(memory, total)};
+    // A huge page is cleared on first touch, which may be in a handler; and most cells are never used.
+    ::madvise(memory, total, MADV_NOHUGEPAGE);
+    ::madvise(memory, total, MADV_WIPEONFORK);
+
+    auto* const base = static_cast<std::byte*>(memory);
+    auto* const state = new (base) handler::State;
+    state->owners = reinterpret_cast<std::atomic<std::uint32_t>*>(base + head);
+    state->slots = reinterpret_cast<handler::ThreadSlot*>(base + head + owners);
+    state->slot_count = size.slots;
+    auto* const cell_states = reinterpret_cast<std::atomic<std::uint32_t>*>(base + head + owners + slots);
+    std::byte* const cells = base + head + owners + slots + states;
+    state->pool = handler::SamplePool(cell_states, cells, size.cells, static_cast<std::uint32_t>(cell_bytes));
+    state->stack_bytes = size.stack_bytes;
+    state->pid = ::getpid();
+    state->seed = random_seed();
+    state->clock = vdso_clock();
+    constexpr unsigned long hwcap2_fsgsbase = 2;  // arch/x86/include/uapi/asm/hwcap2.h
+    state->may_read_fs = (::getauxval(AT_HWCAP2) & hwcap2_fsgsbase) != 0;
+    handler::secret(static_cast<std::uint32_t>(random_seed() >> 32));
+    made.state_ = state;
+
+    made.pid_ = state->pid;
+    handler::publish(state);
+    return made;
+}
+
+HandlerMemory::HandlerMemory(HandlerMemory&& other) noexcept
+    : map_(std::move(other.map_)), state_(std::exchange(other.state_, nullptr)), pid_(other.pid_) {}
+
+HandlerMemory::~HandlerMemory() {
+    if (state_ == nullptr) return;
+    handler::withdraw(state_);
+    // A child of fork inherits the count of the handlers that ran in its parent's other threads, but not the handlers.
+    if (pid_ != ::getpid()) {
+        handler::forget_parent();
+        return;
+    }
+    if (!wait_quiet()) new (std::nothrow) MemoryMap(std::move(map_));
+}
+
+bool HandlerMemory::wait_quiet() {
+    for (int i = 0; i < 100; ++i) {
+        if (handler::quiet()) return true;
+        const timespec pause{0, 1'000'000};
+        ::nanosleep(&pause, nullptr);
+    }
+    return handler::quiet();
+}
+
+}  // namespace flameprobe

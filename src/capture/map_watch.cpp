@@ -1,0 +1,102 @@
+#include "capture/map_watch.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "capture/proc_maps.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+
+}  // namespace
+
+void MapWatch::refresh(EventSink& sink, std::uint64_t now_ns) {
+    if (now_ns >= next_ns_) read(sink, now_ns);
+}
+
+void MapWatch::expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns) {
+    const auto after =
+        std::upper_bound(known_.begin(), known_.end(), pc,
+                         [](std::uint64_t address, const Known& known) { return address < known.start; });
+    if (after != known_.begin() && pc < std::prev(after)->end) return;
+    if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * millisecond) read(sink, now_ns);
+}
+
+void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
+    const auto maps = read_proc_maps();
+    const std::uint64_t cost = monotonic_ns() - std::min(now_ns, monotonic_ns());
+    // Every second, less often where a reading is dear: at most 1 % of the time.
+    next_ns_ = now_ns + std::max<std::uint64_t>(1000 * millisecond, 100 * cost);
+    if (!maps) return;
+    std::vector<Known> found;
+    found.reserve(maps->mappings.size());
+    for (const auto& mapping : maps->mappings) {
+        found.push_back({mapping.start, mapping.start + mapping.size, mapping.file_offset, mapping.inode,
+                         mapping.device, std::string(mapping.path)});
+    }
+    parse_areas(maps->text);
+    compare(std::move(found), sink, now_ns);
+    read_ns_ = now_ns;
+}
+
+// A new mapping came at some time since the last reading. Where nothing was known before, samples from any time since
+// may be in it; where it replaced another, the older samples are the other's.
+void MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns) {
+    for (const auto& mapping : found) {
+        const auto old = std::lower_bound(known_.begin(), known_.end(), mapping.start,
+                                          [](const Known& known, std::uint64_t start) { return known.end <= start; });
+        const bool overlaps = old != known_.end() && old->start < mapping.end;
+        if (overlaps && old->start == mapping.start && old->end == mapping.end && old->offset == mapping.offset &&
+            old->inode == mapping.inode && old->device == mapping.device && old->path == mapping.path) {
+            continue;
+        }
+        sink.mapping({.time_ns = overlaps ? now_ns : read_ns_,
+                      .start = mapping.start,
+                      .size = mapping.end - mapping.start,
+                      .file_offset = mapping.offset,
+                      .device = mapping.device,
+                      .inode = mapping.inode,
+                      .path = mapping.path,
+                      .build_id = {}});
+    }
+    known_ = std::move(found);
+}
+
+void MapWatch::parse_areas(const std::string& text) {
+    areas_.clear();
+    const char* line = text.c_str();
+    while (*line != '\0') {
+        const char* const end = std::strchr(line, '\n');
+        char* at = nullptr;
+        Area area{};
+        area.start = std::strtoull(line, &at, 16);
+        if (*at == '-') area.end = std::strtoull(at + 1, &at, 16);
+        area.readable = at[0] == ' ' && at[1] == 'r';
+        constexpr char name[] = "[stack]";
+        area.main_stack = end != nullptr && static_cast<std::size_t>(end - line) > sizeof name &&
+                          std::memcmp(end - (sizeof name - 1), name, sizeof name - 1) == 0;
+        areas_.push_back(area);
+        if (end == nullptr) break;
+        line = end + 1;
+    }
+}
+
+MapWatch::Range MapWatch::stack_below(std::uint64_t control_block) const {
+    for (std::size_t i = 0; i < areas_.size(); ++i) {
+        const Area& area = areas_[i];
+        if (control_block == 0) {
+            if (area.main_stack) return {area.start, area.end};
+        } else if (area.start < control_block && control_block < area.end) {
+            const bool guarded = i > 0 && areas_[i - 1].end == area.start && !areas_[i - 1].readable;
+            return guarded && area.readable ? Range{area.start, control_block} : Range{};
+        }
+    }
+    return {};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capture/raw_sample.hpp"
+
+namespace flameprobe {
+
+/// Tells of executable mappings where no perf event does, by reading /proc/self/maps: at first, when code runs that is
+/// not in a known one, and now and then. Collector thread only.
+class MapWatch {
+public:
+    /// Reads again if it is time to. Mappings that are new since the last reading go to `sink`.
+    void refresh(EventSink& sink, std::uint64_t now_ns);
+    /// Reads again at once unless `pc` is in a known mapping; code in no mapping at all (it was unmapped since) makes
+    /// it read at most every 10 ms.
+    void expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns);
+    /// Makes the next refresh() read: the host mapped something.
+    void changed() { next_ns_ = 0; }
+
+    struct Range {
+        std::uint64_t low = 0;
+        std::uint64_t high = 0;
+    };
+    /// The stack that is mapped as long as the thread lives, as a range that ends at `control_block`: the mapping right
+    /// below it must follow a guard. For the main thread (`control_block` 0) the one named [stack]. Empty if none is
+    /// proved. From the last reading.
+    Range stack_below(std::uint64_t control_block) const;
+    /// When the last reading was.
+    std::uint64_t read_ns() const { return read_ns_; }
+    void read(EventSink& sink, std::uint64_t now_ns);
+
+private:
+    struct Known {
+        std::uint64_t start, end, offset, inode, device;
+        std::string path;
+    };
+    struct Area {
+        std::uint64_t start, end;
+        bool readable, main_stack;
+    };
+    void parse_areas(const std::string& text);
+    void compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns);
+
+    std::vector<Known> known_;  // executable, by start
+    std::vector<Area> areas_;   // all, by start
+    std::uint64_t read_ns_ = 0;
+    std::uint64_t next_ns_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,145 @@
+#include "capture/perf_event.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/proc.hpp"
+#include "capture/record.hpp"
+
+namespace flameprobe {
+namespace {
+
+struct EventName {
+    const char* name;
+    std::uint32_t type;
+    std::uint64_t config;
+};
+constexpr EventName known_events[] = {
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+};
+
+bool is_clock(const EventName& event) {
+    return event.type == PERF_TYPE_SOFTWARE && event.config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
+// Counted things have no natural period: let the kernel steer towards the frequency, except for rare software events,
+// each of which is worth a sample.
+void set_rate(perf_event_attr& attr, const EventName& event, std::uint64_t frequency) {
+    if (is_clock(event)) {
+        attr.sample_period = 1'000'000'000 / frequency;
+    } else if (event.type == PERF_TYPE_HARDWARE) {
+        attr.freq = 1;
+        attr.sample_freq = frequency;
+    } else {
+        attr.sample_period = 1;
+    }
+}
+
+}  // namespace
+
+std::string event_names() {
+    std::string names;
+    for (const auto& known : known_events) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    return names;
+}
+
+bool is_event_name(std::string_view name) {
+    return std::any_of(std::begin(known_events), std::end(known_events),
+                       [&](auto& known) { return name == known.name; });
+}
+
+Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
+    const auto* event = std::find_if(std::begin(known_events), std::end(known_events),
+                                     [&](auto& e) { return options.event == e.name; });
+    if (event == std::end(known_events)) {
+        return Error{"unknown event '" + options.event + "': accepted are " + event_names()};
+    }
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = event->type;
+    attr.config = event->config;
+    set_rate(attr, *event, std::max<std::uint64_t>(1, options.frequency));
+    attr.sample_type = sample_layout;
+    if (options.stack_bytes != 0) {
+        attr.sample_type |= PERF_SAMPLE_STACK_USER;
+        attr.sample_stack_user = options.stack_bytes;
+    }
+    attr.sample_regs_user = sampled_registers;
+    attr.exclude_callchain_user = 1;
+    if (options.kernel) attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attr.exclude_kernel = options.kernel ? 0 : 1;
+    attr.exclude_hv = 1;
+    attr.disabled = 1;
+    attr.inherit = 1;
+    attr.inherit_thread = 1;  // Linux 5.13: threads, but not child processes, which get sessions of their own
+    attr.sample_id_all = 1;
+    attr.mmap = 1;  // without it, mmap2 records of executable memory are not written
+    attr.mmap2 = 1;
+    attr.build_id = 1;
+    attr.comm = 1;
+    attr.task = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.watermark = 1;
+    return attr;
+}
+
+Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu) {
+    for (;;) {
+        const long fd = ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        if (fd >= 0) return Descriptor(static_cast<int>(fd));
+        if ((errno == EACCES || errno == EPERM) && attr.exclude_kernel == 0) {
+            attr.exclude_kernel = 1;
+            attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_CALLCHAIN);
+        } else if (errno == EINVAL && attr.build_id == 1) {
+            attr.build_id = 0;
+        } else {
+            const int why = errno;
+            Error error{explain_refusal(why)};
+            errno = why;  // callers tell an offline CPU (ENODEV) from a refusal
+            return error;
+        }
+    }
+}
+
+std::string explain_refusal(int error_number) {
+    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
+    const std::string level = paranoid ? std::to_string(*paranoid) : "unknown";
+    switch (error_number) {
+        case EACCES:
+        case EPERM:
+            if (paranoid && *paranoid > 2) {
+                return "perf_event_open is refused: kernel.perf_event_paranoid is " + level +
+                       " (2 or less is needed: sysctl kernel.perf_event_paranoid=2)";
+            }
+            return "perf_event_open is refused by a security policy (seccomp, as in Docker's default profile; "
+                   "kernel.perf_event_paranoid is " +
+                   level + "): docker run --cap-add PERFMON allows it";
+        case ENOSYS:
+            return "perf_event_open is refused: this kernel or sandbox does not have the system call";
+        case ENOENT:
+        case EOPNOTSUPP:
+            return "this machine does not have the event (virtual machines often lack hardware counters)";
+        case EMFILE:
+        case ENFILE:
+            return "perf_event_open failed: too many open files in the system";
+        case EINVAL:
+            return "perf_event_open does not know these attributes: Linux 5.13 or later is needed";
+        default:
+            return std::string("perf_event_open failed: ") + std::strerror(error_number);
+    }
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,24 @@
+// perf_event_open(2): the attributes of our events, and opening them with the kernel's age and permissions in mind.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "capture/event_source.hpp"
+
+namespace flameprobe {
+
+/// The event, not yet opened. An event name that is not known is an Error listing what is accepted.
+Result<perf_event_attr> make_attributes(const CaptureOptions& options);
+
+/// `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not permitted (the kernel:
+/// paranoid 2), for this and the following calls.
+Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
+
+/// Why perf_event_open said no, and what mends it, in one sentence.
+std::string explain_refusal(int error_number);
+
+}  // namespace flameprobe

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.hpp"
+#include "capture/raw_sample.hpp"
+
+namespace flameprobe {
+
+/// The executable mappings of this process from /proc/self/maps, in address order. The strings that the views point
+/// into live as long as the returned object.
+struct ProcMaps {
+    std::string text;
+    std::vector<RawMapping> mappings;
+};
+Result<ProcMaps> read_proc_maps();
+
+}  // namespace flameprobe

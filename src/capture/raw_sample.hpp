@@ -1,0 +1,53 @@
+// What an interrupt of the host leaves behind: copied bytes, nothing worked out yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/registers.hpp"
+
+namespace flameprobe {
+
+/// Views into the event source's buffer: valid until the callback that got it returns.
+struct RawSample {
+    std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint64_t weight = 1;    // sampling periods it stands for (a late timer stands for more than one)
+    bool in_kernel = false;      // the interrupt hit kernel code
+    bool has_registers = false;  // false: no user side (a kernel thread, or registers not given)
+    Registers registers;         // user side; in a system call as at its entry
+    std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
+    std::span<const std::byte> stack;             // from registers.sp() up
+};
+
+/// Executable memory that was mapped, as the kernel's MMAP2 record tells it.
+struct RawMapping {
+    std::uint64_t time_ns = 0;
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+    std::uint64_t file_offset = 0;
+    std::uint64_t device = 0;  // as st_dev, 0 where the kernel gave a build id instead
+    std::uint64_t inode = 0;
+    std::string_view path;
+    std::string_view build_id;  // raw bytes, may be empty
+};
+
+/// Takes what an event source drained, in each buffer's order.
+class EventSink {
+public:
+    virtual ~EventSink() = default;
+    virtual void sample(const RawSample& sample) = 0;
+    virtual void mapping(const RawMapping& mapping) = 0;
+    virtual void thread_name(std::uint32_t tid, std::string_view name) = 0;
+    virtual void thread_started(std::uint32_t tid, std::uint32_t parent_tid) = 0;
+    virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
+    virtual void lost(std::uint64_t samples) = 0;       // dropped because a buffer was full
+    virtual void throttled(std::uint64_t time_ns) = 0;  // the kernel paused the event
+    /// CPU time of a thread that no sample can stand for: it blocks the signal, or no timer could be had for it.
+    virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,168 @@
+#include "capture/record.hpp"
+
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace flameprobe {
+namespace {
+
+/// Reads forward; past the end everything is zero and `ok` is false.
+class Fields {
+public:
+    explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    template <class T>
+    T next() {
+        T value{};
+        const auto raw = take(sizeof(T));
+        if (!raw.empty()) std::memcpy(&value, raw.data(), sizeof(T));
+        return value;
+    }
+    std::span<const std::byte> take(std::uint64_t size) {
+        if (size > bytes_.size()) {
+            ok = false;
+            bytes_ = {};
+            return {};
+        }
+        const auto taken = bytes_.first(size);
+        bytes_ = bytes_.subspan(size);
+        return taken;
+    }
+    std::string_view text() {
+        const auto* data = reinterpret_cast<const char*>(bytes_.data());
+        const std::size_t length = ::strnlen(data, bytes_.size());
+        return {data, length};
+    }
+
+    bool ok = true;
+
+private:
+    std::span<const std::byte> bytes_;
+};
+
+constexpr std::size_t id_suffix = 16;  // pid, tid, time: sample_id_all with our layout
+
+// perf's register order to DWARF's: ax bx cx dx si di bp sp ip, r8..r15.
+constexpr std::array<unsigned, 17> perf_to_dwarf = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// Kernel addresses only; PERF_CONTEXT_* markers are the highest 4095 values.
+std::span<const std::uint64_t> kernel_part(std::span<const std::byte> chain) {
+    const auto* words = reinterpret_cast<const std::uint64_t*>(chain.data());
+    std::span<const std::uint64_t> all(words, chain.size() / 8);
+    constexpr auto lowest_marker = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
+    if (all.empty() || all[0] != static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)) return {};
+    all = all.subspan(1);
+    const auto end = std::find_if(all.begin(), all.end(), [](std::uint64_t word) { return word >= lowest_marker; });
+    return all.first(static_cast<std::size_t>(end - all.begin()));
+}
+
+bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layout, EventSink& sink) {
+    RawSample sample;
+    sample.pid = fields.next<std::uint32_t>();
+    sample.tid = fields.next<std::uint32_t>();
+    sample.time_ns = fields.next<std::uint64_t>();
+    sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    if (layout.kernel_chain) {
+        const auto count = fields.next<std::uint64_t>();
+        sample.kernel_chain = kernel_part(fields.take(std::min<std::uint64_t>(count, 1 << 16) * 8));
+    }
+    if (fields.next<std::uint64_t>() != PERF_SAMPLE_REGS_ABI_NONE) {
+        sample.has_registers = true;
+        for (const unsigned column : perf_to_dwarf) sample.registers.value[column] = fields.next<std::uint64_t>();
+    }
+    if (layout.stack) {
+        const auto size = fields.next<std::uint64_t>();
+        const auto copied = fields.take(size);
+        if (size != 0) sample.stack = copied.first(std::min<std::uint64_t>(fields.next<std::uint64_t>(), size));
+    }
+    if (!fields.ok) return false;
+    sink.sample(sample);
+    return true;
+}
+
+bool dispatch_mapping(Fields fields, std::uint16_t misc, std::uint64_t time, EventSink& sink) {
+    RawMapping mapping;
+    fields.take(8);  // pid, tid
+    mapping.time_ns = time;
+    mapping.start = fields.next<std::uint64_t>();
+    mapping.size = fields.next<std::uint64_t>();
+    mapping.file_offset = fields.next<std::uint64_t>();
+    const auto identity = fields.take(24);
+    fields.take(8);  // prot, flags
+    if (!fields.ok) return false;
+    if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0) {
+        const auto size = std::min<std::size_t>(static_cast<std::size_t>(identity[0]), 20);
+        mapping.build_id = {reinterpret_cast<const char*>(identity.data()) + 4, size};
+    } else {
+        std::uint32_t major = 0, minor = 0;
+        std::memcpy(&major, identity.data(), 4);
+        std::memcpy(&minor, identity.data() + 4, 4);
+        std::memcpy(&mapping.inode, identity.data() + 8, 8);
+        mapping.device = makedev(major, minor);
+    }
+    mapping.path = fields.text();
+    sink.mapping(mapping);
+    return true;
+}
+
+}  // namespace
+
+std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type) {
+    const std::size_t at = type == PERF_RECORD_SAMPLE ? sizeof(perf_event_header) + 8 : record.size() - 8;
+    if (record.size() < sizeof(perf_event_header) + id_suffix) return 0;
+    std::uint64_t time = 0;
+    std::memcpy(&time, record.data() + at, sizeof time);
+    return time;
+}
+
+bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink) {
+    perf_event_header header;
+    std::memcpy(&header, record.data(), sizeof header);
+    Fields fields(record.subspan(sizeof header));
+    if (header.type == PERF_RECORD_SAMPLE) return dispatch_sample(fields, header.misc, layout, sink);
+    if (record.size() < sizeof header + id_suffix) return false;
+
+    const std::uint64_t time = record_time(record, header.type);
+    fields = Fields(record.first(record.size() - id_suffix).subspan(sizeof header));
+    switch (header.type) {
+        case PERF_RECORD_MMAP2:
+            return dispatch_mapping(fields, header.misc, time, sink);
+        case PERF_RECORD_COMM: {
+            fields.take(4);
+            const auto tid = fields.next<std::uint32_t>();
+            if (fields.ok) sink.thread_name(tid, fields.text());
+            break;
+        }
+        case PERF_RECORD_FORK:
+        case PERF_RECORD_EXIT: {
+            fields.take(8);  // pid, ppid
+            const auto tid = fields.next<std::uint32_t>();
+            const auto parent = fields.next<std::uint32_t>();
+            if (!fields.ok) break;
+            if (header.type == PERF_RECORD_FORK)
+                sink.thread_started(tid, parent);
+            else
+                sink.thread_ended(tid, time);
+            break;
+        }
+        case PERF_RECORD_LOST: {
+            fields.take(8);  // id
+            sink.lost(fields.next<std::uint64_t>());
+            break;
+        }
+        case PERF_RECORD_LOST_SAMPLES:
+            sink.lost(fields.next<std::uint64_t>());
+            break;
+        case PERF_RECORD_THROTTLE:
+            sink.throttled(time);
+            break;
+        default:
+            break;
+    }
+    return fields.ok;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,33 @@
+// The records in a perf ring, for the one layout that our events ask for (perf_event_open(2), "MMAP layout").
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "capture/raw_sample.hpp"
+
+namespace flameprobe {
+
+inline constexpr std::uint64_t sample_layout = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+/// rax to rip without flags and segments, and r8 to r15 (arch/x86/include/uapi/asm/perf_regs.h).
+inline constexpr std::uint64_t sampled_registers = 0x1ff | (0xffULL << 16);
+
+/// Which optional parts the samples have.
+struct RecordLayout {
+    bool kernel_chain = false;
+    bool stack = false;
+    std::uint64_t period = 1;  // for lost records: not used otherwise
+};
+
+/// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
+std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);
+
+/// Hands one record to `sink`. `record` starts with its perf_event_header and is whole. Gives false for a record that
+/// is shorter than its type needs, which no kernel writes.
+bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink);
+
+}  // namespace flameprobe

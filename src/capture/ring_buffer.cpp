@@ -1,0 +1,53 @@
+#include "capture/ring_buffer.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace flameprobe {
+
+Result<RingBuffer> RingBuffer::map(int descriptor, std::size_t bytes, std::size_t least) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    for (;; bytes /= 2) {
+        void* address = ::mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        if (address != MAP_FAILED) return RingBuffer(MemoryMap(address, page + bytes), bytes - 1);
+        if (bytes / 2 < least || (errno != EPERM && errno != ENOMEM)) break;
+    }
+    if (errno == EPERM) {
+        return Error{"no locked memory is left for perf's buffers: raise kernel.perf_event_mlock_kb or `ulimit -l`"};
+    }
+    return Error{std::string("perf's buffer cannot be mapped: ") + std::strerror(errno)};
+}
+
+const std::byte* RingBuffer::data() const { return map_.data() + (map_.size() - data_bytes()); }
+
+void RingBuffer::begin_round() { head_ = __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE); }
+
+std::span<const std::byte> RingBuffer::peek() {
+    if (tail_ == head_) return {};
+    const std::size_t at = tail_ & mask_;
+    perf_event_header header;  // never wraps: records are aligned to 8 bytes, the header's size
+    std::memcpy(&header, data() + at, sizeof header);
+    current_ = header.size;
+    if (current_ < sizeof header || current_ > head_ - tail_) {  // never seen; skipping all is better than looping
+        current_ = 0;
+        tail_ = head_;
+        return {};
+    }
+    if (at + current_ <= data_bytes()) return {data() + at, current_};
+    straightened_.resize(current_);
+    const std::size_t first = data_bytes() - at;
+    std::memcpy(straightened_.data(), data() + at, first);
+    std::memcpy(straightened_.data() + first, data(), current_ - first);
+    return straightened_;
+}
+
+void RingBuffer::consume() {
+    tail_ += current_;
+    current_ = 0;
+    __atomic_store_n(&control()->data_tail, tail_, __ATOMIC_RELEASE);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,46 @@
+// The reading side of one perf ring (perf_event_open(2), "MMAP layout").
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/memory_map.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// One reader thread. The kernel writes data_head with a release store that pairs with our acquire load; our release
+/// store of data_tail pairs with the kernel's control dependency before it overwrites (kernel/events/ring_buffer.c).
+class RingBuffer {
+public:
+    /// Maps the ring of `descriptor` with `bytes` of data (a power of two pages), halving down to `least` while the
+    /// memory lock budget refuses.
+    static Result<RingBuffer> map(int descriptor, std::size_t bytes, std::size_t least);
+
+    std::size_t data_bytes() const { return mask_ + 1; }
+
+    /// Fixes how far this round reads: what the kernel writes from now on waits for the next round.
+    void begin_round();
+    /// The next whole record of this round, header first; empty when the round is over. Valid until `consume()`.
+    std::span<const std::byte> peek();
+    /// Gives the record's room back to the kernel.
+    void consume();
+
+private:
+    RingBuffer(MemoryMap map, std::size_t mask) : map_(std::move(map)), mask_(mask) {}
+    perf_event_mmap_page* control() const { return reinterpret_cast<perf_event_mmap_page*>(map_.data()); }
+    const std::byte* data() const;
+
+    MemoryMap map_;
+    std::size_t mask_ = 0;
+    std::uint64_t tail_ = 0;
+    std::uint64_t head_ = 0;
+    std::size_t current_ = 0;              // size of the record that peek() gave
+    std::vector<std::byte> straightened_;  // a record that wraps around the ring's end
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,196 @@
+// The default engine: perf rings. No signal, nothing in the host's threads but the kernel's timer interrupt.
+//
+// One inherited event per CPU on the main thread covers every thread born later, however it was born (inherit_thread,
+// Linux 5.13). Threads that already run get events of their own, which write into the same rings. The descriptors live
+// in the collector's own table, so the host can neither see, run out of, nor close them.
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <vector>
+
+#include "base/proc.hpp"
+#include "capture/event_source.hpp"
+#include "capture/perf_event.hpp"
+#include "capture/record.hpp"
+#include "capture/ring_buffer.hpp"
+
+namespace flameprobe {
+namespace {
+
+struct CpuRing {
+    int cpu;
+    Descriptor event;
+    RingBuffer ring;
+};
+
+// A machine with many CPUs pays for every event at each thread creation: keep to the CPUs the host may run on. On a
+// small one take all, since a host may widen its affinity later.
+std::vector<int> cpus_to_sample() {
+    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    const long configured = ::sysconf(_SC_NPROCESSORS_CONF);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    const bool masked = online > 16 && ::sched_getaffinity(::getpid(), sizeof set, &set) == 0;
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < std::min<long>(configured, CPU_SETSIZE); ++cpu) {
+        if (!masked || CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+// Room for 60 ms of samples on every CPU, within 8 MiB for all of them: the collector comes every 15 ms.
+std::size_t ring_bytes(const CaptureOptions& options, std::size_t cpus) {
+    const std::uint64_t wanted = options.frequency * (options.stack_bytes + 512ULL) * 6 / 100;
+    const std::uint64_t share = std::max<std::uint64_t>((8ULL << 20) / cpus, 256 << 10);
+    return std::bit_floor(std::clamp<std::uint64_t>(std::bit_ceil(wanted), 256 << 10, share));
+}
+
+class RingSource final : public EventSource {
+public:
+    static Result<std::unique_ptr<EventSource>> open(const CaptureOptions& options);
+
+    Result<void> start() override;
+    void stop() override;
+    void drain(EventSink& sink) override;
+    const CaptureFacts& facts() const override { return facts_; }
+
+private:
+    Result<void> open_main(const CaptureOptions& options);
+    void cover_running_threads();
+    void describe(const CaptureOptions& options, std::size_t cpus_wanted);
+
+    perf_event_attr attributes_{};
+    RecordLayout layout_;
+    std::vector<CpuRing> rings_;
+    std::vector<Descriptor> others_;  // of threads that ran before us
+    std::vector<std::uint64_t> next_time_;
+    CaptureFacts facts_;
+};
+
+Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& options) {
+    auto source = std::make_unique<RingSource>();
+    if (auto opened = source->open_main(options); !opened) return opened.error();
+    return std::unique_ptr<EventSource>(std::move(source));
+}
+
+Result<void> RingSource::open_main(const CaptureOptions& options) {
+    auto attributes = make_attributes(options);
+    if (!attributes) return attributes.error();
+    attributes_ = *attributes;
+
+    const auto cpus = cpus_to_sample();
+    const std::size_t bytes = ring_bytes(options, cpus.size());
+    attributes_.wakeup_watermark = static_cast<std::uint32_t>(bytes);  // nobody polls: the collector has a timer
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t least = std::bit_ceil(std::max<std::size_t>(2 * (options.stack_bytes + 1024), page));
+    const auto main_thread = static_cast<std::uint32_t>(::getpid());
+    for (const int cpu : cpus) {
+        auto event = open_event(attributes_, main_thread, cpu);
+        if (!event) {
+            if (errno == ENODEV) continue;  // this CPU is offline
+            return event.error();
+        }
+        auto ring = RingBuffer::map(event->get(), bytes, least);
+        if (!ring) return ring.error();
+        rings_.push_back({cpu, std::move(*event), std::move(*ring)});
+    }
+    if (rings_.empty()) return Error{"no CPU accepts the event"};
+    layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+    layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+    cover_running_threads();
+    describe(options, bytes);
+    return {};
+}
+
+// Threads born while this goes on inherit from their creator if that one is covered; those that slip through between
+// are found by listing again until a round finds nobody new.
+void RingSource::cover_running_threads() {
+    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    std::vector<std::uint32_t> known = {self, static_cast<std::uint32_t>(::getpid())};
+    for (bool found = true; found;) {
+        found = false;
+        for (const std::uint32_t tid : list_threads()) {
+            if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
+            known.push_back(tid);
+            for (auto& ring : rings_) {
+                auto event = open_event(attributes_, tid, ring.cpu);
+                if (!event) break;  // the thread has ended
+                if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) break;
+                others_.push_back(std::move(*event));
+                found = true;
+            }
+        }
+    }
+}
+
+void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wanted) {
+    facts_.engine = "ring";
+    facts_.event = options.event;
+    const bool clock = attributes_.type == PERF_TYPE_SOFTWARE && attributes_.config <= PERF_COUNT_SW_TASK_CLOCK;
+    facts_.event_kind = clock                                    ? "software clock"
+                        : attributes_.type == PERF_TYPE_HARDWARE ? "hardware counter"
+                                                                 : "software event";
+    facts_.kernel = attributes_.exclude_kernel == 0;
+    facts_.frequency = options.frequency;
+    facts_.period_ns = clock ? attributes_.sample_period : 0;
+    for (const auto& ring : rings_) facts_.buffer_bytes += ring.ring.data_bytes();
+    const std::uint64_t records = rings_.front().ring.data_bytes() / (options.stack_bytes + 512);
+    facts_.fill_ns = records * 1'000'000'000 / options.frequency;
+    if (options.kernel && !facts_.kernel) {
+        const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
+        facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
+                      (paranoid ? std::to_string(*paranoid) : "unknown") + ", 1 or less is needed)";
+    } else if (rings_.front().ring.data_bytes() < bytes_wanted) {
+        facts_.note = "perf's buffers are smaller than wanted (raise kernel.perf_event_mlock_kb or `ulimit -l`)";
+    }
+}
+
+// Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
+Result<void> RingSource::start() {
+    for (const auto& ring : rings_) {
+        if (::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
+    }
+    for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_ENABLE, 0);
+    return {};
+}
+
+void RingSource::stop() {
+    for (const auto& ring : rings_) ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
+// The rings are merged by time, so that a mapping made on one CPU is known before a sample from another uses it.
+void RingSource::drain(EventSink& sink) {
+    constexpr auto none = ~std::uint64_t{0};
+    const auto time_of_next = [](RingBuffer& ring) {
+        const auto record = ring.peek();
+        if (record.empty()) return none;
+        return record_time(record, reinterpret_cast<const perf_event_header*>(record.data())->type);
+    };
+    next_time_.clear();
+    for (auto& [cpu, event, ring] : rings_) {
+        ring.begin_round();
+        next_time_.push_back(time_of_next(ring));
+    }
+    for (;;) {
+        const auto oldest = std::min_element(next_time_.begin(), next_time_.end());
+        if (*oldest == none) break;
+        auto& ring = rings_[static_cast<std::size_t>(oldest - next_time_.begin())].ring;
+        dispatch_record(ring.peek(), layout_, sink);
+        ring.consume();
+        *oldest = time_of_next(ring);
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EventSource>> open_ring_source(const CaptureOptions& options) {
+    return RingSource::open(options);
+}
+
+}  // namespace flameprobe

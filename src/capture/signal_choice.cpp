@@ -1,0 +1,91 @@
+#include "capture/signal_choice.hpp"
+
+#include <signal.h>
+#include <sys/time.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/proc.hpp"
+#include "capture/handler/handler.hpp"
+#include "capture/handler/hooks.hpp"
+
+namespace flameprobe {
+namespace {
+
+std::vector<int> candidates() {
+    std::vector<int> signals = {SIGPROF, SIGVTALRM, SIGSTKFLT, SIGPWR};
+    // The lowest ones are taken by libc and by convention counted from below by hosts.
+    for (int signal = SIGRTMAX; signal > SIGRTMIN + 8; --signal) signals.push_back(signal);
+    return signals;
+}
+
+bool sent_by_interval_timer(int signal) {
+    const int which = signal == SIGPROF ? ITIMER_PROF : signal == SIGVTALRM ? ITIMER_VIRTUAL : -1;
+    itimerval now{};
+    if (which < 0 || ::getitimer(static_cast<__itimer_which>(which), &now) != 0) return false;
+    return now.it_value.tv_sec != 0 || now.it_value.tv_usec != 0;
+}
+
+bool is_free(int signal) {
+    const std::uintptr_t handler = handler::installed(signal);
+    if (handler::is_ours(handler)) return true;
+    return handler == reinterpret_cast<std::uintptr_t>(SIG_DFL) && !sent_by_interval_timer(signal);
+}
+
+// Of so many threads that a choice is as good as with all.
+std::vector<std::string> thread_states() {
+    constexpr std::size_t enough = 64;
+    std::vector<std::string> states;
+    for (const std::uint32_t tid : list_threads()) {
+        if (states.size() == enough) break;
+        auto text = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/status").c_str());
+        if (text) states.push_back(std::move(*text));
+    }
+    return states;
+}
+
+}  // namespace
+
+bool blocks_signal(const char* status, int signal) {
+    const char* const line = std::strstr(status, "\nSigBlk:");
+    if (line == nullptr) return false;
+    const unsigned long long mask = std::strtoull(line + sizeof "\nSigBlk:" - 1, nullptr, 16);
+    return (mask >> (signal - 1) & 1) != 0;
+}
+
+Result<int> choose_signal() {
+    const auto states = thread_states();
+    int best = 0;
+    std::size_t fewest = ~std::size_t{0};
+    for (const int signal : candidates()) {
+        if (!is_free(signal)) continue;
+        std::size_t blocked = 0;
+        for (const auto& state : states) blocked += blocks_signal(state.c_str(), signal) ? 1 : 0;
+        if (blocked >= fewest) continue;
+        best = signal;
+        fewest = blocked;
+    }
+    if (best != 0) return best;
+    return Error{"the program uses every signal that could carry samples: FLAMEPROBE_ENGINE=ring needs none"};
+}
+
+Result<int> take_signal() {
+    const auto signal = choose_signal();
+    if (!signal) return signal.error();
+    if (const int error = handler::install(*signal); error != 0) {
+        return Error{"no handler for signal " + std::to_string(*signal) + ": " + std::strerror(error)};
+    }
+    return *signal;
+}
+
+bool is_default_for_host(int signal) {
+    struct sigaction now {};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
+}
+
+bool holds_signal(int signal) { return handler::is_ours(handler::installed(signal)); }
+
+}  // namespace flameprobe

@@ -1,0 +1,27 @@
+// Which signal the handler engines may use without taking one from the host.
+#pragma once
+
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// SIGPROF, else SIGVTALRM, SIGSTKFLT, SIGPWR or a real-time signal from the top: one whose disposition is the default
+/// (or already ours) and that no interval timer of the host sends; of these the one that the fewest threads block.
+/// An Error where the host uses every one. Collector thread.
+Result<int> choose_signal();
+
+/// Chooses, and installs the handler. It is never removed: a signal that was on its way would find the default action,
+/// which kills. So the code must never be unmapped.
+Result<int> take_signal();
+
+/// Does the host believe the disposition of `signal` to be the default? Asked through libc, so that a handler of our
+/// own that only stands in for the default (preload/dispositions.cpp) does not count.
+bool is_default_for_host(int signal);
+
+/// For a host that set a handler past our interposition: is `signal` still ours?
+bool holds_signal(int signal);
+
+/// Does the thread `status` (the text of /proc/self/task/TID/status) block `signal`?
+bool blocks_signal(const char* status, int signal);
+
+}  // namespace flameprobe

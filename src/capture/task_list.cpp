@@ -1,0 +1,61 @@
+#include "capture/task_list.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace flameprobe {
+
+TaskList::TaskList() : directory_(::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+std::size_t TaskList::count() const {
+    struct stat state {};
+    if (!directory_ || ::fstat(directory_.get(), &state) != 0 || state.st_nlink < 2) return 0;
+    return state.st_nlink - 2;  // fs/proc/base.c, proc_task_getattr
+}
+
+bool TaskList::read(std::vector<std::uint32_t>& tids) const {
+    tids.clear();
+    if (!directory_ || ::lseek(directory_.get(), 0, SEEK_SET) != 0) return false;
+    alignas(dirent64) char buffer[16 * 1024];
+    for (;;) {
+        const long got = ::syscall(SYS_getdents64, directory_.get(), buffer, sizeof buffer);
+        if (got < 0) return false;
+        if (got == 0) break;
+        for (long at = 0; at < got;) {
+            const auto* const entry = reinterpret_cast<const dirent64*>(buffer + at);
+            const unsigned long tid = std::strtoul(entry->d_name, nullptr, 10);
+            if (tid != 0) tids.push_back(static_cast<std::uint32_t>(tid));
+            at += entry->d_reclen;
+        }
+    }
+    std::sort(tids.begin(), tids.end());
+    return true;
+}
+
+std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) const {
+    if (!directory_) return std::nullopt;
+    const std::string path = std::to_string(tid) + "/" + name;
+    const Descriptor file(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return std::nullopt;
+    std::string text(4096, '\0');  // comm and status are shorter, and seq_file gives them in one piece
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    if (got < 0) return std::nullopt;
+    text.resize(static_cast<std::size_t>(got));
+    return text;
+}
+
+std::string TaskList::comm(std::uint32_t tid) const {
+    auto text = file(tid, "comm");
+    if (!text) return {};
+    if (!text->empty() && text->back() == '\n') text->pop_back();
+    return std::move(*text);
+}
+
+}  // namespace flameprobe

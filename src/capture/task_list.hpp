@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.hpp"
+
+namespace flameprobe {
+
+/// /proc/self/task, kept open: what it tells costs little, and survives a chroot or an unmounted /proc. The descriptor
+/// is in the collector's own table. Collector thread only.
+class TaskList {
+public:
+    TaskList();
+
+    /// Threads of the process, from the directory's link count; 0 where /proc is not mounted.
+    std::size_t count() const;
+    /// Their tids, sorted, into `tids`. False where /proc is not mounted.
+    bool read(std::vector<std::uint32_t>& tids) const;
+    /// /proc/self/task/TID/`name`; nothing if the thread is gone.
+    std::optional<std::string> file(std::uint32_t tid, const char* name) const;
+    /// comm, without the newline; empty if the thread is gone.
+    std::string comm(std::uint32_t tid) const;
+
+private:
+    Descriptor directory_;
+};
+
+}  // namespace flameprobe

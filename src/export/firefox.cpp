@@ -1,0 +1,278 @@
+// The Firefox Profiler's processed format, version 66 (docs-developer/CHANGELOG-formats.md in its repository): readers
+// upgrade older versions and refuse newer ones, so it stays where it is until something newer is needed.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "export/firefox_tables.hpp"
+#include "export/json_stream.hpp"
+#include "export/text.hpp"
+#include "export/thread_samples.hpp"
+#include "export/writer.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::uint64_t processed_version = 66;
+constexpr std::uint64_t gecko_version = 24;  // before that processing; not looked at, but has to be there
+
+struct Category {
+    const char* name;
+    const char* color;
+};
+// One must be grey; subcategory 0 is the category itself.
+constexpr Category categories[] = {
+    {"Other", "grey"}, {"User", "yellow"}, {"Kernel", "orange"}, {"Scope", "green"}, {"FlameProbe", "darkgrey"}};
+constexpr std::uint64_t inlined_subcategory = 1;
+
+std::uint64_t category_of(FrameKind kind) {
+    switch (kind) {
+        case FrameKind::user:
+        case FrameKind::inlined:
+            return 1;
+        case FrameKind::kernel:
+            return 2;
+        case FrameKind::scope:
+            return 3;
+        case FrameKind::note:
+            return 4;
+        case FrameKind::thread:
+            break;
+    }
+    return 0;
+}
+
+class FirefoxWriter {
+public:
+    FirefoxWriter(const NamedProfile& profile, const ByteSink& out)
+        : profile_(profile),
+          files_(profile, strings_),
+          funcs_(profile),
+          threads_(samples_by_thread(profile)),
+          json_(out) {
+        interval_ms_ = has_time() ? static_cast<double>(profile.run.period_ns) / 1e6 : 1;
+    }
+
+    void write() {
+        json_.begin_object();
+        meta();
+        json_.key("libs");
+        files_.write_libs(json_);
+        json_.key("shared").begin_object();
+        stack_table();
+        frame_table();
+        func_table();
+        json_.key("resourceTable");
+        files_.write_resource_table(json_);
+        json_.key("sources");
+        files_.write_sources(json_);
+        empty_table("nativeSymbols", {"libIndex", "address", "name", "functionSize"});
+        empty_table("sourceLocationTable", {"source", "line", "column"});
+        json_.key("stringArray");
+        strings_.write(json_);
+        json_.end_object();
+        json_.key("threads").array(threads_, [this](const ThreadSamples& samples) { thread(samples); });
+        json_.end_object();
+        json_.finish();
+    }
+
+private:
+    std::string product() const {
+        const std::string& path = profile_.run.executable;
+        return profile_.has_run ? path.substr(path.rfind('/') + 1) : "folded stacks";
+    }
+    bool has_time() const { return profile_.has_run && profile_.run.period_ns > 0; }
+    const Function& function(NodeId node) const {
+        return profile_.functions[profile_.frames[profile_.nodes[node].frame].function];
+    }
+    bool is_thread(NodeId node) const { return function(node).kind == FrameKind::thread; }
+
+    void meta();
+    void run_facts();
+    void stack_table();
+    void frame_table();
+    void func_table();
+    void thread(const ThreadSamples& samples);
+    void sample_table(const ThreadSamples& samples);
+    void empty_table(const char* name, std::initializer_list<const char*> columns);
+
+    const NamedProfile& profile_;
+    FirefoxStrings strings_;
+    FirefoxFiles files_;
+    FirefoxFuncs funcs_;
+    std::vector<ThreadSamples> threads_;
+    JsonStream json_;
+    double interval_ms_ = 1;
+    std::vector<std::uint32_t> stack_of_node_;  // and one; 0: none
+    std::vector<std::uint32_t> inline_depth_;   // of frames
+};
+
+void FirefoxWriter::meta() {
+    const auto busiest = std::max_element(threads_.begin(), threads_.end(),
+                                          [](const auto& a, const auto& b) { return a.weight < b.weight; });
+    json_.key("meta").begin_object();
+    json_.key("interval").real(interval_ms_);
+    json_.key("startTime").real(static_cast<double>(profile_.run.start_unix_ns / 1000) / 1e3);
+    json_.key("processType").number(0).key("stackwalk").number(1);
+    json_.key("product").text(product());
+    json_.key("importedFrom").text("FlameProbe " FLAMEPROBE_VERSION);
+    json_.key("version").number(gecko_version).key("preprocessedProfileVersion").number(processed_version);
+    json_.key("symbolicated").boolean(true).key("symbolicationNotSupported").boolean(true);
+    json_.key("usesOnlyOneStackType").boolean(true).key("sourceCodeIsNotOnSearchfox").boolean(true);
+    json_.key("markerSchema").begin_array().end_array();
+    json_.key("sampleUnits").begin_object();
+    json_.key("time").text("ms").key("eventDelay").text("ms").key("threadCPUDelta").text("ns").end_object();
+    json_.key("categories").array(categories, [this](const Category& category) {
+        json_.begin_object().key("name").text(category.name).key("color").text(category.color);
+        json_.key("subcategories").begin_array().text("Other");
+        if (category.name == categories[1].name) json_.text("Inlined");
+        json_.end_array().end_object();
+    });
+    json_.key("initialSelectedThreads").begin_array().signed_number(busiest - threads_.begin()).end_array();
+    if (profile_.has_run) run_facts();
+    json_.end_object();
+}
+
+void FirefoxWriter::run_facts() {
+    const RunInfo& run = profile_.run;
+    json_.key("arguments").text(run.command);
+    const auto entry = [this](const char* label, const std::string& value) {
+        json_.begin_object()
+            .key("label")
+            .text(label)
+            .key("format")
+            .text("string")
+            .key("value")
+            .text(value)
+            .end_object();
+    };
+    json_.key("extra").begin_array().begin_object().key("label").text("FlameProbe").key("entries").begin_array();
+    entry("Time axis", "CPU time, one stack after the other: not when they ran");
+    entry("Host", run.host);
+    entry("Event", run.event + " (" + run.event_kind + ")");
+    entry("Engine", run.engine);
+    entry("Unwinder", run.unwinder);
+    entry("Samples lost", std::to_string(profile_.summary.lost));
+    entry("Samples truncated", std::to_string(profile_.summary.truncated));
+    json_.end_array().end_object().end_array();
+}
+
+/// Parents before children, each given as the distance back to its parent, 0 for roots. Threads are left out.
+void FirefoxWriter::stack_table() {
+    std::vector<NodeId> nodes;
+    stack_of_node_.resize(profile_.nodes.size());
+    for (NodeId node = 1; node < profile_.nodes.size(); ++node) {
+        if (is_thread(node)) continue;
+        nodes.push_back(node);
+        stack_of_node_[node] = static_cast<std::uint32_t>(nodes.size());
+    }
+    json_.key("stackTable").begin_object().key("length").number(nodes.size());
+    json_.key("frame").array(nodes, [this](NodeId node) { json_.number(profile_.nodes[node].frame); });
+    json_.key("prefixOffset").array(nodes, [this](NodeId node) {
+        const std::uint32_t parent = stack_of_node_[profile_.nodes[node].parent];
+        json_.number(parent == 0 ? 0 : stack_of_node_[node] - parent);
+    });
+    json_.end_object();
+    inline_depth_.resize(profile_.frames.size());
+    for (const NodeId node : nodes) {
+        const NodeId parent = profile_.nodes[node].parent;
+        if (function(node).kind == FrameKind::inlined && parent != 0)
+            inline_depth_[profile_.nodes[node].frame] = inline_depth_[profile_.nodes[parent].frame] + 1;
+    }
+}
+
+/// Without addresses: they would be for symbolication and disassembly, by servers that know the files.
+void FirefoxWriter::frame_table() {
+    const auto& frames = profile_.frames;
+    const auto nulls = [this] { json_.null(); };
+    const auto kind = [this](const NamedFrame& frame) { return profile_.functions[frame.function].kind; };
+    constexpr std::uint32_t deepest = 255;  // the column is bytes
+    json_.key("frameTable").begin_object().key("length").number(frames.size());
+    json_.key("address").repeat(frames.size(), [this] { json_.signed_number(-1); });
+    json_.key("inlineDepth").array(inline_depth_, [&](std::uint32_t depth) { json_.number(std::min(depth, deepest)); });
+    json_.key("category").array(frames, [&](const NamedFrame& frame) { json_.number(category_of(kind(frame))); });
+    json_.key("subcategory").array(frames, [&](const NamedFrame& frame) {
+        json_.number(kind(frame) == FrameKind::inlined ? inlined_subcategory : 0);
+    });
+    json_.key("func").array(frames,
+                            [this](const NamedFrame& frame) { json_.number(funcs_.of_function[frame.function]); });
+    json_.key("nativeSymbol").repeat(frames.size(), nulls);
+    json_.key("innerWindowID").repeat(frames.size(), [this] { json_.number(0); });
+    json_.key("line").array(frames, [this](const NamedFrame& frame) {
+        if (frame.line == 0)
+            json_.null();
+        else
+            json_.number(frame.line);
+    });
+    json_.key("column").repeat(frames.size(), nulls).key("originalLocation").repeat(frames.size(), nulls);
+    json_.end_object();
+}
+
+void FirefoxWriter::func_table() {
+    const auto& functions = funcs_.all;
+    const auto nulls = [this] { json_.null(); };
+    const auto falses = [this] { json_.boolean(false); };
+    json_.key("funcTable").begin_object().key("length").number(functions.size());
+    json_.key("name").array(functions, [this](const Function& function) {
+        json_.number(strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
+    });
+    json_.key("isJS").repeat(functions.size(), falses).key("relevantForJS").repeat(functions.size(), falses);
+    json_.key("resource").array(functions, [this](const Function& function) {
+        const auto library = files_.library(function);
+        json_.signed_number(library ? static_cast<std::int64_t>(*library) : -1);
+    });
+    json_.key("source").array(functions, [this](const Function& function) {
+        const auto source = files_.source(function);
+        source ? json_.number(*source) : json_.null();
+    });
+    json_.key("lineNumber").array(functions, [this](const Function& function) {
+        function.line == 0 ? json_.null() : json_.number(function.line);
+    });
+    json_.key("columnNumber").repeat(functions.size(), nulls).key("originalLocation").repeat(functions.size(), nulls);
+    json_.end_object();
+}
+
+void FirefoxWriter::thread(const ThreadSamples& samples) {
+    const Thread* known = samples.thread < profile_.threads.size() ? &profile_.threads[samples.thread] : nullptr;
+    json_.begin_object().key("processType").text("default");
+    json_.key("processStartupTime").number(0).key("processShutdownTime").null();
+    json_.key("registerTime").number(0).key("unregisterTime").null().key("pausedRanges").begin_array().end_array();
+    json_.key("name").text(known != nullptr ? one_line(known->name) : samples.name);
+    json_.key("isMainThread").boolean(known == nullptr || known->tid == profile_.run.pid);
+    json_.key("processName").text(product());
+    json_.key("pid").text(std::to_string(profile_.run.pid));
+    json_.key("tid").number(known != nullptr && known->tid != 0 ? known->tid : samples.thread);
+    sample_table(samples);
+    empty_table("markers", {"data", "name", "startTime", "endTime", "phase", "category"});
+    json_.end_object();
+}
+
+/// A sample stands for all with its stack, by its weight. They are laid out along the thread's CPU time.
+void FirefoxWriter::sample_table(const ThreadSamples& samples) {
+    std::uint64_t before = 0;
+    json_.key("samples").begin_object().key("length").number(samples.counts.size());
+    json_.key("weightType").text("samples");
+    json_.key("stack").array(samples.counts, [this](const NamedCount* count) {
+        const std::uint32_t stack = stack_of_node_[count->node];
+        stack == 0 ? json_.null() : json_.number(stack - 1);
+    });
+    json_.key("time").array(samples.counts, [&](const NamedCount* count) {
+        json_.real(static_cast<double>(before) * interval_ms_);
+        before += count->weight;
+    });
+    json_.key("weight").array(samples.counts, [this](const NamedCount* count) { json_.number(count->weight); });
+    json_.end_object();
+}
+
+void FirefoxWriter::empty_table(const char* name, std::initializer_list<const char*> columns) {
+    json_.key(name).begin_object().key("length").number(0);
+    for (const char* column : columns) json_.key(column).begin_array().end_array();
+    json_.end_object();
+}
+
+}  // namespace
+
+void write_firefox(const NamedProfile& profile, const ByteSink& out) { FirefoxWriter(profile, out).write(); }
+
+}  // namespace flameprobe

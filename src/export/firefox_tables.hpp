@@ -1,0 +1,58 @@
+// The tables that all threads of a Firefox profile share: strings, libraries, source files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "export/json_stream.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+class FirefoxStrings {
+public:
+    std::uint32_t id(const std::string& text);
+    void write(JsonStream& json) const;
+
+private:
+    std::unordered_map<std::string, std::uint32_t> ids_;
+    std::vector<const std::string*> texts_;
+};
+
+/// One func for each function, inlined or not: a recursion through both is one function's, and counts once.
+struct FirefoxFuncs {
+    explicit FirefoxFuncs(const NamedProfile& profile);
+
+    std::vector<Function> all;
+    std::vector<std::uint32_t> of_function;  // index into `all`
+};
+
+/// Libraries (with the resource that stands for each: both have the same number) and source files.
+class FirefoxFiles {
+public:
+    FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings);
+    /// Empty for what is in no file.
+    std::optional<std::uint32_t> library(const Function& function) const;
+    std::optional<std::uint32_t> source(const Function& function) const;
+
+    void write_libs(JsonStream& json) const;
+    void write_resource_table(JsonStream& json) const;
+    void write_sources(JsonStream& json) const;
+
+private:
+    struct Library {
+        std::string path;
+        std::string build_id;  // raw bytes
+        std::uint32_t name = 0;
+    };
+
+    std::unordered_map<StringId, std::uint32_t> library_ids_;
+    std::vector<Library> libraries_;
+    std::unordered_map<StringId, std::uint32_t> source_ids_;
+    std::vector<std::uint32_t> sources_;  // file names
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,255 @@
+#include "export/folded_reader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "export/folded_line.hpp"
+#include "export/frame_names.hpp"
+#include "export/text.hpp"
+#include "export/trie_index.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t head_size = 64 * 1024;            // looked at before the meaning of two columns is decided
+constexpr std::size_t longest_line = 64 * 1024 * 1024;  // 10,000 frames of 6 kB; what is longer is no folded text
+constexpr std::uint64_t most_samples = std::numeric_limits<std::int64_t>::max();  // pprof and JSON tools have int64
+constexpr std::uint32_t no_count = ~std::uint32_t{0};
+
+/// Where a frame of the line before ended, and its node.
+struct Step {
+    std::size_t end;
+    NodeId node;
+};
+
+/// Bytes that both start with, compared eight at a time (x86-64 is little-endian: the first byte is the lowest).
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+    const std::size_t shorter = std::min(a.size(), b.size());
+    std::size_t at = 0;
+    for (; at + 8 <= shorter; at += 8) {
+        std::uint64_t left = 0, right = 0;
+        std::memcpy(&left, a.data() + at, 8);
+        std::memcpy(&right, b.data() + at, 8);
+        if (left != right) return at + static_cast<std::size_t>(std::countr_zero(left ^ right)) / 8;
+    }
+    while (at < shorter && a[at] == b[at]) ++at;
+    return at;
+}
+
+std::string excerpt(std::string_view line) {
+    constexpr std::size_t most = 60;
+    std::string shown = one_line(line.substr(0, most));
+    while (!shown.empty() && shown.back() == ' ') shown.pop_back();
+    return '"' + shown + (line.size() > most ? "...\"" : "\"");
+}
+
+}  // namespace
+
+struct FoldedReader::State {
+    State(NamedProfile& p, std::string w) : profile(p), names(p) {
+        if (profile.nodes.empty()) profile.nodes.emplace_back();
+        for (NodeId id = 1; id < profile.nodes.size(); ++id)
+            find_or_claim(profile.nodes[id].parent, profile.nodes[id].frame, id);
+        for (const NamedCount& count : profile.counts) total += count.weight;
+        start(std::move(w));
+    }
+
+    void start(std::string w) {
+        where = std::move(w);
+        // A folded file knows no threads: beside a run's own threads its samples are one of their own.
+        thread = static_cast<ThreadId>(profile.threads.size());
+        if (!profile.threads.empty()) profile.threads.push_back({0, where});
+        head.clear();
+        carry.clear();
+        previous.clear();
+        path.clear();
+        count_of_node.clear();
+        decided = two_counts = skipping = false;
+        lines = bytes = good = bad = first_bad = 0;
+        bad_excerpt.clear();
+        failure.clear();
+    }
+
+    NodeId find_or_claim(NodeId parent, FrameId frame, NodeId next) {
+        return index.find_or_claim(parent, frame, next, [this](NodeId id) {
+            return std::pair(profile.nodes[id].parent, profile.nodes[id].frame);
+        });
+    }
+
+    void decide();
+    void process(std::string_view text);
+    void line(std::string_view text);
+    NodeId stack(std::string_view text);
+    NodeId child(NodeId parent, std::string_view name);
+    void add(NodeId node, std::uint64_t weight);
+    void bad_line(std::string_view text);
+
+    NamedProfile& profile;
+    FrameNames names;
+    TrieIndex index;
+    std::string where;
+    ThreadId thread = 0;
+    std::string head;  // until decided
+    bool decided = false;
+    bool two_counts = false;
+    std::string carry;      // a line that began in an earlier piece
+    bool skipping = false;  // the rest of a line that is too long
+    std::string previous;   // the stack of the line before: neighbours share most of their frames
+    std::vector<Step> path;
+    std::vector<std::uint32_t> count_of_node;
+    std::uint64_t total = 0, lines = 0, bytes = 0, good = 0, bad = 0, first_bad = 0;
+    std::string bad_excerpt;
+    std::string failure;
+};
+
+void FoldedReader::State::decide() {
+    decided = true;
+    std::string_view rest = head;
+    std::size_t with_two = 0, with_one = 0;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('\n');
+        if (end == std::string_view::npos && head.size() >= head_size) break;  // cut in the middle
+        const std::string_view text = rest.substr(0, end);
+        if (has_two_counts(text))
+            ++with_two;
+        else if (parse_folded_line(text, false).well_formed)
+            ++with_one;
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+    two_counts = with_two > 0 && with_one == 0;
+    const std::string text = std::exchange(head, {});
+    process(text);
+}
+
+void FoldedReader::State::process(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        if (end == std::string_view::npos) {
+            if (skipping) return;
+            carry += text;
+            if (carry.size() > longest_line) {
+                ++lines;
+                bad_line(carry);
+                std::exchange(carry, {});
+                skipping = true;
+            }
+            return;
+        }
+        if (skipping) {
+            skipping = false;
+        } else if (carry.empty()) {
+            line(text.substr(0, end));
+        } else {
+            carry += text.substr(0, end);
+            line(carry);
+            carry.clear();
+        }
+        text.remove_prefix(end + 1);
+    }
+}
+
+void FoldedReader::State::line(std::string_view text) {
+    ++lines;
+    const FoldedLine parsed = parse_folded_line(text, two_counts);
+    if (!parsed.well_formed) return bad_line(text);
+    ++good;
+    if (parsed.count == 0 || !failure.empty()) return;
+    if (parsed.count > most_samples - std::min(total, most_samples)) {
+        failure = where + ": line " + std::to_string(lines) + ": the counts add up to more than 2^63 - 1";
+        return;
+    }
+    add(stack(parsed.stack), parsed.count);
+}
+
+NodeId FoldedReader::State::stack(std::string_view text) {
+    const std::size_t common = common_prefix(text, previous);
+    const auto still_there = [&](const Step& step) {
+        return step.end <= common && (step.end == text.size() || text[step.end] == ';');
+    };
+    while (!path.empty() && !still_there(path.back())) path.pop_back();
+    NodeId node = path.empty() ? 0 : path.back().node;
+    std::size_t at = path.empty() ? 0 : path.back().end + 1;
+    while (at < text.size()) {
+        const std::size_t end = std::min(text.find(';', at), text.size());
+        if (end > at) {
+            node = child(node, text.substr(at, end - at));
+            path.push_back({end, node});
+        }
+        at = end + 1;
+    }
+    previous.resize(common);
+    previous += text.substr(common);
+    return node;
+}
+
+NodeId FoldedReader::State::child(NodeId parent, std::string_view name) {
+    const FrameId frame = names.intern(name);
+    const auto next = static_cast<NodeId>(profile.nodes.size());
+    const NodeId node = find_or_claim(parent, frame, next);
+    if (node == next) profile.nodes.push_back({parent, frame});
+    return node;
+}
+
+void FoldedReader::State::add(NodeId node, std::uint64_t weight) {
+    total += weight;
+    if (node >= count_of_node.size()) count_of_node.resize(profile.nodes.size(), no_count);
+    std::uint32_t& count = count_of_node[node];
+    if (count == no_count) {
+        count = static_cast<std::uint32_t>(profile.counts.size());
+        profile.counts.push_back({node, thread, 0});
+    }
+    profile.counts[count].weight += weight;
+}
+
+void FoldedReader::State::bad_line(std::string_view text) {
+    if (text.find_first_not_of(" \t\r\v\f") == std::string_view::npos) return;  // blank lines harm nobody
+    if (bad++ > 0) return;
+    first_bad = lines;
+    bad_excerpt = excerpt(text);
+}
+
+FoldedReader::FoldedReader(NamedProfile& profile, std::string where)
+    : state_(std::make_unique<State>(profile, std::move(where))) {}
+
+FoldedReader::~FoldedReader() = default;
+
+void FoldedReader::feed(std::string_view piece) {
+    State& s = *state_;
+    s.bytes += piece.size();
+    try {
+        if (s.decided) return s.process(piece);
+        s.head += piece;
+        if (s.head.size() >= head_size) s.decide();
+    } catch (const std::bad_alloc&) {
+        s.failure = s.where + ": out of memory after line " + std::to_string(s.lines);
+    }
+}
+
+void FoldedReader::next_input(std::string where) { state_->start(std::move(where)); }
+
+Result<void> FoldedReader::finish() {
+    State& s = *state_;
+    if (!s.decided) s.decide();
+    if (!s.carry.empty()) s.line(std::exchange(s.carry, {}));
+    const std::string expected = "expected lines of FRAME;FRAME;... COUNT";
+    if (!s.failure.empty()) return Error{s.failure};
+    if (s.bytes == 0) return Error{s.where + ": the input is empty: " + expected};
+    if (s.good == 0) {
+        if (s.bad == 0) return Error{s.where + ": the input has only blank lines: " + expected};
+        return Error{s.where + ": line " + std::to_string(s.first_bad) + ": no count after the stack in " +
+                     s.bad_excerpt + ": " + expected};
+    }
+    if (s.bad > 0)
+        s.profile.warnings.push_back(s.where + ": " + std::to_string(s.bad) + (s.bad == 1 ? " line" : " lines") +
+                                     " without a count left out; the first is line " + std::to_string(s.first_bad) +
+                                     ": " + s.bad_excerpt);
+    return {};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,25 @@
+// A gzip stream (RFC 1952). zlib's types stay in gzip.cpp.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/byte_sink.hpp"
+
+namespace flameprobe {
+
+/// Compresses what it is given and passes it on. No time stamp, so that equal input gives equal output.
+class GzipStream {
+public:
+    explicit GzipStream(const ByteSink& out);
+    explicit GzipStream(ByteSink&&) = delete;  // it has to outlive this
+    ~GzipStream();
+    void write(std::string_view bytes);
+    void finish();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace flameprobe

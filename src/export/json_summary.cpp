@@ -1,0 +1,184 @@
+// What was measured and how, for scripts. docs/formats.md describes every member; new ones may be added, none renamed
+// without a new "format" number.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "export/json_stream.hpp"
+#include "export/text.hpp"
+#include "export/totals.hpp"
+#include "export/writer.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t most_functions = 1000;
+
+double ratio(std::uint64_t part, std::uint64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+
+class SummaryWriter {
+public:
+    SummaryWriter(const NamedProfile& profile, const ByteSink& out) : profile_(profile), json_(out) {}
+
+    void write() {
+        const Totals totals = function_totals(profile_);
+        json_.begin_object();
+        json_.key("format").text("flameprobe-summary").key("format_version").number(1);
+        json_.key("written_by").text("FlameProbe " FLAMEPROBE_VERSION);
+        json_.key("stack_samples").number(totals.samples);
+        if (profile_.has_run) {
+            run();
+            sampling();
+            samples();
+            cpu_time();
+            threads();
+            counters();
+        }
+        functions(totals);
+        json_.key("warnings").array(profile_.warnings, [this](const std::string& text) { json_.text(text); });
+        json_.end_object();
+        json_.finish();
+    }
+
+private:
+    void text(const char* key, const std::string& value) { json_.key(key).text(value); }
+    void number(const char* key, std::uint64_t value) { json_.key(key).number(value); }
+    /// null where there is nothing to compare with: neither 0 nor 1 would be true.
+    void share(const char* key, std::uint64_t part, std::uint64_t whole) {
+        json_.key(key);
+        whole == 0 ? json_.null() : json_.real(ratio(part, whole));
+    }
+
+    void run();
+    void sampling();
+    void samples();
+    void cpu_time();
+    void threads();
+    void counters();
+    void functions(const Totals& totals);
+
+    const NamedProfile& profile_;
+    JsonStream json_;
+};
+
+void SummaryWriter::run() {
+    const RunInfo& run = profile_.run;
+    json_.key("run").begin_object();
+    text("command", run.command);
+    text("executable", run.executable);
+    text("host", run.host);
+    number("pid", run.pid);
+    number("parent_pid", run.parent_pid);
+    number("start_unix_ns", run.start_unix_ns);
+    number("duration_ns", profile_.summary.duration_ns);
+    json_.key("complete").boolean(profile_.summary.complete);
+    text("flameprobe_version", run.version);
+    json_.end_object();
+}
+
+void SummaryWriter::sampling() {
+    const RunInfo& run = profile_.run;
+    json_.key("sampling").begin_object();
+    text("event", run.event);
+    text("event_kind", run.event_kind);
+    number("frequency_asked_hz", run.frequency_asked);
+    json_.key("frequency_set_hz");
+    run.period_ns == 0 ? json_.null() : json_.real(1e9 / static_cast<double>(run.period_ns));
+    json_.key("frequency_reached_hz");  // for each second of the process's CPU time
+    if (run.period_ns == 0 || profile_.summary.process_cpu_ns == 0)
+        json_.null();
+    else
+        json_.real(1e9 * ratio(profile_.summary.samples, profile_.summary.process_cpu_ns));
+    number("period_ns", run.period_ns);
+    text("engine", run.engine);
+    text("engine_reason", run.engine_reason);
+    text("unwinder", run.unwinder);
+    text("kernel", run.kernel);
+    number("stack_bytes", run.stack_bytes);
+    json_.end_object();
+}
+
+void SummaryWriter::samples() {
+    const Summary& summary = profile_.summary;
+    json_.key("samples").begin_object();
+    number("taken", summary.samples);
+    number("rooted", summary.rooted);
+    share("rooted_share", summary.rooted, summary.samples);
+    number("truncated", summary.truncated);
+    number("lost", summary.lost);
+    number("throttled", summary.throttled);
+    number("frames", summary.frames);
+    number("continued", summary.continued);
+    number("continuation_rejected", summary.continuation_rejected);
+    json_.end_object();
+}
+
+void SummaryWriter::cpu_time() {
+    const Summary& summary = profile_.summary;
+    const std::uint64_t sampled = summary.samples * profile_.run.period_ns;
+    json_.key("cpu_time").begin_object();
+    number("process_ns", summary.process_cpu_ns);
+    number("sampled_ns", sampled);
+    share("sampled_share", sampled, profile_.run.period_ns == 0 ? 0 : summary.process_cpu_ns);
+    number("flameprobe_ns", summary.own_cpu_ns);
+    share("flameprobe_share", summary.own_cpu_ns, summary.process_cpu_ns);
+    number("flameprobe_memory_bytes", summary.own_memory);
+    json_.end_object();
+}
+
+void SummaryWriter::threads() {
+    const std::uint64_t period = profile_.run.period_ns;
+    json_.key("threads").array(profile_.summary.threads, [&](const ThreadAccount& account) {
+        const bool known = account.thread < profile_.threads.size();
+        json_.begin_object();
+        number("tid", known ? profile_.threads[account.thread].tid : 0);
+        text("name", known ? one_line(profile_.threads[account.thread].name) : "");
+        number("cpu_ns", account.cpu_ns);
+        number("samples", account.samples);
+        number("sampled_ns", account.samples * period);
+        share("sampled_share", account.samples * period, period == 0 ? 0 : account.cpu_ns);
+        json_.end_object();
+    });
+}
+
+void SummaryWriter::counters() {
+    json_.key("counters").begin_object();
+    for (const auto& [name, value] : profile_.summary.counters) number(name.c_str(), value);
+    json_.end_object();
+}
+
+void SummaryWriter::functions(const Totals& totals) {
+    struct Row {
+        FunctionTotal total;
+        std::string name;
+    };
+    std::vector<Row> rows;
+    for (const FunctionTotal& total : totals.functions) rows.push_back({total, display_name(profile_, total.function)});
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+        if (a.total.self != b.total.self) return a.total.self > b.total.self;
+        if (a.total.total != b.total.total) return a.total.total > b.total.total;
+        return a.name < b.name;
+    });
+    number("function_count", rows.size());
+    rows.resize(std::min(rows.size(), most_functions));
+    json_.key("functions").array(rows, [&](const Row& row) {
+        const Function& function = profile_.functions[row.total.function];
+        json_.begin_object();
+        text("name", row.name);
+        text("module", one_line(profile_.strings.view(function.module)));
+        text("file", one_line(profile_.strings.view(function.file)));
+        number("line", function.line);
+        number("self", row.total.self);
+        share("self_share", row.total.self, totals.samples);
+        number("total", row.total.total);
+        share("total_share", row.total.total, totals.samples);
+        json_.end_object();
+    });
+}
+
+}  // namespace
+
+void write_json_summary(const NamedProfile& profile, const ByteSink& out) { SummaryWriter(profile, out).write(); }
+
+}  // namespace flameprobe

@@ -1,0 +1,25 @@
+// From an output path to the writer it asks for; written under a temporary name and renamed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "render/flame_graph.hpp"
+
+namespace flameprobe {
+
+enum class Format { folded, svg, html, pprof, speedscope, firefox, json };
+
+/// As in FLAMEPROBE_FORMAT and --format; the Error on anything else lists what is accepted.
+Result<Format> format_by_name(std::string_view name);
+/// By ending: .svg .html .folded .json .pb.gz .speedscope.json .firefox.json
+Result<Format> format_by_path(std::string_view path);
+std::string_view ending_of(Format format);  // with the dot
+
+/// Writes `profile` to `path`. An existing file stays as it is unless the new one is whole: a full disk, or a profile
+/// without samples, is an Error and leaves nothing behind. "-" is stdout; devices and pipes are written in place.
+Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,
+                          const FlameGraphOptions& options);
+
+}  // namespace flameprobe

@@ -1,0 +1,48 @@
+// A file that appears whole or not at all.
+#pragma once
+
+#include <signal.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// Written under a temporary name in the same directory and renamed by commit(), so that readers see the older file or
+/// the new one, never half of one. Without commit() the temporary file is removed. "-" is standard output; devices,
+/// pipes and what lies in /dev and /proc are written in place, as there is nothing to rename there.
+///
+/// While it lives, SIGXFSZ and SIGPIPE are blocked in this thread, so that a file size limit or a closed pipe is an
+/// error here rather than the end of the host. One thread: the one that opened it.
+class OutputFile {
+public:
+    explicit OutputFile(std::string path);
+    ~OutputFile();
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+
+    /// After a failure nothing more is written; commit() tells.
+    void write(std::string_view text);
+    bool failed() const { return !failure_.empty(); }
+    Result<void> commit();
+
+private:
+    void open_in_place();
+    void open_temporary();
+    void flush();
+    void fail(const char* doing, int error);
+
+    std::string path_;       // as given, for messages
+    std::string target_;     // with symbolic links followed
+    std::string temporary_;  // empty if written in place, or renamed already
+    Descriptor file_;
+    int fd_ = -1;  // file_'s, or standard output
+    std::string buffer_;
+    std::string failure_;
+    sigset_t old_signals_{};
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,44 @@
+// The part of protobuf's wire format that pprof needs (protobuf.dev/programming-guides/encoding).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/varint.hpp"
+
+namespace flameprobe {
+
+/// A message being put together. Zero is proto3's default and is not written.
+class ProtoMessage {
+public:
+    void number(unsigned field, std::uint64_t value) {
+        if (value == 0) return;
+        put_varint(bytes_, field << 3 | varint_type);
+        put_varint(bytes_, value);
+    }
+    /// Also when empty: an element of a repeated field counts however short it is.
+    void text(unsigned field, std::string_view value) {
+        put_varint(bytes_, field << 3 | length_type);
+        put_string(bytes_, value);
+    }
+    void message(unsigned field, const ProtoMessage& value) { text(field, value.bytes_); }
+    /// A repeated number, zeros included.
+    void packed(unsigned field, std::span<const std::uint64_t> values) {
+        std::string packed;
+        for (const std::uint64_t value : values) put_varint(packed, value);
+        text(field, packed);
+    }
+
+    const std::string& bytes() const { return bytes_; }
+    void clear() { bytes_.clear(); }
+
+private:
+    static constexpr unsigned varint_type = 0;
+    static constexpr unsigned length_type = 2;
+
+    std::string bytes_;
+};
+
+}  // namespace flameprobe

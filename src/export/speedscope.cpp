@@ -1,0 +1,100 @@
+// github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources; src/lib/file-format-spec.ts is the authority.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "export/json_stream.hpp"
+#include "export/text.hpp"
+#include "export/thread_samples.hpp"
+#include "export/writer.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+struct SpeedscopeFrame {
+    std::string name;
+    std::string file;
+    std::uint32_t line = 0;
+};
+
+/// A frame is what its index says, so there is one for each function, inlined or not, and not one for each line.
+struct SpeedscopeFrames {
+    explicit SpeedscopeFrames(const NamedProfile& profile) {
+        std::unordered_map<std::string, std::uint32_t> ids;
+        for (const Function& function : profile.functions) {
+            const bool kernel = function.kind == FrameKind::kernel;
+            SpeedscopeFrame frame{plain_name(profile.strings.view(function.name), function.kind),
+                                  std::string(profile.strings.view(function.file)), function.line};
+            if (frame.file.empty()) frame.file = kernel ? "[kernel]" : profile.strings.view(function.module);
+            const auto [entry, is_new] =
+                ids.try_emplace(frame.name + '\n' + frame.file, static_cast<std::uint32_t>(frames.size()));
+            of_function.push_back(entry->second);
+            if (is_new)
+                frames.push_back(std::move(frame));
+            else if (frames[entry->second].line == 0)
+                frames[entry->second].line = frame.line;
+        }
+    }
+
+    std::vector<SpeedscopeFrame> frames;
+    std::vector<std::uint32_t> of_function;
+};
+
+/// Root first; without the thread, which is the profile's name, unless there is nothing else.
+void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>& stack) {
+    stack.clear();
+    for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
+        const FunctionId function = profile.frames[profile.nodes[node].frame].function;
+        if (profile.functions[function].kind != FrameKind::thread || stack.empty()) stack.push_back(function);
+    }
+    std::reverse(stack.begin(), stack.end());
+}
+
+void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, const ThreadSamples& thread,
+                  JsonStream& json) {
+    const bool has_time = profile.has_run && profile.run.period_ns > 0;
+    const std::uint64_t unit = has_time ? profile.run.period_ns : 1;
+    json.begin_object();
+    json.key("type").text("sampled").key("name").text(thread.name);
+    json.key("unit").text(has_time ? "nanoseconds" : "none");
+    // The importer takes the greater of end - start and the sum of weights for the total: they are the same here.
+    json.key("startValue").number(0).key("endValue").number(thread.weight * unit);
+    std::vector<FunctionId> stack;
+    json.key("samples").array(thread.counts, [&](const NamedCount* count) {
+        stack_of(profile, count->node, stack);
+        json.array(stack, [&](FunctionId function) { json.number(frames.of_function[function]); });
+    });
+    json.key("weights").array(thread.counts, [&](const NamedCount* count) { json.number(count->weight * unit); });
+    json.end_object();
+}
+
+}  // namespace
+
+void write_speedscope(const NamedProfile& profile, const ByteSink& out) {
+    const SpeedscopeFrames frames(profile);
+    const auto threads = samples_by_thread(profile);
+    const auto busiest = std::max_element(threads.begin(), threads.end(),
+                                          [](const auto& a, const auto& b) { return a.weight < b.weight; });
+    JsonStream json(out);
+    json.begin_object();
+    json.key("$schema").text("https://www.speedscope.app/file-format-schema.json");
+    json.key("exporter").text("FlameProbe " FLAMEPROBE_VERSION);
+    json.key("name").text(profile.has_run ? profile.run.command : "folded stacks");
+    json.key("activeProfileIndex").signed_number(busiest - threads.begin());
+    json.key("shared").begin_object().key("frames").array(frames.frames, [&](const SpeedscopeFrame& frame) {
+        json.begin_object().key("name").text(frame.name);
+        if (!frame.file.empty()) json.key("file").text(frame.file);
+        if (frame.line != 0) json.key("line").number(frame.line);
+        json.end_object();
+    });
+    json.end_object();
+    json.key("profiles").array(threads, [&](const ThreadSamples& thread) {
+        write_thread(profile, frames, thread, json);
+    });
+    json.end_object();
+    json.finish();
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,110 @@
+#include "export/text.hpp"
+
+#include <cstdint>
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
+
+struct CodePoint {
+    char32_t value = 0;
+    std::size_t size = 0;  // bytes; 0 if the text does not start with UTF-8
+};
+
+/// RFC 3629, section 4.
+CodePoint decode(std::string_view text) {
+    const auto byte = [&](std::size_t i) -> unsigned { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return {first, 1};
+    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || text.size() < size) return {};
+    char32_t value = first & (0x7fu >> size);
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return {};
+        value = (value << 6) | (byte(i) & 0x3f);
+    }
+    const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
+    const bool outside = (value >= 0xd800 && value < 0xe000) || value > 0x10ffff;
+    if (overlong || outside) return {};
+    return {value, size};
+}
+
+/// What some reader takes for the end of a line or cannot show: C0, DEL, C1 (U+0085 is NEL), U+2028 and U+2029, at
+/// which JavaScript's `.` stops.
+constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029; }
+
+template <class Keep>
+std::string clean(std::string_view text, Keep&& keep) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const CodePoint point = decode(text);
+        if (point.size == 0)
+            out += replacement;
+        else if (keep(point.value))
+            out += text.substr(0, point.size);
+        else
+            out += ' ';
+        text.remove_prefix(point.size == 0 ? 1 : point.size);
+    }
+    return out;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// `operator 12` is read as 12 samples of `operator` by tools that look for a second column of counts.
+void hide_trailing_number(std::string& name) {
+    std::size_t at = name.size();
+    while (at > 0 && is_digit(name[at - 1])) --at;
+    if (at > 0 && name[at - 1] == '.') {
+        std::size_t whole = at - 1;
+        while (whole > 0 && is_digit(name[whole - 1])) --whole;
+        if (whole < at - 1) at = whole;
+    }
+    if (at < name.size() && at > 0 && name[at - 1] == ' ') name[at - 1] = '_';
+}
+
+/// `f _[k]` would be read as the kernel's `f `, and that written without the space.
+void close_up_suffix(std::string& name) {
+    if (!name.ends_with("_[k]") && !name.ends_with("_[i]")) return;
+    std::size_t end = name.size() - 4;
+    while (end > 0 && name[end - 1] == ' ') --end;
+    name.erase(end, name.size() - 4 - end);
+}
+
+}  // namespace
+
+std::string valid_utf8(std::string_view text) {
+    return clean(text, [](char32_t) { return true; });
+}
+
+std::string one_line(std::string_view text) {
+    return clean(text, [](char32_t c) { return !is_control(c); });
+}
+
+std::string plain_name(std::string_view text, FrameKind kind) {
+    std::string name = one_line(text);
+    if (name.empty()) name = "[no name]";
+    if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
+    return name;
+}
+
+std::string folded_name(std::string_view text, FrameKind kind) {
+    std::string name = one_line(text);
+    for (char& c : name)
+        if (c == ';') c = ':';  // as stackcollapse-perf.pl does
+    while (!name.empty() && name.back() == ' ') name.pop_back();
+    name.erase(0, name.find_first_not_of(' '));
+    if (name.empty()) name = "[no name]";
+    if (name.starts_with("# ")) name[1] = '_';  // inferno takes such a line for a comment
+    if (kind == FrameKind::kernel) name += "_[k]";
+    if (kind == FrameKind::inlined) name += "_[i]";
+    if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
+    hide_trailing_number(name);
+    close_up_suffix(name);
+    return name;
+}
+
+}  // namespace flameprobe

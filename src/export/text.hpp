@@ -1,0 +1,25 @@
+// Names as other programs can read them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// `text` with every byte that is no UTF-8 (RFC 3629: also surrogates and overlong forms) replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+
+/// As valid_utf8, and with every control character and Unicode line separator replaced by a space: one line.
+std::string one_line(std::string_view text);
+
+/// A frame of folded text: one line, no ';', no white space at its ends, not empty, not ending in white space and a
+/// number (which readers take for a count), with `_[k]` or `_[i]` at the end for kernel and inlined functions and in
+/// square brackets for scopes.
+std::string folded_name(std::string_view name, FrameKind kind);
+
+/// A function's name where nothing needs escaping: one line, scopes in square brackets.
+std::string plain_name(std::string_view name, FrameKind kind);
+
+}  // namespace flameprobe

@@ -1,0 +1,15 @@
+// The formats other tools read. All are deterministic, and none needs more than the profile itself.
+#pragma once
+
+#include "base/byte_sink.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+void write_folded(const NamedProfile& profile, const ByteSink& out);
+void write_pprof(const NamedProfile& profile, const ByteSink& out);  // gzip'ed protobuf
+void write_speedscope(const NamedProfile& profile, const ByteSink& out);
+void write_firefox(const NamedProfile& profile, const ByteSink& out);
+void write_json_summary(const NamedProfile& profile, const ByteSink& out);
+
+}  // namespace flameprobe

@@ -1,0 +1,80 @@
+#include "profile/append_file.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace flameprobe {
+
+namespace {
+
+/// Beyond RLIMIT_FSIZE write(2) sends SIGXFSZ to the calling thread, and its default action would kill the host. While
+/// one of these lives it is blocked; one that we caused is taken back, one that was pending before stays.
+class NoFileSizeSignal {
+public:
+    NoFileSizeSignal() {
+        sigemptyset(&set_);
+        sigaddset(&set_, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &set_, &before_);
+        sigset_t pending;
+        was_pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    }
+    ~NoFileSizeSignal() {
+        const int saved = errno;
+        const timespec at_once{};
+        if (!was_pending_) {
+            while (sigtimedwait(&set_, nullptr, &at_once) < 0 && errno == EINTR) {
+            }
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        errno = saved;
+    }
+    NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+    NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+private:
+    sigset_t set_;
+    sigset_t before_;
+    bool was_pending_ = false;
+};
+
+/// 0 or an errno.
+int write_all(int file, std::string_view piece, std::uint64_t offset) {
+    while (!piece.empty()) {
+        const ssize_t done = pwrite(file, piece.data(), piece.size(), static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return errno;
+        if (done == 0) return ENOSPC;
+        // A short write is how a disk that fills up begins: the next one tells why.
+        piece.remove_prefix(static_cast<std::size_t>(done));
+        offset += static_cast<std::uint64_t>(done);
+    }
+    return 0;
+}
+
+}  // namespace
+
+Result<void> AppendFile::append(std::string_view piece) {
+    const NoFileSizeSignal quiet;
+    // At our own offset: should cutting back fail too, the next attempt overwrites the torn piece.
+    if (const int error = write_all(file_.get(), piece, size_); error != 0) {
+        [[maybe_unused]] const int cut = ftruncate(file_.get(), static_cast<off_t>(size_));
+        return Error{std::string("cannot write the profile: ") + strerrordesc_np(error)};
+    }
+    size_ += piece.size();
+    return {};
+}
+
+Result<Descriptor> AppendFile::reread() const {
+    // The offset is shared by both descriptors, but append() does not use it.
+    Descriptor copy(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+    const bool readable = copy && (fcntl(copy.get(), F_GETFL) & O_ACCMODE) == O_RDWR;
+    if (!readable || lseek(copy.get(), 0, SEEK_SET) != 0) return Error{"the profile cannot be read back"};
+    return copy;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// A file that grows by whole pieces only. One thread only.
+class AppendFile {
+public:
+    /// Takes a descriptor open for writing; the file is taken to be empty.
+    explicit AppendFile(Descriptor file) : file_(std::move(file)) {}
+
+    /// For one that was made without a descriptor, before the first append().
+    void attach(Descriptor file) { file_ = std::move(file); }
+
+    /// Adds all of `piece`, or nothing: on an error the file is cut back to the size it had. Raises no SIGXFSZ.
+    Result<void> append(std::string_view piece);
+    std::uint64_t size() const { return size_; }
+    /// A descriptor to read what was written, from the start; an Error if ours is for writing only.
+    Result<Descriptor> reread() const;
+
+private:
+    Descriptor file_;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,66 @@
+#include "profile/byte_source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace flameprobe {
+
+Result<ByteSource> ByteSource::open(const std::string& path) {
+    const bool standard_input = path == "-";
+    Descriptor file(standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                   : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const std::string name = standard_input ? "standard input" : path;
+    if (!file) return Error{name + ": cannot be opened: " + strerrordesc_np(errno)};
+    struct stat status {};
+    if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+        return Error{name + ": is a directory; name the profile in it"};
+    }
+    return ByteSource(std::move(file), name);
+}
+
+Result<std::size_t> ByteSource::read_some(char* to, std::size_t size) {
+    for (;;) {
+        const ssize_t got = ::read(file_.get(), to, size);
+        if (got >= 0) return static_cast<std::size_t>(got);
+        if (errno != EINTR) {
+            return Error{name_ + ": cannot be read at offset " + std::to_string(offset_) + ": " +
+                         strerrordesc_np(errno)};
+        }
+    }
+}
+
+Result<std::string> ByteSource::peek(std::size_t size) {
+    while (ahead_.size() < size) {
+        char piece[4096];
+        auto got = read_some(piece, std::min(sizeof piece, size - ahead_.size()));
+        if (!got) return got.error();
+        if (*got == 0) break;
+        ahead_.append(piece, *got);
+    }
+    return ahead_.substr(0, size);
+}
+
+Result<std::size_t> ByteSource::read(std::size_t size, std::string& out) {
+    constexpr std::size_t step = 256 * 1024;
+    std::size_t done = std::min(size, ahead_.size());
+    out.append(ahead_, 0, done);
+    ahead_.erase(0, done);
+    while (done < size) {
+        const std::size_t before = out.size();
+        out.resize(before + std::min(step, size - done));
+        auto got = read_some(out.data() + before, out.size() - before);
+        out.resize(before + (got ? *got : 0));
+        if (!got) return got.error();
+        if (*got == 0) break;
+        done += *got;
+    }
+    offset_ += done;
+    return done;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,44 @@
+// Makes a long run's profile small again: samples of one thread with one stack that lie close in time become one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/sink.hpp"
+
+namespace flameprobe {
+
+/// Passes everything on but samples, which it adds up by time slot, thread and stack, and summaries, of which it keeps
+/// the last. finish() gives these. Memory: about 40 bytes for each sum.
+class Compactor final : public ProfileSink {
+public:
+    /// `slot_ns`: how far apart in time samples may be that become one; not 0.
+    Compactor(ProfileSink& to, std::uint64_t slot_ns) : to_(to), slot_ns_(slot_ns) {}
+
+    void run(const RunInfo& info) override { to_.run(info); }
+    void string(std::uint32_t id, const std::string& text) override { to_.string(id, text); }
+    void mapping(MappingId id, const Mapping& mapping) override { to_.mapping(id, mapping); }
+    void location(LocationId id, const Location& location) override { to_.location(id, location); }
+    void stack(StackId id, const StackNode& node) override { to_.stack(id, node); }
+    void thread(ThreadId id, const Thread& thread) override { to_.thread(id, thread); }
+    void sample(const Sample& sample) override;
+    void summary(const Summary& summary) override { summary_ = summary; }
+    void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override { to_.symbols(id, symbols); }
+    void death(const Death& death) override { to_.death(death); }
+
+    void finish();
+
+private:
+    struct Slot {
+        std::unordered_map<std::uint64_t, std::uint64_t> weights;  // by thread << 32 | stack
+    };
+
+    ProfileSink& to_;
+    const std::uint64_t slot_ns_;
+    std::unordered_map<std::uint64_t, Slot> slots_;
+    std::optional<Summary> summary_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,49 @@
+// The numbers of the `.fprobe` format. docs/formats.md is the specification; both change together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace flameprobe::format {
+
+inline constexpr std::uint8_t version = 1;
+/// Six letters, 0x1a (ends `type` and `cat` on some systems, and shows a text-mode transfer), the version.
+inline constexpr std::string_view magic{"FPROBE\x1a\x01", 8};
+
+/// A block: u32 type, u32 payload size, u32 CRC-32 of these eight bytes and the payload; all little-endian.
+inline constexpr std::size_t block_header_size = 12;
+/// No writer makes a larger one, so a reader need not believe a larger one.
+inline constexpr std::uint32_t max_block_payload = 16u << 20;
+/// A block is closed when it passes this, so that a buffer that could not be written for long still gives small blocks.
+inline constexpr std::uint32_t full_block_payload = 1u << 20;
+
+/// Readers skip types they do not know.
+enum class BlockType : std::uint32_t { records = 1 };
+
+/// A record starts with a varint: the low three bits say what it is, the rest is its first number.
+enum class RecordKey : std::uint8_t {
+    sample = 0,           // thread; then zigzag(time - time of the sample before), stack
+    child_stack = 1,      // location; its parent is the stack defined before it
+    stack = 2,            // location; then parent
+    location = 3,         // mapping; then zigzag(address - address of the mapping's location before, or its start)
+    weighted_sample = 4,  // as sample; then weight
+    extended = 5,         // ExtendedKind; then size of the rest in bytes, and that many bytes
+};
+inline constexpr unsigned key_bits = 3;
+
+/// Readers skip kinds they do not know, and bytes at the end of a record that they do not know.
+enum class ExtendedKind : std::uint64_t {
+    run = 1,
+    string = 2,
+    mapping = 3,
+    thread = 4,
+    summary = 5,
+    symbols = 6,
+    death = 7
+};
+
+/// More than any compiler's inlining makes; bounds what a hostile file can make of one address.
+inline constexpr std::size_t max_symbols_per_location = 256;
+
+}  // namespace flameprobe::format

@@ -1,0 +1,141 @@
+// The words every later stage speaks: what was mapped, which code locations were seen, the trie of stacks, the threads
+// and the samples. Plain data; ids are indices in the order of first appearance.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace flameprobe {
+
+using MappingId = std::uint32_t;
+using LocationId = std::uint32_t;
+using StackId = std::uint32_t;   // 0 is the empty stack
+using ThreadId = std::uint32_t;  // an index of ours, not a tid: tids are reused
+
+enum class MappingKind : std::uint8_t {
+    unknown,    // an address where there is not even a file; Location::address is the address
+    kernel,     // Location::address is a kernel address
+    note,       // a frame of ours: Location::address is a Note
+    scope,      // a FlameProbe::Scope: Location::address is an index into the profile's strings
+    file,       // an ELF file mapped executable
+    vdso,       // [vdso]
+    anonymous,  // executable memory without a file: JIT code
+};
+
+/// Frames that say what could not be had. Shown in the picture with their weight.
+enum class Note : std::uint64_t {
+    truncated,             // the stack goes on towards the root, but could not be followed
+    lost,                  // the kernel dropped samples: the ring was full
+    kernel_not_permitted,  // CPU time in the kernel, which this user may not sample
+    throttled,             // the kernel slowed the event down
+    overflow,              // FlameProbe's own memory limit: the stack was not kept
+};
+
+/// A stretch of address space that held one piece of code from `since_ns` on. An address that is mapped again gets a
+/// new Mapping, so code that was unloaded keeps its right names.
+struct Mapping {
+    MappingKind kind = MappingKind::unknown;
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+    std::uint64_t file_offset = 0;
+    std::uint64_t since_ns = 0;  // nanoseconds after the run's start
+    std::string path;
+    std::string build_id;  // raw bytes of the GNU build id, empty if none
+};
+
+/// One code address. Callers' return addresses are already moved back onto the call instruction (minus 1), so every
+/// location can be looked up as it is (DWARF 5, section 6.4.4: a return address may lie in the next row).
+struct Location {
+    MappingId mapping = 0;
+    std::uint64_t address = 0;  // as in the running process
+
+    bool operator==(const Location&) const = default;
+};
+
+/// A stack is a path in a trie: this node's location, called from the parent's stack.
+struct StackNode {
+    StackId parent = 0;
+    LocationId location = 0;
+};
+
+struct Thread {
+    std::uint32_t tid = 0;
+    std::string name;  // comm, as last seen
+};
+
+/// One step of what a location stands for, stored in the profile so that no binary is needed to name it: the first is
+/// the innermost. Name and file are ids of the profile's strings.
+struct ArchivedSymbol {
+    std::uint32_t name = 0;
+    std::uint32_t file = 0;
+    std::uint32_t line = 0;       // being executed, or of the inlined call
+    std::uint32_t decl_line = 0;  // where the function is declared
+    bool inlined = false;         // into the next one
+};
+
+/// The fatal signal that ended the run, and the stack it hit.
+struct Death {
+    std::uint32_t signal = 0;
+    std::uint32_t code = 0;  // si_code
+    std::uint32_t tid = 0;
+    std::uint64_t fault_address = 0;       // si_addr, 0 where the signal has none
+    std::uint64_t time_ns = 0;             // after the run's start
+    std::vector<std::uint64_t> addresses;  // leaf first; callers' already moved back onto the call instruction
+};
+
+struct Sample {
+    std::uint64_t time_ns = 0;  // after the run's start
+    ThreadId thread = 0;
+    StackId stack = 0;         // the leaf's node
+    std::uint64_t weight = 1;  // in sampling periods of CPU time
+};
+
+/// What one thread used and how much of it was sampled: the proof of completeness.
+struct ThreadAccount {
+    ThreadId thread = 0;
+    std::uint64_t cpu_ns = 0;   // by the thread's CPU clock, while sampling was on
+    std::uint64_t samples = 0;  // sum of weights
+};
+
+/// Known before the first sample.
+struct RunInfo {
+    std::string version;     // of FlameProbe
+    std::string command;     // argv joined with spaces
+    std::string executable;  // path
+    std::string host;        // nodename and kernel release
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::uint64_t start_unix_ns = 0;
+    std::string engine;         // ring, signal, timer
+    std::string engine_reason;  // why this engine: one sentence
+    std::string unwinder;       // dwarf, fp
+    std::string event;          // cpu-clock, ...
+    std::string event_kind;     // software clock, software event, hardware counter
+    std::string kernel;         // on, off (and why)
+    std::uint64_t frequency_asked = 0;
+    std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock
+    std::uint32_t stack_bytes = 0;  // copied with each sample
+};
+
+/// Known as sampling goes on; the last one written wins, so a killed host still has a recent one.
+struct Summary {
+    bool complete = false;          // written at the end of the run
+    std::uint64_t duration_ns = 0;  // while sampling was on
+    std::uint64_t samples = 0;      // sum of weights of all samples with a stack
+    std::uint64_t lost = 0;         // periods
+    std::uint64_t truncated = 0;    // samples
+    std::uint64_t rooted = 0;       // samples
+    std::uint64_t throttled = 0;    // times
+    std::uint64_t frames = 0;       // unwound in all
+    std::uint64_t continued = 0;    // stacks followed into live memory and accepted
+    std::uint64_t continuation_rejected = 0;
+    std::uint64_t process_cpu_ns = 0;
+    std::uint64_t own_cpu_ns = 0;  // the collector's
+    std::uint64_t own_memory = 0;  // bytes
+    std::vector<ThreadAccount> threads;
+    std::map<std::string, std::uint64_t> counters;  // anything else worth telling, by name
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "profile/byte_source.hpp"
+#include "profile/sink.hpp"
+
+namespace flameprobe {
+
+struct ReadOutcome {
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes_ignored = 0;  // after the last whole block: the host was killed while it was being written
+    std::string why_ignored;
+};
+
+/// Reads a `.fprobe` into `sink`, block by block, in bounded memory. Bytes after the last whole block are ignored and
+/// told. A file that is not a `.fprobe`, or whose blocks are whole but contradict each other, is an Error that names
+/// the file, the offset and the reason. May throw what the sink throws, and std::bad_alloc.
+Result<ReadOutcome> read_profile(const std::string& path, ProfileSink& sink);
+Result<ReadOutcome> read_profile(ByteSource& source, ProfileSink& sink);
+
+/// Whether the input begins as a `.fprobe` of any version.
+Result<bool> is_profile(ByteSource& source);
+
+}  // namespace flameprobe

@@ -1,0 +1,147 @@
+// The fields of every extended record, listed once for writing and reading. A field is only ever added at the end of
+// a record (never of a list's item): a reader that knows fewer ignores the rest, one that knows more keeps its
+// defaults.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/varint.hpp"
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+class FieldWriter {
+public:
+    explicit FieldWriter(std::string& out) : out_(out) {}
+
+    template <std::integral T>
+    void operator()(const T& value) {
+        put_varint(out_, value);
+    }
+    void operator()(const MappingKind& kind) { put_varint(out_, static_cast<std::uint64_t>(kind)); }
+    void operator()(const std::string& text) { put_string(out_, text); }
+    template <class T>
+    void operator()(const std::vector<T>& items) {
+        put_varint(out_, items.size());
+        for (const T& item : items) list_fields(*this, item);
+    }
+    void operator()(const std::map<std::string, std::uint64_t>& items) {
+        put_varint(out_, items.size());
+        for (const auto& [name, value] : items) {
+            put_string(out_, name);
+            put_varint(out_, value);
+        }
+    }
+
+private:
+    std::string& out_;
+};
+
+class FieldReader {
+public:
+    explicit FieldReader(ByteReader& in) : in_(in) {}
+
+    bool ok() const { return ok_ && in_.ok(); }
+
+    template <std::integral T>
+    void operator()(T& value) {
+        if (in_.at_end()) return;
+        const std::uint64_t read = in_.varint();
+        if (read > std::uint64_t{std::numeric_limits<T>::max()}) ok_ = false;
+        value = static_cast<T>(read);
+    }
+    void operator()(MappingKind& kind) {
+        if (in_.at_end()) return;
+        const std::uint64_t read = in_.varint();
+        if (read > static_cast<std::uint64_t>(MappingKind::anonymous)) ok_ = false;
+        kind = static_cast<MappingKind>(ok_ ? read : 0);
+    }
+    void operator()(std::string& text) {
+        if (!in_.at_end()) text = in_.string();
+    }
+    // An item takes at least a byte, so a count beyond the bytes that are left is a lie: nothing is reserved for it.
+    template <class T>
+    void operator()(std::vector<T>& items) {
+        items.clear();
+        for (std::uint64_t left = count(); left > 0 && more(); --left) list_fields(*this, items.emplace_back());
+    }
+    void operator()(std::map<std::string, std::uint64_t>& items) {
+        items.clear();
+        for (std::uint64_t left = count(); left > 0 && more(); --left) {
+            const std::string name = in_.string();
+            items[name] = in_.varint();
+        }
+    }
+
+private:
+    bool more() {
+        ok_ = ok_ && !in_.at_end();
+        return ok();
+    }
+    std::uint64_t count() {
+        if (in_.at_end()) return 0;
+        const std::uint64_t read = in_.varint();
+        if (read > in_.remaining()) ok_ = false;
+        return ok_ ? read : 0;
+    }
+
+    ByteReader& in_;
+    bool ok_ = true;
+};
+
+template <class Record, class Type>
+concept FieldsOf = std::same_as<std::remove_const_t<Record>, Type>;
+
+template <class Codec, FieldsOf<RunInfo> Record>
+void list_fields(Codec& field, Record& run) {
+    field(run.version), field(run.command), field(run.executable), field(run.host);
+    field(run.pid), field(run.parent_pid), field(run.start_unix_ns);
+    field(run.engine), field(run.engine_reason), field(run.unwinder);
+    field(run.event), field(run.event_kind), field(run.kernel);
+    field(run.frequency_asked), field(run.period_ns), field(run.stack_bytes);
+}
+
+template <class Codec, FieldsOf<Mapping> Record>
+void list_fields(Codec& field, Record& mapping) {
+    field(mapping.kind), field(mapping.start), field(mapping.size), field(mapping.file_offset), field(mapping.since_ns);
+    field(mapping.path), field(mapping.build_id);
+}
+
+template <class Codec, FieldsOf<ThreadAccount> Record>
+void list_fields(Codec& field, Record& account) {
+    field(account.thread), field(account.cpu_ns), field(account.samples);
+}
+
+template <class Codec, FieldsOf<Summary> Record>
+void list_fields(Codec& field, Record& summary) {
+    field(summary.complete), field(summary.duration_ns), field(summary.samples), field(summary.lost);
+    field(summary.truncated), field(summary.rooted), field(summary.throttled), field(summary.frames);
+    field(summary.continued), field(summary.continuation_rejected);
+    field(summary.process_cpu_ns), field(summary.own_cpu_ns), field(summary.own_memory);
+    field(summary.threads), field(summary.counters);
+}
+
+template <class Codec, FieldsOf<ArchivedSymbol> Record>
+void list_fields(Codec& field, Record& symbol) {
+    field(symbol.name), field(symbol.file), field(symbol.line), field(symbol.decl_line), field(symbol.inlined);
+}
+
+template <class Codec, FieldsOf<Death> Record>
+void list_fields(Codec& field, Record& death) {
+    field(death.signal), field(death.code), field(death.tid), field(death.fault_address), field(death.time_ns);
+    field(death.addresses);
+}
+
+// So that a list of plain numbers is a list of records with one field.
+template <class Codec, FieldsOf<std::uint64_t> Record>
+void list_fields(Codec& field, Record& value) {
+    field(value);
+}
+
+}  // namespace flameprobe

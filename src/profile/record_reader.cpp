@@ -1,0 +1,173 @@
+#include "profile/record_reader.hpp"
+
+#include <string>
+
+#include "profile/record_fields.hpp"
+
+namespace flameprobe {
+
+using format::ExtendedKind;
+using format::RecordKey;
+
+namespace {
+
+constexpr const char* cut_short = "the record is cut short, or a number in it is out of range";
+
+}  // namespace
+
+Result<void> RecordReader::read(std::span<const std::byte> payload) {
+    ByteReader in(payload);
+    while (!in.at_end()) {
+        const std::size_t start = in.position();
+        Complaint complaint = record(in);
+        if (complaint == nullptr && !in.ok()) complaint = cut_short;
+        if (complaint != nullptr) {
+            return Error{"at byte " + std::to_string(start) + " of the block's records: " + complaint};
+        }
+    }
+    return {};
+}
+
+RecordReader::Complaint RecordReader::record(ByteReader& in) {
+    const std::uint64_t head = in.varint();
+    const std::uint64_t first = head >> format::key_bits;
+    switch (static_cast<RecordKey>(head & ((1u << format::key_bits) - 1))) {
+        case RecordKey::sample:
+            return sample(in, first, false);
+        case RecordKey::child_stack:
+            return stack(first, stacks_);
+        case RecordKey::stack:
+            return stack(first, in.varint());
+        case RecordKey::location:
+            return location(in, first);
+        case RecordKey::weighted_sample:
+            return sample(in, first, true);
+        case RecordKey::extended:
+            return extended(in, first);
+    }
+    return "a record of a kind that this version does not know";
+}
+
+RecordReader::Complaint RecordReader::sample(ByteReader& in, std::uint64_t thread, bool weighted) {
+    const std::uint64_t time = last_time_ns_ + static_cast<std::uint64_t>(in.signed_varint());
+    const std::uint64_t stack = in.varint();
+    const std::uint64_t weight = weighted ? in.varint() : 1;
+    if (!in.ok()) return cut_short;
+    if (thread >= threads_) return "a sample of a thread that is not defined";
+    if (stack > stacks_) return "a sample with a stack that is not defined";
+    last_time_ns_ = time;
+    sink_.sample({time, static_cast<ThreadId>(thread), static_cast<StackId>(stack), weight});
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::stack(std::uint64_t location, std::uint64_t parent) {
+    if (location >= locations_) return "a stack with a location that is not defined";
+    if (parent > stacks_) return "a stack whose parent is not defined";
+    if (stacks_ == ~StackId{0}) return "too many stacks";
+    sink_.stack(++stacks_, {static_cast<StackId>(parent), static_cast<LocationId>(location)});
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::location(ByteReader& in, std::uint64_t mapping) {
+    const std::int64_t step = in.signed_varint();
+    if (!in.ok()) return cut_short;
+    if (mapping >= mappings_.size()) return "a location in a mapping that is not defined";
+    if (locations_ == ~LocationId{0}) return "too many locations";
+    KnownMapping& known = mappings_[mapping];
+    known.last_address += static_cast<std::uint64_t>(step);
+    if (known.kind == MappingKind::scope && known.last_address >= strings_) return "a scope whose label is not defined";
+    sink_.location(locations_++, {static_cast<MappingId>(mapping), known.last_address});
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::extended(ByteReader& in, std::uint64_t kind) {
+    const auto body = in.take(in.varint());
+    if (!in.ok()) return cut_short;
+    ByteReader fields(body);
+    const Complaint complaint = extended_fields(fields, static_cast<ExtendedKind>(kind));
+    return complaint == nullptr && !fields.ok() ? cut_short : complaint;
+}
+
+RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKind kind) {
+    FieldReader field(in);
+    switch (kind) {
+        case ExtendedKind::run: {
+            RunInfo run;
+            list_fields(field, run);
+            if (!field.ok()) return cut_short;
+            sink_.run(run);
+            return nullptr;
+        }
+        case ExtendedKind::string: {
+            std::string text;
+            field(text);
+            if (!field.ok()) return cut_short;
+            sink_.string(strings_++, text);
+            return nullptr;
+        }
+        case ExtendedKind::mapping:
+            return mapping(in);
+        case ExtendedKind::thread:
+            return thread(in);
+        case ExtendedKind::summary: {
+            Summary summary;
+            list_fields(field, summary);
+            if (!field.ok()) return cut_short;
+            for (const ThreadAccount& account : summary.threads) {
+                if (account.thread >= threads_) return "a summary of a thread that is not defined";
+            }
+            sink_.summary(summary);
+            return nullptr;
+        }
+        case ExtendedKind::symbols:
+            return symbols(in);
+        case ExtendedKind::death: {
+            Death death;
+            list_fields(field, death);
+            if (!field.ok()) return cut_short;
+            sink_.death(death);
+            return nullptr;
+        }
+    }
+    return nullptr;  // of a later version: skipped
+}
+
+RecordReader::Complaint RecordReader::mapping(ByteReader& in) {
+    Mapping mapping;
+    FieldReader field(in);
+    list_fields(field, mapping);
+    if (!field.ok()) return cut_short;
+    mappings_.push_back({mapping.kind, mapping.start});
+    sink_.mapping(static_cast<MappingId>(mappings_.size() - 1), mapping);
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::thread(ByteReader& in) {
+    ThreadId id = 0;
+    Thread thread;
+    FieldReader field(in);
+    field(id), field(thread.tid), field(thread.name);
+    if (!field.ok()) return cut_short;
+    if (id > threads_) return "a thread that is out of order";
+    if (id == threads_) ++threads_;
+    sink_.thread(id, thread);
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::symbols(ByteReader& in) {
+    LocationId id = 0;
+    std::vector<ArchivedSymbol> symbols;
+    FieldReader field(in);
+    field(id), field(symbols);
+    if (!field.ok()) return cut_short;
+    if (id >= locations_) return "symbols of a location that is not defined";
+    if (symbols.empty() || symbols.size() > format::max_symbols_per_location)
+        return "a location with no symbol, or too many";
+    for (const ArchivedSymbol& symbol : symbols) {
+        if (symbol.name >= strings_ || symbol.file >= strings_) return "a symbol whose name is not defined";
+    }
+    sink_.symbols(id, symbols);
+    return nullptr;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,52 @@
+// From the bytes of a block to calls on a sink. Nothing a hostile file says is believed: every id is checked before it
+// is passed on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/varint.hpp"
+#include "profile/format.hpp"
+#include "profile/sink.hpp"
+
+namespace flameprobe {
+
+/// Carries from block to block what differences are relative to. Memory: 16 bytes a mapping.
+class RecordReader {
+public:
+    explicit RecordReader(ProfileSink& sink) : sink_(sink) {}
+
+    /// All records of one block's payload. The Error's message begins with "at byte N of the block's records:".
+    Result<void> read(std::span<const std::byte> payload);
+
+private:
+    /// Why the record is bad, nullptr if it is not.
+    using Complaint = const char*;
+    struct KnownMapping {
+        MappingKind kind;
+        std::uint64_t last_address;
+    };
+
+    Complaint record(ByteReader& in);
+    Complaint sample(ByteReader& in, std::uint64_t thread, bool weighted);
+    Complaint stack(std::uint64_t location, std::uint64_t parent);
+    Complaint location(ByteReader& in, std::uint64_t mapping);
+    Complaint extended(ByteReader& in, std::uint64_t kind);
+    Complaint extended_fields(ByteReader& in, format::ExtendedKind kind);
+    Complaint mapping(ByteReader& in);
+    Complaint thread(ByteReader& in);
+    Complaint symbols(ByteReader& in);
+
+    ProfileSink& sink_;
+    std::vector<KnownMapping> mappings_;
+    std::uint32_t strings_ = 0;
+    std::uint32_t locations_ = 0;
+    std::uint32_t stacks_ = 0;
+    std::uint32_t threads_ = 0;
+    std::uint64_t last_time_ns_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,32 @@
+// What a profile is written to and read through: the spool writer is a sink, and so is everything that reads a file
+// block by block without holding it whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+/// Calls come in order: an id is defined before it is used, and ids of a kind count up from zero (stacks from one).
+class ProfileSink {
+public:
+    virtual ~ProfileSink() = default;
+
+    virtual void run(const RunInfo& info) = 0;
+    virtual void string(std::uint32_t id, const std::string& text) = 0;
+    virtual void mapping(MappingId id, const Mapping& mapping) = 0;
+    virtual void location(LocationId id, const Location& location) = 0;
+    virtual void stack(StackId id, const StackNode& node) = 0;
+    /// May come again for the same id, when the thread changed its name.
+    virtual void thread(ThreadId id, const Thread& thread) = 0;
+    virtual void sample(const Sample& sample) = 0;
+    /// May come more than once; the last one counts.
+    virtual void summary(const Summary& summary) = 0;
+    /// Names stored in the profile itself (`flameprobe-render --archive`), innermost first.
+    virtual void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) {}
+    virtual void death(const Death& /*death*/) {}
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,170 @@
+#include "profile/writer.hpp"
+
+#include <algorithm>
+
+#include "base/varint.hpp"
+#include "profile/block.hpp"
+#include "profile/compactor.hpp"
+#include "profile/reader.hpp"
+#include "profile/record_fields.hpp"
+
+namespace flameprobe {
+
+using format::ExtendedKind;
+using format::RecordKey;
+
+namespace {
+
+void put_key(std::string& out, RecordKey key, std::uint64_t first) {
+    put_varint(out, first << format::key_bits | static_cast<std::uint64_t>(key));
+}
+
+std::uint64_t difference(std::uint64_t to, std::uint64_t from) { return zigzag(static_cast<std::int64_t>(to - from)); }
+
+}  // namespace
+
+ProfileWriter::ProfileWriter(Descriptor file) : file_(std::move(file)) {
+    buffer_ = format::magic;
+    open_block();
+}
+
+void ProfileWriter::open_block() {
+    open_block_ = buffer_.size();
+    buffer_.append(format::block_header_size, '\0');
+    whole_ = buffer_.size();
+}
+
+void ProfileWriter::close_block() {
+    const auto payload = std::string_view(buffer_).substr(open_block_ + format::block_header_size);
+    const auto header = make_block_header(format::BlockType::records, payload);
+    std::copy(header.begin(), header.end(), buffer_.begin() + static_cast<std::ptrdiff_t>(open_block_));
+}
+
+bool ProfileWriter::begin_record() {
+    if (in_record_) return false;  // an earlier one was not finished
+    return in_record_ = true;
+}
+
+void ProfileWriter::end_record() {
+    in_record_ = false;
+    whole_ = buffer_.size();
+    if (buffer_.size() - open_block_ < format::full_block_payload) return;
+    close_block();
+    open_block();
+}
+
+template <class Fields>
+void ProfileWriter::extended(format::ExtendedKind kind, Fields fields) {
+    if (!begin_record()) return;
+    scratch_.clear();
+    FieldWriter writer(scratch_);
+    fields(writer);
+    put_key(buffer_, RecordKey::extended, static_cast<std::uint64_t>(kind));
+    put_string(buffer_, scratch_);
+    end_record();
+}
+
+void ProfileWriter::run(const RunInfo& info) {
+    extended(ExtendedKind::run, [&](FieldWriter& out) { list_fields(out, info); });
+}
+
+void ProfileWriter::string(std::uint32_t /*id*/, const std::string& text) {
+    extended(ExtendedKind::string, [&](FieldWriter& out) { out(text); });
+}
+
+void ProfileWriter::mapping(MappingId /*id*/, const Mapping& mapping) {
+    extended(ExtendedKind::mapping, [&](FieldWriter& out) {
+        last_address_.push_back(mapping.start);
+        list_fields(out, mapping);
+    });
+}
+
+void ProfileWriter::location(LocationId /*id*/, const Location& location) {
+    if (!begin_record()) return;
+    std::uint64_t& last = last_address_.at(location.mapping);
+    put_key(buffer_, RecordKey::location, location.mapping);
+    put_varint(buffer_, difference(location.address, last));
+    last = location.address;
+    end_record();
+}
+
+void ProfileWriter::stack(StackId id, const StackNode& node) {
+    if (!begin_record()) return;
+    if (node.parent == last_stack_) {
+        put_key(buffer_, RecordKey::child_stack, node.location);
+    } else {
+        put_key(buffer_, RecordKey::stack, node.location);
+        put_varint(buffer_, node.parent);
+    }
+    last_stack_ = id;
+    end_record();
+}
+
+void ProfileWriter::thread(ThreadId id, const Thread& thread) {
+    extended(ExtendedKind::thread, [&](FieldWriter& out) { out(id), out(thread.tid), out(thread.name); });
+}
+
+void ProfileWriter::sample(const Sample& sample) {
+    if (!begin_record()) return;
+    put_key(buffer_, sample.weight == 1 ? RecordKey::sample : RecordKey::weighted_sample, sample.thread);
+    put_varint(buffer_, difference(sample.time_ns, last_time_ns_));
+    put_varint(buffer_, sample.stack);
+    if (sample.weight != 1) put_varint(buffer_, sample.weight);
+    last_time_ns_ = sample.time_ns;
+    end_record();
+}
+
+void ProfileWriter::summary(const Summary& summary) {
+    const std::uint64_t before = file_.size() + buffer_.size();
+    if (!summary.complete && before < next_summary_) return;
+    extended(ExtendedKind::summary, [&](FieldWriter& out) { list_fields(out, summary); });
+    const std::uint64_t after = file_.size() + buffer_.size();
+    next_summary_ = after + 9 * (after - before);
+}
+
+void ProfileWriter::symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) {
+    const std::vector<ArchivedSymbol> kept(
+        symbols.begin(),
+        symbols.begin() + static_cast<std::ptrdiff_t>(std::min(symbols.size(), format::max_symbols_per_location)));
+    extended(ExtendedKind::symbols, [&](FieldWriter& out) { out(id), out(kept); });
+}
+
+void ProfileWriter::death(const Death& death) {
+    extended(ExtendedKind::death, [&](FieldWriter& out) { list_fields(out, death); });
+}
+
+Result<void> ProfileWriter::flush() {
+    buffer_.resize(whole_);
+    if (buffered() == 0) return {};
+    close_block();
+    if (auto done = file_.append(buffer_); !done) return done;
+    buffer_.clear();
+    open_block();
+    if (in_record_) return Error{"there was no memory for a part of the profile; it ends there"};
+    return {};
+}
+
+Result<void> ProfileWriter::compact_into(Descriptor file) {
+    constexpr std::uint64_t slots = 64;
+    if (buffered() != 0) return Error{"the profile has a part that is not in its file yet"};
+    auto old = file_.reread();
+    if (!old) return old.error();
+    ByteSource source(std::move(*old), "the profile");
+    ProfileWriter smaller(std::move(file));
+    Compactor compactor(smaller, last_time_ns_ / slots + 1);
+    if (auto read = read_profile(source, compactor); !read) return read.error();
+    compactor.finish();
+    if (auto flushed = smaller.flush(); !flushed) return flushed;
+    smaller.last_stack_ = last_stack_;
+    *this = std::move(smaller);
+    return {};
+}
+
+std::uint64_t ProfileWriter::bytes_written() const { return file_.size(); }
+
+std::size_t ProfileWriter::buffered() const {
+    const std::size_t framing = (file_.size() == 0 ? format::magic.size() : 0) + format::block_header_size;
+    return buffer_.size() - framing;
+}
+
+}  // namespace flameprobe

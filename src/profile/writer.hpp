@@ -1,0 +1,71 @@
+// Appends a profile to a `.fprobe` file (docs/formats.md) so that a kill at any moment loses at most the block that is
+// being filled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "profile/append_file.hpp"
+#include "profile/format.hpp"
+#include "profile/sink.hpp"
+
+namespace flameprobe {
+
+/// One thread only. Buffers records until `flush()`, which writes them as checksummed blocks (one, unless more than
+/// 1 MiB has gathered) with one write(2). Recording may throw std::bad_alloc; ids
+/// would be off after that, so everything later is refused, and what came before stays readable.
+class ProfileWriter final : public ProfileSink {
+public:
+    /// Takes a descriptor open for writing, at offset 0 of an empty file.
+    explicit ProfileWriter(Descriptor file);
+    /// The file, for a writer made without one: whoever has no samples yet need not have a file either.
+    void attach(Descriptor file) { file_.attach(std::move(file)); }
+
+    void run(const RunInfo& info) override;
+    void string(std::uint32_t id, const std::string& text) override;
+    void mapping(MappingId id, const Mapping& mapping) override;
+    void location(LocationId id, const Location& location) override;
+    void stack(StackId id, const StackNode& node) override;
+    void thread(ThreadId id, const Thread& thread) override;
+    void sample(const Sample& sample) override;
+    /// Of summaries that are not complete only so many are kept that they take a tenth of the file at most: after a
+    /// kill the last one is older than the last samples by some hundred of them.
+    void summary(const Summary& summary) override;
+    void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
+    void death(const Death& death) override;
+
+    /// Writes what is buffered. On an error (disk full, file size limit) the file is cut back to its last whole block,
+    /// the buffer is kept, and the call may be tried again. Never raises SIGXFSZ.
+    Result<void> flush();
+    /// Writes all that was flushed so far to `file` (open for writing, empty), smaller: samples of one thread with one
+    /// stack in the same 64th of the run become one. Goes on in `file` from there, with the same ids. On an Error
+    /// nothing has changed. Takes about a second for 100 MiB, and needs the file it was opened with to be readable.
+    Result<void> compact_into(Descriptor file);
+    std::uint64_t bytes_written() const;
+    std::size_t buffered() const;  // bytes of records that are not in the file yet
+
+private:
+    template <class Fields>
+    void extended(format::ExtendedKind kind, Fields fields);
+    bool begin_record();
+    void end_record();
+    void open_block();
+    void close_block();
+
+    AppendFile file_;
+    std::string buffer_;          // closed blocks, then the header's place and the records of the open one
+    std::size_t open_block_ = 0;  // where the open block's header belongs
+    std::size_t whole_ = 0;       // where the last whole record ends
+    bool in_record_ = false;
+    std::string scratch_;
+    std::vector<std::uint64_t> last_address_;  // by mapping
+    std::uint64_t last_time_ns_ = 0;
+    std::uint64_t next_summary_ = 0;  // bytes that the file must have before it gets another
+    StackId last_stack_ = 0;
+};
+
+}  // namespace flameprobe

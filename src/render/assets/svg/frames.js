@@ -1,0 +1,109 @@
+// The flame graph's own script. The picture is complete without it: this adds zoom, search and keys. It finds its
+// picture by where it stands, so that several can share a page, and needs no ids, no network and no eval. The files of
+// this folder stand in one function of their own, in the order of meson.build.
+"use strict";
+const svg = document.currentScript.parentNode;
+const graph = svg.querySelector(".frames");
+const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
+const alone = document.documentElement === svg;
+const MARGIN = 12, PAD = 3, SHARE_GAP = 7;
+
+function add(parent, namespace, name, attributes, text) {
+  const element = document.createElementNS(namespace, name);
+  for (const key in attributes) element.setAttribute(key, attributes[key]);
+  if (text) element.textContent = text;
+  parent.appendChild(element);
+  return element;
+}
+
+// Frames stand in depth-first order; `end` is the index behind the last one above or below a frame.
+const frames = [], frameOf = new WeakMap();
+const rowHeight = Number(graph.dataset.row);
+function readFrames() {
+  const open = [];
+  for (const g of graph.children) {
+    const rect = g.querySelector("rect");
+    const lines = g.querySelector("title").textContent.split("\n");
+    const y = Number(rect.getAttribute("y"));
+    const frame = {
+      g, rect, text: g.querySelector("text"), lines, name: lines[0], y, index: frames.length,
+      x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")), hit: false, shown: true
+    };
+    frame.level = frames.length ? Math.round(Math.abs(y - frames[0].y) / rowHeight) : 0;
+    while (open.length > frame.level) open.pop().end = frames.length;
+    frame.parent = open[open.length - 1];
+    open.push(frame);
+    frames.push(frame);
+    frameOf.set(g, frame);
+    g.setAttribute("role", "treeitem");
+    g.setAttribute("aria-level", frame.level + 1);
+    g.setAttribute("tabindex", "-1");
+  }
+  while (open.length) open.pop().end = frames.length;
+  graph.setAttribute("role", "tree");
+  graph.setAttribute("aria-label", "Flame graph");
+}
+
+// Measured, not guessed: the reader's fonts may not be the ones the picture was made for.
+const pen = document.createElementNS(HTML, "canvas").getContext?.("2d");
+const widths = new Map();
+function measure(text, font) {
+  if (!pen) return Array.from(text).length * 7.3;
+  const key = font + "\n" + text;
+  let width = widths.get(key);
+  if (width === undefined) {
+    pen.font = font;
+    width = pen.measureText(text).width;
+    widths.set(key, width);
+  }
+  return width;
+}
+function fit(text, room, font) {
+  if (measure(text, font) <= room) return text;
+  const letters = Array.from(text);
+  let low = 0, high = letters.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (measure(letters.slice(0, middle).join("") + "…", font) <= room) low = middle; else high = middle - 1;
+  }
+  return low < 2 ? "" : letters.slice(0, low).join("") + "…";
+}
+function fontOf(element) {
+  const style = getComputedStyle(element);
+  return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+}
+
+let zoomed = 0, graphWidth = 1176;
+function labelFrame(frame, x, width, font) {
+  const room = width - 2 * PAD;
+  const label = room < 18 ? "" : fit(frame.name, room, font);
+  if (!label) {
+    if (frame.text) frame.text.textContent = "";
+    return;
+  }
+  if (!frame.text) frame.text = add(frame.g, SVG, "text", {y: frame.y + rowHeight - 5});
+  frame.text.setAttribute("x", x + PAD);
+  frame.text.textContent = label;
+  const share = frame.lines[1].match(/[<>+−]?[\d.]+ %/)?.[0];
+  if (share && label === frame.name && measure(label, font) + SHARE_GAP + measure(share, font) <= room) {
+    add(frame.text, SVG, "tspan", {class: "pc", dx: SHARE_GAP}, share);
+  }
+}
+function draw() {
+  const view = frames[zoomed];
+  const font = fontOf(graph), width = graphWidth;
+  for (const frame of frames) {
+    const above = frame.index < zoomed && frame.end > zoomed;
+    const inside = frame.index >= zoomed && frame.index < view.end;
+    const x = above ? 0 : (frame.x - view.x) / view.w * 100;
+    const w = above ? 100 : frame.w / view.w * 100;
+    frame.shown = (above || inside) && w * width / 100 > 0.3;
+    frame.g.style.display = frame.shown ? "" : "none";
+    if (!frame.shown) continue;
+    frame.rect.setAttribute("x", x.toFixed(4) + "%");
+    frame.rect.setAttribute("width", w.toFixed(4) + "%");
+    frame.g.classList.toggle("up", above);
+    labelFrame(frame, x * width / 100, w * width / 100, font);
+  }
+  reset.hidden = zoomed === 0;
+}

@@ -1,0 +1,71 @@
+// The search box and the keys.
+const header = svg.querySelector(".head");
+const holder = add(header, SVG, "foreignObject", {x: 0, y: 0, width: "100%", height: 60});
+holder.style.pointerEvents = "none";
+const bar = add(holder, HTML, "div", {class: "bar", role: "search"});
+const result = add(bar, HTML, "output", {"aria-live": "polite"});
+const input = add(bar, HTML, "input", {type: "text", placeholder: "Search, regex  ( / )", "aria-label": "Search functions, regular expression", spellcheck: "false", autocomplete: "off"});
+const exact = add(bar, HTML, "button", {type: "button", "aria-pressed": "false", title: "Match case", "aria-label": "Match case"}, "Aa");
+const reset = add(bar, HTML, "button", {type: "button", title: "Show everything again (Escape)"}, "Reset zoom");
+bar.insertBefore(reset, result);
+
+function sibling(step) {
+  const row = frames.filter((frame) => frame.shown && frame.level === focused.level);
+  return row[row.indexOf(focused) + step];
+}
+function firstChild() {
+  for (let at = focused.index + 1; at < focused.end; at++) if (frames[at].shown) return frames[at];
+}
+function nextHit(step) {
+  const hits = search.hits.filter((frame) => frame.shown);
+  if (hits.length === 0) return;
+  const after = hits.findIndex((frame) => frame.index > focused.index);
+  const at = step > 0 ? (after < 0 ? 0 : after) : (after < 0 ? hits.length : after) - (focused.hit ? 2 : 1);
+  return hits[(at + hits.length) % hits.length];
+}
+function onGraphKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const rootBelow = frames.length > 1 && frames[1].y < frames[0].y;
+  const keys = {
+    ArrowLeft: () => focusFrame(sibling(-1), true),
+    ArrowRight: () => focusFrame(sibling(1), true),
+    ArrowUp: () => focusFrame(rootBelow ? firstChild() : focused.parent, true),
+    ArrowDown: () => focusFrame(rootBelow ? focused.parent : firstChild(), true),
+    Home: () => focusFrame(frames[0], true),
+    Enter: () => zoom(focused),
+    " ": () => zoom(focused),
+    n: () => focusFrame(nextHit(1), true),
+    N: () => focusFrame(nextHit(-1), true)
+  };
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+}
+function onKey(event) {
+  const mine = alone || svg.contains(event.target);
+  const typing = event.target === input;
+  if (mine && event.key === "f" && (event.ctrlKey || event.metaKey) || mine && event.key === "/" && !typing) {
+    event.preventDefault();
+    input.focus();
+    input.select();
+  } else if (mine && event.key === "Escape") {
+    if (search.term !== "") {
+      input.value = "";
+      changeSearch();
+    } else if (zoomed !== 0) {
+      zoom(frames[0]);
+    }
+    if (typing) focusFrame(focused, false);
+  } else if (typing && event.key === "Enter") {
+    focusFrame(nextHit(1) || focused, true);
+  }
+}
+
+// Ctrl-C on a frame copies its stack, root first.
+function onCopy(event) {
+  if (document.activeElement !== focused.g || String(getSelection()) !== "") return;
+  const names = [];
+  for (let frame = focused; frame.parent; frame = frame.parent) names.unshift(frame.name);
+  event.clipboardData.setData("text/plain", names.join("\n"));
+  event.preventDefault();
+}

@@ -1,0 +1,88 @@
+// What is hovered, searched for and kept in the address.
+const legend = svg.querySelector(".legend"), details = svg.querySelector(".details");
+function describe(frame) {
+  if (!details) return;
+  const room = svg.getBoundingClientRect().width - 2 * MARGIN;
+  details.textContent = frame ? fit(frame.lines[1] + (frame.lines[2] ? ", " + frame.lines[2] : "") + " – " + frame.name, room, fontOf(details)) : "";
+  if (legend) legend.style.display = frame ? "none" : "";
+}
+
+// Search: a regular expression, or the text itself where it is none.
+const search = {term: "", exact: false, hits: []};
+function matcher() {
+  try {
+    const expression = new RegExp(search.term, search.exact ? "" : "i");
+    return {test: (name) => expression.test(name), note: ""};
+  } catch {
+    const fold = (text) => search.exact ? text : text.toLowerCase();
+    const term = fold(search.term);
+    return {test: (name) => fold(name).includes(term), note: " (as text)"};
+  }
+}
+function find() {
+  const active = search.term !== "";
+  const match = active ? matcher() : null;
+  search.hits = [];
+  let share = 0, covered = 0;
+  for (const frame of frames) {
+    frame.hit = active && match.test(frame.name);
+    frame.g.classList.toggle("hit", frame.hit);
+    if (!frame.hit) continue;
+    search.hits.push(frame);
+    // Time counts once, however often a name stands in one stack.
+    if (frame.index >= covered) {
+      share += frame.w;
+      covered = frame.end;
+    }
+  }
+  svg.classList.toggle("searching", active);
+  result.textContent = !active ? "" : search.hits.length === 0 ? "no match" + match.note : `matched ${share.toFixed(2)} %${match.note}`;
+}
+
+// The state is in the address after "#", so that a link or a reload shows the same view. In a page with other things
+// in it the keys carry the picture's id, and an address that is not ours is left alone.
+const prefix = alone ? "" : svg.id + ".";
+function saveState() {
+  const hash = location.hash.slice(1);
+  if (!alone && hash !== "" && !hash.includes("=")) return;
+  const state = new URLSearchParams(hash);
+  const put = (key, value) => value ? state.set(prefix + key, value) : state.delete(prefix + key);
+  put("z", zoomed || "");
+  put("s", search.term);
+  put("c", search.exact ? "1" : "");
+  try {
+    history.replaceState(history.state, "", "#" + state);
+  } catch { /* a sandboxed frame has no address of its own */ }
+}
+function loadState() {
+  const state = new URLSearchParams(location.hash.slice(1));
+  const zoom = Number(state.get(prefix + "z"));
+  zoomed = Number.isInteger(zoom) && zoom > 0 && zoom < frames.length ? zoom : 0;
+  search.term = state.get(prefix + "s") || "";
+  search.exact = state.get(prefix + "c") === "1";
+  input.value = search.term;
+  exact.setAttribute("aria-pressed", search.exact);
+  find();
+  layOut();
+}
+
+let focused = frames[0];
+function focusFrame(frame, scroll) {
+  if (!frame || !frame.shown) return;
+  focused.g.setAttribute("tabindex", "-1");
+  focused = frame;
+  frame.g.setAttribute("tabindex", "0");
+  frame.g.focus({preventScroll: !scroll});
+}
+function zoom(frame) {
+  zoomed = frame.index;
+  draw();
+  fitHeads();
+  saveState();
+}
+function changeSearch() {
+  search.term = input.value;
+  find();
+  fitHeads();
+  saveState();
+}

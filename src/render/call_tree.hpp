@@ -1,0 +1,58 @@
+// From stacks to boxes: merged by function, sorted by name, the narrow ones gathered. Only what will be drawn is ever
+// expanded, so a million stacks cost two passes over their nodes and little else.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/result.hpp"
+#include "render/deep_stacks.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+enum class BoxKind : std::uint8_t {
+    all,  // the root: every sample
+    function,
+    gathered,  // siblings that are each narrower than the minimum, and all that is above them
+    omitted,   // the middle of stacks that are too deep to draw
+};
+
+struct Box {
+    std::uint32_t parent = 0;  // index of a box before this one; 0 for the root itself
+    std::uint32_t depth = 0;   // the root is 0
+    BoxKind kind = BoxKind::function;
+    FunctionId function = 0;     // of BoxKind::function
+    std::uint32_t gathered = 0;  // how many siblings, of BoxKind::gathered
+    std::uint64_t start = 0;     // weight to the left of it
+    std::uint64_t total = 0;
+    std::uint64_t self = 0;  // samples that ended here; 0 in a gathered box
+};
+
+/// Boxes in depth-first order, children by name, so that a box's parent is the last one before it that is one level up.
+struct CallTree {
+    std::vector<Box> boxes;
+    std::uint32_t depth = 0;          // of the deepest box
+    std::uint32_t deepest_stack = 0;  // frames, before the middle was left out
+};
+
+struct CallTreeOptions {
+    bool reverse = false;             // merge from the leaves: who uses the time, called by whom
+    double min_width = 0.1;           // percent of all weight; 0 or less: every box is kept
+    std::uint32_t most_frames = 256;  // of a stack; of deeper ones the middle is left out
+};
+
+/// An Error if there are no samples, or if their weights do not fit in 64 bits.
+Result<CallTree> build_call_tree(const NamedProfile& profile, const CallTreeOptions& options);
+
+/// The box that each of the profile's nodes is in; `no_box` for nodes without weight.
+struct BoxOfNode {
+    static constexpr std::uint32_t no_box = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> box;
+};
+
+/// The whole stacks from their roots, however deep; says also which nodes each box stands for.
+Result<CallTree> build_call_tree(const NamedProfile& profile, double min_width, BoxOfNode& places);
+
+}  // namespace flameprobe

@@ -1,0 +1,87 @@
+#include "render/describe.hpp"
+
+#include "render/numbers.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t longest_name = 600;  // bytes in a tooltip: enough to tell two templates apart
+
+std::string_view basename_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string place_text(const NamedProfile& profile, const Function& function) {
+    std::string text;
+    const auto add = [&](std::string_view part) {
+        if (part.empty()) return;
+        if (!text.empty()) text += ", ";
+        text += part;
+    };
+    if (function.kind != FrameKind::user) add(kind_text(function.kind));
+    std::string place{basename_of(profile.strings.view(function.file))};
+    if (!place.empty() && function.line > 0) place += ":" + std::to_string(function.line);
+    add(place);
+    add(basename_of(profile.strings.view(function.module)));
+    return clean_text(text);
+}
+
+std::string weight_text(const CallTree& tree, const Box& box, bool self) {
+    const auto all = static_cast<double>(tree.boxes.front().total);
+    std::string text = count_text(box.total) + (box.total == 1 ? " sample, " : " samples, ") +
+                       percent_text(static_cast<double>(box.total), all);
+    if (self && box.kind == BoxKind::function) {
+        text += ", self " + (box.self == 0 ? "0" : percent_text(static_cast<double>(box.self), all));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string_view kind_text(FrameKind kind) {
+    switch (kind) {
+        case FrameKind::user:
+            return "user code";
+        case FrameKind::inlined:
+            return "inlined";
+        case FrameKind::kernel:
+            return "kernel";
+        case FrameKind::scope:
+            return "scope";
+        case FrameKind::note:
+            return "note";
+        case FrameKind::thread:
+            return "thread";
+    }
+    return "";
+}
+
+std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {
+    switch (box.kind) {
+        case BoxKind::all:
+            return "all";
+        case BoxKind::gathered:
+            return count_text(box.gathered) + (box.gathered == 1 ? " frame" : " frames");
+        case BoxKind::omitted:
+            return "[frames left out: the deepest stack has " + count_text(tree.deepest_stack) + "]";
+        case BoxKind::function:
+            break;
+    }
+    std::string name = clean_text(profile.strings.view(profile.functions[box.function].name));
+    return name.empty() ? "[no name]" : name;
+}
+
+std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,
+                        const TooltipOptions& options) {
+    std::string text = shorten(box_name(profile, tree, box), longest_name);
+    text += "\n" + weight_text(tree, box, options.self);
+    if (box.kind == BoxKind::gathered) {
+        text += "\nnarrower than " + short_decimal(options.min_width, 4) + " %" + (box.gathered == 1 ? "" : " each");
+    } else if (box.kind == BoxKind::function) {
+        const std::string place = place_text(profile, profile.functions[box.function]);
+        if (!place.empty()) text += "\n" + place;
+    }
+    return text;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,26 @@
+// The words for a box, the same in the picture, its tooltips and the page.
+#pragma once
+
+#include <string>
+
+#include "render/call_tree.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// "user code", "inlined", "kernel", ...
+std::string_view kind_text(FrameKind kind);
+
+/// Clean text (see text.hpp), whole.
+std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);
+
+struct TooltipOptions {
+    bool self = true;        // wrong in a reversed graph, where a box's own samples are those of its outermost caller
+    double min_width = 0.1;  // percent, as the tree was made
+};
+
+/// Clean text: name, counts and shares, then kind, place and module; a line each.
+std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,
+                        const TooltipOptions& options);
+
+}  // namespace flameprobe

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Turns text files into C++ string constants: embed.py OUTPUT NAME=FILE[+FILE...]...
+
+Whole-line comments, blank lines and indentation are left out: they are for the people who read the source.
+"""
+import re
+import sys
+
+
+def shrink(path, text):
+    if path.endswith(".js"):
+        text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
+    if path.endswith(".css"):
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    lines = (line.strip() for line in text.splitlines())
+    return "".join(line + "\n" for line in lines if line)
+
+
+def main():
+    output, *items = sys.argv[1:]
+    parts = ["// Made by embed.py.\n#include \"render/assets.hpp\"\n\nnamespace flameprobe::assets {\n"]
+    for item in items:
+        name, paths = item.split("=", 1)
+        text = ""
+        for path in paths.split("+"):
+            with open(path, encoding="utf-8") as file:
+                piece = shrink(path, file.read())
+            if not path.endswith(".html") and ("]]>" in piece or "</script" in piece.lower()):
+                sys.exit(f"{path}: contains the end of the element it will stand in")
+            text += piece
+        # A string literal may have 65,536 characters at least, but MSVC's 16 KiB is the habit that costs nothing.
+        pieces = [text[at:at + 8000] for at in range(0, len(text), 8000)]
+        body = "\n".join(f'R"~~~({piece})~~~"' for piece in pieces)
+        parts.append(f"\nconst std::string_view {name} = {body};\n")
+    parts.append("\n}  // namespace flameprobe::assets\n")
+    with open(output, "w", encoding="utf-8") as file:
+        file.write("".join(parts))
+
+
+main()

@@ -1,0 +1,27 @@
+// The interactive SVG flame graph, and the self-contained HTML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/byte_sink.hpp"
+#include "base/result.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct FlameGraphOptions {
+    std::string title;  // empty: made from the profile
+    std::string subtitle;
+    std::string colors = "hot";  // see palette.hpp
+    bool icicle = false;         // root at the top
+    bool reverse = false;        // merge from the leaves
+    double min_width = 0.1;      // percent of all samples; narrower frames are gathered in one visible box per caller
+};
+
+/// Deterministic: the same profile and options give the same bytes. An Error, and nothing written, where there are no
+/// samples or the palette is unknown.
+Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out);
+Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out);
+
+}  // namespace flameprobe

@@ -1,0 +1,100 @@
+#include "render/assets.hpp"
+#include "render/describe.hpp"
+#include "render/flame_graph.hpp"
+#include "render/html_data.hpp"
+#include "render/numbers.hpp"
+#include "render/run_facts.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t summary_rows = 30;
+
+std::string xml(std::string_view text) {
+    std::string out;
+    append_xml(out, shorten(clean_text(text), 4000));
+    return out;
+}
+
+std::string summary_table(const NamedProfile& profile, const CallTree& tree) {
+    const auto all = static_cast<double>(tree.boxes.front().total);
+    std::string out =
+        "<p>The interactive views need JavaScript. The functions with the most samples of their own:</p>\n";
+    out += "<table><tr><th>Self</th><th>Total</th><th>Function</th></tr>\n";
+    for (const BusyFunction& row : busiest_functions(profile, tree, summary_rows)) {
+        out += "<tr><td>" + xml(percent_text(static_cast<double>(row.self), all)) + "</td><td>" +
+               xml(percent_text(static_cast<double>(row.total), all)) + "</td><td>" +
+               xml(shorten(clean_text(profile.strings.view(profile.functions[row.function].name)), 400)) +
+               "</td></tr>\n";
+    }
+    return out + "</table>";
+}
+
+std::string facts_list(std::vector<Fact> facts, double min_width) {
+    if (min_width > 0) {
+        facts.push_back({"Frames", "narrower than " + short_decimal(min_width, 6) +
+                                       " % are gathered: there are too many for a page"});
+    }
+    if (facts.empty()) return {};
+    std::string out = "<details class=\"facts\"><summary>How this was measured</summary><dl>\n";
+    for (const Fact& fact : facts) out += "<dt>" + xml(fact.label) + "</dt><dd>" + xml(fact.value) + "</dd>\n";
+    return out + "</dl></details>";
+}
+
+/// Writes the page's text with every @NAME@ replaced; what is put in is never searched.
+class Template {
+public:
+    Template& set(std::string_view name, std::string_view value) {
+        values_.emplace_back(name, value);
+        return *this;
+    }
+    void write(std::string_view text, const ByteSink& out) const {
+        while (!text.empty()) {
+            std::size_t first = text.size();
+            const std::pair<std::string_view, std::string_view>* found = nullptr;
+            for (const auto& value : values_) {
+                const std::size_t at = text.find(value.first);
+                if (at < first) {
+                    first = at;
+                    found = &value;
+                }
+            }
+            out(text.substr(0, first));
+            if (found == nullptr) return;
+            out(found->second);
+            text.remove_prefix(first + found->first.size());
+        }
+    }
+
+private:
+    std::vector<std::pair<std::string_view, std::string_view>> values_;
+};
+
+}  // namespace
+
+Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
+    const auto palette = Palette::by_name(options.colors);
+    if (!palette) return palette.error();
+    const auto page = build_page_tree(profile);
+    if (!page) return page.error();
+    const auto data = page_data(profile, *page, *palette, options);
+    if (!data) return data.error();
+    const std::string title = xml(options.title.empty() ? default_title(profile) : options.title);
+    const std::string subtitle = xml(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
+    const std::string summary = summary_table(profile, page->tree);
+    const std::string facts = facts_list(run_facts(profile), page->min_width);
+    Template()
+        .set("@TITLE@", title)
+        .set("@SUBTITLE@", subtitle)
+        .set("@SUMMARY@", summary)
+        .set("@FACTS@", facts)
+        .set("@DATA@", *data)
+        .set("@CSS@", assets::page_css)
+        .set("@JS@", assets::page_js)
+        .write(assets::page_html, out);
+    return {};
+}
+
+}  // namespace flameprobe

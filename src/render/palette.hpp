@@ -1,0 +1,49 @@
+// Which colour a box gets. Colours come from kinds and names only, so a function keeps its colour from run to run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "render/call_tree.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// One colour for pages with a light and one for pages with a dark background, "#rrggbb". Dark text on the first and
+/// light text on the second has a contrast of at least 4.5 (WCAG 2.1, 1.4.3 AA).
+struct Shade {
+    std::string_view light;
+    std::string_view dark;
+};
+
+struct NamedShade {
+    std::string name;  // a class: a letter for the kind and a number for the shade
+    Shade shade;
+};
+
+/// Text and background of the page, for the contrast promised above.
+inline constexpr Shade page_color{"#fdfcfa", "#1b1a19"};
+inline constexpr Shade text_color{"#1c1b1a", "#f5f3f0"};
+
+class Palette {
+public:
+    /// hot, cold, mono, module; an Error on anything else, which lists these.
+    static Result<Palette> by_name(std::string_view name);
+
+    std::string class_of(const NamedProfile& profile, const Box& box) const;
+    std::string class_of(const NamedProfile& profile, FunctionId function) const;
+    /// Every class there is, in a fixed order.
+    std::vector<NamedShade> classes() const;
+    bool by_module() const { return by_module_; }
+
+private:
+    struct Ramps;
+    explicit Palette(const Ramps& ramps, bool by_module) : ramps_(&ramps), by_module_(by_module) {}
+
+    const Ramps* ramps_;
+    bool by_module_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,99 @@
+#include "render/run_facts.hpp"
+
+#include "render/numbers.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+double as_double(std::uint64_t value) { return static_cast<double>(value); }
+
+std::string of_samples(std::uint64_t part, const Summary& summary) {
+    return count_text(part) + " (" + percent_text(as_double(part), as_double(summary.samples)) + ")";
+}
+
+std::string sampling_text(const RunInfo& run, const Summary& summary) {
+    std::string text = run.event;
+    if (!run.event_kind.empty()) text += " (" + run.event_kind + ")";
+    text += ", " + count_text(run.frequency_asked) + " Hz asked";
+    if (run.period_ns > 0) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
+    if (run.period_ns > 0 && summary.process_cpu_ns > 0) {
+        const double reached = as_double(summary.samples) / (as_double(summary.process_cpu_ns) / 1e9);
+        text += ", " + short_decimal(reached, 1) + " Hz reached per second of CPU time";
+    }
+    return text;
+}
+
+std::string how_text(const RunInfo& run) {
+    std::string text = "engine " + run.engine;
+    if (!run.engine_reason.empty()) text += " (" + run.engine_reason + ")";
+    text += "; unwinder " + run.unwinder;
+    if (run.stack_bytes > 0) text += ", " + bytes_text(run.stack_bytes) + " of stack a sample";
+    if (!run.kernel.empty()) text += "; kernel " + run.kernel;
+    return text;
+}
+
+std::string samples_text(const Summary& summary) {
+    std::string text = count_text(summary.samples) + "; rooted " + of_samples(summary.rooted, summary) +
+                       ", truncated " + of_samples(summary.truncated, summary) + ", lost " + count_text(summary.lost);
+    if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
+    return text;
+}
+
+std::string coverage_text(const RunInfo& run, const Summary& summary) {
+    const double sampled = as_double(summary.samples) * as_double(run.period_ns);
+    return "samples × period = " + duration_text(static_cast<std::uint64_t>(sampled)) + " of the process's " +
+           duration_text(summary.process_cpu_ns) +
+           " of CPU time: " + percent_text(sampled, as_double(summary.process_cpu_ns));
+}
+
+std::string cost_text(const Summary& summary) {
+    std::string text = duration_text(summary.own_cpu_ns) + " of CPU time";
+    if (summary.process_cpu_ns > 0) {
+        text += " (" + percent_text(as_double(summary.own_cpu_ns), as_double(summary.process_cpu_ns)) +
+                " of the process's)";
+    }
+    return text + ", " + bytes_text(summary.own_memory) + " of memory";
+}
+
+std::string basename_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::vector<Fact> run_facts(const NamedProfile& profile) {
+    std::vector<Fact> facts;
+    if (profile.has_run) {
+        const RunInfo& run = profile.run;
+        const Summary& summary = profile.summary;
+        facts.push_back({"Command", run.command.empty() ? run.executable : run.command});
+        facts.push_back(
+            {"Run", "started " + utc_text(run.start_unix_ns) + " on " + run.host + ", " +
+                        duration_text(summary.duration_ns) + ", pid " + std::to_string(run.pid) +
+                        (summary.complete ? "" : ", did not end in order: figures are the last that were written")});
+        facts.push_back({"Event", sampling_text(run, summary)});
+        facts.push_back({"Method", how_text(run)});
+        facts.push_back({"Samples", samples_text(summary)});
+        if (run.period_ns > 0 && summary.process_cpu_ns > 0) facts.push_back({"Coverage", coverage_text(run, summary)});
+        facts.push_back({"FlameProbe", (run.version.empty() ? "" : run.version + ": ") + cost_text(summary)});
+    }
+    for (const std::string& warning : profile.warnings) facts.push_back({"Note", warning});
+    return facts;
+}
+
+std::string default_title(const NamedProfile& profile) {
+    if (!profile.has_run) return "Flame graph";
+    const std::string name = basename_of(profile.run.executable);
+    return "CPU flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(profile.run.pid);
+}
+
+std::string default_subtitle(const NamedProfile& profile) {
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts) all += count.weight;
+    std::string text = count_text(all) + (all == 1 ? " sample" : " samples");
+    if (!profile.has_run) return text;
+    if (profile.run.period_ns > 0) text += ", " + duration_text(all * profile.run.period_ns) + " of CPU time";
+    if (profile.summary.duration_ns > 0) text += " in " + duration_text(profile.summary.duration_ns);
+    return text;
+}
+
+}  // namespace flameprobe

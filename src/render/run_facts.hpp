@@ -1,0 +1,24 @@
+// What was measured and how, in lines a person can read: the footer of every picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct Fact {
+    std::string label;
+    std::string value;
+};
+
+/// Empty for a profile without a run (read from a folded file).
+std::vector<Fact> run_facts(const NamedProfile& profile);
+
+/// "CPU flame graph: redis-server (pid 123)", or "Flame graph" where there is no run.
+std::string default_title(const NamedProfile& profile);
+/// "12,345 samples over 12.3 s, 11.9 s of CPU time"
+std::string default_subtitle(const NamedProfile& profile);
+
+}  // namespace flameprobe

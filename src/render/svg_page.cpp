@@ -1,0 +1,139 @@
+#include "render/svg_page.hpp"
+
+#include <charconv>
+
+#include "render/assets.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr unsigned frames_top = 98;
+constexpr unsigned fact_row = 17;
+constexpr unsigned fact_x = 100;
+constexpr std::size_t fact_columns = 165;   // of the 12 px text font, whose mean column is about 6.4
+constexpr std::size_t longest_fact = 4000;  // bytes: a command line can have megabytes
+
+std::string id_of(std::uint64_t hash) {
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, hash & 0xffffffffff, 36);
+    return "fp" + std::string(digits, end.ptr);
+}
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+    std::string out;
+    for (std::size_t at = 0;;) {
+        const std::size_t next = text.find(from, at);
+        out += text.substr(at, next - at);
+        if (next == std::string_view::npos) return out;
+        out += to;
+        at = next + from.size();
+    }
+}
+
+std::string shade_rule(const std::string& id, const NamedShade& shade, std::string_view color) {
+    return "#" + id + " ." + shade.name + " rect,#" + id + " tspan." + shade.name + "{fill:" + std::string{color} +
+           "}\n";
+}
+
+void add_style(std::string& out, const std::string& id, const SvgPage& page) {
+    out += "<style>\n" + replace_all(assets::svg_css, "#fp", "#" + id);
+    for (const NamedShade& shade : page.shades) out += shade_rule(id, shade, shade.shade.light);
+    out += "@media (prefers-color-scheme: dark) {\n";
+    for (const NamedShade& shade : page.shades) out += shade_rule(id, shade, shade.shade.dark);
+    out += "}\n</style>\n";
+}
+
+void add_text(std::string& out, std::string_view attributes, std::string_view clean) {
+    out += "<text ";
+    out += attributes;
+    out += ">";
+    append_xml(out, clean);
+    out += "</text>\n";
+}
+
+void add_header(std::string& out, const SvgPage& page) {
+    // The script keeps this in sight while a tall graph is scrolled, so it covers what is below it.
+    out +=
+        "<g class=\"head\"><rect class=\"page\" width=\"100%\" height=\"" + std::to_string(frames_top - 4) + "\"/>\n";
+    add_text(out, R"(class="title" x="12" y="32")", fit_columns(clean_text(page.title), 105));
+    add_text(out, R"(class="subtitle" x="12" y="53")", fit_columns(clean_text(page.subtitle), 150));
+    out += R"(<text class="legend" x="12" y="83">)";
+    bool first = true;
+    for (const LegendEntry& entry : page.legend) {
+        out += "<tspan class=\"" + entry.color_class + (first ? "\">■</tspan>" : "\" dx=\"16\">■</tspan>");
+        out += "<tspan dx=\"5\">";
+        append_xml(out, fit_columns(clean_text(entry.text), 40));
+        out += "</tspan>";
+        first = false;
+    }
+    out += "</text>\n<text class=\"details\" x=\"12\" y=\"83\"></text>\n</g>\n";
+}
+
+/// Lines of at most `room` columns, broken at spaces where there are any.
+std::vector<std::string> break_lines(std::string_view clean, std::size_t room) {
+    std::vector<std::string> lines(1);
+    while (!clean.empty()) {
+        const std::size_t space = clean.find(' ');
+        const std::string_view word = clean.substr(0, space);
+        clean.remove_prefix(space == std::string_view::npos ? clean.size() : space + 1);
+        const std::size_t used = columns(lines.back());
+        if (used > 0 && used + 1 + columns(word) > room) lines.emplace_back();
+        if (!lines.back().empty()) lines.back() += ' ';
+        lines.back() += word;
+    }
+    for (std::string& line : lines) line = fit_columns(line, room + 10);
+    return lines;
+}
+
+/// Returns the picture's height.
+unsigned add_footer(std::string& out, const std::vector<Fact>& facts, unsigned y) {
+    if (facts.empty()) return y + 4;
+    out += "<rect class=\"rule\" x=\"1%\" y=\"" + std::to_string(y + 6) + "\" width=\"98%\" height=\"1\"/>\n";
+    y += 30;
+    for (const Fact& fact : facts) {
+        const std::string at = "y=\"" + std::to_string(y) + "\"";
+        add_text(out, "class=\"key\" x=\"12\" " + at, clean_text(fact.label));
+        out += "<text class=\"fact\" x=\"" + std::to_string(fact_x) + "\" " + at + ">";
+        unsigned lines = 0;
+        for (const std::string& line : break_lines(shorten(clean_text(fact.value), longest_fact), fact_columns)) {
+            out += "<tspan x=\"" + std::to_string(fact_x) + "\" dy=\"" + std::to_string(lines++ == 0 ? 0 : fact_row) +
+                   "\">";
+            append_xml(out, line);
+            out += "</tspan>";
+        }
+        out += "</text>\n";
+        y += lines * fact_row;
+    }
+    return y + 4;
+}
+
+}  // namespace
+
+void write_svg_page(const SvgPage& page, const ByteSink& out) {
+    const std::string id = id_of(page.hash);
+    const unsigned frames_height = page.rows * svg::row;
+    std::string footer;
+    const std::string height = std::to_string(add_footer(footer, page.facts, frames_top + frames_height));
+
+    std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+    head += "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"" + id + "\" width=\"1200\" height=\"" + height +
+            "\" viewBox=\"0 0 1200 " + height + "\" aria-label=\"";
+    append_xml(head, clean_text(page.title));
+    head += "\">\n";
+    add_style(head, id, page);
+    head += "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
+    add_header(head, page);
+    head += "<svg class=\"frames\" data-row=\"" + std::to_string(svg::row) + "\" x=\"1%\" y=\"" +
+            std::to_string(frames_top) + "\" width=\"98%\" height=\"" + std::to_string(frames_height) + "\">\n";
+    out(head);
+    out(page.frames);
+    out("</svg>\n");
+    out(footer);
+    out("<script><![CDATA[\n(() => {\n");
+    out(assets::svg_js);
+    out("})();\n]]></script>\n</svg>\n");
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,42 @@
+// The page around the frames: style, script, header and footer. Shared by all pictures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/byte_sink.hpp"
+#include "render/palette.hpp"
+#include "render/run_facts.hpp"
+
+namespace flameprobe {
+
+/// Sizes in the picture's own units: pixels, where it is shown 1,200 wide.
+namespace svg {
+inline constexpr unsigned width = 1200;
+inline constexpr unsigned frames_width = 1176;
+inline constexpr unsigned row = 18;       // from row to row
+inline constexpr unsigned row_fill = 17;  // the rest is the gap
+inline constexpr unsigned baseline = 13;  // of a label in its row
+inline constexpr double column = 7.3;     // of the labels' 12 px monospace font: the widest common one, rounded up
+}  // namespace svg
+
+struct LegendEntry {
+    std::string color_class;
+    std::string text;
+};
+
+struct SvgPage {
+    std::uint64_t hash = 0;  // of the content; makes the id
+    std::string title;
+    std::string subtitle;
+    std::vector<NamedShade> shades;
+    std::vector<LegendEntry> legend;
+    std::vector<Fact> facts;
+    std::uint32_t rows = 0;
+    std::string frames;  // markup
+};
+
+void write_svg_page(const SvgPage& page, const ByteSink& out);
+
+}  // namespace flameprobe

@@ -1,0 +1,138 @@
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+struct CodePoint {
+    char32_t value = 0;
+    unsigned size = 0;  // bytes; 0 if they are not valid UTF-8
+};
+
+// The table of well-formed sequences: Unicode 15, table 3-7.
+CodePoint decode(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
+    const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+    const unsigned char first = byte(0);
+    if (first < 0x80) return {first, 1};
+    if (first >= 0xC2 && first < 0xE0 && tail(1)) {
+        return {(first & 0x1Fu) << 6 | (byte(1) & 0x3Fu), 2};
+    }
+    if (first >= 0xE0 && first < 0xF0 && tail(1) && tail(2)) {
+        const char32_t value = (first & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+        const bool surrogate = value >= 0xD800 && value < 0xE000;
+        if (value >= 0x800 && !surrogate) return {value, 3};
+    }
+    if (first >= 0xF0 && first < 0xF5 && tail(1) && tail(2) && tail(3)) {
+        const char32_t value =
+            (first & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
+        if (value >= 0x10000 && value < 0x110000) return {value, 4};
+    }
+    return {};
+}
+
+bool showable(char32_t c) {
+    if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
+    if ((c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) return false;
+    if (c == 0x2028 || c == 0x2029) return false;
+    return (c & 0xFFFE) != 0xFFFE && !(c >= 0xFDD0 && c <= 0xFDEF);
+}
+
+unsigned width(char32_t c) {
+    if (c < 0x300) return 1;
+    if (c <= 0x36F || (c >= 0x200B && c <= 0x200D) || (c >= 0xFE00 && c <= 0xFE0F)) return 0;
+    const bool wide = (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) ||
+                      (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+                      (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
+    return wide ? 2 : 1;
+}
+
+}  // namespace
+
+std::string clean_text(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const CodePoint c = decode(text);
+        if (c.size == 1 && (c.value == '\t' || c.value == '\n' || c.value == '\r')) {
+            out.push_back(' ');
+        } else if (c.size == 0 || !showable(c.value)) {
+            out.append(replacement);
+        } else {
+            out.append(text.substr(0, c.size));
+        }
+        text.remove_prefix(c.size == 0 ? 1 : c.size);
+    }
+    return out;
+}
+
+void append_xml(std::string& out, std::string_view clean) {
+    for (const char c : clean) {
+        switch (c) {
+            case '&':
+                out.append("&amp;");
+                break;
+            case '<':
+                out.append("&lt;");
+                break;
+            case '>':
+                out.append("&gt;");
+                break;
+            case '"':
+                out.append("&quot;");
+                break;
+            case '\'':
+                out.append("&#39;");
+                break;
+            default:
+                out.push_back(c);
+        }
+    }
+}
+
+std::size_t columns(std::string_view clean) {
+    std::size_t count = 0;
+    while (!clean.empty()) {
+        const CodePoint c = decode(clean);
+        count += c.size == 0 ? 1 : width(c.value);
+        clean.remove_prefix(c.size == 0 ? 1 : c.size);
+    }
+    return count;
+}
+
+std::string fit_columns(std::string_view clean, std::size_t room) {
+    std::size_t used = 0;
+    std::size_t kept_bytes = 0;  // of what fits with the "…" behind it
+    std::size_t kept_columns = 0;
+    for (std::size_t at = 0; at < clean.size();) {
+        const CodePoint c = decode(clean.substr(at));
+        used += c.size == 0 ? 1 : width(c.value);
+        at += c.size == 0 ? 1 : c.size;
+        if (used + 1 <= room) {
+            kept_bytes = at;
+            kept_columns = used;
+        }
+        if (used > room) return kept_columns < 2 ? std::string{} : std::string{clean.substr(0, kept_bytes)} + "…";
+    }
+    return std::string{clean};
+}
+
+std::string shorten(std::string_view clean, std::size_t most) {
+    if (clean.size() <= most) return std::string{clean};
+    const auto is_tail = [&](std::size_t at) { return (static_cast<unsigned char>(clean[at]) & 0xC0) == 0x80; };
+    std::size_t head = most * 3 / 4;
+    while (head > 0 && is_tail(head)) --head;
+    std::size_t rest = clean.size() - (most - most * 3 / 4);
+    while (rest < clean.size() && is_tail(rest)) ++rest;
+    return std::string{clean.substr(0, head)} + " … " + std::string{clean.substr(rest)};
+}
+
+std::uint64_t stable_hash(std::string_view text, std::uint64_t seed) {
+    std::uint64_t hash = seed;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    return hash;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,32 @@
+// Text that may be anything, made fit for XML and for a box of a given width. All of it is free of locale: the host may
+// have set one in which 1.5 is written "1,5".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace flameprobe {
+
+/// Valid UTF-8 that XML 1.0 can hold and a line can show. Invalid bytes, control characters, noncharacters and the
+/// controls that reorder text (U+202A..202E, U+2066..2069) become U+FFFD; tab and line breaks become a space.
+std::string clean_text(std::string_view text);
+
+/// Appends clean text with the five characters that mean something in XML escaped; right in attributes, too.
+void append_xml(std::string& out, std::string_view clean);
+
+/// Columns of a monospace font that clean text takes: East Asian wide characters and emoji two, combining marks none.
+std::size_t columns(std::string_view clean);
+
+/// The text if it fits in `room` columns, else as many whole code points as leave room for a final "…". Empty if fewer
+/// than three columns of it would be left.
+std::string fit_columns(std::string_view clean, std::size_t room);
+
+/// The text, or its beginning and end with "…" between if it has more than `most` bytes.
+std::string shorten(std::string_view clean, std::size_t most);
+
+/// A hash that is the same everywhere and always (FNV-1a), for colours and ids.
+std::uint64_t stable_hash(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ULL);
+
+}  // namespace flameprobe

@@ -1,0 +1,96 @@
+// Which scopes were open when a sample was taken, and between which frames they stand: read out of the copied stack.
+//
+// A scope leaves a record in the frame of the function that opened it (flameprobe/scope.h). A record is believed if its
+// seal holds over its contents and its own address, and if the frame that it lies in belongs to the function whose pc
+// it seals. So neither closed scopes, nor records that longjmp or popped frames left behind, nor other data pass for
+// open.
+//
+// How the collector uses it, for each sample:
+//
+//     unwinder.walk(registers, copy, &beyond, walk);
+//     scopes.find(copy, walk, &beyond, placed);          // before the continuation is checked against live memory
+//     for (frame = count; frame-- > 0;) {
+//         push(walk.frames[frame]);                      // root first, as stacks are interned
+//         for (; next != placed.end() && next->frame == frame; ++next) push_scope(next->label->id, next->label->text);
+//     }
+//
+// Where a continued stack is refuted afterwards, what stands in dropped frames is true all the same: it belongs above
+// the first frame that is kept.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "scope/function_match.hpp"
+#include "scope/label_book.hpp"
+#include "scope/seal_scan.hpp"
+#include "unwind/unwinder.hpp"
+
+namespace flameprobe {
+
+/// An open scope. It stands on the leaf's side of the frame that opened it.
+struct PlacedScope {
+    std::uint32_t frame = 0;            // index in the walk, leaf first, of the frame that opened it
+    bool beyond = false;                // its record is past the copy
+    const ScopeLabel* label = nullptr;  // owned by the scanner
+};
+
+struct ScopeStatistics {
+    std::uint64_t accepted = 0;        // scopes found open
+    std::uint64_t remembered = 0;      // of those, past the copy, and gone by the time it was read
+    std::uint64_t no_frame = 0;        // seals outside every frame of the walk: stale, or the walk ended before them
+    std::uint64_t other_function = 0;  // seals in another function's frame: stale
+    std::uint64_t unproven = 0;        // past the copy, and named by no scope in the copy
+    std::uint64_t no_text = 0;         // label not readable (its library was unloaded), null or empty
+};
+
+/// One thread only. Not for signal handlers.
+class ScopeScanner {
+public:
+    /// For this process; `map` must outlive it.
+    explicit ScopeScanner(const CodeMap& map);
+    /// With everything given; `functions` must outlive it.
+    ScopeScanner(const CodeMap& map, FunctionMatch& functions, ReadMemory read);
+
+    /// The scopes open in the stack that `walk` was made from, root first, the outer one first where a frame opened
+    /// several. `copy` is what was walked. With `beyond`, what the walk read past the copy is read again and searched
+    /// too; null leaves it out.
+    void find(StackCopy copy, const Walk& walk, StackBeyond* beyond, std::vector<PlacedScope>& out);
+
+    const ScopeStatistics& statistics() const { return statistics_; }
+    std::size_t memory() const;  // bytes, estimated
+
+private:
+    struct Placed {
+        std::uint32_t frame;
+        bool beyond;
+        std::ptrdiff_t outside;  // scopes of the same frame around it
+        ScopeRecord record;
+    };
+    void scan_beyond(std::uint64_t from, std::uint64_t to, StackBeyond& beyond);
+    struct Stack {
+        const std::vector<CodeFrame>& frames;
+        std::uint64_t address, copy_end;
+        bool cfas_grow;
+    };
+    std::optional<Placed> place(const ScopeRecord& record, const Stack& stack);
+    void keep_proven(const Stack& stack);
+    void order_within_frames();
+
+    const CodeMap& map_;
+    std::unique_ptr<FunctionMatch> owned_functions_;
+    FunctionMatch& functions_;
+    LabelBook labels_;
+    ScopeStatistics statistics_;
+    std::vector<ScopeRecord> records_;  // kept for their capacity
+    std::vector<Placed> placed_;
+    std::vector<Placed> beyond_;
+    std::unordered_map<std::uint64_t, ScopeRecord> by_chain_;
+    std::vector<std::byte> piece_;
+};
+
+}  // namespace flameprobe

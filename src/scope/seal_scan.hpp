@@ -1,0 +1,38 @@
+// Finds what may be open scopes (flameprobe/scope.h) among the words of a stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "flameprobe/scope.h"
+
+namespace flameprobe {
+
+/// Three words that would make an open scope if they lie at `address`.
+struct ScopeRecord {
+    std::uint64_t address = 0;
+    std::uint64_t label = 0;  // an address in the sampled process
+    std::uint64_t outer = 0;  // the chain of the scope around it, or 0
+    std::uint64_t pc = 0;     // in the function that opened it
+    std::uint64_t chain = 0;  // what the scopes inside it have as their `outer`
+
+    bool operator==(const ScopeRecord&) const = default;
+};
+
+/// Addresses of user space are below 2^47 (x86-64 without five-level paging, which needs asking for by mmap hint).
+constexpr unsigned user_address_bits = 47;
+
+/// Every word of `bytes`, which lie at `address`, that is a seal over itself and the two words after it; appended in
+/// the order of addresses. One word in 2^17 of anything else passes too: the caller holds the pc against the frames.
+void scan_for_seals(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
+
+namespace detail {
+/// Without AVX2, and with it (only where the CPU has it). For tests and measurements.
+void scan_scalar(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
+void scan_avx2(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
+bool has_avx2();
+}  // namespace detail
+
+}  // namespace flameprobe

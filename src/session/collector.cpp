@@ -1,0 +1,250 @@
+#include "session/collector.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+#include "session/isolation.hpp"
+#include "session/results.hpp"
+#include "session/run_info.hpp"
+#include "session/seccomp_probe.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
+constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much
+constexpr std::uint64_t clocks_every_ns = second;
+constexpr std::uint64_t hurry_for_ns = second;
+
+/// All signals blocked while it lives: a thread made meanwhile inherits that and never takes one of the host's signals.
+class AllSignalsBlocked {
+public:
+    AllSignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+
+private:
+    sigset_t before_;
+};
+
+}  // namespace
+
+Collector::Collector(const Options& options, PathFacts paths, bool keep_others, Log& log)
+    : options_(options), paths_(std::move(paths)), keep_others_(keep_others), log_(log) {}
+
+bool Collector::launch() {
+    const AllSignalsBlocked blocked;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 1 << 20);  // the host's RLIMIT_STACK may be anything
+    pthread_t thread;
+    const int failed = pthread_create(&thread, &attributes, &Collector::thread_main, this);
+    pthread_attr_destroy(&attributes);
+    return failed == 0;
+}
+
+void* Collector::thread_main(void* self) {
+    static_cast<Collector*>(self)->run();
+    return nullptr;
+}
+
+void Collector::run() {
+    mailbox_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    ::prctl(PR_SET_NAME, "flameprobe");
+    log_.hold();
+    if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
+        give_up("nothing is sampled: a seccomp filter would kill the process for what the collector does");
+    } else {
+        isolate_this_thread();
+    }
+    for (bool going_on = true; going_on;) {
+        const std::uint32_t requests = mailbox_.take(pause_ns());
+        try {
+            if (sampling()) keep_house();
+            going_on = handle(requests);
+        } catch (const std::exception& error) {
+            give_up(std::string("sampling ends: ") + error.what());
+            going_on = (requests & request_finish) == 0;
+        }
+        mailbox_.answer();
+    }
+}
+
+bool Collector::handle(std::uint32_t requests) {
+    if ((requests & request_toggle) != 0) requests |= sampling() ? request_stop : request_start;
+    if ((requests & request_start) != 0) start();
+    if ((requests & request_stop) != 0) stop();
+    if ((requests & request_flush) != 0 && sampling()) {
+        drain();
+        flush();
+    }
+    if ((requests & request_secure) != 0) secure();
+    if ((requests & request_dump) != 0) dump();
+    if ((requests & request_finish) == 0) return true;
+    finish();
+    return false;
+}
+
+std::uint64_t Collector::pause_ns() const {
+    if (!sampling()) return 3600 * second;
+    const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
+    if (monotonic_ns() < hurry_until_ns_) return millisecond;
+    const bool idle = samples_before_ == recording_->samples();
+    return std::min(idle ? fill / 2 : fill / 4, flush_every_ns);
+}
+
+bool Collector::open() {
+    if (engine_.source) return true;
+    auto engine = open_engine(options_);
+    if (!engine) {
+        give_up(engine.error().message);
+        return false;
+    }
+    engine_ = std::move(*engine);
+    if (!engine_.warning.empty()) log_.warning(engine_.warning);
+    const auto& facts = engine_.source->facts();
+    covers_threads_ = facts.engine != "ring";
+    log_.message("engine " + facts.engine + " (" + engine_.reason + "), " + std::to_string(facts.frequency) +
+                 " samples a second");
+    return true;
+}
+
+void Collector::begin_recording() {
+    const auto& facts = engine_.source->facts();
+    run_ = describe_process();
+    run_.engine = facts.engine;
+    run_.engine_reason = engine_.reason;
+    run_.unwinder = options_.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
+    run_.event = facts.event;
+    run_.event_kind = facts.event_kind;
+    run_.kernel = facts.kernel                           ? "on"
+                  : options_.kernel == KernelChoice::off ? "off, as asked for"
+                                                         : "off, not permitted";
+    run_.frequency_asked = options_.frequency;
+    run_.period_ns = facts.period_ns;
+    run_.stack_bytes = engine_.stack_bytes;
+    recording_ = std::make_unique<Recording>(run_, expand_path(options_.out, paths_), keep_others_, facts.buffer_bytes);
+    next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
+}
+
+void Collector::start() {
+    if (sampling() || broken_ || !open()) return;
+    if (!recording_) begin_recording();
+    recording_->resume();
+    if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
+    sampling_.store(true, std::memory_order_relaxed);
+    last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
+}
+
+void Collector::stop() {
+    if (!sampling()) return;
+    sampling_.store(false, std::memory_order_relaxed);
+    engine_.source->stop();
+    recording_->pause();
+    drain();
+    flush();
+}
+
+void Collector::drain() {
+    const std::uint64_t began = monotonic_ns();
+    engine_.source->drain(recording_->sink());
+    recording_->settle(began);
+    // A stack deeper than the copy must be read before its owner changes it.
+    if (recording_->wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
+}
+
+void Collector::keep_house() {
+    samples_before_ = recording_->samples();
+    drain();
+    const std::uint64_t now = monotonic_ns();
+    if (now - last_clocks_ns_ >= clocks_every_ns) {
+        recording_->read_clocks();
+        end_with_last_thread();
+        last_clocks_ns_ = now;
+    }
+    if (now - last_flush_ns_ >= flush_every_ns) flush();
+    if (options_.dump_every_ns != 0 && now >= next_dump_ns_) next_profile();
+}
+
+// A process whose threads have all called pthread_exit ends with the last of them; for libc the collector is one more, so
+// that end would never come. Buffered output of the host is lost here: libc would have flushed it.
+void Collector::end_with_last_thread() {
+    const auto main_thread = static_cast<std::uint32_t>(::getpid());
+    if (list_threads().size() != 2 || !has_ended(main_thread)) return;
+    finish();
+    ::syscall(SYS_exit_group, 0);
+}
+
+void Collector::flush() {
+    last_flush_ns_ = monotonic_ns();
+    if (auto flushed = recording_->flush(); !flushed) give_up(flushed.error().message);
+}
+
+void Collector::secure() {
+    if (!sampling()) return;
+    if (auto secured = recording_->secure(); !secured) give_up(secured.error().message);
+}
+
+void Collector::give_up(const std::string& why) {
+    log_.warning(why);
+    why_not_ = why;
+    if (sampling()) engine_.source->stop();
+    sampling_.store(false, std::memory_order_relaxed);
+    broken_ = true;
+}
+
+void Collector::finish() {
+    stop();
+    if (!recording_) return;
+    if (death_note_.written()) recording_->died(death_note_);
+    if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
+    engine_.source.reset();
+    if (!recording_->has_file()) return;
+    const auto written =
+        write_results(recording_->path(), recording_->stem(), options_.formats, [&] { mailbox_.alive(); });
+    for (const auto& problem : written.problems) log_.warning(problem);
+    for (const auto& path : written.paths) log_.message("wrote " + path);
+}
+
+// The profile so far, beside the one that goes on.
+void Collector::dump() {
+    dump_problem.clear();
+    if (!recording_ || !recording_->has_samples()) {
+        dump_problem = "there are no samples yet";
+        return;
+    }
+    if (sampling()) drain();
+    flush();
+    const auto written = write_results(recording_->path(), dump_stem, options_.formats, [&] { mailbox_.alive(); });
+    if (!written.problems.empty()) dump_problem = written.problems.front();
+}
+
+// FLAMEPROBE_DUMP_EVERY: each numbered result covers its own stretch of time.
+void Collector::next_profile() {
+    recording_->pause();
+    auto closed = recording_->close();
+    if (!closed) return give_up(closed.error().message);
+    if (recording_->has_file()) {
+        const auto written =
+            write_results(recording_->path(), recording_->stem(), options_.formats, [&] { mailbox_.alive(); });
+        for (const auto& problem : written.problems) log_.warning(problem);
+    }
+    ++paths_.dump;
+    begin_recording();
+    recording_->resume();
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,81 @@
+// The one quiet thread: drains the engine on a timer, hands the samples on, keeps the `.fprobe` growing, and writes the
+// results at the end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "session/death_note.hpp"
+#include "session/engine.hpp"
+#include "session/log.hpp"
+#include "session/mailbox.hpp"
+#include "session/options.hpp"
+#include "session/output_path.hpp"
+#include "session/recording.hpp"
+
+namespace flameprobe {
+
+class Collector {
+public:
+    Collector(const Options& options, PathFacts paths, bool keep_others, Log& log);
+
+    /// From a host thread: starts the collector with every signal blocked. False if there can be no thread.
+    bool launch();
+    Mailbox& mailbox() { return mailbox_; }
+    /// For the handler of a fatal signal; finish() puts it into the profile.
+    DeathNote& death_note() { return death_note_; }
+    /// Whether the engine has a timer or an alternate stack per thread.
+    bool covers_threads() const { return sampling() && covers_threads_.load(std::memory_order_relaxed); }
+    bool sampling() const { return sampling_.load(std::memory_order_relaxed); }
+    /// Nothing will be sampled any more: see why_not().
+    bool broken() const { return broken_; }
+    /// Why nothing is sampled: to be read after an answer.
+    const std::string& why_not() const { return why_not_; }
+
+    /// Set before request_dump: the path without ending. Afterwards: why it could not be written, or empty.
+    std::string dump_stem;
+    std::string dump_problem;
+
+private:
+    static void* thread_main(void* self);
+    void run();
+    bool handle(std::uint32_t requests);  // false: the end
+    void start();
+    void stop();
+    void finish();
+    void dump();
+    void next_profile();
+    void drain();
+    void keep_house();
+    void end_with_last_thread();
+    bool open();
+    void begin_recording();
+    void flush();
+    void secure();
+    void give_up(const std::string& why);
+    std::uint64_t pause_ns() const;
+
+    const Options options_;
+    PathFacts paths_;
+    bool keep_others_;
+    Log& log_;
+    Mailbox mailbox_;
+    DeathNote death_note_;
+    std::atomic<bool> sampling_{false};
+    std::atomic<bool> covers_threads_{false};
+    std::atomic<bool> broken_{false};
+    std::string why_not_ = "sampling was stopped";
+
+    RunInfo run_;
+    Engine engine_;
+    std::unique_ptr<Recording> recording_;
+    std::uint64_t last_flush_ns_ = 0;
+    std::uint64_t last_clocks_ns_ = 0;
+    std::uint64_t next_dump_ns_ = 0;
+    std::uint64_t hurry_until_ns_ = 0;
+    std::uint64_t samples_before_ = 0;  // the last drain: an idle host is not woken often
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,192 @@
+// The core's face to libflameprobe.so. Nothing may be thrown past these functions: their caller is C, in a host.
+#include <errno.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "capture/handler/hooks.hpp"
+#include "session/core_api.h"
+#include "session/family.hpp"
+#include "session/session.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// The one session. A forked child leaves its parent's where it lies, since its state may be anything.
+constinit std::atomic<Session*> the_session{nullptr};
+
+Session* current() noexcept { return the_session.load(std::memory_order_acquire); }
+
+void on_toggle_signal(int) {
+    const int saved = errno;
+    if (Session* session = current()) session->toggle();
+    errno = saved;
+}
+
+void listen_for_toggle(int number) {
+    struct sigaction action {};
+    action.sa_handler = on_toggle_signal;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    ::sigaction(number, &action, nullptr);
+}
+
+std::vector<std::string> copy(const char* const* settings, size_t count) {
+    return settings == nullptr ? std::vector<std::string>{} : std::vector<std::string>(settings, settings + count);
+}
+
+/// Runs `action`, which gives an Outcome; whatever goes wrong becomes a code and a line.
+template <class Action>
+int guarded(char* message, size_t size, Action action) noexcept {
+    const auto tell = [&](int code, const char* text) {
+        if (message != nullptr && size != 0) std::snprintf(message, size, "%s", text);
+        return code;
+    };
+    try {
+        const Outcome outcome = action();
+        return tell(outcome.code, outcome.message.c_str());
+    } catch (const std::bad_alloc&) {
+        return tell(FLAMEPROBE_NO_MEMORY, "there is no memory left");
+    } catch (const std::exception& error) {
+        return tell(FLAMEPROBE_REFUSED, error.what());
+    }
+}
+
+void load(const char* const* settings, size_t count, int start_by_default) {
+    guarded(nullptr, 0, [&]() -> Outcome {
+        const bool descendant = is_descendant();
+        auto* session = new Session(copy(settings, count), descendant);
+        the_session.store(session, std::memory_order_release);
+        const Options& options = session->options();
+        mark_descendants(options, !session->settings_problem().empty());
+        if (descendant && !options.children) return {};
+        if (options.toggle_signal != 0) {
+            if (auto ready = session->stand_by(); !ready.ok()) return ready;
+            listen_for_toggle(options.toggle_signal);
+        }
+        if (options.start.value_or(start_by_default != 0)) {
+            const auto started = session->start();
+            session->messages();
+            return started;
+        }
+        return {};
+    });
+}
+
+void after_fork() {
+    Session* parent = current();
+    if (parent == nullptr || parent->of_this_process()) return;
+    guarded(nullptr, 0, [&]() -> Outcome {
+        const bool wanted = parent->children_wanted();
+        auto* session = new Session(parent->settings(), true);
+        the_session.store(session, std::memory_order_release);
+        if (!session->options().children) return {};
+        if (session->options().toggle_signal != 0) {
+            if (auto ready = session->stand_by(); !ready.ok()) return ready;
+        }
+        return wanted ? session->start_soon() : Outcome{};
+    });
+}
+
+int start(const char* const* settings, size_t count, char* message, size_t size) {
+    return guarded(message, size, [&]() -> Outcome {
+        Session* session = current();
+        if (session == nullptr) {
+            session = new Session(copy(settings, count), false);
+            if (!session->settings_problem().empty()) {
+                const Outcome refused{FLAMEPROBE_BAD_OPTION, session->settings_problem()};
+                delete session;  // nobody else has seen it
+                return refused;
+            }
+            Session* nobody = nullptr;
+            if (!the_session.compare_exchange_strong(nobody, session)) {
+                delete session;
+                session = nobody;  // another thread was first
+            }
+        }
+        auto started = session->start();
+        session->messages();
+        return started;
+    });
+}
+
+int stop(char* message, size_t size) {
+    return guarded(message, size, []() -> Outcome {
+        Session* session = current();
+        if (session == nullptr) return {FLAMEPROBE_NOT_RUNNING, "nothing is being sampled"};
+        return session->stop();
+    });
+}
+
+int dump(const char* path, char* message, size_t size) {
+    return guarded(message, size, [&]() -> Outcome {
+        Session* session = current();
+        if (session == nullptr) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
+        return session->dump(path == nullptr ? "" : path);
+    });
+}
+
+int is_running() {
+    const Session* session = current();
+    return session != nullptr && session->of_this_process() && session->sampling() ? 1 : 0;
+}
+
+void flush() {
+    if (Session* session = current()) session->flush();
+}
+void died(int signal, const void* info, const void* context) {
+    Session* session = current();
+    if (session == nullptr || !session->of_this_process()) return;
+    session->flush();  // before anything that a corrupt process might not survive
+    session->death_note().write(signal, *static_cast<const siginfo_t*>(info), context);
+}
+void finish() {
+    if (Session* session = current()) session->finish();
+}
+void secure() {
+    if (Session* session = current()) session->secure();
+}
+void messages() {
+    guarded(nullptr, 0, []() -> Outcome {
+        Session* session = current();
+        if (session != nullptr && session->of_this_process()) session->messages();
+        return {};
+    });
+}
+int covers_threads() {
+    const Session* session = current();
+    return session != nullptr && session->covers_threads() ? 1 : 0;
+}
+int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
+int scopes_in_use() { return Pipeline::scopes_seen() ? 1 : 0; }
+
+constexpr flameprobe_core table = {
+    .version = FLAMEPROBE_CORE_VERSION,
+    .load = load,
+    .after_fork = after_fork,
+    .start = start,
+    .stop = stop,
+    .dump = dump,
+    .is_running = is_running,
+    .flush = flush,
+    .died = died,
+    .finish = finish,
+    .messages = messages,
+    .secure = secure,
+    .covers_threads = covers_threads,
+    .cover_thread = [] { handler::cover_this_thread(); },
+    .yield_signal = [](int signal) { handler::yield_signal(signal); },
+    .is_own_handler = is_own_handler,
+    .expect_seccomp = [] { handler::expect_seccomp(); },
+    .scopes_in_use = scopes_in_use,
+};
+
+}  // namespace
+}  // namespace flameprobe
+
+extern "C" __attribute__((visibility("default"))) const flameprobe_core* flameprobe_core_table() {
+    return &flameprobe::table;
+}

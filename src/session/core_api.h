@@ -1,0 +1,62 @@
+/* The table through which libflameprobe.so, which is loaded into the host and needs nothing but libc, calls
+ * libflameprobe-core.so, which it opens with RTLD_LOCAL so that none of its libraries can meet a symbol of the host. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FLAMEPROBE_CORE_VERSION 1
+
+struct flameprobe_core {
+    uint32_t version;
+
+    /* Once, before any other: reads the settings ("NAME=VALUE" lines) and starts sampling if they say so.
+     * `start_by_default` is what counts where FLAMEPROBE_START is not set. Not async-signal-safe. */
+    void (*load)(const char* const* settings, size_t count, int start_by_default);
+    /* In a forked child, once fork is over for every library: samples the child into results of its own if its parent
+     * was being sampled. Nothing of the parent's session is touched. */
+    void (*after_fork)(void);
+
+    /* An enum flameprobe_code; unless it is 0, a line in `message`. Thread-safe. `settings` as in load(), later lines
+     * overriding earlier ones; they count for the first start. */
+    int (*start)(const char* const* settings, size_t count, char* message, size_t size);
+    int (*stop)(char* message, size_t size);
+    int (*dump)(const char* path, char* message, size_t size);
+    int (*is_running)(void);
+
+    /* What was sampled up to now is in the file when it returns. Async-signal-safe. */
+    void (*flush)(void);
+    /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
+    void (*died)(int signal, const void* info, const void* context);
+    /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in a process
+     * that is not the one that was loaded (a vfork child). Async-signal-safe, but messages are written by
+     * `messages` afterwards. */
+    void (*finish)(void);
+    /* Writes what there is to tell to stderr. Not async-signal-safe. */
+    void (*messages)(void);
+    /* Creates the result file now: the process is about to lose the right to. */
+    void (*secure)(void);
+    /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are async-signal-safe.
+     * Whether cover_thread() is of use, and the call, in a new thread before its own work. */
+    int (*covers_threads)(void);
+    void (*cover_thread)(void);
+    /* The host is about to set a handler for this signal: if it is the one in use, another is taken. */
+    void (*yield_signal)(int signal);
+    /* Whether this address is a handler of ours, which the host must not be shown. */
+    int (*is_own_handler)(uintptr_t handler);
+    void (*expect_seccomp)(void);
+
+    /* Whether a FlameProbe scope has been seen in this process. Async-signal-safe. */
+    int (*scopes_in_use)(void);
+};
+
+/* The only symbol that libflameprobe-core.so exports. */
+const struct flameprobe_core* flameprobe_core_table(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,88 @@
+#include "session/engine.hpp"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "base/proc.hpp"
+#include "session/seccomp_probe.hpp"
+
+namespace flameprobe {
+namespace {
+
+// Above this the kernel throttles (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
+std::uint64_t permitted_frequency(std::uint64_t asked) {
+    const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
+    return limit && *limit > 0 ? std::min(asked, static_cast<std::uint64_t>(*limit)) : asked;
+}
+
+CaptureOptions capture_options(const Options& options) {
+    CaptureOptions capture;
+    capture.frequency = options.frequency;
+    capture.stack_bytes = options.stack_bytes != 0 ? options.stack_bytes : stack_bytes_for(options.frequency);
+    capture.kernel = options.kernel != KernelChoice::off;
+    capture.event = options.event;
+    return capture;
+}
+
+Engine made(std::unique_ptr<EventSource> source, std::string reason, const Options& options) {
+    Engine engine{std::move(source), capture_options(options).stack_bytes, std::move(reason), {}};
+    const auto& facts = engine.source->facts();
+    if (facts.frequency < options.frequency) {
+        engine.warning = "FLAMEPROBE_FREQ was lowered from " + std::to_string(options.frequency) + " to " +
+                         std::to_string(facts.frequency) + " samples a second: more is not permitted by the kernel";
+    } else if (options.kernel == KernelChoice::on && !facts.kernel) {
+        engine.warning =
+            facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine" : facts.note;
+    }
+    return engine;
+}
+
+Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
+    capture.frequency = permitted_frequency(capture.frequency);
+    if (seccomp_kills_for({SYS_perf_event_open}))
+        return Error{"a seccomp filter would kill the process for perf_event_open"};
+    auto ring = open_ring_source(capture);
+    std::string other_event;
+    if (!ring && capture.event != CaptureOptions{}.event) {
+        other_event = "FLAMEPROBE_EVENT=" + capture.event + " cannot be sampled: " + ring.error().message;
+        capture.event = CaptureOptions{}.event;
+        ring = open_ring_source(capture);
+        other_event += "; it is " + capture.event + " that is sampled";
+    }
+    if (!ring) return ring.error();
+    std::string reason = "perf_event_open is permitted";
+    if (!(*ring)->facts().note.empty()) reason += "; " + (*ring)->facts().note;
+    auto engine = made(std::move(*ring), std::move(reason), options);
+    if (!other_event.empty()) engine.warning = std::move(other_event);
+    return engine;
+}
+
+}  // namespace
+
+Result<Engine> open_engine(const Options& options) {
+    const auto capture = capture_options(options);
+    if (options.engine == EngineChoice::signal) {
+        auto source = open_signal_source(capture);
+        if (!source) return Error{"the signal engine cannot run: " + source.error().message};
+        return made(std::move(*source), "asked for by FLAMEPROBE_ENGINE", options);
+    }
+    std::string refusal = "asked for by FLAMEPROBE_ENGINE";
+    if (options.engine != EngineChoice::timer) {
+        auto ring = open_ring(options, capture);
+        if (ring) return ring;
+        if (options.engine == EngineChoice::ring) return Error{"the ring engine cannot run: " + ring.error().message};
+        refusal = ring.error().message;
+    }
+    if (seccomp_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete})) {
+        return Error{"nothing can be sampled: " + refusal +
+                     "; and a seccomp filter would kill the process for timer_create"};
+    }
+    auto timer = open_timer_source(capture);
+    if (!timer)
+        return Error{"nothing can be sampled: " + refusal +
+                     "; and the timer engine cannot run: " + timer.error().message};
+    return made(std::move(*timer), refusal, options);
+}
+
+}  // namespace flameprobe

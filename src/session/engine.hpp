@@ -1,0 +1,23 @@
+// The ladder: the best engine that this place permits, and one sentence that says why it is this one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "capture/event_source.hpp"
+#include "session/options.hpp"
+
+namespace flameprobe {
+
+struct Engine {
+    std::unique_ptr<EventSource> source;
+    std::uint32_t stack_bytes = 0;  // copied with each sample
+    std::string reason;
+    std::string warning;  // something asked for that could not be had; empty if all could
+};
+
+/// In the collector thread. An Error is one sentence for the user: nothing can be sampled.
+Result<Engine> open_engine(const Options& options);
+
+}  // namespace flameprobe

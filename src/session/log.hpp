@@ -1,0 +1,44 @@
+// One-line messages to the user, and nothing else: stdout is the host's, and stderr only while it is still the one that
+// the host was started with (a daemon may have reused descriptor 2 for a database).
+#pragma once
+
+#include <sys/types.h>
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "session/options.hpp"
+
+namespace flameprobe {
+
+class Log {
+public:
+    /// Remembers what stderr is now.
+    Log(LogMode mode, std::string path);
+
+    /// Something the user must know: always shown, but with `quiet`.
+    void warning(std::string_view text) { write(text, true); }
+    /// Good to know: shown on a terminal, or where the user asked for a log.
+    void message(std::string_view text) { write(text, false); }
+    /// The collector has its own descriptor table, where 2 is not the host's stderr: its lines wait for a host thread.
+    void hold() { held_ = true; }
+    /// Writes what the collector left. For host threads.
+    void release();
+
+private:
+    void write(std::string_view text, bool important);
+    void emit(const std::string& line) const;
+    bool stderr_is_ours_to_use() const;
+
+    LogMode mode_;
+    std::string path_;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
+    bool terminal_ = false;
+    static thread_local bool held_;
+    std::mutex mutex_;
+    std::string waiting_;
+};
+
+}  // namespace flameprobe

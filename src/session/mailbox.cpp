@@ -1,0 +1,50 @@
+#include "session/mailbox.hpp"
+
+#include "base/clock.hpp"
+#include "base/futex.hpp"
+
+namespace flameprobe {
+
+std::uint32_t Mailbox::ask(Request request) noexcept {
+    requests_.fetch_or(request, std::memory_order_relaxed);
+    const std::uint32_t ticket = tickets_.fetch_add(1, std::memory_order_release) + 1;
+    futex_wake_all(tickets_);
+    return ticket;
+}
+
+bool Mailbox::answered(std::uint32_t ticket) const noexcept {
+    return static_cast<std::int32_t>(answered_.load(std::memory_order_acquire) - ticket) >= 0;
+}
+
+bool Mailbox::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
+    constexpr std::uint64_t look_every_ns = 50'000'000;
+    std::uint64_t last_cpu = 0;
+    std::uint32_t last_progress = 0;
+    std::uint64_t idle_ns = 0;
+    for (;;) {
+        const std::uint32_t seen = answered_.load(std::memory_order_acquire);
+        if (answered(ticket)) return true;
+        futex_wait(answered_, seen, look_every_ns);
+        const std::uint32_t tid = tid_.load(std::memory_order_relaxed);
+        const std::uint64_t cpu = tid == 0 ? 0 : read_clock(thread_cpu_clock(tid));  // the clock of 0 is our own
+        const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
+        const bool moved = cpu != last_cpu || progress != last_progress;
+        idle_ns = moved ? 0 : idle_ns + look_every_ns;
+        if (idle_ns >= patience_ns) return answered(ticket);
+        last_cpu = cpu;
+        last_progress = progress;
+    }
+}
+
+std::uint32_t Mailbox::take(std::uint64_t nanoseconds) noexcept {
+    if (tickets_.load(std::memory_order_acquire) == taken_) futex_wait(tickets_, taken_, nanoseconds);
+    taken_ = tickets_.load(std::memory_order_acquire);
+    return requests_.exchange(0, std::memory_order_relaxed);
+}
+
+void Mailbox::answer() noexcept {
+    answered_.store(taken_, std::memory_order_release);
+    futex_wake_all(answered_);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,234 @@
+#include "session/options.hpp"
+
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "capture/event_source.hpp"
+
+namespace flameprobe {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const auto end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == text.npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+// Each setter gives true, or false for a value that is not accepted.
+bool set_frequency(std::string_view text, Options& options) {
+    const auto value = whole_number(text);
+    if (!value || *value < 1 || *value > 20000) return false;
+    options.frequency = *value;
+    return true;
+}
+
+bool set_out(std::string_view text, Options& options) {
+    if (text.empty()) return false;
+    for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; at += 2) {
+        if (at + 1 == text.size() || std::string_view("eptn%").find(text[at + 1]) == std::string_view::npos)
+            return false;
+    }
+    options.out = text;
+    return true;
+}
+
+bool set_formats(std::string_view text, Options& options) {
+    std::vector<Format> formats;
+    if (text != "none") {
+        for (const auto part : split(text, ',')) {
+            const auto format = format_by_name(part);
+            if (!format) return false;
+            if (std::find(formats.begin(), formats.end(), *format) == formats.end()) formats.push_back(*format);
+        }
+    }
+    options.formats = std::move(formats);
+    return true;
+}
+
+template <class T, std::size_t size>
+bool choose(std::string_view text, const std::array<std::pair<std::string_view, T>, size>& choices, T& out) {
+    for (const auto& [name, value] : choices) {
+        if (text == name) {
+            out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool set_engine(std::string_view text, Options& options) {
+    constexpr std::array<std::pair<std::string_view, EngineChoice>, 4> choices{{{"auto", EngineChoice::automatic},
+                                                                                {"ring", EngineChoice::ring},
+                                                                                {"signal", EngineChoice::signal},
+                                                                                {"timer", EngineChoice::timer}}};
+    return choose(text, choices, options.engine);
+}
+
+bool set_unwind(std::string_view text, Options& options) {
+    constexpr std::array<std::pair<std::string_view, UnwindChoice>, 3> choices{
+        {{"auto", UnwindChoice::automatic}, {"dwarf", UnwindChoice::dwarf}, {"fp", UnwindChoice::frame_pointer}}};
+    return choose(text, choices, options.unwind);
+}
+
+bool set_stack(std::string_view text, Options& options) {
+    const auto value = whole_number(text);
+    // A record with its stack is under 64 KiB (perf_event_open(2): the size field has 16 bits).
+    if (!value || *value < 1024 || *value > 61440) return false;
+    options.stack_bytes = static_cast<std::uint32_t>(*value & ~std::uint64_t{7});
+    return true;
+}
+
+bool set_event(std::string_view text, Options& options) {
+    if (!is_event_name(text)) return false;
+    options.event = text;
+    return true;
+}
+
+bool set_kernel(std::string_view text, Options& options) {
+    constexpr std::array<std::pair<std::string_view, KernelChoice>, 3> choices{
+        {{"auto", KernelChoice::automatic}, {"on", KernelChoice::on}, {"off", KernelChoice::off}}};
+    return choose(text, choices, options.kernel);
+}
+
+bool set_start(std::string_view text, Options& options) {
+    if (text != "0" && text != "1") return false;
+    options.start = text == "1";
+    return true;
+}
+
+bool set_signal(std::string_view text, Options& options) {
+    if (text.substr(0, 3) == "SIG") text.remove_prefix(3);
+    for (int number = 1; number < NSIG; ++number) {
+        const char* name = ::sigabbrev_np(number);
+        if (name == nullptr || text != name) continue;
+        if (number == SIGKILL || number == SIGSTOP) return false;
+        options.toggle_signal = number;
+        return true;
+    }
+    const auto number = whole_number(text);
+    if (!number || *number < static_cast<std::uint64_t>(SIGRTMIN) || *number > static_cast<std::uint64_t>(SIGRTMAX))
+        return false;
+    options.toggle_signal = static_cast<int>(*number);
+    return true;
+}
+
+bool set_dump_every(std::string_view text, Options& options) {
+    if (text.empty()) return false;
+    if (text == "off") return true;
+    std::uint64_t unit = 1'000'000'000;
+    switch (text.back()) {
+        case 'h':
+            unit *= 60;
+            [[fallthrough]];
+        case 'm':
+            unit *= 60;
+            [[fallthrough]];
+        case 's':
+            text.remove_suffix(1);
+            break;
+        default:
+            break;
+    }
+    const auto value = whole_number(text);
+    if (!value || *value == 0 || *value > 86400) return false;
+    options.dump_every_ns = *value * unit;
+    return true;
+}
+
+bool set_children(std::string_view text, Options& options) {
+    if (text != "on" && text != "off") return false;
+    options.children = text == "on";
+    return true;
+}
+
+bool set_log(std::string_view text, Options& options) {
+    if (text.empty()) return false;
+    if (text == "auto")
+        options.log = LogMode::automatic;
+    else if (text == "quiet")
+        options.log = LogMode::quiet;
+    else if (text == "stderr")
+        options.log = LogMode::standard_error;
+    else {
+        options.log = LogMode::file;
+        options.log_path = text;
+    }
+    return true;
+}
+
+struct Variable {
+    std::string_view name;
+    std::string_view accepted;
+    bool (*set)(std::string_view, Options&);
+};
+constexpr Variable variables[] = {
+    {"FLAMEPROBE_FREQ", "a whole number from 1 to 20000", set_frequency},
+    {"FLAMEPROBE_OUT", "a path; after % only e, p, t, n or %", set_out},
+    {"FLAMEPROBE_FORMAT", "none, or a comma list of folded, svg, html, pprof, speedscope, firefox, json", set_formats},
+    {"FLAMEPROBE_ENGINE", "auto, ring, signal or timer", set_engine},
+    {"FLAMEPROBE_UNWIND", "auto, dwarf or fp", set_unwind},
+    {"FLAMEPROBE_STACK", "a number of bytes from 1024 to 61440", set_stack},
+    {"FLAMEPROBE_EVENT",
+     "cpu-clock, task-clock, page-faults, context-switches, cpu-migrations, cycles, instructions, cache-misses or "
+     "branch-misses",
+     set_event},
+    {"FLAMEPROBE_KERNEL", "auto, on or off", set_kernel},
+    {"FLAMEPROBE_START", "0 or 1", set_start},
+    {"FLAMEPROBE_SIGNAL", "a signal's name such as USR2, or a realtime signal's number", set_signal},
+    {"FLAMEPROBE_DUMP_EVERY", "off, or a time such as 30s, 5m, 1h", set_dump_every},
+    {"FLAMEPROBE_CHILDREN", "on or off", set_children},
+    {"FLAMEPROBE_LOG", "auto, quiet, stderr or a file's path", set_log},
+};
+
+std::string quote(std::string_view value) {
+    std::string text = "'";
+    for (const char c : value.substr(0, 80)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    return text + (value.size() > 80 ? "...'" : "'");
+}
+
+std::string names_of_all() {
+    std::string names;
+    for (const auto& variable : variables) names += (names.empty() ? "" : ", ") + std::string(variable.name);
+    return names;
+}
+
+}  // namespace
+
+Options read_options(const std::vector<std::string_view>& environment, Problems& problems) {
+    Options options;
+    for (const auto line : environment) {
+        const auto name = line.substr(0, line.find('='));
+        if (!name.starts_with("FLAMEPROBE_") || name.size() == line.size()) continue;
+        const auto value = line.substr(name.size() + 1);
+        if (name == "FLAMEPROBE_ROOT") continue;  // ours: see session/family.hpp
+        const auto* known =
+            std::find_if(std::begin(variables), std::end(variables), [&](const Variable& v) { return v.name == name; });
+        if (known == std::end(variables)) {
+            problems.push_back(std::string(name) + "=" + quote(value) +
+                               " is not a variable of FlameProbe; accepted are " + names_of_all());
+        } else if (!known->set(value, options)) {
+            problems.push_back(std::string(name) + "=" + quote(value) + " is not accepted: it takes " +
+                               std::string(known->accepted) + "; the default is used");
+        }
+    }
+    return options;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,44 @@
+// What the environment asks for (docs: README, "Variables").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "export/output.hpp"
+
+namespace flameprobe {
+
+enum class EngineChoice : std::uint8_t { automatic, ring, signal, timer };
+enum class UnwindChoice : std::uint8_t { automatic, dwarf, frame_pointer };
+enum class KernelChoice : std::uint8_t { automatic, on, off };
+enum class LogMode : std::uint8_t { automatic, quiet, standard_error, file };
+
+struct Options {
+    std::uint64_t frequency = 99;  // 1 to 20000 a second
+    std::string out = "flameprobe.%e.%p";
+    std::vector<Format> formats = {Format::folded, Format::svg};
+    EngineChoice engine = EngineChoice::automatic;
+    UnwindChoice unwind = UnwindChoice::automatic;
+    std::uint32_t stack_bytes = 0;  // 1024 to 60 KiB, a multiple of 8; 0: see stack_bytes_for()
+    std::string event = "cpu-clock";
+    KernelChoice kernel = KernelChoice::automatic;
+    std::optional<bool> start;        // nothing: preloaded yes, linked no
+    int toggle_signal = 0;            // 0: none
+    std::uint64_t dump_every_ns = 0;  // 0: off
+    bool children = true;
+    LogMode log = LogMode::automatic;
+    std::string log_path;
+};
+
+/// How much stack to copy at a frequency, unless the user says it. Below 1 kHz the copy costs nothing that could be
+/// measured, and 32 KiB hold all but the deepest stacks; above, the rings would have to be large.
+constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) { return frequency <= 1000 ? 32 * 1024 : 16 * 1024; }
+
+/// From "NAME=VALUE" lines. A variable that is unknown or has a bad value leaves the default and adds one line to
+/// `problems` that names the variable, the value and what is accepted.
+Options read_options(const std::vector<std::string_view>& environment, std::vector<std::string>& problems);
+
+}  // namespace flameprobe

@@ -1,0 +1,218 @@
+#include "session/pipeline.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "unwind/elf_image.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
+
+constexpr std::string_view deleted_suffix = " (deleted)";
+
+// The kernel tells it for what is mapped while sampling is on; for the rest, the file does if it is still the one that
+// was mapped, else the process's memory.
+std::string build_id_of(const CodeRegion& region) {
+    if (!region.build_id.empty() || region.kind != RegionKind::file) return region.build_id;
+    if (const auto image = ElfImage::from_file(region)) return image->build_id();
+    if (const auto image = ElfImage::from_memory(region)) return image->build_id();
+    return {};
+}
+
+}  // namespace
+
+constinit std::atomic<bool> Pipeline::scopes_seen_{false};
+
+Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint32_t pid)
+    : sink_(sink),
+      unwinder_(frame_pointers ? make_fp_unwinder(code_map_) : make_dwarf_unwinder(code_map_)),
+      calls_(code_map_),
+      scopes_(code_map_),
+      threads_(sink),
+      start_ns_(start_ns),
+      pid_(pid) {
+    for (const auto kind : {MappingKind::kernel, MappingKind::note, MappingKind::unknown, MappingKind::scope}) {
+        Mapping mapping;
+        mapping.kind = kind;
+        sink_.mapping(next_mapping_++, mapping);
+    }
+    threads_.find(pid);  // the main thread is number 0, and has what belongs to no thread
+}
+
+void Pipeline::mapping(const RawMapping& raw) {
+    CodeRegion region;
+    region.start = raw.start;
+    region.end = raw.start + raw.size;
+    region.file_offset = raw.file_offset;
+    region.device = raw.device;
+    region.inode = raw.inode;
+    region.build_id = raw.build_id;
+    auto path = raw.path;
+    if (path.ends_with(deleted_suffix)) path.remove_suffix(deleted_suffix.size());
+    region.path = path;
+    region.kind = path == "[vdso]"                                            ? RegionKind::vdso
+                  : path.empty() || path.starts_with('[') || path == "//anon" ? RegionKind::anonymous
+                                                                              : RegionKind::file;
+    code_map_.add(std::move(region));
+}
+
+void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }
+// A tid that comes again is another thread, even if the record of the first one's end was lost.
+void Pipeline::thread_started(std::uint32_t tid, std::uint32_t) {
+    if (tid != pid_) threads_.ended(tid);
+}
+void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t) { threads_.ended(tid); }
+void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
+
+void Pipeline::lost(std::uint64_t samples) {
+    summary_.lost += samples;
+    note(Note::lost, 0, samples);
+}
+
+void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
+    const StackId stack = push(0, note_mapping, static_cast<std::uint64_t>(note));
+    sink_.sample({.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight});
+}
+
+void Pipeline::sample(const RawSample& raw) {
+    if (raw.pid != pid_) return;  // a child that the kernel let inherit: it has its own session
+    refute_by(raw);
+    Sample sample;
+    sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
+    sample.thread = threads_.find(raw.tid);
+    sample.weight = raw.weight;
+
+    walk_.frames.clear();
+    labels_.clear();
+    walk_.end = WalkEnd::root;
+    walk_.frames_in_copy = 0;
+    if (raw.has_registers) {
+        const StackCopy copy{raw.registers.sp(), raw.stack};
+        live_.begin(copy);
+        unwinder_->walk(raw.registers, copy, &live_, walk_);
+        find_labels(copy);
+    }
+    summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
+    const bool whole = walk_.end == WalkEnd::root;
+    if (!live_.read_any() || !raw.has_registers) {
+        sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain);
+        if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
+        write(sample, whole);
+        return;
+    }
+    const std::uint64_t copy_end = raw.registers.sp() + raw.stack.size();
+    waiting_.push_back({.sample = sample,
+                        .tid = raw.tid,
+                        .copy_end = copy_end,
+                        .read_ns = monotonic_ns(),
+                        .frames = walk_.frames,
+                        .proven = walk_.frames_in_copy,
+                        .labels = labels_,
+                        .kernel_chain = {raw.kernel_chain.begin(), raw.kernel_chain.end()},
+                        .refuted = !whole || !live_.copy_still_true() || !continues_plausibly(walk_.frames_in_copy)});
+}
+
+// Every frame beyond the copy must have called the one below it.
+bool Pipeline::continues_plausibly(std::size_t proven) {
+    for (std::size_t at = std::max<std::size_t>(proven, 1); at < walk_.frames.size(); ++at) {
+        if (!calls_.follows_call(walk_.frames[at].address + 1, walk_.frames[at - 1].address)) return false;
+    }
+    return true;
+}
+
+// A thread whose stack pointer was above the copy's end between the sample and the read had popped what was read.
+void Pipeline::refute_by(const RawSample& raw) {
+    for (auto& waiting : waiting_) {
+        if (waiting.tid == raw.tid && raw.time_ns < waiting.read_ns && raw.registers.sp() > waiting.copy_end)
+            waiting.refuted = true;
+    }
+}
+
+void Pipeline::settle(std::uint64_t drained_ns) {
+    rejections_last_round_ = 0;
+    live_.new_round();
+    const auto settled = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                               [&](const Waiting& w) { return !w.refuted && w.read_ns >= drained_ns; });
+    for (auto at = settled; at != waiting_.end(); ++at) {
+        const bool accepted = !at->refuted;
+        const std::size_t frames = accepted ? at->frames.size() : at->proven;
+        at->sample.stack = intern(at->frames, frames, accepted, at->labels, at->kernel_chain);
+        ++(accepted ? summary_.continued : summary_.continuation_rejected);
+        if (!accepted) ++rejections_last_round_;
+        write(at->sample, accepted);
+    }
+    waiting_.erase(settled, waiting_.end());
+}
+
+void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
+
+void Pipeline::write(Sample sample, bool whole) {
+    summary_.samples += sample.weight;
+    (whole ? summary_.rooted : summary_.truncated) += sample.weight;
+    threads_.count(sample.thread, sample.weight);
+    sink_.sample(sample);
+}
+
+void Pipeline::find_labels(StackCopy copy) {
+    scopes_.find(copy, walk_, live_.read_any() ? &live_ : nullptr, placed_);
+    if (!placed_.empty()) scopes_seen_.store(true, std::memory_order_relaxed);
+    for (const auto& scope : placed_) {
+        const auto next = static_cast<std::uint32_t>(text_of_label_.size());
+        const auto [known, is_new] = text_of_label_.try_emplace(scope.label->id, next);
+        if (is_new) sink_.string(next, scope.label->text);
+        labels_.push_back({scope.frame, known->second});
+    }
+}
+
+StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
+                         const std::vector<Label>& labels, std::span<const std::uint64_t> kernel) {
+    StackId stack = 0;
+    auto label = labels.begin();  // from the root on
+    if (!whole) stack = push(stack, note_mapping, static_cast<std::uint64_t>(Note::truncated));
+    // Scopes are believed on proofs of their own, so they stay where the frames that opened them are cut.
+    for (; label != labels.end() && label->frame >= count; ++label) stack = push(stack, scope_mapping, label->text);
+    for (std::size_t at = count; at-- > 0;) {
+        stack = push(stack, mapping_of(frames[at].region, frames[at].address), frames[at].address);
+        for (; label != labels.end() && label->frame >= at; ++label) stack = push(stack, scope_mapping, label->text);
+    }
+    for (std::size_t at = kernel.size(); at-- > 0;)
+        stack = push(stack, kernel_mapping, at == 0 ? kernel[at] : kernel[at] - 1);
+    return stack;
+}
+
+StackId Pipeline::push(StackId parent, MappingId mapping, std::uint64_t address) {
+    const Location location{mapping, address};
+    const auto place = table_.location(location);
+    if (place.is_new) sink_.location(place.id, location);
+    const auto stack = table_.stack(parent, place.id);
+    if (stack.is_new) sink_.stack(stack.id, {parent, place.id});
+    return stack.id;
+}
+
+MappingId Pipeline::mapping_of(std::uint32_t region_id, std::uint64_t address) {
+    if (region_id == CodeFrame::no_region) return unknown_mapping;
+    const auto known = mapping_of_region_.find(region_id);
+    if (known != mapping_of_region_.end()) return known->second;
+    const CodeRegion* region = code_map_.find(address);
+    if (region == nullptr || region->id != region_id) return unknown_mapping;
+    Mapping mapping;
+    mapping.kind = region->kind == RegionKind::vdso   ? MappingKind::vdso
+                   : region->kind == RegionKind::file ? MappingKind::file
+                                                      : MappingKind::anonymous;
+    mapping.start = region->start;
+    mapping.size = region->end - region->start;
+    mapping.file_offset = region->file_offset;
+    mapping.since_ns = monotonic_ns() - start_ns_;
+    mapping.path = region->path;
+    mapping.build_id = build_id_of(*region);
+    const MappingId id = next_mapping_++;
+    mapping_of_region_.emplace(region_id, id);
+    sink_.mapping(id, mapping);
+    return id;
+}
+
+std::size_t Pipeline::memory() const { return table_.memory() + unwinder_->statistics().memory; }
+
+}  // namespace flameprobe

@@ -1,0 +1,101 @@
+// Raw samples in, profile records out: unwinding, interning, writing. The collector thread only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/raw_sample.hpp"
+#include "profile/sink.hpp"
+#include "profile/stack_table.hpp"
+#include "scope/scanner.hpp"
+#include "session/live_stack.hpp"
+#include "session/thread_book.hpp"
+#include "unwind/call_check.hpp"
+#include "unwind/unwinder.hpp"
+
+namespace flameprobe {
+
+class Pipeline final : public EventSink {
+public:
+    Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint32_t pid);
+
+    void sample(const RawSample& raw) override;
+    void mapping(const RawMapping& raw) override;
+    void thread_name(std::uint32_t tid, std::string_view name) override;
+    void thread_started(std::uint32_t tid, std::uint32_t parent_tid) override;
+    void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
+    void lost(std::uint64_t samples) override;
+    void throttled(std::uint64_t time_ns) override;
+
+    /// After each drain: writes the samples whose continued stacks are now proven or refuted.
+    void settle(std::uint64_t drained_ns);
+    /// Everything that still waits is written; continued stacks that cannot be proven are cut.
+    void settle_all();
+    void death(const Death& death) { sink_.death(death); }
+    /// CPU time that could not be sampled, as a frame of its own.
+    void note(Note note, ThreadId thread, std::uint64_t weight);
+
+    Summary& summary() { return summary_; }
+    ThreadBook& threads() { return threads_; }
+    const CodeMap& code_map() const { return code_map_; }
+    std::size_t memory() const;
+    const ScopeStatistics& scope_statistics() const { return scopes_.statistics(); }
+    UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
+    /// Whether any process image of ours has shown a scope.
+    static bool scopes_seen() noexcept { return scopes_seen_.load(std::memory_order_relaxed); }
+    /// Deep stacks change faster than they are read: drain sooner.
+    bool wants_faster_drain() const { return rejections_last_round_ != 0; }
+
+private:
+    struct Label {  // of an open scope; it stands on the leaf's side of the frame
+        std::uint32_t frame;
+        std::uint32_t text;
+    };
+    struct Waiting {  // a sample whose stack was continued from live memory
+        Sample sample;
+        std::uint32_t tid;
+        std::uint64_t copy_end;  // a later sample with its stack pointer above this refutes the continuation
+        std::uint64_t read_ns;
+        std::vector<CodeFrame> frames;
+        std::size_t proven;  // frames from the copy
+        std::vector<Label> labels;
+        std::vector<std::uint64_t> kernel_chain;
+        bool refuted = false;
+    };
+    /// `count`: how many of the frames to keep, from the leaf.
+    StackId intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
+                   const std::vector<Label>& labels, std::span<const std::uint64_t> kernel);
+    void find_labels(StackCopy copy);
+    StackId push(StackId parent, MappingId mapping, std::uint64_t address);
+    MappingId mapping_of(std::uint32_t region, std::uint64_t address);
+    void write(Sample sample, bool whole);
+    void refute_by(const RawSample& raw);
+    bool continues_plausibly(std::size_t proven);
+
+    ProfileSink& sink_;
+    CodeMap code_map_;
+    std::unique_ptr<Unwinder> unwinder_;
+    CallCheck calls_;
+    LiveStack live_;
+    ScopeScanner scopes_;
+    StackTable table_;
+    ThreadBook threads_;
+    Summary summary_;
+    Walk walk_;
+    std::vector<PlacedScope> placed_;
+    std::vector<Label> labels_;
+    std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
+    std::vector<Waiting> waiting_;
+    std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
+    std::uint32_t next_mapping_ = 0;
+    std::uint64_t start_ns_;
+    std::uint32_t pid_;
+    std::uint64_t rejections_last_round_ = 0;
+    static std::atomic<bool> scopes_seen_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,108 @@
+#include "session/recording.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "capture/proc_maps.hpp"
+
+namespace flameprobe {
+
+Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes)
+    : run_(run),
+      start_ns_(monotonic_ns()),
+      buffer_bytes_(buffer_bytes),
+      spool_(std::move(stem), keep_others),
+      pipeline_(spool_.writer(), run.unwinder == "fp", start_ns_, run.pid) {
+    spool_.writer().run(run_);
+    if (const auto maps = read_proc_maps()) {
+        for (const auto& mapping : maps->mappings) pipeline_.mapping(mapping);
+    }
+}
+
+void Recording::resume() {
+    running_ = true;
+    resumed_ns_ = monotonic_ns();
+    process_cpu_base_ = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    own_cpu_base_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    pipeline_.threads().reset_clocks();
+}
+
+void Recording::pause() {
+    take_account();
+    running_ = false;
+}
+
+void Recording::take_account() {
+    if (!running_) return;
+    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t process = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    const std::uint64_t own = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    duration_ns_ += now - resumed_ns_;
+    own_cpu_ns_ += own - own_cpu_base_;
+    // The collector's own time is the process's too, but none of the host's.
+    process_cpu_ns_ += (process - process_cpu_base_) - std::min(process - process_cpu_base_, own - own_cpu_base_);
+    resumed_ns_ = now;
+    process_cpu_base_ = process;
+    own_cpu_base_ = own;
+    pipeline_.threads().read_clocks();
+
+    Summary& summary = pipeline_.summary();
+    summary.duration_ns = duration_ns_;
+    summary.process_cpu_ns = process_cpu_ns_;
+    summary.own_cpu_ns = own_cpu_ns_;
+    summary.own_memory = pipeline_.memory() + buffer_bytes_;
+    summary.threads = pipeline_.threads().accounts();
+    const auto statistics = pipeline_.unwind_statistics();
+    summary.counters["unwind row hits"] = statistics.row_hits;
+    summary.counters["unwind row misses"] = statistics.row_misses;
+    const auto& scopes = pipeline_.scope_statistics();
+    if (scopes.accepted != 0) {
+        summary.counters["scopes found open"] = scopes.accepted;
+        summary.counters["scopes past the copy, not proven"] = scopes.unproven;
+    }
+    summary.counters["libunwind steps"] = statistics.libunwind_steps;
+}
+
+// With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
+// CPU clocks counted and no sample stands for was spent there. Timers see that time; what they miss (a thread that
+// blocks the signal, or that was gone before it was found) is lost.
+void Recording::account_for_unsampled() {
+    if (run_.period_ns == 0 || run_.kernel == "on") return;
+    const Note why = run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
+    const Summary& summary = pipeline_.summary();
+    const std::uint64_t expected = process_cpu_ns_ / run_.period_ns;
+    std::uint64_t missing = expected - std::min(expected, summary.samples + summary.lost);
+    for (const auto& account : pipeline_.threads().accounts()) {
+        const std::uint64_t of_thread = account.cpu_ns / run_.period_ns;
+        const std::uint64_t share = std::min(missing, of_thread - std::min(of_thread, account.samples));
+        if (share <= 1) continue;  // the period that was under way when the clock was read
+        pipeline_.note(why, account.thread, share);
+        missing -= share;
+    }
+    if (missing > pipeline_.threads().accounts().size())
+        pipeline_.note(why, 0, missing);  // of threads that ended between two looks
+}
+
+Result<void> Recording::flush() {
+    if (!has_samples()) return {};
+    if (auto created = spool_.create(); !created) return created;
+    take_account();
+    spool_.writer().summary(pipeline_.summary());
+    return spool_.flush();
+}
+
+Result<void> Recording::close() {
+    pipeline_.settle_all();
+    take_account();
+    if (!has_samples()) {
+        spool_.remove();
+        return {};
+    }
+    account_for_unsampled();
+    pipeline_.summary().complete = true;
+    return flush();
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,62 @@
+// One profile in the making: the pipeline, its spool, and the account of CPU time that goes with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "profile/model.hpp"
+#include "session/death_note.hpp"
+#include "session/pipeline.hpp"
+#include "session/spool.hpp"
+
+namespace flameprobe {
+
+/// The collector thread only.
+class Recording {
+public:
+    /// `stem`: where the results go. Reads the code map from /proc/self/maps; without it stacks end at once.
+    /// `buffer_bytes` of the event source count as memory of ours.
+    Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes);
+
+    EventSink& sink() { return pipeline_; }
+    /// Sampling goes on / pauses: CPU time in between does not count.
+    void resume();
+    void pause();
+    /// After each drain, with the time at which it began.
+    void settle(std::uint64_t drained_ns) { pipeline_.settle(drained_ns); }
+    /// Reads the threads' CPU clocks; to be called about once a second, since a thread that ends takes its clock along.
+    void read_clocks() { pipeline_.threads().read_clocks(); }
+
+    /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
+    Result<void> flush();
+    /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
+    Result<void> close();
+    void died(const DeathNote& note) { pipeline_.death(note.read(start_ns_)); }
+    /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
+    /// takes it away again.
+    Result<void> secure() { return spool_.create(); }
+
+    bool has_samples() { return pipeline_.summary().samples + pipeline_.summary().lost != 0; }
+    bool has_file() const { return spool_.created(); }
+    bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
+    std::uint64_t samples() { return pipeline_.summary().samples; }
+    const std::string& stem() const { return spool_.stem(); }
+    std::string path() const { return spool_.path(); }
+
+private:
+    void take_account();
+    void account_for_unsampled();
+
+    const RunInfo run_;
+    const std::uint64_t start_ns_;
+    const std::uint64_t buffer_bytes_;
+    Spool spool_;
+    Pipeline pipeline_;
+    bool running_ = false;
+    std::uint64_t resumed_ns_ = 0, duration_ns_ = 0;
+    std::uint64_t process_cpu_base_ = 0, process_cpu_ns_ = 0;
+    std::uint64_t own_cpu_base_ = 0, own_cpu_ns_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,22 @@
+// From a finished `.fprobe` to what FLAMEPROBE_FORMAT asks for, by the code that flameprobe-render uses.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "session/options.hpp"
+
+namespace flameprobe {
+
+struct Written {
+    std::vector<std::string> paths;
+    std::vector<std::string> problems;  // one line each
+};
+
+/// Writes STEM.ENDING for every format from `profile_path`. `alive` is called as work goes on.
+Written write_results(const std::string& profile_path, const std::string& stem, const std::vector<Format>& formats,
+                      const std::function<void()>& alive);
+
+}  // namespace flameprobe

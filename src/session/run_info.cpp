@@ -1,0 +1,55 @@
+#include "session/run_info.hpp"
+
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe {
+namespace {
+
+std::string executable_path() {
+    char path[PATH_MAX];
+    const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+    if (length > 0) return {path, static_cast<std::size_t>(length)};
+    return ::program_invocation_name != nullptr ? ::program_invocation_name : "";
+}
+
+}  // namespace
+
+RunInfo describe_process() {
+    RunInfo run;
+    run.version = FLAMEPROBE_VERSION;
+    run.executable = executable_path();
+    run.command = read_small_file("/proc/self/cmdline").value_or(run.executable);
+    while (!run.command.empty() && run.command.back() == '\0') run.command.pop_back();
+    std::replace(run.command.begin(), run.command.end(), '\0', ' ');
+    utsname system{};
+    if (::uname(&system) == 0) run.host = std::string(system.nodename) + ", " + system.sysname + " " + system.release;
+    run.pid = static_cast<std::uint32_t>(::getpid());
+    run.parent_pid = static_cast<std::uint32_t>(::getppid());
+    run.start_unix_ns = read_clock(CLOCK_REALTIME);
+    return run;
+}
+
+// AT_EXECFN (getauxval(3)) is the name that was executed: redis-server, where /proc/self/exe gives the file that the
+// symbolic link leads to, redis-check-rdb.
+std::string executable_name() {
+    const auto* executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    const std::string path = executed != nullptr ? executed : executable_path();
+    const auto name = path.substr(path.rfind('/') + 1);
+    return name.empty() ? "unknown" : name;
+}
+
+std::string working_directory() {
+    char path[PATH_MAX];
+    return ::getcwd(path, sizeof path) != nullptr ? path : "/";
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,118 @@
+#include "session/session.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "session/run_info.hpp"
+
+namespace flameprobe {
+namespace {
+
+// The longest that a host thread waits on a collector that makes no progress at all.
+constexpr std::uint64_t patience_ns = 5'000'000'000;
+constexpr const char* no_answer = "the collector thread does not answer: it waits for something that this thread holds";
+
+Options parse(const std::vector<std::string>& settings, std::vector<std::string>& problems) {
+    const std::vector<std::string_view> lines(settings.begin(), settings.end());
+    return read_options(lines, problems);
+}
+
+PathFacts path_facts(const Options& options) {
+    PathFacts facts;
+    facts.executable = executable_name();
+    facts.pid = static_cast<std::uint32_t>(::getpid());
+    facts.start_unix = static_cast<std::uint64_t>(::time(nullptr));
+    facts.dump = options.dump_every_ns != 0 ? 1 : 0;
+    facts.directory = working_directory();
+    return facts;
+}
+
+// A result may be replaced by a later run's, but never by another process of the same run.
+bool keep_others(const Options& options, bool child) { return child || options.out.find("%p") != std::string::npos; }
+
+// The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
+int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
+
+}  // namespace
+
+Session::Session(std::vector<std::string> settings, bool child)
+    : settings_(std::move(settings)),
+      options_([&] {
+          std::vector<std::string> ignored;
+          return parse(settings_, ignored);
+      }()),
+      log_(options_.log,
+           options_.log_path.starts_with('/') ? options_.log_path : working_directory() + "/" + options_.log_path),
+      pid_(real_pid()),
+      collector_(options_, path_facts(options_), keep_others(options_, child), log_) {
+    std::vector<std::string> problems;
+    parse(settings_, problems);
+    if (!problems.empty()) settings_problem_ = problems.front();
+    if (child) return;
+    for (const auto& problem : problems) log_.warning(problem);
+}
+
+bool Session::of_this_process() const noexcept { return real_pid() == pid_; }
+
+Outcome Session::launch() {
+    const std::scoped_lock lock(mutex_);
+    if (launched_) return {};
+    if (!collector_.launch()) return {FLAMEPROBE_NO_MEMORY, "no thread can be created, so nothing is sampled"};
+    launched_ = true;
+    return {};
+}
+
+bool Session::ask_and_wait(Request request) noexcept {
+    return collector_.mailbox().wait(collector_.mailbox().ask(request), patience_ns);
+}
+
+Outcome Session::start() {
+    if (sampling()) return {FLAMEPROBE_RUNNING, "sampling is on already"};
+    if (auto launched = launch(); !launched.ok()) return launched;
+    starting_ = true;
+    if (!ask_and_wait(request_start)) return {FLAMEPROBE_REFUSED, no_answer};
+    if (!sampling()) return {FLAMEPROBE_REFUSED, collector_.why_not()};
+    return {};
+}
+
+Outcome Session::start_soon() {
+    if (auto launched = launch(); !launched.ok()) return launched;
+    starting_ = true;
+    collector_.mailbox().ask(request_start);
+    return {};
+}
+
+Outcome Session::stop() {
+    if (!launched_ || !sampling()) return {FLAMEPROBE_NOT_RUNNING, "nothing is being sampled"};
+    starting_ = false;
+    if (!ask_and_wait(request_stop)) return {FLAMEPROBE_REFUSED, no_answer};
+    return {};
+}
+
+Outcome Session::dump(const std::string& path) {
+    const std::scoped_lock lock(mutex_);
+    if (!launched_) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
+    auto facts = path_facts(options_);
+    facts.dump = ++dumps_;
+    collector_.dump_stem = path.empty() ? expand_path(options_.out, facts) : expand_path(path, facts, false);
+    if (!ask_and_wait(request_dump)) return {FLAMEPROBE_OUTPUT, no_answer};
+    if (!collector_.dump_problem.empty()) return {FLAMEPROBE_OUTPUT, collector_.dump_problem};
+    return {};
+}
+
+Outcome Session::stand_by() { return launch(); }
+
+void Session::toggle() noexcept {
+    if (launched_) collector_.mailbox().ask(request_toggle);
+}
+void Session::flush() noexcept {
+    if (sampling() && of_this_process()) ask_and_wait(request_flush);
+}
+void Session::secure() noexcept {
+    if (launched_ && of_this_process()) ask_and_wait(request_secure);
+}
+void Session::finish() noexcept {
+    if (launched_ && of_this_process()) ask_and_wait(request_finish);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,64 @@
+// One process's profiling: its options, its log and its collector. Made once, never destroyed: other threads may still
+// be in it when the process ends.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/collector.hpp"
+#include "session/outcome.hpp"
+
+namespace flameprobe {
+
+class Session {
+public:
+    /// Thread-safe from here on. Says in the log what was wrong with the settings, but for a child, whose parent has.
+    Session(std::vector<std::string> settings, bool child);
+
+    const Options& options() const { return options_; }
+    const std::vector<std::string>& settings() const { return settings_; }
+    /// Empty if they were all good.
+    const std::string& settings_problem() const { return settings_problem_; }
+    bool of_this_process() const noexcept;
+
+    Outcome start();
+    /// Like start(), without waiting for it: a forked child that goes on to exec must not be held up.
+    Outcome start_soon();
+    Outcome stop();
+    /// `path`: a template as FLAMEPROBE_OUT takes; empty: that of the options.
+    Outcome dump(const std::string& path);
+    bool covers_threads() const noexcept { return collector_.covers_threads(); }
+    bool sampling() const { return collector_.sampling(); }
+    /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
+    bool children_wanted() const { return options_.children && !collector_.broken() && (starting_ || sampling()); }
+    /// Lets the signal of FLAMEPROBE_SIGNAL start and stop: the collector waits for it.
+    Outcome stand_by();
+
+    // Async-signal-safe.
+    void toggle() noexcept;
+    void flush() noexcept;
+    void secure() noexcept;
+    void finish() noexcept;
+    DeathNote& death_note() noexcept { return collector_.death_note(); }
+
+    void messages() { log_.release(); }
+
+private:
+    Outcome launch();
+    bool ask_and_wait(Request request) noexcept;
+
+    const std::vector<std::string> settings_;
+    const Options options_;
+    Log log_;
+    const int pid_;
+    std::string settings_problem_;
+    std::mutex mutex_;  // launching, dumping
+    std::atomic<bool> launched_{false};
+    std::atomic<bool> starting_{false};  // asked to, and not stopped since
+    unsigned dumps_ = 0;
+    Collector collector_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,52 @@
+// Where the `.fprobe` grows while the host runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "profile/writer.hpp"
+
+namespace flameprobe {
+
+/// The collector thread only. The file appears with the first samples, so a run without any leaves nothing, and an
+/// older result under the same name is replaced only by one that has samples.
+class Spool {
+public:
+    /// `stem`: the results' path without ending. With `keep_others` a name that is taken gets ".2", ".3", ... instead
+    /// of being replaced: results of different processes never overwrite each other.
+    /// When the file passes `most_bytes` it is made small again (ProfileWriter::compact_into).
+    Spool(std::string stem, bool keep_others, std::uint64_t most_bytes = default_most_bytes)
+        : stem_(std::move(stem)),
+          keep_others_(keep_others),
+          most_bytes_(most_bytes),
+          compact_at_(most_bytes),
+          writer_(Descriptor{}) {}
+
+    /// A day of one busy thread at 99 Hz; read and written again in less than a second.
+    static constexpr std::uint64_t default_most_bytes = std::uint64_t{64} << 20;
+
+    ProfileWriter& writer() { return writer_; }
+    /// Creates the file if it does not exist yet.
+    Result<void> create();
+    /// Appends what is buffered; the file must have been created.
+    Result<void> flush();
+    /// Takes a file that got no samples away.
+    void remove();
+    bool created() const { return created_; }
+    /// Without ending; may have got a number.
+    const std::string& stem() const { return stem_; }
+    std::string path() const { return stem_ + ".fprobe"; }
+
+private:
+    void compact();
+
+    std::string stem_;
+    bool keep_others_;
+    const std::uint64_t most_bytes_;
+    std::uint64_t compact_at_;
+    bool created_ = false;
+    ProfileWriter writer_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,61 @@
+#include "session/thread_book.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe {
+
+ThreadId ThreadBook::add(std::uint32_t tid, std::string_view name) {
+    const auto id = static_cast<ThreadId>(threads_.size());
+    threads_.push_back({tid, std::string(name)});
+    accounts_.push_back({.thread = id});
+    living_[tid] = id;
+    sink_.thread(id, threads_.back());
+    return id;
+}
+
+ThreadId ThreadBook::find(std::uint32_t tid) {
+    const auto known = living_.find(tid);
+    if (known != living_.end()) return known->second;
+    auto name = thread_comm(tid);
+    // A thread that has ended by now shares the name of the main thread, as the kernel gives it to every new thread.
+    if (name.empty() && !threads_.empty()) name = threads_.front().name;
+    return add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
+}
+
+void ThreadBook::renamed(std::uint32_t tid, std::string_view name) {
+    const auto known = living_.find(tid);
+    if (known == living_.end() || threads_[known->second].name == name) return;  // unsampled: asked for when it is
+    threads_[known->second].name = name;
+    sink_.thread(known->second, threads_[known->second]);
+}
+
+void ThreadBook::ended(std::uint32_t tid) {
+    living_.erase(tid);
+    bases_.erase(tid);
+}
+
+void ThreadBook::read_clocks() {
+    for (const auto& [tid, id] : living_) {
+        const std::uint64_t now = read_clock(thread_cpu_clock(tid));
+        if (now == 0) continue;
+        const auto base = bases_.find(tid);
+        accounts_[id].cpu_ns = now - (base == bases_.end() ? 0 : base->second);
+    }
+}
+
+void ThreadBook::reset_clocks() {
+    bases_.clear();
+    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    for (const std::uint32_t tid : list_threads()) {
+        if (tid == self) continue;
+        std::uint64_t already = 0;
+        if (const auto known = living_.find(tid); known != living_.end()) already = accounts_[known->second].cpu_ns;
+        bases_[tid] = read_clock(thread_cpu_clock(tid)) - already;
+    }
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,124 @@
+// Reads little-endian fields of ELF and DWARF, which may be hostile: past the end every read gives zero and `ok()`
+// turns false for good.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "symbolize/file_bytes.hpp"
+
+namespace flameprobe {
+
+class ByteCursor {
+public:
+    ByteCursor() = default;
+    explicit ByteCursor(Bytes bytes, std::uint64_t offset = 0)
+        : begin_(bytes.data()), next_(begin_), end_(begin_ + bytes.size()) {
+        skip(offset);
+    }
+
+    bool ok() const { return ok_; }
+    bool at_end() const { return next_ == end_; }
+    std::uint64_t offset() const { return static_cast<std::uint64_t>(next_ - begin_); }
+    std::uint64_t remaining() const { return static_cast<std::uint64_t>(end_ - next_); }
+    void skip(std::uint64_t size) {
+        if (size > remaining())
+            fail();
+        else
+            next_ += size;
+    }
+    void seek(std::uint64_t offset) {
+        next_ = begin_;
+        skip(offset);
+    }
+
+    std::uint8_t u8() { return fixed<std::uint8_t>(); }
+    std::uint16_t u16() { return fixed<std::uint16_t>(); }
+    std::uint32_t u32() { return fixed<std::uint32_t>(); }
+    std::uint64_t u64() { return fixed<std::uint64_t>(); }
+    std::uint32_t u24() {
+        const std::uint32_t low = u16();
+        return low | static_cast<std::uint32_t>(u8()) << 16;
+    }
+    /// A number of 1, 2, 4 or 8 bytes; any other size fails.
+    std::uint64_t sized(unsigned size) {
+        switch (size) {
+            case 1:
+                return u8();
+            case 2:
+                return u16();
+            case 4:
+                return u32();
+            case 8:
+                return u64();
+            default:
+                fail();
+                return 0;
+        }
+    }
+    /// Bits above 64 are dropped, as DWARF producers pad LEB128 numbers.
+    std::uint64_t uleb() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0;; shift += 7) {
+            const std::uint8_t byte = u8();
+            if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+            if ((byte & 0x80) == 0) return value;
+        }
+    }
+    std::int64_t sleb() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0;;) {
+            const std::uint8_t byte = u8();
+            if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+            shift += 7;
+            if ((byte & 0x80) != 0) continue;
+            if (shift < 64 && (byte & 0x40) != 0) value |= ~std::uint64_t{0} << shift;
+            return static_cast<std::int64_t>(value);
+        }
+    }
+    void skip_leb() {
+        while ((u8() & 0x80) != 0) {
+        }
+    }
+    /// Up to a zero byte, which is consumed; a string without one fails.
+    std::string_view text() {
+        const void* zero = at_end() ? nullptr : std::memchr(next_, 0, remaining());
+        if (zero == nullptr) {
+            fail();
+            return {};
+        }
+        const char* start = reinterpret_cast<const char*>(next_);
+        const auto size = static_cast<std::size_t>(static_cast<const char*>(zero) - start);
+        next_ += size + 1;
+        return {start, size};
+    }
+
+private:
+    template <class T>
+    T fixed() {
+        T value{};
+        if (sizeof value > remaining()) {
+            fail();
+        } else {
+            std::memcpy(&value, next_, sizeof value);
+            next_ += sizeof value;
+        }
+        return value;
+    }
+    void fail() {
+        ok_ = false;
+        next_ = end_;
+    }
+
+    const std::byte* begin_ = nullptr;
+    const std::byte* next_ = nullptr;
+    const std::byte* end_ = nullptr;
+    bool ok_ = true;
+};
+
+/// The zero-terminated string at `offset`, empty if there is none.
+inline std::string_view text_at(Bytes bytes, std::uint64_t offset) { return ByteCursor(bytes, offset).text(); }
+
+}  // namespace flameprobe

@@ -1,0 +1,90 @@
+#include "symbolize/debug_file.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "symbolize/byte_cursor.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+std::string hex(std::string_view bytes) {
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text.push_back("0123456789abcdef"[byte >> 4]);
+        text.push_back("0123456789abcdef"[byte & 15]);
+    }
+    return text;
+}
+
+std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::string& build_id, FileAccess access) {
+    auto file = ElfFile::open(path, access);
+    if (!file || (*file)->build_id() != build_id) return nullptr;
+    return std::move(*file);
+}
+
+/// Read in pieces, so that a big file does not stay on the heap.
+bool has_crc(const std::string& path, std::uint32_t wanted) {
+    const auto file = FileBytes::open(path, FileAccess::read);
+    if (!file) return false;
+    constexpr std::uint64_t piece = 64 * 1024;
+    std::string buffer(piece, '\0');
+    uLong crc = ::crc32(0, nullptr, 0);
+    for (std::uint64_t at = 0; at < (*file)->size(); at += piece) {
+        const std::uint64_t size = std::min(piece, (*file)->size() - at);
+        if (!(*file)->read_into(at, std::as_writable_bytes(std::span(buffer).first(size)))) return false;
+        crc = ::crc32(crc, reinterpret_cast<const Bytef*>(buffer.data()), static_cast<uInt>(size));
+    }
+    return crc == wanted;
+}
+
+}  // namespace
+
+std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search) {
+    if (build_id.size() < 2) return nullptr;
+    const std::string digits = hex(build_id);
+    for (const std::string& directory : search.directories) {
+        const std::string path = directory + "/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
+        if (auto file = open_with_build_id(path, build_id, search.access)) return file;
+    }
+    return nullptr;
+}
+
+std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileSearch& search) {
+    ByteCursor cursor(file.contents(".gnu_debuglink"));
+    const std::string name(cursor.text());
+    cursor.seek((cursor.offset() + 3) / 4 * 4);
+    const std::uint32_t crc = cursor.u32();
+    if (!cursor.ok() || name.empty() || name.find('/') != name.npos) return nullptr;
+
+    const std::string directory = directory_of(file.path());
+    std::vector<std::string> paths = {directory + name, directory + ".debug/" + name};
+    for (const std::string& root : search.directories) paths.push_back(root + directory + name);
+    for (const std::string& path : paths) {
+        auto found =
+            path == file.path() ? Result<std::unique_ptr<ElfFile>>(Error{}) : ElfFile::open(path, search.access);
+        if (!found) continue;
+        const std::string &theirs = (*found)->build_id(), &ours = file.build_id();
+        if (!theirs.empty() && !ours.empty() && theirs != ours) continue;
+        if (has_crc(path, crc)) return std::move(*found);
+    }
+    return nullptr;
+}
+
+std::unique_ptr<ElfFile> find_alternate(const ElfFile& file, const DebugFileSearch& search) {
+    const Bytes link = file.contents(".gnu_debugaltlink");
+    ByteCursor cursor(link);
+    const std::string name(cursor.text());
+    if (!cursor.ok() || name.empty()) return nullptr;
+    const std::string build_id(as_text(link.subspan(cursor.offset())));
+
+    if (auto found = find_by_build_id(build_id, search)) return found;
+    if (name.starts_with('/')) return open_with_build_id(name, build_id, search.access);
+    return open_with_build_id(directory_of(file.path()) + name, build_id, search.access);
+}
+
+}  // namespace flameprobe

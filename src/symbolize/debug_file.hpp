@@ -1,0 +1,25 @@
+// Where distributions put what they strip from programs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "symbolize/elf_file.hpp"
+
+namespace flameprobe {
+
+struct DebugFileSearch {
+    std::vector<std::string> directories;  // such as /usr/lib/debug
+    FileAccess access = FileAccess::read;
+};
+
+/// DIRECTORY/.build-id/xx/yyyy.debug, checked against the build id; null if there is none.
+std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search);
+/// The file that `.gnu_debuglink` names, beside `file`, in .debug beside it, or below a directory. Its CRC must be
+/// right and its build id, if both have one, the same. Null if there is none.
+std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileSearch& search);
+/// The alternate file of dwz, which `.gnu_debugaltlink` names by path and build id. Null if there is none.
+std::unique_ptr<ElfFile> find_alternate(const ElfFile& file, const DebugFileSearch& search);
+
+}  // namespace flameprobe

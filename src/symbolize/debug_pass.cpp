@@ -1,0 +1,67 @@
+#include "symbolize/debug_pass.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "symbolize/parallel.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::uint64_t small_bytes = std::uint64_t{32} << 20;
+
+}  // namespace
+
+void DebugPass::run(std::vector<ModuleJob>& jobs, SymbolChains& chains) {
+    // Should time run out, most of what was sampled has its names.
+    std::vector<ModuleJob*> big, small;
+    for (ModuleJob& job : jobs) (job.debug_size() > small_bytes ? big : small).push_back(&job);
+    const auto by_locations = [](const ModuleJob* a, const ModuleJob* b) { return a->locations() > b->locations(); };
+    std::stable_sort(big.begin(), big.end(), by_locations);
+    std::stable_sort(small.begin(), small.end(), by_locations);
+
+    std::size_t elsewhere = all_;
+    for (const ModuleJob& job : jobs) elsewhere -= job.locations();
+    report(elsewhere);
+    for (ModuleJob* job : big) run_big(*job, chains);
+    run_parallel(workers_, small.size(), [&](std::size_t i) { run_small(*small[i], chains); });
+}
+
+void DebugPass::run_big(ModuleJob& job, SymbolChains& chains) {
+    if (open(job)) run_parallel(workers_, job.units(), [&](std::size_t unit) { use_unit(job, unit, chains); });
+    report(job.locations_outside_units());
+    job.close_debug_info();
+}
+
+void DebugPass::run_small(ModuleJob& job, SymbolChains& chains) {
+    if (open(job))
+        for (std::size_t unit = 0; unit < job.units(); ++unit) use_unit(job, unit, chains);
+    report(job.locations_outside_units());
+    job.close_debug_info();
+}
+
+bool DebugPass::open(ModuleJob& job) {
+    if (is_over()) return false;
+    job.open_debug_info(options_);
+    return true;
+}
+
+void DebugPass::use_unit(ModuleJob& job, std::size_t unit, SymbolChains& chains) {
+    if (!is_over() && !job.use_unit(unit, options_, chains)) late_ = true;
+    report(job.locations_in(unit));
+}
+
+bool DebugPass::is_over() {
+    if (options_.deadline && std::chrono::steady_clock::now() > *options_.deadline) late_ = true;
+    return late_;
+}
+
+void DebugPass::report(std::size_t locations) {
+    if (!options_.progress || locations == 0) return;
+    const std::lock_guard lock(mutex_);
+    done_ += locations;
+    options_.progress(done_, all_);
+}
+
+}  // namespace flameprobe

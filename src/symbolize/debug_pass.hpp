@@ -1,0 +1,45 @@
+// The part of symbolizing that takes time: reading debug information, module by module, with a clock running.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "symbolize/module_job.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+class DebugPass {
+public:
+    /// `all`: locations of the whole profile, for the progress report.
+    DebugPass(const SymbolizeOptions& options, unsigned workers, std::size_t all)
+        : options_(options), workers_(workers), all_(all) {}
+
+    /// Improves the chains of the jobs' locations as far as time allows. Big modules come one after the other, each
+    /// read by all threads and forgotten again; then the small ones, each by one thread. So memory is bounded by the
+    /// biggest.
+    void run(std::vector<ModuleJob>& jobs, SymbolChains& chains);
+    /// The deadline came before the end.
+    bool late() const { return late_; }
+
+private:
+    void run_big(ModuleJob& job, SymbolChains& chains);
+    void run_small(ModuleJob& job, SymbolChains& chains);
+    /// False if time or memory is up.
+    bool open(ModuleJob& job);
+    void use_unit(ModuleJob& job, std::size_t unit, SymbolChains& chains);
+    bool is_over();
+    void report(std::size_t locations);
+
+    const SymbolizeOptions& options_;
+    unsigned workers_;
+    std::size_t all_;
+    std::atomic<bool> late_ = false;
+    std::mutex mutex_;  // for done_ and the callback
+    std::size_t done_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,16 @@
+// Sections and embedded files that are stored compressed.
+#pragma once
+
+#include <string>
+
+#include "symbolize/file_bytes.hpp"
+
+namespace flameprobe {
+
+/// An SHF_COMPRESSED section (gABI, "Section compression"): zlib only. Empty on any error. The sizes that hostile
+/// headers announce are not trusted: memory grows with what really comes out.
+std::string decompress_section(Bytes section);
+/// An .xz file, as .gnu_debugdata holds. Empty on any error.
+std::string decompress_xz(Bytes file);
+
+}  // namespace flameprobe

@@ -1,0 +1,108 @@
+#include "symbolize/demangle.hpp"
+
+#define HAVE_DECL_BASENAME 1  // or libiberty.h declares it, unlike <string.h> does
+#include <libiberty/demangle.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <csetjmp>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t longest_name = 64 * 1024;
+
+/// References back into a name let some hundred bytes stand for gigabytes. The demanglers cannot be told to stop, so
+/// the callback that gets the text leaves them by longjmp, which skips C code without resources only.
+struct Output {
+    std::jmp_buf too_long;
+    char* text;
+    std::size_t size;
+};
+
+extern "C" void append_output(const char* text, std::size_t size, void* opaque) {
+    auto* output = static_cast<Output*>(opaque);
+    if (size > longest_name - output->size) std::longjmp(output->too_long, 1);
+    std::memcpy(output->text + output->size, text, size);
+    output->size += size;
+}
+
+using Demangler = int (*)(const char* mangled, int options, demangle_callbackref callback, void* opaque);
+
+bool run(Demangler demangler, const char* mangled, Output& output) {
+    if (setjmp(output.too_long) != 0) return false;
+    return demangler(mangled, DMGL_NO_OPTS, append_output, &output) != 0;
+}
+
+/// Empty if it is no name of that kind.
+std::string demangle_with(Demangler demangler, const std::string& mangled) {
+    const auto buffer = std::make_unique_for_overwrite<char[]>(longest_name);
+    Output output{};
+    output.text = buffer.get();
+    if (mangled.size() > longest_name || !run(demangler, mangled.c_str(), output)) return {};
+    return {output.text, output.size};
+}
+
+struct Free {
+    void operator()(char* text) const { std::free(text); }
+};
+using Text = std::unique_ptr<char, Free>;
+
+/// What GCC and LLVM append to a function that they split, specialised or made unique; a number may follow each.
+constexpr std::array<std::string_view, 9> clone_marks = {".cold",       ".part", ".isra",   ".constprop", ".lto_priv",
+                                                         ".localalias", ".llvm", ".__uniq", ".warm"};
+
+bool all_digits(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+std::string_view without_clone_marks(std::string_view name) {
+    for (std::string_view rest = name;;) {
+        const auto dot = rest.rfind('.');
+        if (dot == 0 || dot == rest.npos) return name;
+        const std::string_view mark = rest.substr(dot);
+        if (std::find(clone_marks.begin(), clone_marks.end(), mark) != clone_marks.end())
+            name = rest.substr(0, dot);
+        else if (!all_digits(mark.substr(1)))
+            return name;
+        rest = rest.substr(0, dot);
+    }
+}
+
+/// D's demangler has no way to leave the parameters out: `app.f!(int).f(int) const` ends with them.
+std::string without_parameters(std::string name) {
+    const auto close = name.rfind(')');
+    if (close == name.npos) return name;
+    int depth = 0;
+    for (std::size_t i = close + 1; i-- > 0;) {
+        depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
+        if (depth == 0) return i == 0 || name[i - 1] == '!' ? name : name.substr(0, i);
+    }
+    return name;
+}
+
+/// The C++ demangler keeps them in names that stand for another function.
+std::string without_thunk_parameters(std::string name) {
+    return name.find("thunk to ") == name.npos ? name : without_parameters(std::move(name));
+}
+
+}  // namespace
+
+std::string demangle(std::string_view symbol) {
+    const std::string name(without_clone_marks(symbol));
+    if (name.starts_with("_R") || name.starts_with("_ZN"))
+        if (std::string text = demangle_with(rust_demangle_callback, name); !text.empty()) return text;
+    if (name.starts_with("_Z"))
+        if (std::string text = demangle_with(cplus_demangle_v3_callback, name); !text.empty())
+            return without_thunk_parameters(std::move(text));
+    if (name.starts_with("_D") && name.size() <= longest_name)
+        if (const Text text(dlang_demangle(name.c_str(), DMGL_NO_OPTS)); text) return without_parameters(text.get());
+    return name;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,32 @@
+// Which functions, and which inlined copies of functions, addresses lie in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "symbolize/dwarf_file.hpp"
+
+namespace flameprobe {
+
+/// A function whose code holds an address: the concrete one, or a copy inlined into the one before it.
+struct FunctionStep {
+    DieReference die;             // of the concrete function or of the DW_TAG_inlined_subroutine
+    std::uint32_t call_file = 0;  // of the unit's line table; where it was inlined
+    std::uint32_t call_line = 0;
+};
+
+/// From the concrete function (first) to the innermost inlined one.
+using FunctionSteps = std::vector<FunctionStep>;
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+/// The steps for each of the ascending addresses, empty where the unit has no function. One pass over the unit's DIEs.
+/// `lowest`: code that starts below it was thrown away when the program was linked. Nothing if the deadline passed.
+std::optional<std::vector<FunctionSteps>> find_functions(const DwarfFile& file, const DwarfUnit& unit,
+                                                         std::span<const std::uint64_t> addresses, std::uint64_t lowest,
+                                                         const Deadline& deadline);
+
+}  // namespace flameprobe

@@ -1,0 +1,79 @@
+// A 64-bit little-endian ELF file: its segments, sections and notes, read so that hostile files do no harm.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "symbolize/file_bytes.hpp"
+
+namespace flameprobe {
+
+struct ElfSection {
+    std::string_view name;
+    std::uint32_t type = 0;
+    std::uint64_t flags = 0;
+    std::uint64_t address = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::uint32_t link = 0;
+};
+
+struct ElfSegment {
+    std::uint64_t address = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t file_size = 0;
+    std::uint64_t memory_size = 0;
+    bool executable = false;
+};
+
+class ElfFile {
+public:
+    static Result<std::unique_ptr<ElfFile>> open(const std::string& path, FileAccess access);
+    /// `name` is what messages call it.
+    static Result<std::unique_ptr<ElfFile>> parse(std::unique_ptr<FileBytes> bytes, std::string name);
+
+    const std::string& path() const { return path_; }
+    const FileBytes& bytes() const { return *bytes_; }
+    const std::vector<ElfSection>& sections() const { return sections_; }
+    const std::vector<ElfSegment>& segments() const { return segments_; }  // PT_LOAD only
+    const std::string& build_id() const { return build_id_; }              // raw bytes, empty if none
+
+    const ElfSection* find(std::string_view name) const;
+    /// Decompressed; read on first use and kept; empty if absent. Thread-safe.
+    Bytes contents(const ElfSection& section) const;
+    Bytes contents(std::string_view name) const;
+    /// Bytes that the contents take, without reading them; 0 if absent.
+    std::uint64_t contents_size(std::string_view name) const;
+
+    /// Where the loader puts a file offset, by the executable PT_LOAD that holds it.
+    std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+    /// The executable section that holds an address.
+    const ElfSection* code_section(std::uint64_t address) const;
+
+private:
+    Result<void> read_headers();
+    void read_segments(std::uint64_t offset, std::uint64_t count);
+    void read_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index);
+    void read_build_id(Bytes notes);
+
+    std::uint64_t dynamic_at_ = 0, dynamic_size_ = 0;  // PT_DYNAMIC, in the file
+
+    std::string path_;
+    std::unique_ptr<FileBytes> bytes_;
+    std::vector<ElfSection> sections_;
+    std::vector<ElfSegment> segments_;
+    std::string build_id_;
+    mutable std::mutex mutex_;
+    mutable std::map<const ElfSection*, Bytes> contents_;
+    mutable std::deque<std::string> decompressed_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,92 @@
+#include "symbolize/file_bytes.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace flameprobe {
+
+Result<std::unique_ptr<FileBytes>> FileBytes::open(const std::string& path, FileAccess access) {
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return Error{path + ": " + std::strerror(errno)};
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return Error{path + ": " + std::strerror(errno)};
+    if (!S_ISREG(status.st_mode)) return Error{path + ": not a regular file"};
+
+    auto bytes = std::make_unique<FileBytes>();
+    bytes->size_ = static_cast<std::uint64_t>(status.st_size);
+    if (access == FileAccess::map && bytes->size_ > 0) {
+        void* address = ::mmap(nullptr, bytes->size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+        if (address == MAP_FAILED) return Error{path + ": " + std::strerror(errno)};
+        bytes->map_ = MemoryMap(address, bytes->size_);
+        bytes->whole_ = bytes->map_.bytes();
+    } else {
+        bytes->file_ = std::move(file);
+    }
+    return bytes;
+}
+
+std::unique_ptr<FileBytes> FileBytes::from_memory(std::string memory) {
+    auto bytes = std::make_unique<FileBytes>();
+    bytes->memory_ = std::move(memory);
+    bytes->size_ = bytes->memory_.size();
+    bytes->whole_ = std::as_bytes(std::span(bytes->memory_));
+    return bytes;
+}
+
+std::unique_ptr<FileBytes> FileBytes::borrow(Bytes memory) {
+    auto bytes = std::make_unique<FileBytes>();
+    bytes->size_ = memory.size();
+    bytes->whole_ = memory;
+    return bytes;
+}
+
+Bytes FileBytes::view(std::uint64_t offset, std::uint64_t size) const {
+    if (size == 0 || offset > size_ || size > size_ - offset) return {};
+    return file_ ? read(offset, size) : whole_.subspan(offset, size);
+}
+
+bool FileBytes::read_into(std::uint64_t offset, std::span<std::byte> out) const {
+    if (offset > size_ || out.size() > size_ - offset) return false;
+    if (!file_) {
+        std::memcpy(out.data(), whole_.data() + offset, out.size());
+        return true;
+    }
+    for (std::uint64_t done = 0; done < out.size();) {
+        const ssize_t got =
+            ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;  // truncated meanwhile
+        done += static_cast<std::uint64_t>(got);
+    }
+    return true;
+}
+
+Bytes FileBytes::read(std::uint64_t offset, std::uint64_t size) const {
+    std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[size]);
+    if (!buffer || !read_into(offset, {buffer.get(), size})) return {};
+    const std::lock_guard lock(mutex_);
+    buffers_.push_back(std::move(buffer));
+    return {buffers_.back().get(), size};
+}
+
+std::string read_proc_file(const char* path) {
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    std::string text;
+    if (!file) return text;
+    for (std::size_t done = 0;;) {
+        text.resize(done + (std::size_t{1} << 20));
+        const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
+        if (got < 0 && errno == EINTR) continue;
+        done += got > 0 ? static_cast<std::size_t>(got) : 0;
+        if (got > 0) continue;
+        text.resize(done);
+        return text;
+    }
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,57 @@
+// The bytes of a file, in the way that suits where we run. A private mapping is the cheapest, but raises SIGBUS when
+// the file is truncated meanwhile, so inside somebody else's program files are read onto the heap, section by section.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/memory_map.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+enum class FileAccess : std::uint8_t { read, map };
+
+using Bytes = std::span<const std::byte>;
+
+inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+/// Views stay valid as long as the FileBytes. `view` may be called from several threads.
+class FileBytes {
+public:
+    /// Regular files only: a FIFO or a device under a hostile path must not block.
+    static Result<std::unique_ptr<FileBytes>> open(const std::string& path, FileAccess access);
+    static std::unique_ptr<FileBytes> from_memory(std::string bytes);
+    /// Borrows memory that outlives the FileBytes.
+    static std::unique_ptr<FileBytes> borrow(Bytes bytes);
+
+    std::uint64_t size() const { return size_; }
+    FileAccess access() const { return file_ ? FileAccess::read : FileAccess::map; }
+    /// Empty if the range is not wholly inside the file, or cannot be read.
+    Bytes view(std::uint64_t offset, std::uint64_t size) const;
+    /// For passing through: keeps nothing. False if the range cannot be read whole.
+    bool read_into(std::uint64_t offset, std::span<std::byte> out) const;
+
+private:
+    Bytes read(std::uint64_t offset, std::uint64_t size) const;
+
+    std::uint64_t size_ = 0;
+    MemoryMap map_;
+    std::string memory_;
+    Bytes whole_;  // of map_, memory_ or borrowed; empty when read from file_
+    Descriptor file_;
+    mutable std::mutex mutex_;
+    mutable std::deque<std::unique_ptr<std::byte[]>> buffers_;
+};
+
+/// A file whose size only reading tells; empty if it cannot be opened.
+std::string read_proc_file(const char* path);
+
+}  // namespace flameprobe

@@ -1,0 +1,133 @@
+#include "symbolize/live_image.hpp"
+
+#include <elf.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/file_bytes.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+
+struct MapsLine {
+    std::uint64_t start = 0, end = 0, offset = 0, inode = 0;
+    char permissions[5] = {};
+};
+
+/// The lines of the one loaded file that `address` lies in: a file's first line has offset 0.
+std::vector<MapsLine> lines_around(std::uint64_t address) {
+    const std::string maps = read_proc_file("/proc/self/maps");
+    std::vector<MapsLine> group;
+    bool found = false;
+    for (std::size_t at = 0; at < maps.size();) {
+        const std::size_t end = std::min(maps.find('\n', at), maps.size());
+        const std::string text = maps.substr(at, end - at);
+        at = end + 1;
+        MapsLine line;
+        if (std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64, &line.start,
+                        &line.end, line.permissions, &line.offset, &line.inode) != 5 ||
+            line.inode == 0)
+            continue;
+        if (group.empty() || group.back().inode != line.inode || line.offset == 0) {
+            if (found) break;
+            group.clear();
+        }
+        group.push_back(line);
+        found = found || (address >= line.start && address < line.end);
+    }
+    if (!found) group.clear();
+    return group;
+}
+
+std::optional<std::string> read_whole(const std::string& path) {
+    const auto file = FileBytes::open(path, FileAccess::read);
+    if (!file || (*file)->size() > most_bytes) return std::nullopt;
+    std::string bytes((*file)->size(), '\0');
+    if (!(*file)->read_into(0, std::as_writable_bytes(std::span(bytes)))) return std::nullopt;
+    return bytes;
+}
+
+bool is_own_program(const std::string& path) {
+    char link[4096];
+    const ssize_t size = ::readlink("/proc/self/exe", link, sizeof link);
+    if (size <= 0) return false;
+    std::string_view target(link, static_cast<std::size_t>(size));
+    constexpr std::string_view deleted = " (deleted)";
+    if (target.ends_with(deleted)) target.remove_suffix(deleted.size());
+    return target == path;
+}
+
+/// By the kernel, which gives an error where a fault would kill us.
+void copy_memory(std::uint64_t address, char* out, std::uint64_t size) {
+    iovec local{out, size}, remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address from /proc/self/maps
+    (void)::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
+}
+
+/// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
+void unrelocate_dynamic(std::string& image, std::uint64_t base) {
+    Elf64_Ehdr header{};
+    if (image.size() < sizeof header) return;
+    std::memcpy(&header, image.data(), sizeof header);
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment{};
+        const std::uint64_t at = header.e_phoff + std::uint64_t{i} * sizeof segment;
+        if (at > image.size() || sizeof segment > image.size() - at) return;
+        std::memcpy(&segment, image.data() + at, sizeof segment);
+        if (segment.p_type != PT_DYNAMIC || segment.p_offset > image.size()) continue;
+        const std::uint64_t size = std::min(segment.p_filesz, image.size() - segment.p_offset);
+        for (std::uint64_t entry = 0; entry + sizeof(Elf64_Dyn) <= size; entry += sizeof(Elf64_Dyn)) {
+            Elf64_Dyn dynamic{};
+            std::memcpy(&dynamic, image.data() + segment.p_offset + entry, sizeof dynamic);
+            const bool pointer = dynamic.d_tag == DT_SYMTAB || dynamic.d_tag == DT_STRTAB;
+            if (pointer && dynamic.d_un.d_ptr >= base) dynamic.d_un.d_ptr -= base;
+            std::memcpy(image.data() + segment.p_offset + entry, &dynamic, sizeof dynamic);
+        }
+    }
+}
+
+std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
+    if (lines.empty() || lines[0].offset != 0) return std::nullopt;
+    std::string image;
+    for (const MapsLine& line : lines) {
+        const std::uint64_t size = line.end - line.start;
+        if (line.permissions[0] != 'r' || size > most_bytes || line.offset > most_bytes) continue;
+        image.resize(std::max<std::size_t>(image.size(), line.offset + size));
+        copy_memory(line.start, image.data() + line.offset, size);
+    }
+    unrelocate_dynamic(image, lines[0].start);
+    // What section headers it may hold are of the file's end, which nobody mapped whole.
+    Elf64_Ehdr header{};
+    if (image.size() < sizeof header) return std::nullopt;
+    std::memcpy(&header, image.data(), sizeof header);
+    header.e_shoff = 0;
+    header.e_shnum = 0;
+    std::memcpy(image.data(), &header, sizeof header);
+    return image;
+}
+
+}  // namespace
+
+std::optional<std::string> read_live_image(const Mapping& mapping) {
+    if (is_own_program(mapping.path))
+        if (auto image = read_whole("/proc/self/exe")) return image;
+    const std::vector<MapsLine> lines = lines_around(mapping.start);
+    if (lines.empty()) return std::nullopt;
+    char path[80];
+    std::snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, lines[0].start, lines[0].end);
+    if (auto image = read_whole(path)) return image;
+    return copy_lines(lines);
+}
+
+std::optional<std::string> copy_mapped_parts(std::uint64_t address) { return copy_lines(lines_around(address)); }
+
+}  // namespace flameprobe

@@ -1,0 +1,151 @@
+#include "symbolize/load.hpp"
+
+#include <exception>
+#include <new>
+
+#include "profile/reader.hpp"
+#include "symbolize/last_stack.hpp"
+#include "symbolize/location_names.hpp"
+#include "symbolize/provenance.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// 512 MB of nodes. A program makes some millions in a day; a small hostile file could ask for any number, by inlining.
+constexpr std::size_t max_nodes = std::size_t{1} << 26;
+
+std::vector<bool> locations_of(const RawProfile& raw, const std::vector<RawCount>& counts) {
+    std::vector<bool> used(raw.stacks.size());
+    for (const RawCount& count : counts) used[count.stack] = true;
+    std::vector<bool> needed(raw.locations.size());
+    for (std::size_t id = raw.stacks.size() - 1; id > 0; --id) {  // a parent's id is smaller
+        if (!used[id]) continue;
+        used[raw.stacks[id].parent] = true;
+        needed[raw.stacks[id].location] = true;
+    }
+    return needed;
+}
+
+/// Turns each stack of a thread name into a path of nodes, once.
+class PathBuilder {
+public:
+    PathBuilder(const RawProfile& raw, const LocationNames& names, NamedProfile& profile)
+        : raw_(raw), names_(names), profile_(profile), node_of_(raw.stacks.size()) {}
+
+    /// Forgets the paths of the thread name before.
+    void begin(FrameId thread) {
+        for (const StackId id : touched_) node_of_[id] = 0;
+        touched_.clear();
+        remember(0, child(0, thread));
+    }
+    NodeId node(StackId stack) {
+        path_.clear();
+        for (; node_of_[stack] == 0; stack = raw_.stacks[stack].parent) path_.push_back(stack);
+        NodeId node = node_of_[stack];
+        for (auto id = path_.rbegin(); id != path_.rend(); ++id) {
+            for (const FrameId frame : names_.frames(raw_.stacks[*id].location)) node = child(node, frame);
+            if (profile_.nodes.size() > max_nodes) break;
+            remember(*id, node);
+        }
+        return node;
+    }
+
+private:
+    NodeId child(NodeId parent, FrameId frame) {
+        profile_.nodes.push_back({parent, frame});
+        return static_cast<NodeId>(profile_.nodes.size() - 1);
+    }
+    void remember(StackId stack, NodeId node) {
+        node_of_[stack] = node;
+        touched_.push_back(stack);
+    }
+
+    const RawProfile& raw_;
+    const LocationNames& names_;
+    NamedProfile& profile_;
+    std::vector<NodeId> node_of_;
+    std::vector<StackId> touched_;
+    std::vector<StackId> path_;
+};
+
+bool build_paths(const RawProfile& raw, const std::vector<RawCount>& counts, LocationNames& names,
+                 NamedProfile& profile) {
+    std::map<FrameId, std::vector<const RawCount*>> by_thread_name;
+    for (const RawCount& count : counts) {
+        by_thread_name[names.thread_frame(raw.threads[count.thread])].push_back(&count);
+    }
+    profile.nodes.assign(1, {});
+    PathBuilder paths(raw, names, profile);
+    for (const auto& [thread_name, its_counts] : by_thread_name) {
+        paths.begin(thread_name);
+        for (const RawCount* count : its_counts) {
+            profile.counts.push_back({paths.node(count->stack), count->thread, count->weight});
+            if (profile.nodes.size() > max_nodes) return false;
+        }
+    }
+    return true;
+}
+
+NamedProfile take_facts(RawProfile& raw) {
+    NamedProfile profile;
+    profile.has_run = raw.run_info.has_value();
+    if (profile.has_run) profile.run = *raw.run_info;
+    profile.summary = raw.last_summary;
+    profile.threads = raw.threads;
+    profile.mappings = raw.mappings;
+    profile.locations = raw.locations;
+    return profile;
+}
+
+std::string ignored_warning(const std::string& name, const ReadOutcome& outcome) {
+    return name + ": the last " + std::to_string(outcome.bytes_ignored) +
+           " bytes are not used: " + outcome.why_ignored + " (normal if the program was killed or is still running)";
+}
+
+Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
+                          SymbolCache* cache) {
+    RawProfile raw(filter);
+    auto outcome = read_profile(source, raw);
+    if (!outcome) return outcome.error();
+    if (outcome->blocks == 0) {
+        return Error{
+            source.name() + ": holds no whole block: " +
+            (outcome->why_ignored.empty() ? "the program ended before anything was written" : outcome->why_ignored)};
+    }
+    const std::vector<LocationId> last_stack = add_last_stack(raw);
+    NamedProfile profile = take_facts(raw);
+    if (outcome->bytes_ignored > 0) profile.warnings.push_back(ignored_warning(source.name(), *outcome));
+    const std::vector<RawCount> counts = raw.counts();
+    LocationNames names(raw, profile);
+    std::vector<bool> needed = locations_of(raw, counts);
+    for (const LocationId id : last_stack) needed[id] = true;
+    names.name(needed, profile.has_run ? with_provenance(options, profile.run) : options, cache);
+    if (raw.death_record) profile.warnings.push_back(describe_death(raw, profile, names, last_stack));
+    if (!build_paths(raw, counts, names, profile)) {
+        return Error{source.name() + ": its stacks have more than " + std::to_string(max_nodes) +
+                     " frames; select a part of it with --thread, --scope or --from and --to"};
+    }
+    return profile;
+}
+
+}  // namespace
+
+Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
+                                  SymbolCache* cache) try {
+    return load(source, filter, options, cache);
+} catch (const std::bad_alloc&) {
+    return Error{source.name() + ": there is not enough memory to load it"};
+} catch (const std::exception& exception) {
+    return Error{source.name() + ": " + exception.what()};
+}
+
+Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& filter,
+                                  const SymbolizeOptions& options) {
+    auto source = ByteSource::open(path);
+    if (!source) return source.error();
+    return load_profile(*source, filter, options);
+}
+
+}  // namespace flameprobe

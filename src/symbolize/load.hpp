@@ -1,0 +1,34 @@
+// Reads a `.fprobe` and names it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "profile/byte_source.hpp"
+#include "symbolize/named_profile.hpp"
+#include "symbolize/symbol_cache.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+/// Which samples to keep; empty keeps all.
+struct SampleFilter {
+    std::string thread;                    // name or tid
+    std::string scope;                     // label somewhere in the stack
+    std::optional<std::uint64_t> from_ns;  // after the run's start, inclusive
+    std::optional<std::uint64_t> to_ns;    // exclusive
+    std::optional<std::uint32_t> pid;      // of the process
+};
+
+/// A named profile of one `.fprobe`. Names come from the profile itself where it has been archived, else from this
+/// machine (of the options, `same_boot` and `pid` are worked out from the profile where they are not given). Each stack
+/// starts with a frame of kind `thread`. Throws nothing of its own: running out of memory is an Error.
+Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& filter, const SymbolizeOptions& options);
+/// `cache`, if given, knows names from profiles before, and learns.
+Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
+                                  SymbolCache* cache = nullptr);
+
+}  // namespace flameprobe

@@ -1,0 +1,105 @@
+#include "symbolize/location_names.hpp"
+
+#include <iterator>
+
+namespace flameprobe {
+
+namespace {
+
+FrameKind kind_of(MappingKind mapping, bool inlined) {
+    switch (mapping) {
+        case MappingKind::kernel:
+            return FrameKind::kernel;
+        case MappingKind::note:
+            return FrameKind::note;
+        case MappingKind::scope:
+            return FrameKind::scope;
+        default:
+            return inlined ? FrameKind::inlined : FrameKind::user;
+    }
+}
+
+std::vector<Symbol> from_archive(const std::vector<ArchivedSymbol>& archived, const std::vector<std::string>& strings) {
+    std::vector<Symbol> symbols;
+    for (const ArchivedSymbol& from : archived) {
+        symbols.push_back({strings[from.name], strings[from.file], from.line, from.decl_line, from.inlined});
+    }
+    return symbols;
+}
+
+}  // namespace
+
+std::size_t LocationNames::FunctionHash::operator()(const Function& function) const {
+    std::size_t hash = 0;
+    for (const std::uint32_t part :
+         {function.name, function.file, function.line, function.module, static_cast<std::uint32_t>(function.kind)}) {
+        hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+FunctionId LocationNames::function(const Function& function) {
+    const auto [known, is_new] = functions_.try_emplace(function, static_cast<FunctionId>(profile_.functions.size()));
+    if (is_new) profile_.functions.push_back(function);
+    return known->second;
+}
+
+FrameId LocationNames::thread_frame(const Thread& thread) {
+    const std::string name = thread.name.empty() ? "thread " + std::to_string(thread.tid) : thread.name;
+    const FunctionId id = function({profile_.strings.intern(name), 0, 0, 0, FrameKind::thread});
+    const auto [known, is_new] = thread_frames_.try_emplace(id, static_cast<FrameId>(profile_.frames.size()));
+    if (is_new) profile_.frames.push_back({id, 0, NamedFrame::no_location});
+    return known->second;
+}
+
+void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
+    const Mapping& mapping = raw_.mappings[raw_.locations[id].mapping];
+    StringTable& strings = profile_.strings;
+    ranges_[id].begin = static_cast<std::uint32_t>(frames_.size());
+    for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
+        const FunctionId named =
+            function({strings.intern(symbol->name), strings.intern(symbol->file), symbol->decl_line,
+                      strings.intern(mapping.path), kind_of(mapping.kind, symbol->inlined)});
+        frames_.push_back(static_cast<FrameId>(profile_.frames.size()));
+        profile_.frames.push_back({named, symbol->line, id});
+    }
+    ranges_[id].end = static_cast<std::uint32_t>(frames_.size());
+}
+
+std::optional<std::vector<Symbol>> LocationNames::known(LocationId id, bool same_boot, const SymbolCache* cache) const {
+    if (const auto archived = raw_.archived.find(id); archived != raw_.archived.end()) {
+        return from_archive(archived->second, raw_.strings);
+    }
+    const Location& location = raw_.locations[id];
+    if (cache == nullptr) return std::nullopt;
+    return cache->find(raw_.mappings[location.mapping], location.address, same_boot);
+}
+
+void LocationNames::name(const std::vector<bool>& needed, const SymbolizeOptions& options, SymbolCache* cache) {
+    ranges_.resize(raw_.locations.size());
+    std::vector<LocationId> ids;
+    std::vector<Location> unnamed;
+    for (LocationId id = 0; id < raw_.locations.size(); ++id) {
+        if (!needed[id]) continue;
+        if (const auto symbols = known(id, options.same_boot, cache)) {
+            add(id, *symbols);
+        } else {
+            ids.push_back(id);
+            unnamed.push_back(raw_.locations[id]);
+        }
+    }
+    if (unnamed.empty()) return;
+    const auto symbols = symbolize(raw_.mappings, unnamed, raw_.strings, options, profile_.warnings);
+    for (std::size_t i = 0; i < ids.size() && i < symbols.size(); ++i) {
+        add(ids[i], symbols[i]);
+        const Mapping& mapping = raw_.mappings[unnamed[i].mapping];
+        if (cache != nullptr) cache->add(mapping, unnamed[i].address, options.same_boot, symbols[i]);
+    }
+}
+
+std::span<const FrameId> LocationNames::frames(LocationId id) const {
+    return std::span(frames_).subspan(ranges_[id].begin, ranges_[id].end - ranges_[id].begin);
+}
+
+}  // namespace flameprobe

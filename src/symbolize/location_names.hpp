@@ -1,0 +1,48 @@
+// The frames that each code location stands for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+#include "symbolize/raw_profile.hpp"
+#include "symbolize/symbol_cache.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+class LocationNames {
+public:
+    LocationNames(const RawProfile& raw, NamedProfile& profile) : raw_(raw), profile_(profile) {}
+
+    /// Names those of the locations that `needed` marks: from the profile's own archive, from `cache` (if
+    /// given), else through `symbolize`.
+    void name(const std::vector<bool>& needed, const SymbolizeOptions& options, SymbolCache* cache);
+    /// Outermost first; empty for a location that was not needed.
+    std::span<const FrameId> frames(LocationId id) const;
+    FrameId thread_frame(const Thread& thread);
+
+private:
+    std::optional<std::vector<Symbol>> known(LocationId id, bool same_boot, const SymbolCache* cache) const;
+    void add(LocationId id, const std::vector<Symbol>& symbols);
+    FunctionId function(const Function& function);
+
+    struct FunctionHash {
+        std::size_t operator()(const Function& function) const;
+    };
+    struct Range {
+        std::uint32_t begin = 0, end = 0;
+    };
+
+    const RawProfile& raw_;
+    NamedProfile& profile_;
+    std::vector<FrameId> frames_;
+    std::vector<Range> ranges_;  // by location
+    std::unordered_map<Function, FunctionId, FunctionHash> functions_;
+    std::unordered_map<FunctionId, FrameId> thread_frames_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,125 @@
+#include "symbolize/module.hpp"
+
+#include <elf.h>
+
+#include "symbolize/debuginfod.hpp"
+#include "symbolize/decompress.hpp"
+#include "symbolize/dwarf_unit.hpp"
+#include "symbolize/entry_point.hpp"
+#include "symbolize/plt.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::chrono::seconds time_for_debuginfod{60};  // for one module
+
+bool has_contents(const ElfFile& file, std::string_view name) {
+    const ElfSection* section = file.find(name);
+    return section != nullptr && section->type != SHT_NOBITS && section->size != 0;
+}
+
+bool is_that_file(const ElfFile& file, const Mapping& mapping) {
+    return mapping.build_id.empty() || file.build_id() == mapping.build_id;
+}
+
+}  // namespace
+
+DebugFileSearch debug_search(const SymbolizeOptions& options) {
+    return {options.debug_directories, options.map_files ? FileAccess::map : FileAccess::read};
+}
+
+Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
+    Module module;
+    module.open_main(mapping, options, problems);
+    module.find_debug_file(mapping, options, problems);
+    module.load_symbols();
+    return module;
+}
+
+void Module::open_main(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
+    auto file = ElfFile::open(mapping.path, options.map_files ? FileAccess::map : FileAccess::read);
+    if (file && is_that_file(**file, mapping)) {
+        main_ = std::move(*file);
+        return;
+    }
+    if (options.read_image) {
+        if (auto bytes = options.read_image(mapping)) {
+            auto image = ElfFile::parse(FileBytes::from_memory(std::move(*bytes)), mapping.path);
+            if (image && is_that_file(**image, mapping)) {
+                main_ = std::move(*image);
+                return;
+            }
+        }
+    }
+    problems.file = file ? mapping.path +
+                               ": replaced since it was mapped (its build id differs), so it was not used; names in it "
+                               "are missing"
+                         : file.error().message + ", so names in it are missing";
+}
+
+void Module::find_debug_file(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
+    if (main_ && has_contents(*main_, ".debug_info")) {
+        debug_file_ = main_.get();
+        return;
+    }
+    const DebugFileSearch search = debug_search(options);
+    const std::string& build_id = main_ ? main_->build_id() : mapping.build_id;
+    separate_ = find_by_build_id(build_id, search);
+    if (!separate_ && main_) separate_ = find_by_debuglink(*main_, search);
+    if (!separate_ && options.debuginfod && !build_id.empty()) ask_debuginfod(build_id, options, problems);
+    if (separate_ && has_contents(*separate_, ".debug_info")) debug_file_ = separate_.get();
+}
+
+void Module::ask_debuginfod(const std::string& build_id, const SymbolizeOptions& options, ModuleProblems& problems) {
+    const auto path = fetch_debug_file(build_id, time_for_debuginfod);
+    if (!path) {
+        problems.debuginfod = path.error().message;
+        return;
+    }
+    auto file = ElfFile::open(*path, debug_search(options).access);
+    if (file && (*file)->build_id() == build_id) separate_ = std::move(*file);
+}
+
+void Module::load_symbols() {
+    const ElfFile* sections = main_ ? main_.get() : separate_.get();
+    if (sections == nullptr) return;
+    if (main_) {
+        symbols_.add_table(*main_, ".symtab");
+        symbols_.add_table(*main_, ".dynsym");
+    }
+    if (separate_) symbols_.add_table(*separate_, ".symtab");
+    if (main_ && !has_contents(*main_, ".symtab") && !separate_ && has_contents(*main_, ".gnu_debugdata")) {
+        std::string bytes = decompress_xz(main_->contents(".gnu_debugdata"));
+        if (auto mini = ElfFile::parse(FileBytes::from_memory(std::move(bytes)), main_->path())) {
+            mini_ = std::move(*mini);
+            symbols_.add_table(*mini_, ".symtab");
+        }
+    }
+    if (main_) {
+        if (const auto entry = entry_symbol(*main_)) symbols_.add(*entry);
+        add_plt_stubs(*main_, symbols_);
+    }
+    symbols_.finish(*sections);
+}
+
+std::uint64_t Module::debug_size() const { return debug_file_ == nullptr ? 0 : DwarfSections::size_of(*debug_file_); }
+
+std::optional<std::uint64_t> Module::file_address(const Mapping& mapping, std::uint64_t address) const {
+    if (address < mapping.start) return std::nullopt;
+    const std::uint64_t in_mapping = address - mapping.start;
+    if (main_) return main_->address_of(in_mapping + mapping.file_offset);
+    if (!separate_) return std::nullopt;
+    // A debug file's segments have lost their file offsets. With a single executable one, the mapping starts at its
+    // page.
+    const ElfSegment* code = nullptr;
+    for (const ElfSegment& segment : separate_->segments()) {
+        if (!segment.executable) continue;
+        if (code != nullptr) return std::nullopt;
+        code = &segment;
+    }
+    if (code == nullptr) return std::nullopt;
+    return in_mapping + code->address / 4096 * 4096;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,53 @@
+// One mapped ELF file with everything that names its code.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/model.hpp"
+#include "symbolize/debug_file.hpp"
+#include "symbolize/elf_file.hpp"
+#include "symbolize/symbol_table.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+DebugFileSearch debug_search(const SymbolizeOptions& options);
+
+/// What could not be had, each a line for a person; empty if nothing is amiss.
+struct ModuleProblems {
+    std::string file;  // matters only where names are missing in the end
+    std::string debuginfod;
+};
+
+/// Opened by one thread; afterwards any thread may read.
+class Module {
+public:
+    /// Never fails: what cannot be had is missing, and said in `problems`.
+    static Module open(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
+
+    /// The address in the file's own terms of an address in the process.
+    std::optional<std::uint64_t> file_address(const Mapping& mapping, std::uint64_t address) const;
+    const SymbolTable& symbols() const { return symbols_; }
+    /// The file with `.debug_info`, or null.
+    const ElfFile* debug_file() const { return debug_file_; }
+    /// Bytes that reading it would take, 0 if there is none.
+    std::uint64_t debug_size() const;
+
+private:
+    void open_main(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
+    void find_debug_file(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
+    void ask_debuginfod(const std::string& build_id, const SymbolizeOptions& options, ModuleProblems& problems);
+    void load_symbols();
+
+    std::unique_ptr<ElfFile> main_;  // null if only a separate debug file was found
+    std::unique_ptr<ElfFile> separate_;
+    std::unique_ptr<ElfFile> mini_;  // from .gnu_debugdata
+    const ElfFile* debug_file_ = nullptr;
+    SymbolTable symbols_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,94 @@
+#include "symbolize/module_job.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+#include "symbolize/demangle.hpp"
+
+namespace flameprobe {
+
+void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains& chains) {
+    module_ = Module::open(*mapping_, options, problems_);
+    to_file_addresses();
+    const ElfSymbol* last = nullptr;
+    std::string name;
+    for (const Wanted& wanted : wanted_) {
+        const ElfSymbol* symbol = module_.symbols().find(wanted.address);
+        if (symbol == nullptr) continue;
+        if (symbol != last) name = demangle(symbol->name);
+        last = symbol;
+        Symbol named;
+        named.name = name;
+        chains[wanted.id].assign(1, std::move(named));
+    }
+}
+
+std::vector<std::string> ModuleJob::warnings(const SymbolChains& chains) const {
+    std::vector<std::string> all = warnings_;
+    const auto unnamed = [&](LocationId id) { return chains[id].back().name.starts_with("[unknown in "); };
+    if (!problems_.file.empty() && std::any_of(ids_.begin(), ids_.end(), unnamed)) all.push_back(problems_.file);
+    if (!problems_.debuginfod.empty()) all.push_back(problems_.debuginfod);
+    return all;
+}
+
+void ModuleJob::to_file_addresses() {
+    std::vector<Wanted> inside;
+    inside.reserve(wanted_.size());
+    for (const Wanted& wanted : wanted_)
+        if (const auto address = module_.file_address(*wanted.mapping, wanted.address))
+            inside.push_back({wanted.mapping, *address, wanted.id});
+    std::sort(inside.begin(), inside.end(), [](const Wanted& a, const Wanted& b) { return a.address < b.address; });
+    wanted_ = std::move(inside);
+}
+
+void ModuleJob::open_debug_info(const SymbolizeOptions& options) try {
+    const ElfFile* file = module_.debug_file();
+    if (file == nullptr || wanted_.empty()) return;
+    if (!options.map_files && debug_size() > options.most_debug_bytes) {
+        warnings_.push_back(file->path() + ": its debug information was left to flameprobe-render, as it would take " +
+                            std::to_string(debug_size() >> 20) + " MiB of memory here");
+        return;
+    }
+    debug_info_ = std::make_unique<DebugInfo>(mapping_->path, *file, debug_search(options));
+    std::vector<std::uint64_t> addresses;
+    addresses.reserve(wanted_.size());
+    for (const Wanted& wanted : wanted_) addresses.push_back(wanted.address);
+    units_ = debug_info_->find_units(addresses);
+} catch (const std::bad_alloc&) {
+    units_.clear();
+    warnings_.push_back(mapping_->path + ": there was not enough memory to read its debug information");
+}
+
+void ModuleJob::close_debug_info() {
+    if (debug_info_) std::ranges::move(debug_info_->warnings(), std::back_inserter(warnings_));
+    debug_info_.reset();
+    module_ = Module();
+}
+
+std::size_t ModuleJob::locations_outside_units() const {
+    std::size_t inside = 0;
+    for (const UnitHits& unit : units_) inside += unit.indices.size();
+    return ids_.size() - inside;
+}
+
+bool ModuleJob::use_unit(std::size_t index, const SymbolizeOptions& options, SymbolChains& chains) const try {
+    const UnitHits& unit = units_[index];
+    std::vector<std::uint64_t> addresses;
+    addresses.reserve(unit.indices.size());
+    for (const std::uint32_t i : unit.indices) addresses.push_back(wanted_[i].address);
+    auto found = debug_info_->describe(unit.unit, addresses, module_.symbols(), options.deadline);
+    if (!found) return false;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        std::vector<Symbol>& chain = (*found)[i];
+        std::vector<Symbol>& known = chains[wanted_[unit.indices[i]].id];
+        if (chain.empty()) continue;
+        if (chain.back().name.empty() && !known.empty()) chain.back().name = known.front().name;
+        known = std::move(chain);
+    }
+    return true;
+} catch (const std::bad_alloc&) {
+    return true;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,65 @@
+// All sampled addresses of one ELF file on their way to names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profile/model.hpp"
+#include "symbolize/debug_info.hpp"
+#include "symbolize/module.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+class ModuleJob {
+public:
+    /// `mapping` must outlive the job; it tells which file it is.
+    explicit ModuleJob(const Mapping& mapping) : mapping_(&mapping) {}
+    void add(const Mapping& mapping, const Location& location, LocationId id) {
+        wanted_.push_back({&mapping, location.address, id});
+        ids_.push_back(id);
+    }
+
+    /// Opens the file and names what its symbol tables know, each location in its place of `chains`.
+    void use_symbol_tables(const SymbolizeOptions& options, SymbolChains& chains);
+    std::size_t locations() const { return ids_.size(); }
+
+    // After use_symbol_tables:
+    std::uint64_t debug_size() const { return module_.debug_size(); }
+    /// Reads the heads of the units, unless that would take more memory than the options allow.
+    void open_debug_info(const SymbolizeOptions& options);
+    /// Frees what open_debug_info holds; `units` stay counted.
+    void close_debug_info();
+    std::size_t units() const { return units_.size(); }
+    std::size_t locations_in(std::size_t unit) const { return units_[unit].indices.size(); }
+    std::size_t locations_outside_units() const;
+    /// Names what one of the units knows; any thread, each unit once. False if the deadline passed before. Where memory
+    /// runs out the names from the symbol tables stay.
+    bool use_unit(std::size_t unit, const SymbolizeOptions& options, SymbolChains& chains) const;
+
+    /// What to tell the user, given the final names: that a file cannot be had matters only where names are missing,
+    /// not for a JIT's memfd with a perf map.
+    std::vector<std::string> warnings(const SymbolChains& chains) const;
+
+private:
+    struct Wanted {
+        const Mapping* mapping;
+        std::uint64_t address;  // in the process at first, then in the file
+        LocationId id;
+    };
+
+    void to_file_addresses();
+
+    const Mapping* mapping_;
+    std::vector<Wanted> wanted_;
+    std::vector<LocationId> ids_;
+    Module module_;
+    std::unique_ptr<DebugInfo> debug_info_;
+    std::vector<UnitHits> units_;
+    ModuleProblems problems_;
+    std::vector<std::string> warnings_;
+};
+
+}  // namespace flameprobe

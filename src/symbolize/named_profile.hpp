@@ -1,0 +1,79 @@
+// A profile with names: what all writers write, and what a folded file is read into.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/model.hpp"
+#include "symbolize/string_table.hpp"
+
+namespace flameprobe {
+
+using FunctionId = std::uint32_t;
+using FrameId = std::uint32_t;
+using NodeId = std::uint32_t;  // 0 is the root of all stacks
+
+enum class FrameKind : std::uint8_t {
+    user,     // a function of the program or a library
+    inlined,  // inlined into the frame towards the root
+    kernel,
+    scope,    // FlameProbe::Scope
+    note,     // [truncated], [lost], ...
+    thread,   // the first frame of a stack: the thread's name
+};
+
+/// What a flame graph's box stands for. Equal functions have one id per NamedProfile.
+struct Function {
+    StringId name = 0;    // demangled; never with a suffix such as _[k]: that comes from `kind` when text is written
+    StringId file = 0;    // source file where it is defined, 0 (the empty string) if unknown
+    std::uint32_t line = 0;  // of its declaration, 0 if unknown
+    StringId module = 0;  // path of the ELF file, 0 if none
+    FrameKind kind = FrameKind::user;
+
+    bool operator==(const Function&) const = default;
+};
+
+/// A function at one place in it.
+struct NamedFrame {
+    FunctionId function = 0;
+    std::uint32_t line = 0;           // the line being executed, or of the call; 0 if unknown
+    LocationId location = no_location;  // the code address it came from; inlined frames share it with their caller
+    static constexpr LocationId no_location = ~LocationId{0};
+
+    bool operator==(const NamedFrame&) const = default;
+};
+
+struct NamedNode {
+    NodeId parent = 0;
+    FrameId frame = 0;
+};
+
+/// Samples with the same stack and thread, added up.
+struct NamedCount {
+    NodeId node = 0;       // of the leaf
+    ThreadId thread = 0;
+    std::uint64_t weight = 0;
+};
+
+struct NamedProfile {
+    StringTable strings;  // id 0 is the empty string
+    std::vector<Function> functions;
+    std::vector<NamedFrame> frames;
+    std::vector<NamedNode> nodes;  // a node's parent comes before it; nodes[0] is the root and has no frame
+    std::vector<NamedCount> counts;
+
+    // What follows is empty when the input was a folded file.
+    bool has_run = false;
+    RunInfo run;
+    Summary summary;
+    std::vector<Thread> threads;
+    std::vector<Mapping> mappings;
+    std::vector<Location> locations;
+    std::vector<std::string> warnings;  // one line each, for a person: a file that could not be read, was replaced, ...
+
+    std::string_view name(FrameId frame) const { return strings.view(functions[frames[frame].function].name); }
+};
+
+}  // namespace flameprobe

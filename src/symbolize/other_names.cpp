@@ -1,0 +1,84 @@
+#include "symbolize/other_names.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "symbolize/demangle.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string hex(std::uint64_t address) {
+    char text[20];
+    const int size = std::snprintf(text, sizeof text, "0x%" PRIx64, address);
+    return {text, static_cast<std::size_t>(size)};
+}
+
+std::string note_name(std::uint64_t note) {
+    switch (static_cast<Note>(note)) {
+        case Note::truncated:
+            return "[truncated]";
+        case Note::lost:
+            return "[lost]";
+        case Note::kernel_not_permitted:
+            return "[kernel, not permitted]";
+        case Note::throttled:
+            return "[throttled]";
+        case Note::overflow:
+            return "[overflow]";
+    }
+    return "[note " + std::to_string(note) + "]";
+}
+
+/// The kernel's own names for memory without a file: `//anon`, `[heap]`, `[stack]`, `[anon:name]`.
+bool is_file_path(const std::string& path) { return !path.empty() && path[0] != '[' && !path.starts_with("//"); }
+
+std::string unknown_in(const Mapping& mapping, std::uint64_t address) {
+    if (!is_file_path(mapping.path)) return hex(address);
+    return "[unknown in " + mapping.path.substr(mapping.path.rfind('/') + 1) + "]";
+}
+
+}  // namespace
+
+std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
+    switch (mapping.kind) {
+        case MappingKind::note:
+            return note_name(address);
+        case MappingKind::scope:
+            return address < strings_.size() ? strings_[address] : "[scope " + std::to_string(address) + "]";
+        case MappingKind::kernel:
+            return kernel_name(address);
+        case MappingKind::vdso:
+            return vdso_name(mapping, address);
+        case MappingKind::file:
+        case MappingKind::anonymous:
+        case MappingKind::unknown:
+            break;
+    }
+    std::string name = jit_name(address);
+    return name.empty() ? unknown_in(mapping, address) : name;
+}
+
+std::string OtherNames::kernel_name(std::uint64_t address) {
+    if (!kernel_)
+        kernel_ = std::make_unique<KernelSymbols>(options_.same_boot ? KernelSymbols::running() : KernelSymbols{});
+    std::string name = kernel_->find(address);
+    return name.empty() ? "[unknown in kernel]" : name;
+}
+
+std::string OtherNames::vdso_name(const Mapping& mapping, std::uint64_t address) {
+    // Without a build id nothing but the boot tells whether our image is the one that was sampled.
+    if (mapping.build_id.empty() && !options_.same_boot) return "[unknown in vdso]";
+    if (!vdso_) vdso_ = std::make_unique<VdsoSymbols>(mapping.build_id);
+    std::string name = vdso_->find(address - mapping.start + mapping.file_offset);
+    return name.empty() ? "[unknown in vdso]" : name;
+}
+
+std::string OtherNames::jit_name(std::uint64_t address) {
+    if (options_.pid == 0) return {};
+    if (!perf_map_) perf_map_ = std::make_unique<PerfMap>(PerfMap::of_process(options_.pid));
+    return demangle(perf_map_->find(address));
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,87 @@
+#include "symbolize/perf_map.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/descriptor.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+constexpr int most_overlaps = 4096;  // a hostile map could otherwise make every look-up walk all of it
+
+bool is_trusted(const struct stat& status) {
+    return S_ISREG(status.st_mode) && (status.st_uid == ::geteuid() || status.st_uid == 0);
+}
+
+std::string read_trusted(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || !is_trusted(status)) return {};
+    std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_bytes), '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+        const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
+        if (got <= 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    text.resize(done);
+    return text;
+}
+
+/// Reads a hex number and the blanks behind it; false if there is none.
+bool take_number(std::string_view& line, std::uint64_t& value) {
+    if (line.starts_with("0x")) line.remove_prefix(2);
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+    if (error != std::errc{}) return false;
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    const auto blank = std::min(line.find_first_not_of(' '), line.size());
+    line.remove_prefix(blank);
+    return blank > 0;
+}
+
+}  // namespace
+
+PerfMap PerfMap::of_process(std::uint32_t pid) {
+    return parse(read_trusted("/tmp/perf-" + std::to_string(pid) + ".map"));
+}
+
+PerfMap PerfMap::parse(std::string text) {
+    PerfMap map;
+    map.text_ = std::move(text);
+    const std::string_view all = map.text_;
+    for (std::size_t at = 0; at < all.size();) {
+        const auto end = std::min(all.find('\n', at), all.size());
+        std::string_view line = all.substr(at, end - at);
+        at = end + 1;
+        std::uint64_t start = 0, size = 0;
+        if (!take_number(line, start) || !take_number(line, size) || line.empty() || size == 0) continue;
+        if (size > ~start) continue;
+        map.entries_.push_back({start, start + size, static_cast<std::size_t>(line.data() - all.data()), line.size(),
+                                map.entries_.size()});
+    }
+    std::sort(map.entries_.begin(), map.entries_.end(), [](const Entry& a, const Entry& b) {
+        return a.start != b.start ? a.start < b.start : a.order < b.order;
+    });
+    std::uint64_t reach = 0;
+    for (const Entry& entry : map.entries_) map.reach_.push_back(reach = std::max(reach, entry.end));
+    return map;
+}
+
+std::string_view PerfMap::find(std::uint64_t address) const {
+    auto after = std::upper_bound(entries_.begin(), entries_.end(), address,
+                                  [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
+    const Entry* best = nullptr;
+    int steps = most_overlaps;
+    for (auto i = static_cast<std::size_t>(after - entries_.begin()); i-- > 0 && reach_[i] > address && steps-- > 0;)
+        if (entries_[i].end > address && (best == nullptr || entries_[i].order > best->order)) best = &entries_[i];
+    return best == nullptr ? std::string_view{} : std::string_view(text_).substr(best->name_at, best->name_size);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,36 @@
+// Names of code that is compiled at run time: /tmp/perf-PID.map, which node --perf-basic-prof, Python 3.12's
+// trampolines and others write for perf.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/file_bytes.hpp"
+
+namespace flameprobe {
+
+class PerfMap {
+public:
+    /// Of a process. Anybody may write to /tmp, so only a regular file of this user's or root's is read; otherwise, and
+    /// where there is none, the map is empty.
+    static PerfMap of_process(std::uint32_t pid);
+    /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
+    /// as code is thrown away and its room used again.
+    static PerfMap parse(std::string text);
+
+    /// Empty if nothing is known. The view lives as long as the map.
+    std::string_view find(std::uint64_t address) const;
+
+private:
+    struct Entry {
+        std::uint64_t start, end;
+        std::size_t name_at, name_size, order;
+    };
+    std::string text_;
+    std::vector<Entry> entries_;  // sorted by start, then by order
+    std::vector<std::uint64_t> reach_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,46 @@
+#include "symbolize/provenance.hpp"
+
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <ctime>
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * second + time.tv_nsec; }
+
+std::int64_t read_clock(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return nanoseconds(now);
+}
+
+}  // namespace
+
+bool is_of_this_boot(const RunInfo& run) {
+    utsname system{};
+    if (run.host.empty() || uname(&system) != 0) return false;
+    const bool same_host = run.host.starts_with(system.nodename) && run.host.ends_with(system.release);
+    const std::int64_t now = read_clock(CLOCK_REALTIME), booted = now - read_clock(CLOCK_BOOTTIME);
+    const auto started = static_cast<std::int64_t>(run.start_unix_ns);
+    return same_host && started >= booted && started <= now;
+}
+
+bool has_own_perf_map(const RunInfo& run) {
+    struct stat status {};
+    if (stat(("/tmp/perf-" + std::to_string(run.pid) + ".map").c_str(), &status) != 0) return false;
+    // File times come from the last tick, so a map may look older than what was written before it.
+    return nanoseconds(status.st_mtim) >= static_cast<std::int64_t>(run.start_unix_ns) - second;
+}
+
+SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
+    options.same_boot = options.same_boot || is_of_this_boot(run);
+    if (options.pid == 0 && options.same_boot && has_own_perf_map(run)) options.pid = run.pid;
+    return options;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,61 @@
+#include "symbolize/raw_profile.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace flameprobe {
+
+void RawProfile::run(const RunInfo& info) { run_info = info; }
+void RawProfile::string(std::uint32_t /*id*/, const std::string& text) { strings.push_back(text); }
+void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) { mappings.push_back(mapping); }
+void RawProfile::location(LocationId /*id*/, const Location& location) { locations.push_back(location); }
+void RawProfile::stack(StackId /*id*/, const StackNode& node) { stacks.push_back(node); }
+void RawProfile::summary(const Summary& summary) { last_summary = summary; }
+void RawProfile::symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) { archived[id] = symbols; }
+void RawProfile::death(const Death& death) { death_record = death; }
+
+void RawProfile::thread(ThreadId id, const Thread& thread) {
+    if (id == threads.size()) threads.emplace_back();
+    threads[id] = thread;
+}
+
+void RawProfile::sample(const Sample& sample) {
+    if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
+    if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
+    if (sample.weight == 0) return;
+    std::uint64_t& weight = weights_[std::uint64_t{sample.thread} << 32 | sample.stack];
+    weight = add_saturated(weight, sample.weight);
+}
+
+std::vector<bool> RawProfile::stacks_in_scope() const {
+    std::vector<bool> inside(stacks.size(), filter_.scope.empty());
+    if (filter_.scope.empty()) return inside;
+    for (std::size_t id = 1; id < stacks.size(); ++id) {
+        const Location& location = locations[stacks[id].location];
+        inside[id] = inside[stacks[id].parent] || (mappings[location.mapping].kind == MappingKind::scope &&
+                                                   strings[location.address] == filter_.scope);
+    }
+    return inside;
+}
+
+// Only known at the end: a thread is called what it was called last.
+bool RawProfile::thread_wanted(const Thread& thread) const {
+    return filter_.thread.empty() || thread.name == filter_.thread || std::to_string(thread.tid) == filter_.thread;
+}
+
+std::vector<RawCount> RawProfile::counts() const {
+    if (filter_.pid && run_info && run_info->pid != *filter_.pid) return {};
+    const std::vector<bool> in_scope = stacks_in_scope();
+    std::vector<RawCount> kept;
+    kept.reserve(weights_.size());
+    for (const auto& [key, weight] : weights_) {
+        const RawCount count{static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), weight};
+        if (in_scope[count.stack] && thread_wanted(threads[count.thread])) kept.push_back(count);
+    }
+    std::sort(kept.begin(), kept.end(), [](const RawCount& a, const RawCount& b) {
+        return std::tie(a.thread, a.stack) < std::tie(b.thread, b.stack);
+    });
+    return kept;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,61 @@
+// A `.fprobe` in memory, before anything has a name: samples with the same stack and thread are added up as they come.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/sink.hpp"
+#include "symbolize/load.hpp"
+
+namespace flameprobe {
+
+/// `a + b`, or the largest number if that is beyond it: weights come from files that may be hostile.
+constexpr std::uint64_t add_saturated(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
+
+struct RawCount {
+    ThreadId thread = 0;
+    StackId stack = 0;
+    std::uint64_t weight = 0;
+};
+
+class RawProfile final : public ProfileSink {
+public:
+    explicit RawProfile(const SampleFilter& filter) : filter_(filter) {}
+
+    void run(const RunInfo& info) override;
+    void string(std::uint32_t id, const std::string& text) override;
+    void mapping(MappingId id, const Mapping& mapping) override;
+    void location(LocationId id, const Location& location) override;
+    void stack(StackId id, const StackNode& node) override;
+    void thread(ThreadId id, const Thread& thread) override;
+    void sample(const Sample& sample) override;
+    void summary(const Summary& summary) override;
+    void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
+    void death(const Death& death) override;
+
+    /// What the filter keeps, by thread, then stack.
+    std::vector<RawCount> counts() const;
+
+    std::optional<RunInfo> run_info;
+    Summary last_summary;
+    std::optional<Death> death_record;
+    std::vector<std::string> strings;
+    std::vector<Mapping> mappings;
+    std::vector<Location> locations;
+    std::vector<StackNode> stacks = std::vector<StackNode>(1);  // [0] is the empty stack
+    std::vector<Thread> threads;
+    std::map<LocationId, std::vector<ArchivedSymbol>> archived;
+
+private:
+    std::vector<bool> stacks_in_scope() const;
+    bool thread_wanted(const Thread& thread) const;
+
+    const SampleFilter& filter_;
+    std::unordered_map<std::uint64_t, std::uint64_t> weights_;  // by thread << 32 | stack
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,46 @@
+// Names that were looked up for one profile serve the next: a thousand profiles of one program cost one look-up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/model.hpp"
+#include "symbolize/string_table.hpp"
+#include "symbolize/symbolizer.hpp"
+
+namespace flameprobe {
+
+/// Memory: about 50 bytes for every distinct address, and every distinct name once. One thread only.
+class SymbolCache {
+public:
+    /// For code of a file, by path, build id and offset in the file. Nothing of a kernel (its modules move), of JIT
+    /// code or of memory without a file is kept from one process to another, except the kernel's within one boot.
+    std::optional<std::vector<Symbol>> find(const Mapping& mapping, std::uint64_t address, bool same_boot) const;
+    void add(const Mapping& mapping, std::uint64_t address, bool same_boot, const std::vector<Symbol>& symbols);
+
+private:
+    struct Entry {
+        std::uint32_t begin = 0, size = 0;
+    };
+    struct Place {
+        std::uint32_t file = 0;
+        std::uint64_t offset = 0;
+        bool operator==(const Place&) const = default;
+    };
+    struct PlaceHash {
+        std::size_t operator()(const Place& place) const;
+    };
+
+    static std::optional<std::string> file_key(const Mapping& mapping, bool same_boot);
+    static std::uint64_t offset_of(const Mapping& mapping, std::uint64_t address);
+
+    StringTable strings_;
+    std::unordered_map<std::string, std::uint32_t> files_;
+    std::unordered_map<Place, Entry, PlaceHash> entries_;
+    std::vector<ArchivedSymbol> symbols_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,108 @@
+#include "symbolize/symbol_table.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace flameprobe {
+
+namespace {
+
+constexpr int most_overlaps = 4096;  // a hostile table could otherwise make every look-up walk all of it
+
+/// Among names for one address: a function before a bare label, one with a size before one without, global before weak
+/// before local, few leading underscores before many (`memcpy` before `__memcpy`). What perf prefers, in this order.
+std::uint8_t rank_of(const Elf64_Sym& symbol, std::string_view name) {
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info), bind = ELF64_ST_BIND(symbol.st_info);
+    const auto underscores = std::min<std::size_t>(name.find_first_not_of('_'), 7);
+    unsigned rank = 7 - static_cast<unsigned>(underscores);
+    if (bind == STB_GLOBAL || bind == STB_GNU_UNIQUE)
+        rank += 2 << 3;
+    else if (bind == STB_WEAK)
+        rank += 1 << 3;
+    if (symbol.st_size != 0) rank += 1 << 5;
+    if (type != STT_NOTYPE) rank += 1 << 6;
+    return static_cast<std::uint8_t>(rank);
+}
+
+bool is_code(const Elf64_Sym& symbol, std::string_view name) {
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if (symbol.st_shndx == SHN_UNDEF || name.empty() || name.starts_with(".L")) return false;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+/// `.dynsym` and hand-written `.symver` put versions behind names: `memcpy@@GLIBC_2.14`.
+std::string_view without_version(std::string_view name) {
+    const auto at = name.find('@');
+    return at == 0 || at == name.npos ? name : name.substr(0, at);
+}
+
+bool before(const ElfSymbol& a, const ElfSymbol& b) {
+    if (a.start != b.start) return a.start < b.start;
+    if (a.rank != b.rank) return a.rank > b.rank;
+    if (a.end != b.end) return a.end > b.end;
+    return a.name < b.name;
+}
+
+}  // namespace
+
+void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) {
+    const ElfSection* section = file.find(section_name);
+    if (section == nullptr || section->link >= file.sections().size()) return;
+    const Bytes table = file.contents(*section), names = file.contents(file.sections()[section->link]);
+    Elf64_Sym symbol{};
+    for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
+        std::memcpy(&symbol, table.data() + at, sizeof symbol);
+        if (symbol.st_name >= names.size()) continue;
+        const char* text = as_text(names).data() + symbol.st_name;
+        const std::string_view name = without_version({text, ::strnlen(text, names.size() - symbol.st_name)});
+        if (!is_code(symbol, name)) continue;
+        const std::uint64_t room = ~symbol.st_value;
+        symbols_.push_back({symbol.st_value, symbol.st_value + std::min<std::uint64_t>(symbol.st_size, room), name,
+                            symbol.st_size != 0, rank_of(symbol, name)});
+    }
+}
+
+void SymbolTable::finish(const ElfFile& file) {
+    std::sort(symbols_.begin(), symbols_.end(), before);
+    const auto same_start = [](const ElfSymbol& a, const ElfSymbol& b) { return a.start == b.start; };
+    symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same_start), symbols_.end());
+    extend_unsized(file);
+    reach_.reserve(symbols_.size());
+    std::uint64_t reach = 0;
+    for (const ElfSymbol& symbol : symbols_) reach_.push_back(reach = std::max(reach, symbol.end));
+}
+
+/// Assembly often leaves the size out. Such a symbol reaches to the next one, but not out of its section; a label in
+/// the middle of a function that has a size names nothing.
+void SymbolTable::extend_unsized(const ElfFile& file) {
+    std::uint64_t reach = 0;
+    const ElfSection* section = nullptr;
+    for (std::size_t i = 0; i < symbols_.size(); ++i) {
+        ElfSymbol& symbol = symbols_[i];
+        if (symbol.end > symbol.start) {
+            reach = std::max(reach, symbol.end);
+            continue;
+        }
+        if (symbol.start < reach) continue;
+        if (section == nullptr || symbol.start - section->address >= section->size)
+            section = file.code_section(symbol.start);
+        if (section == nullptr) continue;
+        symbol.end = section->address + section->size;
+        if (i + 1 < symbols_.size()) symbol.end = std::min(symbol.end, symbols_[i + 1].start);
+    }
+    std::erase_if(symbols_, [](const ElfSymbol& symbol) { return symbol.end <= symbol.start; });
+}
+
+const ElfSymbol* SymbolTable::find(std::uint64_t address) const {
+    const auto after =
+        std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                         [](std::uint64_t value, const ElfSymbol& symbol) { return value < symbol.start; });
+    int steps = most_overlaps;
+    for (auto i = static_cast<std::size_t>(after - symbols_.begin()); i-- > 0 && reach_[i] > address && steps-- > 0;)
+        if (symbols_[i].end > address) return &symbols_[i];
+    return nullptr;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,47 @@
+// Functions by address, from the ELF symbol tables of one module.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/elf_file.hpp"
+
+namespace flameprobe {
+
+struct ElfSymbol {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::string_view name;  // as in the table, mangled; a version (`@GLIBC_2.2.5`) cut off
+    bool sized = true;      // false: where it ends was guessed from the next symbol
+    std::uint8_t rank = 0;  // the higher, the better a name among several for one address
+};
+
+/// Filled by one thread, then only read. Names are views into the files they came from, which must live as long.
+class SymbolTable {
+public:
+    /// All functions of `.symtab` or `.dynsym`. `code` tells where sections end: the same file, or for a debug file,
+    /// too.
+    void add_table(const ElfFile& file, std::string_view section);
+    void add(ElfSymbol symbol) { symbols_.push_back(symbol); }
+    /// Keeps a name that no file holds (`strlen@plt`).
+    std::string_view keep(std::string name) { return kept_.emplace_back(std::move(name)); }
+    /// Sorts, keeps the best name for each address and gives symbols without a size the room up to the next one.
+    /// Call once, after the last add; `file` tells where sections end.
+    void finish(const ElfFile& file);
+
+    /// The innermost symbol that holds the address, or null.
+    const ElfSymbol* find(std::uint64_t address) const;
+    const std::vector<ElfSymbol>& all() const { return symbols_; }
+
+private:
+    void extend_unsized(const ElfFile& file);
+
+    std::vector<ElfSymbol> symbols_;    // sorted by start
+    std::vector<std::uint64_t> reach_;  // the greatest end among symbols_[0..i]
+    std::deque<std::string> kept_;
+};
+
+}  // namespace flameprobe

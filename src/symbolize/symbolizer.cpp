@@ -1,0 +1,72 @@
+#include "symbolize/symbolizer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "symbolize/debug_pass.hpp"
+#include "symbolize/module_job.hpp"
+#include "symbolize/other_names.hpp"
+#include "symbolize/parallel.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr const char* late_warning =
+    "time was up before all debug information was read: some names come from symbol tables, without lines and inlined "
+    "functions; flameprobe-render on the .fprobe finishes the job";
+
+/// Locations of the same file, whichever mapping they came through.
+std::vector<ModuleJob> group_by_module(const std::vector<Mapping>& mappings, const std::vector<Location>& locations) {
+    std::map<std::pair<std::string_view, std::string_view>, std::size_t> known;
+    std::vector<ModuleJob> jobs;
+    for (LocationId id = 0; id < locations.size(); ++id) {
+        if (locations[id].mapping >= mappings.size()) continue;
+        const Mapping& mapping = mappings[locations[id].mapping];
+        if (mapping.kind != MappingKind::file) continue;
+        const auto [entry, is_new] = known.try_emplace({mapping.path, mapping.build_id}, jobs.size());
+        if (is_new) jobs.emplace_back(mapping);
+        jobs[entry->second].add(mapping, locations[id], id);
+    }
+    return jobs;
+}
+
+void name_the_rest(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
+                   const std::vector<std::string>& strings, const SymbolizeOptions& options, SymbolChains& chains) {
+    const Mapping nowhere;
+    OtherNames others(strings, options);
+    for (LocationId id = 0; id < locations.size(); ++id) {
+        std::vector<Symbol>& chain = chains[id];
+        if (chain.empty()) chain.emplace_back();
+        const auto mapping = locations[id].mapping;
+        for (Symbol& symbol : chain)
+            if (symbol.name.empty())
+                symbol.name =
+                    others.name(mapping < mappings.size() ? mappings[mapping] : nowhere, locations[id].address);
+    }
+}
+
+}  // namespace
+
+SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
+                       const std::vector<std::string>& strings, const SymbolizeOptions& options,
+                       std::vector<std::string>& warnings) {
+    SymbolChains chains(locations.size());
+    std::vector<ModuleJob> jobs = group_by_module(mappings, locations);
+    const unsigned workers = options.workers != 0 ? options.workers : allowed_cpus();
+
+    run_parallel(workers, jobs.size(), [&](std::size_t i) { jobs[i].use_symbol_tables(options, chains); });
+
+    DebugPass debug(options, workers, locations.size());
+    if (options.debug_info) debug.run(jobs, chains);
+    if (debug.late()) warnings.push_back(late_warning);
+
+    name_the_rest(mappings, locations, strings, options, chains);
+    for (const ModuleJob& job : jobs)
+        for (std::string& warning : job.warnings(chains))
+            if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+    return chains;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,58 @@
+// From mapped addresses to functions, files, lines and inlined callees, by libdw. No libdw type leaves this folder.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "profile/model.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct SymbolizeOptions {
+    std::vector<std::string> debug_directories = {"/usr/lib/debug"};
+    bool debug_info = true;   // false: symbol tables only
+    bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS, up to a minute for each module
+    unsigned workers = 0;     // 0: one per CPU in the affinity mask
+    std::optional<std::chrono::steady_clock::time_point> deadline;  // afterwards names come from symbol tables only
+    std::uint32_t pid = 0;                                          // for /tmp/perf-PID.map; 0: none
+    /// The profile was taken since this machine booted: only then do kernel and vdso addresses mean anything here.
+    bool same_boot = false;
+    /// Map files rather than read them onto the heap. Cheaper, but a file that is truncated meanwhile raises SIGBUS:
+    /// for programs of our own only, never inside a host.
+    bool map_files = false;
+    /// Without map_files: debug information of a module above this many bytes is left alone, and said.
+    std::uint64_t most_debug_bytes = std::uint64_t{256} << 20;
+    /// Gives the bytes of an ELF file that cannot be opened by its path any more (deleted, replaced, a memfd), for
+    /// instance from the mapping itself. May be called from several threads at a time. Empty: there is no such source.
+    std::function<std::optional<std::string>(const Mapping& mapping)> read_image;
+    /// Work done and work in all, in addresses. Called from one thread at a time.
+    std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+/// One step of what an address stands for; the first is the innermost.
+struct Symbol {
+    std::string name;  // demangled
+    std::string file;
+    std::uint32_t line = 0;       // being executed, or of the inlined call
+    std::uint32_t decl_line = 0;  // where the function is declared
+    bool inlined = false;         // into the next Symbol
+};
+
+/// For each location what it stands for, innermost first.
+using SymbolChains = std::vector<std::vector<Symbol>>;
+
+/// Names for every location, in the locations' order, innermost first, never empty: where nothing is known the name is
+/// `[unknown in FILE]`, or the address in hex where there is no file. Notes and scopes get theirs too.
+/// `strings` are the profile's (scope labels).
+SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
+                       const std::vector<std::string>& strings, const SymbolizeOptions& options,
+                       std::vector<std::string>& warnings);
+
+}  // namespace flameprobe

@@ -1,0 +1,24 @@
+// What the walker must know of aarch64 (AAPCS64; DWARF for the Arm 64-bit Architecture). The walker's rules for it are
+// tested; sampling on it is not done yet: base/registers.hpp and the capture stage know x86-64 only, and the vdso's
+// signal trampoline, whose CFI cannot tell the interrupted pc from its x30, needs a reader of the kernel's frame.
+#pragma once
+
+#include <cstdint>
+
+namespace flameprobe {
+
+struct ArchAarch64 {
+    // `third` is x30, the link register: a leaf's return address never reaches the stack.
+    static constexpr unsigned sp = 31, fp = 29, third = 30, return_address = 30;
+    static constexpr bool return_address_in_register = true;
+    // CFA - SP where a call arrives.
+    static constexpr std::int32_t entry_cfa = 0;
+    // x29 points at the caller's x29 and, above it, x30 (AAPCS64, section 6.4.6).
+    static constexpr std::uint64_t frame_record_size = 16;
+    // Nothing below SP may be used (AAPCS64, section 6.4.5).
+    static constexpr std::uint64_t red_zone = 0;
+    // Pointer authentication signs return addresses in the bits above the 48 of a user address.
+    static constexpr std::uint64_t strip(std::uint64_t value) { return value & 0x0000ffffffffffff; }
+};
+
+}  // namespace flameprobe

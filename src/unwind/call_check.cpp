@@ -1,0 +1,81 @@
+#include "unwind/call_check.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "unwind/call_bytes.hpp"
+#include "unwind/self_memory.hpp"
+
+namespace flameprobe {
+
+void CallCheck::forget_if_stale() {
+    constexpr std::size_t most_sites = std::size_t{1} << 14;
+    if (map_.generation() == generation_ && sites_.size() + tail_calls_.size() < most_sites) return;
+    if (own_ && map_.generation() != generation_) own_->forget_all_but(map_);
+    generation_ = map_.generation();
+    pairs_.assign(remembered_pairs, {});
+    sites_.clear();
+    tail_calls_.clear();
+}
+
+CallSite CallCheck::site(std::uint64_t return_address) {
+    forget_if_stale();
+    const auto [place, is_new] = sites_.try_emplace(return_address);
+    if (is_new && map_.find(return_address - 1) != nullptr) {
+        CallSite found = read_call_site(return_address, map_);
+        if (found.target != 0) found.target = follow_stubs(found.target);
+        place->second = found;
+    }
+    return place->second;
+}
+
+CallCheck::Verdict CallCheck::judge(std::uint64_t return_address, std::uint64_t callee) {
+    forget_if_stale();
+    Remembered& pair =
+        pairs_[(return_address * 0x9e3779b97f4a7c15u + callee * 0xc2b2ae3d27d4eb4fu) >> 40 & (remembered_pairs - 1)];
+    if (pair.return_address != return_address || pair.callee != callee)
+        pair = {return_address, callee, judge_afresh(return_address, callee)};
+    return pair.verdict;
+}
+
+CallCheck::Verdict CallCheck::judge_afresh(std::uint64_t return_address, std::uint64_t callee) {
+    const CallSite call = site(return_address);
+    if (call.kind == CallSite::Kind::none) return Verdict::no;
+    if (call.target == 0) return Verdict::possible;
+    const Verdict verdict = judge_target(call.target, callee);
+    // A stub that was read while the dynamic linker was still looking for its function names the linker: read it again.
+    if (verdict == Verdict::no) sites_.erase(return_address);
+    return verdict;
+}
+
+CallCheck::Verdict CallCheck::judge_target(std::uint64_t target, std::uint64_t callee) {
+    const CodeRegion* const callee_region = map_.find(callee);
+    const CodeRegion* const target_region = map_.find(target);
+    if (callee_region == nullptr || target_region == nullptr) return Verdict::no;
+    const bool same_region = callee_region == target_region;
+    const auto tables = modules_.find(*callee_region), target_tables = modules_.find(*target_region);
+    // Code that nobody described, such as a just-in-time compiler's: the callee lies somewhere behind its entry.
+    if (tables.cfi == nullptr) return same_region && target <= callee ? Verdict::possible : Verdict::no;
+    const auto body = tables.cfi->function(callee, tables.bias);
+    // A part that was split off (".cold") is entered by jumps from anywhere in its function.
+    if (body.split_off) return Verdict::possible;
+    if (target_tables.cfi == nullptr) return Verdict::no;
+    const auto called = target_tables.cfi->function(target, target_tables.bias);
+    if (same_region && called == body) return body.described || target <= callee ? Verdict::certain : Verdict::no;
+    const bool jumped = called.described && body.described && called.end > called.start &&
+                        tail_calls(target, called.end + target_tables.bias, body.start + tables.bias);
+    return jumped ? Verdict::possible : Verdict::no;
+}
+
+bool CallCheck::tail_calls(std::uint64_t from, std::uint64_t end, std::uint64_t to) {
+    constexpr std::uint64_t longest = std::uint64_t{64} << 10;
+    const auto [place, is_new] = tail_calls_.try_emplace({from, to}, false);
+    if (is_new) {
+        std::vector<std::byte> code(std::min(end - from, longest));
+        code.resize(read_self(from, code));
+        place->second = may_jump_to(code, from, to);
+    }
+    return place->second;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,74 @@
+#include "unwind/cfi_tables.hpp"
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "unwind/arch.hpp"
+#include "unwind/frame_row.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// dwarf_begin_elf reads every debug section into memory, which may be gigabytes: ask only where it is worth it.
+bool has_debug_frame(Elf* elf) {
+    std::size_t names = 0;
+    if (::elf_getshdrstrndx(elf, &names) != 0) return false;
+    for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section)) != nullptr;) {
+        GElf_Shdr header;
+        if (::gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+        const char* const name = ::elf_strptr(elf, names, header.sh_name);
+        if (name != nullptr && std::strcmp(name, ".debug_frame") == 0) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+CfiTables::CfiTables(ElfImage image)
+    : image_(std::move(image)), index_(image_), eh_frame_(::dwarf_getcfi_elf(image_.elf())) {}
+
+CfiTables::~CfiTables() {
+    if (eh_frame_ != nullptr) ::dwarf_cfi_end(eh_frame_);
+    if (dwarf_ != nullptr) ::dwarf_end(dwarf_);
+}
+
+Dwarf_CFI_s* CfiTables::debug_frame() {
+    if (!debug_frame_sought_) {
+        debug_frame_sought_ = true;
+        if (has_debug_frame(image_.elf())) dwarf_ = ::dwarf_begin_elf(image_.elf(), DWARF_C_READ, nullptr);
+        if (dwarf_ != nullptr) debug_frame_ = ::dwarf_getcfi(dwarf_);
+    }
+    return debug_frame_;
+}
+
+Row CfiTables::row(std::uint64_t address, std::uint64_t bias) {
+    Dwarf_Frame* frame = nullptr;
+    const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, address - bias, &frame) == 0) ||
+                       (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame_, address - bias, &frame) == 0);
+    if (!found) {
+        Row none;
+        none.address = address;
+        none.kind = RowKind::no_cfi;
+        return none;
+    }
+    const Row row = row_of_frame(*frame, address);
+    std::free(frame);  // as libdw.h says: "a malloc'd pointer"
+    return row;
+}
+
+CfiTables::Function CfiTables::function(std::uint64_t address, std::uint64_t bias) {
+    Function found;
+    found.start = index_.start_of(address - bias);
+    found.end = index_.next_start(address - bias);
+    found.described = row(address, bias).kind != RowKind::no_cfi;
+    if (!found.described) return found;
+    const Row first = row(found.start + bias, bias);
+    found.split_off =
+        first.kind == RowKind::rule && !(first.base == RowBase::sp && first.cfa_offset == Arch::entry_cfa);
+    return found;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,55 @@
+// The unwind tables of one ELF file, through libdw.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "unwind/elf_image.hpp"
+#include "unwind/function_index.hpp"
+#include "unwind/row.hpp"
+
+struct Dwarf_CFI_s;
+struct Dwarf;
+
+namespace flameprobe {
+
+/// One thread only.
+class CfiTables {
+public:
+    explicit CfiTables(ElfImage image);
+    ~CfiTables();
+    CfiTables(const CfiTables&) = delete;
+    CfiTables& operator=(const CfiTables&) = delete;
+
+    const ElfImage& image() const { return image_; }
+    /// The row for the instruction at `address` of the process, which the file has at `address - bias`. Its kind is
+    /// no_cfi where neither .eh_frame nor .debug_frame covers it.
+    Row row(std::uint64_t address, std::uint64_t bias);
+
+    /// Which function an address lies in, as far as the tables tell functions apart.
+    struct Function {
+        std::uint64_t start =
+            0;  // the file's virtual address of the last function that begins at or before it; 0 if none
+        bool described = false;  // false: in a hole after that function, where code without CFI lies
+        bool split_off = false;  // not entered by a call: its first row already has a frame
+        std::uint64_t end = 0;   // where the next one starts; 0 if there is none
+        bool operator==(const Function&) const = default;
+    };
+    Function function(std::uint64_t address, std::uint64_t bias);
+
+    /// .eh_frame_hdr's search table, at the file's virtual addresses.
+    FunctionIndex::Place search_table() const { return index_.place(); }
+
+private:
+    Dwarf_CFI_s* debug_frame();
+
+    ElfImage image_;
+    FunctionIndex index_;
+    Dwarf_CFI_s* eh_frame_ = nullptr;
+    Dwarf* dwarf_ = nullptr;
+    bool debug_frame_sought_ = false;
+    Dwarf_CFI_s* debug_frame_ = nullptr;  // owned by dwarf_
+};
+
+}  // namespace flameprobe

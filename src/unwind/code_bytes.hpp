@@ -1,0 +1,19 @@
+// What can be told from the bytes of the code itself.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/row.hpp"
+
+namespace flameprobe {
+
+/// Where the instruction at `address` stands in the making of a frame record. Reads this process's memory safely.
+RecordState record_state(std::uint64_t address);
+/// Whether `address` comes right after a `syscall` instruction: there a thread stands that is in the kernel.
+bool after_syscall(std::uint64_t address);
+
+/// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`
+/// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.
+std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);
+
+}  // namespace flameprobe

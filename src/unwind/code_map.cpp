@@ -1,0 +1,48 @@
+#include "unwind/code_map.hpp"
+
+#include <algorithm>
+
+namespace flameprobe {
+namespace {
+
+using Regions = std::vector<std::shared_ptr<const CodeRegion>>;
+
+/// What is left of `old` in [start, end): a region of its own, because whoever remembers `old` must forget it.
+CodeRegion piece(const CodeRegion& old, std::uint64_t start, std::uint64_t end, std::uint32_t id) {
+    CodeRegion left = old;
+    left.id = id;
+    left.start = start;
+    left.end = end;
+    left.file_offset = old.file_offset + (start - old.start);
+    return left;
+}
+
+}  // namespace
+
+const CodeRegion& CodeMap::add(CodeRegion region) {
+    region.id = next_id_++;
+    region.end = std::max(region.start, region.end);
+    Regions replaced;  // what the regions from `first` to `last` become
+    const auto first =
+        std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->end <= region.start; });
+    const auto last = std::partition_point(first, regions_.end(), [&](const auto& r) { return r->start < region.end; });
+    if (first != last && (*first)->start < region.start)
+        replaced.push_back(std::make_shared<CodeRegion>(piece(**first, (*first)->start, region.start, next_id_++)));
+    const auto added = std::make_shared<const CodeRegion>(std::move(region));
+    replaced.push_back(added);
+    if (first != last && (*(last - 1))->end > added->end)
+        replaced.push_back(
+            std::make_shared<CodeRegion>(piece(**(last - 1), added->end, (*(last - 1))->end, next_id_++)));
+    const auto gap = regions_.erase(first, last);
+    regions_.insert(gap, replaced.begin(), replaced.end());
+    ++generation_;
+    return *added;
+}
+
+const CodeRegion* CodeMap::find(std::uint64_t address) const {
+    const auto after =
+        std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->end <= address; });
+    return after != regions_.end() && (*after)->start <= address ? after->get() : nullptr;
+}
+
+}  // namespace flameprobe

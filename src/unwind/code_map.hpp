@@ -1,0 +1,45 @@
+// Which code lies where in the host's address space, now. Fed by /proc/self/maps once and by the kernel's MMAP2 records
+// afterwards; the unwinder and the stack table look addresses up in it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace flameprobe {
+
+enum class RegionKind : std::uint8_t { file, vdso, anonymous };
+
+/// One executable mapping. Never changes once added; `id` is unique for the life of the CodeMap and never used again.
+struct CodeRegion {
+    std::uint32_t id = 0;
+    RegionKind kind = RegionKind::anonymous;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t file_offset = 0;
+    std::string path;      // as the kernel tells it, with " (deleted)" cut off
+    std::string build_id;  // raw bytes where the kernel told them, else empty
+    std::uint64_t device =
+        0;  // major:minor of the mapped file as st_dev, with `inode`, to see that a file was replaced; 0 if unknown
+    std::uint64_t inode = 0;
+};
+
+/// One thread only.
+class CodeMap {
+public:
+    /// Adds a region; older ones that it overlaps are cut or dropped. The id given is ignored and set.
+    const CodeRegion& add(CodeRegion region);
+    /// The region that holds `address`, or null. Pointers stay valid until the region is dropped by `add`.
+    const CodeRegion* find(std::uint64_t address) const;
+    /// Grows by one with every `add`: whoever remembers anything by address forgets it when this changed.
+    std::uint64_t generation() const { return generation_; }
+    const std::vector<std::shared_ptr<const CodeRegion>>& regions() const { return regions_; }
+
+private:
+    std::vector<std::shared_ptr<const CodeRegion>> regions_;  // sorted by start, disjoint
+    std::uint64_t generation_ = 0;
+    std::uint32_t next_id_ = 0;
+};
+
+}  // namespace flameprobe

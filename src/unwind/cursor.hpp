@@ -1,0 +1,19 @@
+// The registers a walk carries from frame to frame.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/row.hpp"
+
+namespace flameprobe {
+
+struct Cursor {
+    std::uint64_t pc = 0, sp = 0, fp = 0, third = 0;
+    bool interrupted = true;  // execution stands at pc: the leaf, and what a signal handler interrupted
+    bool doubtful = false;    // a frame was crossed without CFI: from here on every return address must follow a call
+
+    std::uint64_t base(RowBase which) const { return which == RowBase::sp ? sp : which == RowBase::fp ? fp : third; }
+    std::uint64_t lookup() const { return interrupted ? pc : pc - 1; }
+};
+
+}  // namespace flameprobe

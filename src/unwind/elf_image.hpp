@@ -1,0 +1,46 @@
+// The ELF file behind a code region: from disk if that is still the file that was mapped, else out of memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/memory_map.hpp"
+#include "unwind/code_map.hpp"
+
+struct Elf;
+
+namespace flameprobe {
+
+/// Owns an Elf and what it lies in.
+class ElfImage {
+public:
+    /// The file at region.path, or nothing if it is not the one mapped (build id; else device and inode; where the
+    /// kernel told neither, the file's word is taken).
+    static std::optional<ElfImage> from_file(const CodeRegion& region);
+    /// What the loader mapped of it: program headers, .eh_frame_hdr, .eh_frame and notes; no sections.
+    static std::optional<ElfImage> from_memory(const CodeRegion& region);
+    /// Takes bytes laid out as in a file.
+    static std::optional<ElfImage> from_bytes(MemoryMap bytes);
+
+    ElfImage(ElfImage&& other) noexcept;
+    ElfImage& operator=(ElfImage&& other) noexcept;
+    ~ElfImage();
+
+    Elf* elf() const { return elf_; }
+    bool in_memory() const { return static_cast<bool>(bytes_); }
+    /// What to add to the file's virtual addresses to get the process's; nothing if no PT_LOAD of the file covers the
+    /// region's file offset.
+    std::optional<std::uint64_t> bias(const CodeRegion& region) const;
+    std::string build_id() const;
+
+private:
+    ElfImage(Elf* elf, int fd, MemoryMap bytes) : elf_(elf), fd_(fd), bytes_(std::move(bytes)) {}
+
+    Elf* elf_ = nullptr;
+    int fd_ = -1;  // kept: ELF_C_READ reads parts when they are first wanted
+    MemoryMap bytes_;
+};
+
+}  // namespace flameprobe

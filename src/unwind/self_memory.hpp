@@ -1,0 +1,15 @@
+// Reading this process's own memory where nothing guarantees that it is still mapped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace flameprobe {
+
+/// Copies from `address`; gives the number of bytes copied from the front, 0 if nothing is mapped there. A plain
+/// dereference could fault, because a concurrent dlclose may unmap any library at any moment; process_vm_readv gives
+/// EFAULT instead, and reads execute-only and PROT_NONE neighbours no further than it may. Signal-safe.
+std::size_t read_self(std::uint64_t address, std::span<std::byte> out) noexcept;
+
+}  // namespace flameprobe

@@ -1,0 +1,101 @@
+#include "unwind/unwinder.hpp"
+
+#include "unwind/call_check.hpp"
+#include "unwind/libunwind_stepper.hpp"
+#include "unwind/row_source.hpp"
+#include "unwind/walker.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// What Walker asks for, answered from the process's code.
+class LiveRows {
+public:
+    LiveRows(const CodeMap& map, bool frame_pointers)
+        : source_(map, frame_pointers), calls_(map, source_.modules()), stepper_(map, source_.modules()) {}
+
+    void start(const Registers& registers) {
+        source_.start();
+        registers_ = &registers;
+    }
+    const Row* row(std::uint64_t lookup) { return source_.row(lookup); }
+    bool follows_any_call(std::uint64_t return_address) {
+        return calls_.site(return_address).kind != CallSite::Kind::none;
+    }
+    CallCheck::Verdict judge_call(std::uint64_t return_address, std::uint64_t callee) {
+        return calls_.judge(return_address, callee);
+    }
+    std::optional<WalkEnd> step_irregular(Cursor& cursor, StackReader& stack) {
+        ++libunwind_steps_;
+        const bool is_leaf = cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
+        return stepper_.step(cursor, is_leaf ? registers_ : nullptr, stack);
+    }
+    void add_to(UnwindStatistics& out) const {
+        out.row_hits = source_.hits();
+        out.row_misses = source_.misses();
+        out.libunwind_steps = libunwind_steps_;
+        out.memory = source_.memory() + calls_.memory();
+    }
+
+private:
+    RowSource source_;
+    CallCheck calls_;
+    LibunwindStepper stepper_;
+    const Registers* registers_ = nullptr;
+    std::uint64_t libunwind_steps_ = 0;
+};
+
+template <bool frame_pointers>
+class LiveUnwinder final : public Unwinder {
+public:
+    explicit LiveUnwinder(const CodeMap& map) : rows_(map, frame_pointers) {}
+
+    void walk(const Registers& registers, StackCopy stack, StackBeyond* beyond, Walk& out) override {
+        Cursor cursor;
+        cursor.pc = registers.pc();
+        cursor.sp = registers.sp();
+        cursor.fp = registers.bp();
+        cursor.third = registers.value[Arch::third];
+        rows_.start(registers);
+        stack_.start(stack, beyond);
+        Walker<LiveRows, frame_pointers>(rows_, stack_, out).walk(cursor, max_frames);
+        frames_ += out.frames.size();
+    }
+    UnwindStatistics statistics() const override {
+        UnwindStatistics out;
+        rows_.add_to(out);
+        out.frames = frames_;
+        out.memory += stack_.memory();
+        return out;
+    }
+
+private:
+    LiveRows rows_;
+    StackReader stack_;
+    std::uint64_t frames_ = 0;
+};
+
+}  // namespace
+
+std::string_view describe(WalkEnd end) {
+    switch (end) {
+        case WalkEnd::root:
+            return "reached the start of the thread";
+        case WalkEnd::truncated:
+            return "the copy of the stack ended first";
+        case WalkEnd::no_unwind_info:
+            return "code without unwind tables";
+        case WalkEnd::bad_cfa:
+            return "the canonical frame address did not grow";
+        case WalkEnd::bad_return:
+            return "a return address is not code";
+        case WalkEnd::too_deep:
+            return "more frames than the limit";
+    }
+    return "unknown";
+}
+
+std::unique_ptr<Unwinder> make_dwarf_unwinder(const CodeMap& map) { return std::make_unique<LiveUnwinder<false>>(map); }
+std::unique_ptr<Unwinder> make_fp_unwinder(const CodeMap& map) { return std::make_unique<LiveUnwinder<true>>(map); }
+
+}  // namespace flameprobe

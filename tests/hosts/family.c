@@ -1,0 +1,150 @@
+/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan. "family child N" works and ends with N.
+ */
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "host.h"
+
+extern char** environ;
+static char* self;
+
+static NOINLINE void child_work(void) {
+    work_ms(150);
+    __asm__ volatile("");
+}
+static NOINLINE void parent_work(void) {
+    work_ms(150);
+    __asm__ volatile("");
+}
+
+static int wait_for(pid_t child) {
+    int status = 0;
+    pid_t found;
+    do found = waitpid(child, &status, 0);
+    while (found < 0 && errno == EINTR);
+    CHECK(found == child);
+    CHECK(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static char** child_arguments(int number) {
+    static char text[16];
+    static char* arguments[4];
+    snprintf(text, sizeof text, "%d", number);
+    arguments[0] = self, arguments[1] = (char*)"child", arguments[2] = text, arguments[3] = NULL;
+    return arguments;
+}
+
+static void forks(void) {
+    pid_t children[4];
+    for (int i = 0; i < 4; ++i) {
+        children[i] = fork();
+        CHECK(children[i] >= 0);
+        if (children[i] == 0) {
+            child_work();
+            if (i % 2 == 0) exit(20 + i);
+            _exit(20 + i);
+        }
+    }
+    parent_work();
+    for (int i = 0; i < 4; ++i) CHECK(wait_for(children[i]) == 20 + i);
+}
+
+static void forks_and_execs(void) {
+    for (int i = 0; i < 3; ++i) {
+        const pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            execv(self, child_arguments(30 + i));
+            _exit(1);
+        }
+        CHECK(wait_for(child) == 30 + i);
+    }
+}
+
+static pid_t vfork_one(const char* program, int number) {
+    char** arguments = child_arguments(number);
+    const pid_t child = vfork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        execv(program, arguments);
+        _exit(number);
+    }
+    return child;
+}
+
+static void vforks(void) {
+    for (int i = 0; i < 3; ++i) CHECK(wait_for(vfork_one(i == 0 ? "/nonexistent/program" : self, 40 + i)) == 40 + i);
+    parent_work(); /* and we are still sampled */
+}
+
+static void spawns(void) {
+    for (int i = 0; i < 3; ++i) {
+        pid_t child;
+        char** arguments = child_arguments(50 + i);
+        CHECK((i == 0 ? posix_spawnp : posix_spawn)(&child, self, NULL, NULL, arguments, environ) == 0);
+        CHECK(wait_for(child) == 50 + i);
+    }
+    pid_t nobody;
+    CHECK(posix_spawn(&nobody, "/nonexistent/program", NULL, NULL, child_arguments(0), environ) == ENOENT);
+}
+
+static void systems(void) {
+    char command[4200], line[64] = "";
+    snprintf(command, sizeof command, "'%s' child 60", self);
+    const int status = system(command);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 60);
+    FILE* pipe = popen("echo from the child", "r");
+    CHECK(pipe != NULL && fgets(line, sizeof line, pipe) != NULL);
+    CHECK(strcmp(line, "from the child\n") == 0);
+    CHECK(pclose(pipe) == 0);
+}
+
+static int chain(long left) {
+    char text[32];
+    crunch(300000);
+    if (left == 0) return 0;
+    snprintf(text, sizeof text, "%ld", left - 1);
+    execl(self, self, "chain", text, (char*)NULL);
+    return 1;
+}
+
+/* The parent ends first; the child goes on. A pipe tells whoever waits when it has ended. */
+static void orphan(void) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        usleep(100000);
+        child_work();
+        exit(0);
+    }
+    parent_work();
+}
+
+int main(int argc, char** argv) {
+    const char* mode = argc > 1 ? argv[1] : "fork";
+    self = argv[0];
+    if (strcmp(mode, "child") == 0) {
+        child_work();
+        return atoi(argv[2]);
+    }
+    if (strcmp(mode, "chain") == 0) {
+        if (chain(atol(argv[2])) != 0) return 1;
+    } else if (strcmp(mode, "fork") == 0)
+        forks();
+    else if (strcmp(mode, "exec") == 0)
+        forks_and_execs();
+    else if (strcmp(mode, "vfork") == 0)
+        vforks();
+    else if (strcmp(mode, "spawn") == 0)
+        spawns();
+    else if (strcmp(mode, "system") == 0)
+        systems();
+    else if (strcmp(mode, "orphan") == 0)
+        orphan();
+    else
+        return 2;
+    printf("%s done\n", mode);
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* A host that looks after its own signals: every disposition and mask is as it set it, and as it was before. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "host.h"
+
+static volatile sig_atomic_t caught[65];
+static void count(int number) { ++caught[number]; }
+
+static void default_everywhere(void) {
+    for (int number = 1; number < 65; ++number) {
+        struct sigaction action;
+        if (number == 32 || number == 33) continue; /* glibc's own */
+        CHECK(sigaction(number, NULL, &action) == 0);
+        CHECK(action.sa_handler == SIG_DFL);
+    }
+}
+
+static void nothing_blocked(void) {
+    sigset_t set;
+    CHECK(pthread_sigmask(SIG_BLOCK, NULL, &set) == 0);
+    for (int number = 1; number < 65; ++number) CHECK(sigismember(&set, number) != 1);
+}
+
+int main(void) {
+    static const int mine[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGSEGV, SIGALRM};
+    default_everywhere();
+    nothing_blocked();
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; ++i) {
+        struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART}, before, after;
+        sigaddset(&action.sa_mask, SIGUSR2);
+        CHECK(sigaction(mine[i], &action, &before) == 0);
+        CHECK(before.sa_handler == SIG_DFL);
+        CHECK(sigaction(mine[i], NULL, &after) == 0);
+        CHECK(after.sa_handler == count && (after.sa_flags & SA_RESTART) && sigismember(&after.sa_mask, SIGUSR2) == 1);
+        work_ms(10);
+        CHECK(raise(mine[i]) == 0);
+        CHECK(caught[mine[i]] == 1);
+    }
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; ++i) {
+        CHECK(signal(mine[i], SIG_DFL) == count);
+        CHECK(signal(mine[i], SIG_IGN) == SIG_DFL);
+        CHECK(raise(mine[i]) == 0); /* ignored: we live */
+        CHECK(signal(mine[i], SIG_DFL) == SIG_IGN);
+    }
+    default_everywhere();
+
+    /* SA_RESETHAND and a second signal: the default action takes over, in a child. */
+    const pid_t child = fork();
+    if (child == 0) {
+        struct sigaction once = {.sa_handler = count, .sa_flags = (int)SA_RESETHAND};
+        CHECK(sigaction(SIGTERM, &once, NULL) == 0);
+        work_ms(20);
+        raise(SIGTERM);
+        CHECK(caught[SIGTERM] == 2);
+        raise(SIGTERM);
+        _exit(1);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    printf("handlers kept\n");
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* The main thread leaves before the others: last_thread pthread_exit | exit_thread | race. The process must end with
+   the last of its own threads, and must not wait for one of the profiler's. */
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "host.h"
+
+static NOINLINE void* worker(void* last) {
+    work_ms(200);
+    if (last != NULL) {
+        printf("last thread ends\n");
+        fflush(stdout);
+    }
+    return NULL;
+}
+
+static void* sprinter(void* unused) {
+    crunch(5000);
+    return unused;
+}
+
+int main(int argc, char** argv) {
+    const char* mode = argc > 1 ? argv[1] : "";
+    pthread_t thread;
+    if (strcmp(mode, "race") == 0) { /* threads that are being born and are dying while the process ends */
+        for (int i = 0; i < 200; ++i) {
+            CHECK(pthread_create(&thread, NULL, sprinter, NULL) == 0);
+            CHECK(pthread_detach(thread) == 0);
+        }
+        printf("race ends\n");
+        return 0;
+    }
+    if (strcmp(mode, "alone") == 0) { /* the only thread leaves without exit(): status 0 by exit_thread's argument */
+        worker(NULL);
+        syscall(SYS_exit, 0);
+    }
+    CHECK(pthread_create(&thread, NULL, worker, NULL) == 0);
+    if (strcmp(mode, "pthread_exit") == 0) pthread_exit(NULL);
+    if (strcmp(mode, "exit_thread") == 0) syscall(SYS_exit, 0);
+    return 2;
+}

@@ -1,0 +1,61 @@
+/* A host that changes who or where it is: privileges setuid|chroot DIR|undumpable|chdir DIR|umask|unshare|setns.
+   77 where the change itself needs rights that this user has not. */
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "host.h"
+
+static NOINLINE void before_change(void) {
+    work_ms(200);
+    __asm__ volatile("");
+}
+static NOINLINE void after_change(void) {
+    work_ms(200);
+    __asm__ volatile("");
+}
+
+static int change(const char* mode, const char* directory) {
+    if (strcmp(mode, "setuid") == 0) {
+        if (geteuid() != 0) return 77;
+        CHECK(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
+        CHECK(getuid() == 65534 && setuid(0) != 0);
+    } else if (strcmp(mode, "chroot") == 0) {
+        if (geteuid() != 0) return 77;
+        CHECK(chroot(directory) == 0 && chdir("/") == 0);
+    } else if (strcmp(mode, "undumpable") == 0) {
+        CHECK(prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_GET_DUMPABLE) == 0);
+    } else if (strcmp(mode, "chdir") == 0) {
+        CHECK(chdir(directory) == 0);
+    } else if (strcmp(mode, "umask") == 0) {
+        umask(0777);
+    } else if (strcmp(mode, "unshare") == 0) {
+        /* Fails with EINVAL in a process of several threads: no thread of ours may be counted. */
+        if (unshare(CLONE_NEWUSER) != 0) {
+            CHECK(errno == EPERM || errno == ENOSPC);
+            return 77;
+        }
+    } else if (strcmp(mode, "setns") == 0) {
+        if (geteuid() != 0) return 77;
+        const int space = open("/proc/self/ns/mnt", O_RDONLY);
+        if (space < 0 || unshare(CLONE_FS) != 0) return 77;
+        CHECK(setns(space, CLONE_NEWNS) == 0); /* refused to processes that share their file system state */
+        close(space);
+    } else {
+        return 2;
+    }
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    CHECK(argc > 1);
+    before_change();
+    const int status = change(argv[1], argc > 2 ? argv[2] : "/");
+    if (status != 0) return status;
+    after_change();
+    printf("%s done\n", argv[1]);
+    return 0;
+}

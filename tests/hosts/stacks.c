@@ -1,0 +1,70 @@
+/* Stacks that are not the thread's own: stacks alternate | switch. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "host.h"
+
+/* 4 KiB each with nothing to spare below: what is written past the end faults at once. */
+enum { page = 4096, fibers = 8 };
+static ucontext_t scheduler, contexts[fibers];
+static unsigned long totals[fibers];
+
+static char* guarded_page(void) {
+    char* area = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(area != MAP_FAILED && mprotect(area + page, page, PROT_READ | PROT_WRITE) == 0);
+    return area + page;
+}
+
+static void fiber(int number) {
+    for (;;) {
+        totals[number] += crunch(20000);
+        swapcontext(&contexts[number], &scheduler);
+    }
+}
+
+static void switch_stacks(void) {
+    enum { rounds = 3000 };
+    const unsigned long once = crunch(20000);
+    for (int i = 0; i < fibers; ++i) {
+        CHECK(getcontext(&contexts[i]) == 0);
+        contexts[i].uc_stack.ss_sp = guarded_page();
+        contexts[i].uc_stack.ss_size = page;
+        makecontext(&contexts[i], (void (*)(void))fiber, 1, i);
+    }
+    for (int round = 0; round < rounds; ++round)
+        for (int i = 0; i < fibers; ++i) CHECK(swapcontext(&scheduler, &contexts[i]) == 0);
+    for (int i = 0; i < fibers; ++i) CHECK(totals[i] == rounds * once);
+}
+
+static volatile sig_atomic_t handled;
+static void work_in_handler(int number) {
+    (void)number;
+    crunch(20000);
+    ++handled;
+}
+
+static void alternate_stack(void) {
+    const stack_t mine = {.ss_sp = malloc(65536), .ss_size = 65536};
+    stack_t found;
+    struct sigaction action = {.sa_handler = work_in_handler, .sa_flags = SA_ONSTACK};
+    CHECK(sigaltstack(NULL, &found) == 0 && (found.ss_flags & SS_DISABLE));
+    CHECK(sigaltstack(&mine, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
+    for (int i = 1; i <= 3000; ++i) {
+        CHECK(raise(SIGUSR1) == 0);
+        CHECK(handled == i);
+    }
+    CHECK(sigaltstack(NULL, &found) == 0);
+    CHECK(found.ss_sp == mine.ss_sp && found.ss_size == mine.ss_size && found.ss_flags == 0);
+}
+
+int main(int argc, char** argv) {
+    if (argc > 1 && strcmp(argv[1], "alternate") == 0)
+        alternate_stack();
+    else if (argc > 1 && strcmp(argv[1], "switch") == 0)
+        switch_stacks();
+    else
+        return 2;
+    printf("%s done\n", argv[1]);
+    return 0;
+}

@@ -1,0 +1,91 @@
+// FlameProbe from Rust: starts, works in labelled scopes, writes what was sampled, and stops.
+// Build: rustc -O example.rs -L native=LIBDIR -l flameprobe      Run: ./example RESULT
+use std::ffi::{c_char, c_int, CStr, CString};
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+#[repr(C)]
+struct Scope {
+    tag: usize,
+    label: *const c_char,
+    outer: usize,
+}
+
+#[repr(C)]
+struct Error {
+    size: usize,
+    code: i32,
+    message: [c_char; 500],
+}
+
+#[repr(C)]
+struct Options {
+    size: usize,
+    frequency: u32,
+    stack_bytes: u32,
+    output: *const c_char,
+    format: *const c_char,
+    others: [*const c_char; 7], // engine, unwind, event, kernel, dump_every, children, log
+}
+
+extern "C" {
+    fn flameprobe_start(options: *const Options, error: *mut Error) -> c_int;
+    fn flameprobe_stop(error: *mut Error) -> c_int;
+    fn flameprobe_dump(path: *const c_char, error: *mut Error) -> c_int;
+    fn flameprobe_is_running() -> c_int;
+    fn flameprobe_scope_open(scope: *mut Scope, label: *const c_char);
+    fn flameprobe_scope_close(scope: *mut Scope);
+    fn flameprobe_label_pair(key: *const c_char, value: *const c_char) -> *const c_char;
+}
+
+/// Runs `body` inside a scope, which is closed on a panic too. `label` must live for ever. The record stays in this
+/// function's frame: a guard that is returned would be moved, and one that was moved is not seen.
+fn scoped<R>(label: *const c_char, body: impl FnOnce() -> R) -> R {
+    struct Close(*mut Scope);
+    impl Drop for Close {
+        fn drop(&mut self) {
+            unsafe { flameprobe_scope_close(self.0) }
+        }
+    }
+    let mut scope = MaybeUninit::<Scope>::uninit();
+    unsafe { flameprobe_scope_open(scope.as_mut_ptr(), label) };
+    let _close = Close(scope.as_mut_ptr());
+    body()
+}
+
+#[inline(never)]
+fn work(seconds: f64) {
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    while Instant::now() < end {}
+}
+
+fn check(what: &str, code: c_int, error: &Error) {
+    if code != 0 {
+        let message = unsafe { CStr::from_ptr(error.message.as_ptr()) };
+        eprintln!("{what}: {} (code {code})", message.to_string_lossy());
+        std::process::exit(1);
+    }
+}
+
+fn main() {
+    let output = CString::new(std::env::args().nth(1).unwrap_or("example".into())).unwrap();
+    let mut error = Error { size: std::mem::size_of::<Error>(), code: 0, message: [0; 500] };
+    let options = Options {
+        size: std::mem::size_of::<Options>(),
+        frequency: 999,
+        stack_bytes: 0,
+        output: output.as_ptr(),
+        format: c"folded".as_ptr(),
+        others: [std::ptr::null(); 7],
+    };
+    check("start", unsafe { flameprobe_start(&options, &mut error) }, &error);
+    scoped(c"checkout".as_ptr(), || {
+        work(0.3);
+        scoped(c"pay".as_ptr(), || work(0.3));
+    });
+    let tenant = unsafe { flameprobe_label_pair(c"tenant".as_ptr(), c"acme".as_ptr()) };
+    scoped(tenant, || work(0.3));
+    check("dump", unsafe { flameprobe_dump(std::ptr::null(), &mut error) }, &error);
+    check("stop", unsafe { flameprobe_stop(&mut error) }, &error);
+    assert_eq!(unsafe { flameprobe_is_running() }, 0);
+}

@@ -1,0 +1,72 @@
+"""Headless Chromium for the tests, with the Debian packages chromium-driver and python3-selenium only."""
+import atexit
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-extensions",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+         "--force-device-scale-factor=1", "--host-resolver-rules=MAP * ~NOTFOUND"]
+
+
+def make_pictures(program):
+    """Runs make-pictures; returns the directory of its files, which is removed at the end."""
+    directory = tempfile.mkdtemp(prefix="flameprobe-pictures-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    subprocess.run([program, directory], check=True)
+    return directory
+
+
+def strict_policy(elements):
+    """A content security policy that allows these inline elements' texts and nothing else: {"style": [...], "script": [...]}."""
+    def hashes(texts):
+        return " ".join("'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'" for text in texts)
+    policy = "default-src 'none'; " + "; ".join(f"{kind}-src {hashes(texts)}" for kind, texts in elements.items())
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+
+
+class Browser:
+    """A browser with a profile of its own; `with Browser() as page: page.open(path)`."""
+
+    def __init__(self, width=1300, height=800):
+        self.directory = tempfile.TemporaryDirectory(prefix="flameprobe-browser-")
+        options = webdriver.ChromeOptions()
+        options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        for flag in FLAGS + [f"--user-data-dir={self.directory.name}", f"--window-size={width},{height}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")), options=options)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.quit()
+        self.directory.cleanup()
+
+    def open(self, path, fragment=""):
+        # A change of the fragment alone would not load the file again.
+        self.driver.get("about:blank")
+        self.driver.get("file://" + os.path.abspath(path) + fragment)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def size(self, width, height):
+        self.driver.set_window_size(width, height)
+        # Observers of size run in the frame after the change.
+        self.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))")
+
+    def dark(self, on):
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": "dark" if on else "light"}]})
+
+    def errors(self):
+        """What the page complained about since the last call."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]

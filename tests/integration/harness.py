@@ -1,0 +1,220 @@
+"""Runs programs with FlameProbe preloaded, in a directory of their own, and reads what they leave.
+
+Every program is the leader of a new session: whatever is left of it when its time is over is killed by process group, and
+nothing else ever is."""
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("FLAMEPROBE_BUILD", ROOT / "build")).resolve()
+LIBRARY = BUILD / "preload" / "libflameprobe.so"
+RENDER = BUILD / "tools" / "render" / "flameprobe-render"
+COMMAND = BUILD / "tools" / "flameprobe"
+ENGINES = ("ring", "timer", "signal")
+
+
+if not LIBRARY.exists():
+    raise SystemExit(f"{LIBRARY} is not there: build first, or set FLAMEPROBE_BUILD to a build directory")
+
+
+def target(name):
+    return BUILD / "tests" / "targets" / name
+
+
+def host(name):
+    return BUILD / "tests" / "hosts" / f"host-{name}"
+
+
+def read_folded(text):
+    """[(frames from the root, count)]; raises ValueError on a line that is not well-formed."""
+    stacks = []
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(" ")
+        if not stack or not count.isdigit() or int(count) == 0:
+            raise ValueError(f"not a folded line: {line!r}")
+        stacks.append((stack.split(";"), int(count)))
+    return stacks
+
+
+@dataclass
+class Result:
+    """What one process left: <stem>.fprobe, .svg, .folded, ..."""
+
+    stem: Path
+
+    def path(self, ending):
+        return Path(f"{self.stem}.{ending}")
+
+    @property
+    def executable(self):
+        return self.stem.name.split(".", 1)[1].rsplit(".", 1)[0]
+
+    @property
+    def pid(self):
+        return int(self.stem.name.rsplit(".", 1)[1])
+
+    @property
+    def endings(self):
+        return {p.name[len(self.stem.name) + 1:] for p in self.stem.parent.glob(self.stem.name + ".*")}
+
+    def stacks(self):
+        """From the folded text, or from the spool where the process was killed before it could write one."""
+        if self.path("folded").exists():
+            return read_folded(self.path("folded").read_text())
+        return read_folded(render(self.path("fprobe"), "-o", "-", "--format", "folded").stdout)
+
+
+@dataclass
+class Run:
+    returncode: int
+    stdout: str
+    stderr: str
+    directory: Path
+    seconds: float
+    pid: int
+    timed_out: bool = False
+    samples: dict = field(default_factory=dict)
+
+    def results(self):
+        """By pid; only files under the default names."""
+        found = {}
+        for path in sorted(self.directory.glob("flameprobe.*.*.fprobe")):
+            result = Result(path.with_suffix(""))
+            found[result.pid] = result
+        return found
+
+    def result(self, executable=None):
+        """The only result (of that executable)."""
+        every = [r for r in self.results().values() if executable in (None, r.executable)]
+        if len(every) != 1:
+            raise AssertionError(f"{len(every)} results instead of one in {sorted(p.name for p in self.directory.iterdir())}; "
+                                 f"stderr: {self.stderr[-2000:]}")
+        return every[0]
+
+
+def clean_environment(**changes):
+    """Ours without anything that concerns profiling or preloading. None removes a variable."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("FLAMEPROBE_", "LD_", "DEBUGINFOD_"))}
+    for name, value in changes.items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = str(value)
+    return env
+
+
+def profiled(**settings):
+    """An environment with FlameProbe preloaded; settings without FLAMEPROBE_ before them: FREQ=999, ENGINE="timer"."""
+    return clean_environment(LD_PRELOAD=LIBRARY, **{f"FLAMEPROBE_{k}": v for k, v in settings.items()})
+
+
+# Orphans of the programs become children of this process (prctl(2), PR_SET_CHILD_SUBREAPER), so that it can wait for them.
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def end_group(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def settle(pid, seconds=30):
+    """Waits for what a program left running in its group: an orphaned child, or the renderer after a fatal signal."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < end:
+            if os.waitpid(-pid, os.WNOHANG)[0] == 0:
+                time.sleep(0.01)
+
+
+def run(argv, directory, env=None, timeout=120, **popen):
+    """Runs to the end. After `timeout` seconds all of its process group is killed and timed_out is set."""
+    start = time.monotonic()
+    process = subprocess.Popen([str(a) for a in argv], cwd=popen.pop("cwd", directory), env=env or clean_environment(),
+                               stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=popen.pop("stdout", subprocess.PIPE),
+                               stderr=popen.pop("stderr", subprocess.PIPE), start_new_session=True, text=True,
+                               errors="replace", **popen)
+    timed_out = False
+    try:
+        out, err = process.communicate(timeout=timeout)
+        settle(process.pid)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        end_group(process.pid)
+        out, err = process.communicate()
+    finally:
+        end_group(process.pid)
+    return Run(process.returncode, out or "", err or "", Path(directory), time.monotonic() - start, process.pid, timed_out)
+
+
+@contextlib.contextmanager
+def started(argv, directory, env, **popen):
+    """A server: runs in the background, killed with its group at the end unless it ended itself."""
+    log = open(Path(directory) / f"{Path(str(argv[0])).name}.log", "w+")
+    process = subprocess.Popen([str(a) for a in argv], cwd=directory, env=env, stdin=subprocess.DEVNULL,
+                               stdout=popen.pop("stdout", log), stderr=popen.pop("stderr", log), start_new_session=True,
+                               text=True, **popen)
+    try:
+        yield process
+    finally:
+        end_group(process.pid)
+        process.wait()
+        log.close()
+
+
+def render(*argv, timeout=120, **popen):
+    return run([RENDER, *argv], directory=tempfile.gettempdir(), timeout=timeout, **popen)
+
+
+def wait_until(true, seconds=20, what="it"):
+    """Waits until true() is; an AssertionError otherwise."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = true()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"{what} has not happened within {seconds} s")
+
+
+def named(frames, function):
+    """Whether a frame is this function, whatever its namespace, parameters and suffix."""
+    return any(re.search(rf"(?<!\w){re.escape(function)}(?!\w)", re.sub(r"_\[[ik]\]$", "", frame)) for frame in frames)
+
+
+def shares(stacks, function, leaf=False):
+    """(samples with the function on the stack (or at its end), all samples)."""
+    hits = sum(count for frames, count in stacks if named(frames[-1:] if leaf else frames, function))
+    return hits, sum(count for _, count in stacks)
+
+
+class Case(unittest.TestCase):
+    """A test with a directory of its own that goes away with it."""
+
+    def setUp(self):
+        self.directory = Path(tempfile.mkdtemp(prefix="flameprobe-test-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def fresh_directory(self, name):
+        path = self.directory / name
+        path.mkdir()
+        return path
+
+    def need(self, *programs):
+        for program in programs:
+            if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
+                self.skipTest(f"{program} is not installed")
+
+    def assert_function(self, stacks, function, at_least=1):
+        hits, every = shares(stacks, function)
+        self.assertGreaterEqual(hits, at_least, f"{function} is in {hits} of {every} samples")

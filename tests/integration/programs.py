@@ -1,0 +1,187 @@
+"""Programs nobody here wrote, as Debian ships them (without frame pointers, most of them stripped), each under a load:
+a generator per program that gives (name, Run, executable's path) once it has ended. `env` is what it is started with."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import ROOT, Run, clean_environment, run, started, wait_until
+
+PATH = "/usr/bin:/usr/sbin:/sbin:" + os.environ.get("PATH", "")  # Debian's first: a wrapper such as ccache is no compiler
+
+
+class Missing(Exception):
+    """What is not installed."""
+
+
+def find(program):
+    path = shutil.which(program, path=PATH)
+    if path is None:
+        raise Missing(program)
+    return path
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def load(argv, timeout=60):
+    done = subprocess.run([str(a) for a in argv], env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=timeout)
+    if done.returncode != 0:
+        raise AssertionError(f"{argv[0]} failed: {done.stdout[-500:]} {done.stderr[-500:]}")
+    return done.stdout
+
+
+def words(count, seed=1):
+    """Text that compresses like text: words in a fixed pseudo-random order."""
+    state, text = seed, []
+    for _ in range(count):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        text.append(f"word{(state >> 40) % 9000:x}")
+        if state >> 60 == 0:
+            text.append("\n")
+    return " ".join(text)
+
+
+def ended(process, directory, begun, what):
+    """A server that was asked to end."""
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired as late:
+        raise AssertionError(f"{what} does not end") from late
+    log = "".join(p.read_text(errors="replace") for p in directory.glob("*.log"))
+    return Run(process.returncode, "", log, directory, time.monotonic() - begun, process.pid)
+
+
+def redis(directory, env, seconds):
+    server, benchmark, client = find("redis-server"), find("redis-benchmark"), find("redis-cli")
+    port, begun = free_port(), time.monotonic()
+    with started([server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory],
+                 directory, env) as process:
+        wait_until(lambda: listening(port), what="redis-server listens")
+        while time.monotonic() < begun + seconds:
+            load([benchmark, "-p", port, "-q", "-n", "30000", "-c", "20", "-t", "set,get,lpush,lrange_100,zadd,mset"])
+        subprocess.run([client, "-p", str(port), "shutdown", "nosave"], env=clean_environment(), timeout=20,
+                       capture_output=True, check=False)
+        return ended(process, directory, begun, "redis-server"), server
+
+
+NGINX = """
+daemon off;
+worker_processes 2;
+pid {dir}/nginx.pid;
+error_log {dir}/nginx.log;
+events {{ worker_connections 256; }}
+http {{
+    access_log {dir}/access.log;
+    client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2; fastcgi_temp_path {dir}/t3;
+    uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;
+    gzip on; gzip_types text/plain; default_type text/plain;
+    server {{ listen 127.0.0.1:{port}; root {dir}/www; }}
+}}
+"""
+
+
+def nginx(directory, env, seconds):
+    server, wrk = find("nginx"), find("wrk")
+    port, begun = free_port(), time.monotonic()
+    os.chmod(directory, 0o777)  # the workers of a master that is root are somebody else
+    os.chmod(directory.parent, 0o755)
+    (directory / "www").mkdir()
+    (directory / "www" / "page.txt").write_text(words(4000))
+    (directory / "nginx.conf").write_text(NGINX.format(dir=directory, port=port))
+    with started([server, "-p", directory, "-c", directory / "nginx.conf"], directory, env) as process:
+        wait_until(lambda: listening(port), what="nginx listens")
+        load([wrk, "-t", 1, "-c", 8, "-d", f"{seconds}s", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{port}/page.txt"],
+             timeout=seconds + 30)
+        os.kill(process.pid, 3)  # SIGQUIT: end gracefully
+        return ended(process, directory, begun, "nginx"), server
+
+
+def whole(argv, directory, env):
+    ran = run(argv, directory, env, timeout=120)
+    if ran.returncode != 0 or ran.timed_out:
+        raise AssertionError(f"{argv[0]} ended with {ran.returncode}: {ran.stderr[-1000:]}")
+    return ran, str(Path(argv[0]).resolve())
+
+
+SCRIPT = """
+import hashlib, json, re, threading, time
+end = time.monotonic() + {seconds}
+def parse(text): return json.loads(text)
+def digest(data): return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+def search(text): return sorted(re.findall(r'[a-f]+[0-9]+', text), key=len)
+def work():
+    data = {{str(i): list(range(i % 40)) for i in range(600)}}
+    while time.monotonic() < end:
+        search(digest(parse(json.dumps(data))) * 50)
+threads = [threading.Thread(target=work) for _ in range(2)]
+[t.start() for t in threads]; work(); [t.join() for t in threads]
+"""
+
+
+def python(directory, env, seconds):
+    if not Path("/usr/bin/python3").exists():
+        raise Missing("/usr/bin/python3")
+    (directory / "script.py").write_text(SCRIPT.format(seconds=seconds))
+    return whole(["/usr/bin/python3", directory / "script.py"], directory, env)
+
+
+def compressor(name, *options):
+    def compress(directory, env, seconds):
+        program = find(name)
+        (directory / "data").write_text(words(250_000 * seconds))
+        return whole([program, *options, directory / "data"], directory, env)
+    return compress
+
+
+def rust(directory, env, seconds):
+    compiler = find("rustc")
+    done = subprocess.run([compiler, "-O", "-o", directory / "rust_work", ROOT / "tests" / "targets" / "rust_work.rs"],
+                          env=clean_environment(), capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise Missing(f"a rustc that works: {done.stderr[-300:]}")
+    return whole([directory / "rust_work", 100 * seconds], directory, env)
+
+
+def compiler(directory, env, seconds):
+    """gcc, its compiler proper and assembler under make -j2: a tree of short processes."""
+    make, gcc = find("make"), find("gcc")
+    lines = [f"int f{i}(int a, int b) {{ for (int i = 0; i < a; ++i) b = (b ^ a) * {i + 3} + i % 7; return b; }}"
+             for i in range(100 * seconds)]
+    names = [f"part{n}" for n in range(4)]
+    for name in names:
+        (directory / f"{name}.c").write_text("\n".join(lines))
+    (directory / "Makefile").write_text("all: " + " ".join(f"{n}.o" for n in names) + f"\n%.o: %.c\n\t{gcc} -O2 -c $< -o $@\n")
+    return whole([make, "-j2"], directory, env)
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    start: object
+    processes: int = 1  # that leave a result
+    functions: tuple = ()  # exported, so that they have names even where the program is stripped
+
+
+PROGRAMS = (
+    Program("redis-server", redis),
+    Program("nginx", nginx, 2),
+    Program("python3", python, 1, ("_PyEval_EvalFrameDefault",)),
+    Program("xz -T2", compressor("xz", "-T2", "-3", "-k", "--block-size=2MiB")),
+    Program("zstd -T2", compressor("zstd", "-T2", "-15", "-k", "-q")),
+    Program("rust -O", rust, 1, ("count_words", "make_words", "rank")),
+)
+COMPILER = Program("make -j2 gcc", compiler, 8)

@@ -1,0 +1,54 @@
+"""Runs test modules of this folder and ends with one line that tests/count_cases.py adds up:
+run.py MODULE[.CLASS[.TEST]]... Subtests count as tests of their own. Exit status 1 on a failure, 77 if all was skipped."""
+
+import sys
+import time
+import unittest
+from pathlib import Path
+
+
+class CountingResult(unittest.TextTestResult):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.passed = 0
+        self.subtests = 0
+        self.started = 0.0
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.subtests = 0
+        self.started = time.monotonic()
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        if self.subtests == 0:  # or its subtests have been counted
+            self.passed += 1
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        self.subtests += 1
+        if error is None:
+            self.passed += 1
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"skipped: {test.id()}: {reason}")
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.stream.writeln(f"    {time.monotonic() - self.started:.1f} s")
+
+
+def main():
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])
+    result = unittest.TextTestRunner(stream=sys.stderr, resultclass=CountingResult, verbosity=2).run(suite)
+    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    print(f"{result.passed} passed, {failed} failed, {len(result.skipped)} skipped")
+    if failed > 0:
+        return 1
+    return 77 if result.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Fault injection: the n-th call of every system call that FlameProbe makes fails with each plausible errno, and the host
+ends right in every case. tests/targets/inject makes them fail, whoever makes the call; it begins to count where
+libflameprobe.so opens its core, so that what fails is ours and not the dynamic linker's work for the host.
+
+FLAMEPROBE_FAULTS=all tries every n; otherwise the first few and some of the others."""
+
+import os
+import unittest
+
+from harness import Case, host, profiled, read_folded, render, run, target
+
+# Calls that the host (host-ends, which computes and prints one line) does not make itself once it runs; writes are
+# told apart by the file they go to.
+PLAUSIBLE = {
+    "perf_event_open": ("EPERM", "EACCES", "EMFILE", "ENOSYS", "EINVAL", "EBUSY", "ENODEV"),
+    "mmap": ("ENOMEM", "EPERM", "EAGAIN"),
+    "mprotect": ("ENOMEM",),
+    "openat": ("EMFILE", "ENOENT", "EACCES"),
+    "write": ("ENOSPC", "EIO", "EINTR", "EFBIG"),
+    "rename,renameat": ("EACCES", "ENOSPC"),
+    "ftruncate": ("EIO",),
+    "newfstatat": ("EACCES",),
+    "ioctl": ("EINVAL", "ENOMEM"),
+    "prctl": ("EINVAL", "EPERM"),
+    "unshare": ("EPERM", "ENOMEM"),
+    "timer_create": ("EAGAIN", "ENOMEM", "EINVAL"),
+    "timer_settime": ("EINVAL",),
+    "clone,clone3": ("EAGAIN", "ENOMEM", "EPERM", "ENOSYS"),
+    "vfork": ("EAGAIN",),
+    "getdents64": ("EIO",),
+    "readlink": ("ENOENT",),
+    "read": ("EIO", "EINTR"),
+    "process_vm_readv": ("EPERM",),
+}
+
+
+class Faults(Case):
+    number = 0
+
+    def inject(self, calls, nth, error, engine):
+        Faults.number += 1
+        directory = self.fresh_directory(f"run-{Faults.number}")
+        paths = ("--path", "/flameprobe.") if calls == "write" else ()
+        ran = run([target("inject"), calls, nth, error, "--after", "libflameprobe-core.so", *paths, "--report",
+                   directory / "report", "--", host("ends"), "return", "60"], directory,
+                  profiled(ENGINE=engine, FREQ=997, LOG="quiet"), timeout=60)
+        self.assertFalse(ran.timed_out, "the host hangs")
+        if ran.returncode == 125:
+            self.skipTest(f"no tracing here: {ran.stderr.strip()}")
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        for path in directory.glob("*.folded"):
+            read_folded(path.read_text())
+        for path in directory.glob("*.svg"):
+            self.assertTrue(path.read_text().rstrip().endswith("</svg>"))
+        for path in directory.glob("*.fprobe"):
+            self.assertIn(render(path, "--info").returncode, (0, 1))
+        counted, failed = map(int, (directory / "report").read_text().split())
+        return counted, failed
+
+    def points(self, counted):
+        if os.environ.get("FLAMEPROBE_FAULTS") == "all" or counted <= 6:
+            return range(1, counted + 1)
+        return sorted({1, 2, 3, counted // 4, counted // 2, 3 * counted // 4, counted - 1, counted})
+
+    def check(self, engine, of=PLAUSIBLE):
+        injected = 0
+        for calls, errors in PLAUSIBLE.items():
+            if calls not in of:
+                continue
+            counted, _ = self.inject(calls, "0", errors[0], engine)
+            for n in self.points(counted):
+                for error in errors if n == 1 or len(self.points(counted)) < 5 else errors[:1]:
+                    for nth in (str(n), f"{n}+"):
+                        with self.subTest(engine=engine, calls=calls, nth=nth, error=error):
+                            injected += self.inject(calls, nth, error, engine)[1] > 0
+        self.assertGreater(injected, 0, "nothing was injected: the test tests nothing")
+
+    def test_auto(self):
+        self.check("auto")
+
+    def test_timer(self):
+        self.check("timer", ("timer_create", "timer_settime", "mmap", "clone,clone3"))
+
+    def test_signal(self):
+        self.check("signal", ("perf_event_open", "mmap", "ioctl"))
+
+
+if __name__ == "__main__":
+    unittest.main()

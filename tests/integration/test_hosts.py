@@ -1,0 +1,222 @@
+"""Whatever a host does, it does the same with FlameProbe: output, exit status, and how it ends. Every program of
+tests/hosts, in every engine, beside the same program alone; and what the profile must hold."""
+
+import os
+import signal
+import stat
+import unittest
+
+from harness import ENGINES, Case, clean_environment, host, profiled, read_folded, render, run, target, wait_until
+
+# (program and arguments, functions that must be in some result). {dir} is the test's directory.
+HOSTS = [
+    (("handlers",), ()),
+    (("family", "fork"), ("parent_work", "child_work")),
+    (("family", "exec"), ("child_work",)),
+    (("family", "vfork"), ("parent_work", "child_work")),
+    (("family", "spawn"), ("child_work",)),
+    (("family", "system"), ("child_work",)),
+    (("family", "chain", "100"), ()),
+    (("privileges", "setuid"), ("before_change", "after_change")),
+    (("privileges", "chroot", "{dir}"), ("before_change", "after_change")),
+    (("privileges", "undumpable"), ("before_change", "after_change")),
+    (("privileges", "chdir", "/"), ("before_change", "after_change")),
+    (("privileges", "umask"), ("before_change", "after_change")),
+    (("privileges", "unshare"), ("before_change", "after_change")),
+    (("privileges", "setns"), ("before_change", "after_change")),
+    (("threads", "short", "10000"), ()),
+    (("threads", "living", "2000"), ("long_life",)),
+    (("threads", "raw", "20"), ("raw_work",)),
+    (("last_thread", "pthread_exit"), ("worker",)),
+    (("last_thread", "exit_thread"), ("worker",)),
+    (("last_thread", "alone"), ("worker",)),
+    (("last_thread", "race"), ()),
+    (("dlopen_loop", "{plugin}", "1000"), ("plugin_work",)),
+    (("stacks", "switch"), ("fiber",)),
+    (("stacks", "alternate"), ("work_in_handler",)),
+    (("storms", "throw"), ("throw_storm",)),
+    (("storms", "longjmp"), ("longjmp_storm",)),
+    (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
+    (("sandbox", "strict"), ("sandboxed_work",)),
+    (("sandbox", "filter"), ("sandboxed_work",)),
+    (("sandbox", "everyone"), ("sandboxed_work",)),
+    (("limits", "descriptors"), ("all_descriptors",)),
+    (("limits", "memory"), ("all_memory",)),
+    (("limits", "files"), ()),
+    (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
+    (("forking_server", "4"), ("answer",)),
+]
+
+# How a host ends, and what is left: with a folded file, or only the spool.
+ENDS = {
+    "return": 6, "exit": 7, "_exit": 8, "_Exit": 9, "quick_exit": 10, "exit_group": 11,
+    "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
+    "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "int": -signal.SIGINT, "term": -signal.SIGTERM,
+    "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
+}
+ONLY_SPOOL = {"kill", "exit_group"}
+
+
+class HostCase(Case):
+    alone = {}  # what each host does without FlameProbe
+
+    def fill_in(self, argv, directory):
+        return [str(a).format(dir=directory, plugin=host("plugin").with_name("libhost-plugin.so")) for a in argv]
+
+    def run_alone(self, argv, where, timeout):
+        key = tuple(map(str, argv))
+        if key not in self.alone:
+            directory = self.fresh_directory(where + "-alone")
+            ran = run(self.fill_in(argv, directory), directory, clean_environment(), timeout)
+            self.assertFalse(ran.timed_out, "the host itself takes too long")
+            self.alone[key] = ran.returncode, ran.stdout
+        return self.alone[key]
+
+    def beside(self, argv, where, settings, timeout=60):
+        """Runs alone and profiled; both must have the same output and end. Gives the profiled run."""
+        alone = self.run_alone(argv, where, timeout)
+        if alone[0] == 77:
+            self.skipTest(f"{argv[1:]} needs rights that this user has not")
+        directory = self.fresh_directory(where)
+        os.chmod(directory, 0o777)  # for hosts that drop their rights
+        mine = run(self.fill_in(argv, directory), directory, profiled(**settings), timeout)
+        self.assertFalse(mine.timed_out, f"hangs under FlameProbe; stdout {mine.stdout!r}, stderr {mine.stderr!r}")
+        self.assertEqual((mine.returncode, mine.stdout), alone, mine.stderr)
+        return mine
+
+    def check_whole(self, ran):
+        """Every spool can be read, and every folded file is well-formed and holds samples."""
+        for result in ran.results().values():
+            if "folded" in result.endings:
+                self.assertGreater(sum(count for _, count in read_folded(result.path("folded").read_text())), 0)
+            info = render(result.path("fprobe"), "--info")
+            self.assertEqual(info.returncode, 0, info.stderr)
+        self.assertEqual([p.name for p in ran.directory.glob("*.tmp*")], [], "temporary files are left")
+
+
+class Lives(HostCase):
+    def check(self, engine):
+        for argv, functions in HOSTS:
+            with self.subTest(engine=engine, host=" ".join(argv)):
+                ran = self.beside([str(host(argv[0])), *argv[1:]], f"{'-'.join(argv[:2])}-{engine}".replace("/", ""),
+                                  {"ENGINE": engine, "FREQ": 997})
+                self.check_whole(ran)
+                stacks = [stack for result in ran.results().values() for stack in result.stacks()]
+                for function in functions:
+                    self.assert_function(stacks, function)
+
+    def test_ring(self):
+        self.check("ring")
+
+    def test_timer(self):
+        self.check("timer")
+
+    def test_signal(self):
+        self.check("signal")
+
+    def test_own_sigprof(self):
+        for engine in ("auto", *ENGINES):
+            with self.subTest(engine=engine):
+                self.beside([host("sigprof").as_posix()], f"sigprof-{engine}", {"ENGINE": engine, "FREQ": 997})
+
+
+class Processes(HostCase):
+    """One result per process, none overwritten."""
+
+    def test_every_process_leaves_its_own(self):
+        for mode, processes in (("fork", 5), ("exec", 3), ("vfork", 3), ("spawn", 3)):
+            with self.subTest(mode=mode):
+                ran = self.beside([str(host("family")), mode], mode, {"FREQ": 499})
+                results = [r for r in ran.results().values() if r.executable == "host-family"]
+                self.assertGreaterEqual(len(results), processes)
+                for result in results:
+                    self.assertLessEqual({"fprobe", "folded", "svg"}, result.endings)
+
+    def test_children_off(self):
+        ran = self.beside([str(host("family")), "fork"], "off", {"FREQ": 499, "CHILDREN": "off"})
+        self.assert_function(ran.result().stacks(), "parent_work")
+
+    def test_orphan(self):
+        ran = run([host("family"), "orphan"], self.directory, profiled(FREQ=499))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "orphan done\n"), ran.stderr)
+        results = ran.results().values()
+        self.assertEqual(len(results), 2)
+        self.assert_function([stack for r in results for stack in r.stacks()], "child_work")
+
+    def test_daemon(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                directory = self.fresh_directory(engine)
+                ran = run([host("daemon"), directory / "verdict"], directory, profiled(FREQ=997, ENGINE=engine))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "daemon started\n"), ran.stderr)
+
+                def with_work():
+                    for result in ran.results().values():
+                        if "svg" in result.endings and any("daemon_work" in ";".join(f) for f, _ in result.stacks()):
+                            return True
+                    return False
+
+                wait_until(with_work, 30, f"a picture of the daemon in {directory}")
+                self.assertEqual((directory / "verdict").read_text(), "right\n")
+
+    def test_exec_chain_at_4000(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.beside([str(host("family")), "chain", "1000"], f"chain-{engine}",
+                            {"FREQ": 4000, "ENGINE": engine, "FORMAT": "none"}, timeout=240)
+
+    def test_results_go_where_the_run_began(self):
+        ran = self.beside([str(host("privileges")), "chdir", "/"], "chdir", {"FREQ": 499})
+        self.assertLessEqual({"fprobe", "folded", "svg"}, ran.result().endings)
+
+    def test_umask_is_the_hosts(self):
+        ran = self.beside([str(host("privileges")), "umask"], "umask", {"FREQ": 499})
+        self.assertTrue(stat.S_ISREG(ran.result().path("fprobe").stat().st_mode))
+
+
+class Ends(HostCase):
+    def check(self, engine):
+        for mode, expected in ENDS.items():
+            with self.subTest(mode=mode, engine=engine):
+                ran = self.beside([str(host("ends")), mode], f"{mode}-{engine}", {"FREQ": 997, "ENGINE": engine})
+                self.assertEqual(ran.returncode, expected)
+                endings = {"fprobe"} if mode in ONLY_SPOOL else {"fprobe", "folded", "svg"}
+                wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
+                stacks = ran.result().stacks()
+                self.assert_function(stacks, "work_ms", at_least=150 if engine == "ring" else 30)
+                self.check_whole(ran)
+
+    def test_ring(self):
+        self.check("ring")
+
+    def test_timer(self):
+        self.check("timer")
+
+    def test_signal(self):
+        self.check("signal")
+
+
+class Census(Case):
+    def test_nothing_is_interrupted(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run([host("eintr"), "4000"], self.fresh_directory(engine), profiled(FREQ=4000, ENGINE=engine))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "0 interrupted\n"), ran.stderr)
+
+
+class Refused(HostCase):
+    """Where perf_event_open is refused, as in containers, another engine samples; the host notices nothing."""
+
+    def test_without_perf(self):
+        for error in ("EPERM", "ENOSYS", "EACCES"):
+            with self.subTest(error=error):
+                directory = self.fresh_directory(error)
+                ran = run([target("inject"), "perf_event_open", "1+", error, "--report", directory / "report", "--",
+                           host("ends"), "return", "500"], directory, profiled(FREQ=199))
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                self.assertNotEqual((directory / "report").read_text(), "0 0\n", "perf was never asked for")
+                self.assert_function(ran.result().stacks(), "work_ms", at_least=20)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,242 @@
+"""Bad input: one clear line, the documented exit status, never a crash, never an earlier result overwritten."""
+
+import os
+import random
+import unittest
+
+from harness import RENDER, Case, host, profiled, render, run
+
+GOOD = "main;parse;read 5\nmain;parse 2\nmain;work 10\n"
+
+BAD_FOLDED = {
+    "empty": b"",
+    "only-newlines": b"\n\n\n",
+    "no-count": b"main;parse\nmain;work\n",
+    "count-is-no-number": b"main;parse five\n",
+    "only-zero-counts": b"main;parse 0\nmain;work -3\n",
+    "garbage": random.Random(1).randbytes(20000),
+    "zeros": bytes(5000),
+    "elf": None,  # filled in below: a program is a foreign file that people do pass by mistake
+    "png": b"\x89PNG\r\n\x1a\n" + random.Random(2).randbytes(3000),
+}
+
+
+class RenderCase(Case):
+    def bad(self, *argv, status=1, mentions=()):
+        """One line on stderr, the status, and an existing output left as it was."""
+        output = self.directory / "earlier.svg"
+        output.write_text("an earlier result")
+        ran = render(*argv, "-o", output)
+        self.assertEqual(ran.returncode, status, ran.stderr)
+        self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+        for text in mentions:
+            self.assertIn(str(text), ran.stderr)
+        self.assertEqual(output.read_text(), "an earlier result")
+        self.assertEqual({p.name for p in self.directory.iterdir() if ".tmp" in p.name}, set())
+        return ran.stderr
+
+
+class BadFolded(RenderCase):
+    def test_bad_files(self):
+        for name, content in BAD_FOLDED.items():
+            with self.subTest(name=name):
+                path = self.directory / f"{name}.folded"
+                path.write_bytes(content if content is not None else RENDER.read_bytes()[:100000])
+                self.bad(path, mentions=(path.name,))
+
+    def test_missing_file(self):
+        self.bad(self.directory / "nothing.folded", mentions=("nothing.folded",))
+
+    def test_directory(self):
+        self.bad(self.directory, mentions=(self.directory,))
+
+    def test_unreadable_among_good(self):
+        (self.directory / "good.folded").write_text(GOOD)
+        self.bad(self.directory / "good.folded", self.directory / "nothing.folded", mentions=("nothing.folded",))
+
+    def test_toolkit_output_is_good(self):
+        path = self.directory / "toolkit.folded"
+        path.write_text("main;parse;read\t5\nmain;parse 2  \nmain;work 10\r\nmain;gone 0\nmain;less -4\n")
+        ran = render(path, "-o", "-", "--format", "folded")
+        self.assertEqual((ran.returncode, ran.stdout), (0, "main;parse 2\nmain;parse;read 5\nmain;work 10\n"), ran.stderr)
+
+    def test_output_that_cannot_be_written(self):
+        (self.directory / "good.folded").write_text(GOOD)
+        for output in (self.directory / "no" / "such" / "directory.svg", "/dev/full", "/proc/nothing.svg"):
+            with self.subTest(output=str(output)):
+                ran = render(self.directory / "good.folded", "-o", output, "--format", "svg")
+                self.assertEqual(ran.returncode, 1, ran.stderr)
+                self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+                self.assertIn(str(output), ran.stderr)
+
+    def test_usage(self):
+        (self.directory / "good.folded").write_text(GOOD)
+        good = self.directory / "good.folded"
+        for argv in ((), (good, "--no-such-option"), (good, "--top", "many"), (good, "--format", "gif"),
+                     (good, "-o"), (good, "--min-samples", "-1"), ("--diff", good)):
+            with self.subTest(argv=[str(a) for a in argv]):
+                self.assertEqual(render(*argv).returncode, 2)
+
+    def test_too_few_samples(self):
+        (self.directory / "good.folded").write_text(GOOD)
+        self.bad(self.directory / "good.folded", "--min-samples", "18", status=3)
+        ran = render(self.directory / "good.folded", "--min-samples", "17", "-o", "-", "--format", "folded")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
+
+class BadSpool(RenderCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        case = cls("test_truncated")
+        case.setUp()
+        ran = run([host("family"), "fork"], case.directory, profiled(FREQ=499, CHILDREN="off", FORMAT="none"))
+        cls.spool = ran.result().path("fprobe").read_bytes()
+        case.doCleanups()
+
+    def survive(self, name, content):
+        """Exit 0 or 1; 1 with one line that names the file; in no case a signal."""
+        path = self.directory / f"{name}.fprobe"
+        path.write_bytes(content)
+        output = self.directory / "earlier.folded"
+        output.write_text("an earlier result")
+        ran = render(path, "-o", output)
+        self.assertIn(ran.returncode, (0, 1), f"{name}: {ran.returncode} {ran.stderr}")
+        if ran.returncode == 1:
+            self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+            self.assertIn(path.name, ran.stderr)
+            self.assertEqual(output.read_text(), "an earlier result")
+        return ran.returncode
+
+    def test_truncated(self):
+        size = len(self.spool)
+        places = sorted({*range(0, 64), *range(64, size, max(1, size // 60)), *range(size - 40, size)})
+        good = 0
+        for place in places:
+            with self.subTest(place=place):
+                good += self.survive(f"cut-{place}", self.spool[:place]) == 0
+        self.assertGreater(good, 0, "no cut file gave a picture: what came before the cut is lost")
+
+    def test_damaged(self):
+        chance = random.Random(3)
+        for number in range(150):
+            with self.subTest(number=number):
+                damaged = bytearray(self.spool)
+                for _ in range(chance.choice((1, 1, 4, 64))):
+                    damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+                self.survive(f"damaged-{number}", damaged)
+
+    def test_foreign(self):
+        for name, content in {**BAD_FOLDED, "elf": RENDER.read_bytes()[:100000]}.items():
+            with self.subTest(name=name):
+                self.assertEqual(self.survive(name, content), 1)
+
+    def test_doubled(self):
+        self.survive("doubled", self.spool + self.spool)
+
+
+class BadSettings(Case):
+    """A bad value costs one line on stderr; the default is used and the host runs on."""
+
+    BAD = [("FREQ", "0"), ("FREQ", "-5"), ("FREQ", "20001"), ("FREQ", "99x"), ("FREQ", ""), ("FREQ", "99999999999999999999"),
+           ("FORMAT", "gif"), ("FORMAT", "svg,,gif"), ("ENGINE", "fast"), ("UNWIND", "magic"), ("STACK", "lots"),
+           ("EVENT", "lightning"), ("KERNEL", "maybe"), ("START", "yes"), ("SIGNAL", "SIGNOTHING"), ("SIGNAL", "KILL"),
+           ("DUMP_EVERY", "soon"), ("DUMP_EVERY", "0s"), ("CHILDREN", "some"), ("OUT", "here.%q")]
+
+    def test_bad_values(self):
+        for number, (name, value) in enumerate(self.BAD):
+            with self.subTest(name=name, value=value):
+                directory = self.fresh_directory(f"{name}-{number}")
+                ran = run([host("ends"), "return", "200"], directory, profiled(**{name: value}))
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+                lines = ran.stderr.splitlines()
+                self.assertEqual(len(lines), 1, ran.stderr)
+                self.assertIn(f"FLAMEPROBE_{name}", lines[0])
+                self.assertIn(value, lines[0])
+                self.assertIn("svg", ran.result().endings)
+
+    def test_misspelt_name(self):
+        ran = run([host("ends"), "return", "200"], self.directory, profiled(FREQUENCY=99))
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+        self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+        self.assertIn("FLAMEPROBE_FREQUENCY", ran.stderr)
+
+    def test_good_values_say_nothing(self):
+        ran = run([host("ends"), "return", "200"], self.directory, profiled(FREQ=199, FORMAT="folded", KERNEL="off"))
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (6, "ending by return\n", ""))
+        self.assertEqual(ran.result().endings, {"fprobe", "folded"})
+
+
+class BadPlaces(Case):
+    """Results that cannot be written: said in one line, and the host is as it would have been."""
+
+    def host_is_fine(self, env, argv=("return", "300"), **popen):
+        ran = run([host("ends"), *argv], self.directory, env, **popen)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        return ran
+
+    def test_no_such_directory(self):
+        (self.directory / "file").write_text("not a directory")
+        places = [self.directory / "no" / "such", self.directory / "file" / "below", "/proc/flameprobe", "/dev/full/x"]
+        if os.geteuid() != 0:
+            (self.directory / "locked").mkdir(mode=0o555)
+            places.append(self.directory / "locked" / "out")
+        for place in places:
+            with self.subTest(place=str(place)):
+                ran = self.host_is_fine(profiled(OUT=place))
+                self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+                self.assertIn(str(place), ran.stderr)
+
+    def limited(self, size):
+        import resource
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    def test_file_size_limit(self):
+        for size in (0, 1, 100, 4096, 20000):
+            with self.subTest(size=size):
+                self.host_is_fine(profiled(FREQ=4000), preexec_fn=self.limited(size))
+                for path in self.directory.glob("*.svg"):
+                    self.assertTrue(path.read_text().rstrip().endswith("</svg>"), "a broken picture is left")
+                for path in self.directory.glob("flameprobe.*"):
+                    path.unlink()
+
+    def test_earlier_result_survives_a_failure(self):
+        out = self.directory / "fixed"
+        self.host_is_fine(profiled(OUT=out, FREQ=999))
+        before = {p.name: p.read_bytes() for p in self.directory.glob("fixed*")}
+        self.assertEqual(set(before), {"fixed.svg", "fixed.folded", "fixed.fprobe"})
+        self.host_is_fine(profiled(OUT=out, FREQ=999), preexec_fn=self.limited(1000))
+        for name, content in before.items():
+            self.assertEqual((self.directory / name).read_bytes(), content, name)
+
+    def test_full_disk(self):
+        self.in_own_mounts("mount -t tmpfs -o size=48k none {dir} && cd {dir}", ":")
+
+    def test_read_only_disk(self):
+        self.in_own_mounts("mount -t tmpfs -o ro none {dir} && cd {dir}", ":")
+
+    def test_without_proc(self):
+        kept = self.fresh_directory("kept")
+        self.in_own_mounts(f"mount -t tmpfs none /proc && cd {kept}", ":")
+        self.assertEqual({p.suffix for p in kept.glob("flameprobe.host-ends.*")}, {".fprobe", ".folded", ".svg"})
+
+    def in_own_mounts(self, before, after):
+        self.need("unshare")
+        place = self.fresh_directory("place")
+        unshare = ["unshare", "--map-root-user", "--mount"] if os.geteuid() != 0 else ["unshare", "--mount"]
+        if run([*unshare, "mount", "-t", "tmpfs", "none", place], self.directory).returncode != 0:
+            self.skipTest("this user may not make mount namespaces here")
+        env = profiled(FREQ=4000)
+        preload = env.pop("LD_PRELOAD")
+        script = f"{before} && LD_PRELOAD={preload} {host('ends')} return 500; status=$?; {after}; exit $status"
+        ran = run([*unshare, "sh", "-c", script.format(dir=place)], self.directory, env)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+
+    def test_no_samples_no_picture(self):
+        ran = run(["/bin/true"], self.directory, profiled())
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(list(self.directory.glob("*.svg")) + list(self.directory.glob("*.folded")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

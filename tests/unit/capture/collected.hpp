@@ -1,0 +1,129 @@
+// A collector thread that drains an event source into memory, for tests of sources.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "capture/event_source.hpp"
+
+namespace flameprobe::test {
+
+struct Taken {
+    std::uint64_t time_ns;
+    std::uint32_t tid;
+    std::uint64_t weight;
+    Registers registers;
+    bool has_registers;
+    std::vector<std::byte> stack;
+};
+
+struct Seen : EventSink {
+    std::vector<Taken> samples;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> mappings;
+    std::map<std::uint32_t, std::string> names;
+    std::map<std::uint32_t, int> started, ended;
+    std::map<std::uint32_t, std::uint64_t> unsampled_ns;
+    std::uint64_t lost_samples = 0;
+    std::size_t mapped_late = 0;  // samples whose pc was in no mapping told before them
+
+    void sample(const RawSample& sample) override {
+        samples.push_back({sample.time_ns,
+                           sample.tid,
+                           sample.weight,
+                           sample.registers,
+                           sample.has_registers,
+                           {sample.stack.begin(), sample.stack.end()}});
+        const auto pc = sample.registers.pc();
+        const bool known = std::any_of(mappings.begin(), mappings.end(),
+                                       [pc](const auto& range) { return range.first <= pc && pc < range.second; });
+        mapped_late += known ? 0 : 1;
+    }
+    void mapping(const RawMapping& mapping) override {
+        mappings.emplace_back(mapping.start, mapping.start + mapping.size);
+    }
+    void thread_name(std::uint32_t tid, std::string_view name) override { names[tid] = name; }
+    void thread_started(std::uint32_t tid, std::uint32_t) override { ++started[tid]; }
+    void thread_ended(std::uint32_t tid, std::uint64_t) override { ++ended[tid]; }
+    void lost(std::uint64_t count) override { lost_samples += count; }
+    void throttled(std::uint64_t) override {}
+    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override { unsampled_ns[tid] += cpu_ns; }
+
+    std::uint64_t weight(std::uint32_t tid) const {
+        std::uint64_t sum = 0;
+        for (const auto& sample : samples) sum += sample.tid == tid ? sample.weight : 0;
+        return sum;
+    }
+};
+
+/// Opens, starts and drains in a thread of its own, as a session does, until finish().
+class Collected {
+public:
+    using Open = Result<std::unique_ptr<EventSource>> (*)(const CaptureOptions&);
+
+    Collected(Open open, const CaptureOptions& options,
+              std::chrono::milliseconds every = std::chrono::milliseconds(20)) {
+        sigset_t all, before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before);
+        thread_ = std::thread([this, open, options, every] { run(open, options, every); });
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        unblocked_ = true;  // else the source would find the caller with its signal blocked
+        while (!ready_.load()) std::this_thread::yield();
+    }
+    ~Collected() { finish(); }
+
+    /// Empty if the source could be started.
+    const std::string& error() const { return error_; }
+    const CaptureFacts& facts() const { return facts_; }
+    /// Waits until the source has been drained `times` more.
+    void rounds(unsigned times) {
+        const unsigned until = rounds_.load() + times;
+        while (error_.empty() && rounds_.load() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    Seen& finish() {
+        done_ = true;
+        if (thread_.joinable()) thread_.join();
+        return seen_;
+    }
+
+private:
+    void run(Open open, const CaptureOptions& options, std::chrono::milliseconds every) {
+        while (!unblocked_.load()) std::this_thread::yield();
+        auto source = open(options);
+        if (!source) {
+            error_ = source.error().message;
+        } else if (auto started = (*source)->start(); !started) {
+            error_ = started.error().message;
+        }
+        ready_ = true;
+        while (error_.empty() && !done_.load()) {
+            (*source)->drain(seen_);
+            ++rounds_;
+            std::this_thread::sleep_for(every);
+        }
+        if (!error_.empty()) return;
+        (*source)->stop();
+        (*source)->drain(seen_);
+        facts_ = (*source)->facts();
+    }
+
+    std::atomic<bool> unblocked_{false}, ready_{false}, done_{false};
+    std::atomic<unsigned> rounds_{0};
+    std::string error_;
+    CaptureFacts facts_;
+    Seen seen_;
+    std::thread thread_;
+};
+
+}  // namespace flameprobe::test

@@ -1,0 +1,156 @@
+#include "capture/record.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/sysmacros.h>
+
+#include <string>
+
+#include "collected.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+/// A record put together as the kernel does (perf_event_open(2)).
+class Record {
+public:
+    Record(std::uint32_t type, std::uint16_t misc = 0) { put(perf_event_header{type, misc, 0}); }
+    template <class T>
+    Record& put(const T& value) {
+        const std::size_t at = bytes_.size();
+        bytes_.resize(at + sizeof value);
+        std::memcpy(bytes_.data() + at, &value, sizeof value);
+        return *this;
+    }
+    Record& text(const std::string& value) {
+        for (const char c : value) put(c);
+        put('\0');
+        while (bytes_.size() % 8 != 0) put('\0');
+        return *this;
+    }
+    Record& identity(std::uint32_t tid, std::uint64_t time) { return put(std::uint32_t{1}).put(tid).put(time); }
+    std::span<const std::byte> done() {
+        const auto size = static_cast<std::uint16_t>(bytes_.size());
+        std::memcpy(bytes_.data() + offsetof(perf_event_header, size), &size, sizeof size);
+        return bytes_;
+    }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+TEST_CASE("a sample's parts are where the layout says") {
+    Record record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+    record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99});
+    record.put(std::uint64_t{4}).put(static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL));
+    record.put(std::uint64_t{0xffffffff81000001}).put(std::uint64_t{0xffffffff81000002});
+    record.put(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
+    record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64});
+    for (std::uint64_t reg = 0; reg < 17; ++reg) record.put(reg + 100);
+    record.put(std::uint64_t{16}).put(std::uint64_t{1}).put(std::uint64_t{2}).put(std::uint64_t{8});
+
+    struct Sink final : EventSink {
+        void sample(const RawSample& raw) override {
+            ++samples;
+            CHECK(raw.pid == 7);
+            CHECK(raw.tid == 8);
+            CHECK(raw.time_ns == 99);
+            CHECK(raw.in_kernel);
+            REQUIRE(raw.kernel_chain.size() == 2);
+            CHECK(raw.kernel_chain[1] == 0xffffffff81000002);
+            CHECK(raw.has_registers);
+            CHECK(raw.registers.value[0] == 100);  // rax
+            CHECK(raw.registers.value[3] == 101);  // rbx: perf has it second, DWARF fourth
+            CHECK(raw.registers.bp() == 106);
+            CHECK(raw.registers.sp() == 107);
+            CHECK(raw.registers.pc() == 108);
+            CHECK(raw.registers.value[15] == 116);  // r15
+            CHECK(raw.stack.size() == 8);           // as much as was valid, not as was reserved
+        }
+        void mapping(const RawMapping&) override {}
+        void thread_name(std::uint32_t, std::string_view) override {}
+        void thread_started(std::uint32_t, std::uint32_t) override {}
+        void thread_ended(std::uint32_t, std::uint64_t) override {}
+        void lost(std::uint64_t) override {}
+        void throttled(std::uint64_t) override {}
+        int samples = 0;
+    } sink;
+    CHECK(record_time(record.done(), PERF_RECORD_SAMPLE) == 99);
+    CHECK(dispatch_record(record.done(), {.kernel_chain = true, .stack = true}, sink));
+    CHECK(sink.samples == 1);
+}
+
+TEST_CASE("mappings come with a build id or with the file's identity") {
+    struct Sink final : Seen {
+        void mapping(const RawMapping& raw) override {
+            path = raw.path;
+            build_id = raw.build_id;
+            device = raw.device;
+            inode = raw.inode;
+            offset = raw.file_offset;
+        }
+        std::string path, build_id;
+        std::uint64_t device = 0, inode = 0, offset = 0;
+    } sink;
+    const auto start = [](Record& record) -> Record& {
+        return record.put(std::uint32_t{1})
+            .put(std::uint32_t{2})
+            .put(std::uint64_t{0x1000})
+            .put(std::uint64_t{0x2000})
+            .put(std::uint64_t{0x3000});
+    };
+    Record with_id(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID);
+    start(with_id).put(std::uint32_t{20});
+    for (char c = 'a'; c < 'a' + 20; ++c) with_id.put(c);
+    with_id.put(std::uint64_t{0}).text("/usr/lib/libfoo.so").identity(2, 5);
+    CHECK(dispatch_record(with_id.done(), {}, sink));
+    CHECK(sink.path == "/usr/lib/libfoo.so");
+    CHECK(sink.build_id == "abcdefghijklmnopqrst");
+    CHECK(sink.offset == 0x3000);
+
+    Record with_file(PERF_RECORD_MMAP2);
+    start(with_file).put(std::uint32_t{8}).put(std::uint32_t{1}).put(std::uint64_t{4711}).put(std::uint64_t{0});
+    with_file.put(std::uint64_t{0}).text("/bin/x").identity(2, 6);
+    CHECK(dispatch_record(with_file.done(), {}, sink));
+    CHECK(sink.build_id.empty());
+    CHECK(sink.device == makedev(8, 1));
+    CHECK(sink.inode == 4711);
+    CHECK(record_time(with_file.done(), PERF_RECORD_MMAP2) == 6);
+}
+
+TEST_CASE("lost records are counted by their samples, names and ends by their thread") {
+    Seen seen;
+    Record lost(PERF_RECORD_LOST);
+    lost.put(std::uint64_t{1}).put(std::uint64_t{12}).identity(3, 1);
+    CHECK(dispatch_record(lost.done(), {}, seen));
+    CHECK(seen.lost_samples == 12);
+    Record name(PERF_RECORD_COMM);
+    name.put(std::uint32_t{1}).put(std::uint32_t{33}).text("worker").identity(33, 2);
+    CHECK(dispatch_record(name.done(), {}, seen));
+    CHECK(seen.names[33] == "worker");
+    Record end(PERF_RECORD_EXIT);
+    end.put(std::uint32_t{1})
+        .put(std::uint32_t{1})
+        .put(std::uint32_t{33})
+        .put(std::uint32_t{2})
+        .put(std::uint64_t{9})
+        .identity(33, 3);
+    CHECK(dispatch_record(end.done(), {}, seen));
+    CHECK(seen.ended[33] == 1);
+}
+
+TEST_CASE("records cut short anywhere do no harm") {
+    Record record(PERF_RECORD_SAMPLE);
+    record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99}).put(~std::uint64_t{0});
+    for (int word = 0; word < 40; ++word) record.put(~std::uint64_t{0});
+    const auto whole = record.done();
+    Seen seen;
+    for (std::size_t size = sizeof(perf_event_header); size <= whole.size(); ++size) {
+        const std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+        CHECK_FALSE(dispatch_record(part, {.kernel_chain = true, .stack = true}, seen));
+    }
+    CHECK(seen.samples.empty());
+}

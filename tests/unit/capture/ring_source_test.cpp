@@ -1,0 +1,115 @@
+#include <dirent.h>
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "capture/perf_event.hpp"
+#include "collected.hpp"
+#include "known_shares.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
+
+}  // namespace
+
+TEST_CASE("rings see known shares, and samples x period are the thread's CPU time") {
+    Collected collected(&open_ring_source, {.frequency = 997});
+    REQUIRE(collected.error() == "");
+    const std::uint64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    run_known_shares(1'500'000'000);
+    const std::uint64_t used = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin;
+    const Seen& seen = collected.finish();
+
+    std::array<double, 4> hits{};
+    double all = 0;
+    for (const auto& sample : seen.samples) {
+        const int share = known_share_of(sample.registers.pc());
+        if (sample.tid != my_tid() || share < 0) continue;
+        hits[static_cast<std::size_t>(share)] += 1;
+        all += 1;
+    }
+    REQUIRE(all > 500);
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+        const double p = known_shares[i] / 100.0;
+        CAPTURE(i);
+        CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
+    }
+    const double sampled = static_cast<double>(seen.weight(my_tid()) + seen.lost_samples) *
+                           static_cast<double>(collected.facts().period_ns);
+    CHECK(sampled == doctest::Approx(static_cast<double>(used)).epsilon(0.1));
+}
+
+TEST_CASE("threads older and younger than the source are sampled, and the collector is not") {
+    std::atomic<bool> go_on{true};
+    std::atomic<std::uint32_t> older{0}, younger{0};
+    const auto work = [&](std::atomic<std::uint32_t>& tid) {
+        tid = my_tid();
+        while (go_on) run_known_shares(10'000'000);
+    };
+    std::thread first(work, std::ref(older));
+    while (older == 0) std::this_thread::yield();
+    Collected collected(&open_ring_source, {.frequency = 997});
+    REQUIRE(collected.error() == "");
+    std::thread second(work, std::ref(younger));
+    const auto used = [](std::uint32_t tid) { return tid == 0 ? 0 : read_clock(thread_cpu_clock(tid)); };
+    while (used(younger) < 300'000'000 || used(older) < 300'000'000) ::usleep(10'000);
+    go_on = false;
+    first.join();
+    second.join();
+    const Seen& seen = collected.finish();
+    CHECK(seen.weight(older) > 50);
+    CHECK(seen.weight(younger) > 50);
+    std::size_t others = 0;
+    for (const auto& sample : seen.samples) {
+        others += sample.tid != older && sample.tid != younger && sample.tid != my_tid() ? 1 : 0;
+    }
+    CHECK(others == 0);
+}
+
+TEST_CASE("code that is mapped while sampling is told before it is sampled") {
+    Collected collected(&open_ring_source, {.frequency = 997});
+    REQUIRE(collected.error() == "");
+    // A spin loop in memory of its own: decrement rdi until it is zero, return.
+    const unsigned char code[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
+    auto* memory =
+        static_cast<unsigned char*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memcpy(memory, code, sizeof code);
+    // mprotect is no mmap: the kernel tells of executable memory in either case (perf_event_mmap in mprotect_fixup).
+    REQUIRE(::mprotect(memory, 4096, PROT_READ | PROT_EXEC) == 0);
+    reinterpret_cast<void (*)(std::uint64_t)>(memory)(1'500'000'000);
+    const Seen& seen = collected.finish();
+    const auto at = reinterpret_cast<std::uint64_t>(memory);
+    std::size_t hits = 0;
+    for (const auto& sample : seen.samples)
+        hits += sample.registers.pc() >= at && sample.registers.pc() < at + sizeof code ? 1 : 0;
+    CHECK(hits > 20);
+    const bool told = std::any_of(seen.mappings.begin(), seen.mappings.end(),
+                                  [&](auto& range) { return range.first <= at && at < range.second; });
+    CHECK(told);
+    ::munmap(memory, 4096);
+}
+
+TEST_CASE("an event that is not known is refused with the names of those that are") {
+    const auto refused = open_ring_source({.event = "cpu-clocks"});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find("'cpu-clocks'") != std::string::npos);
+    CHECK(refused.error().message.find("task-clock") != std::string::npos);
+}
+
+TEST_CASE("every refusal has a reason and a way out") {
+    for (const int error : {EACCES, EPERM, ENOSYS, ENOENT, EMFILE, EINVAL, EIO}) {
+        CAPTURE(error);
+        CHECK(explain_refusal(error).size() > 20);
+    }
+}

@@ -1,0 +1,101 @@
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "collected.hpp"
+#include "known_shares.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+
+std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
+
+void ignore_signal(int) {}
+
+bool permitted() {
+    const auto source = open_signal_source({.frequency = 99});
+    if (!source) MESSAGE("not tried: ", source.error().message);
+    return static_cast<bool>(source);
+}
+
+}  // namespace
+
+TEST_CASE("perf signals see known shares in threads old and new" * doctest::skip(!permitted())) {
+    std::atomic<std::uint32_t> old_tid{0}, new_tid{0};
+    std::atomic<bool> go{false};
+    std::thread old([&] {
+        old_tid = my_tid();
+        while (!go) std::this_thread::yield();
+        run_known_shares(500 * millisecond);
+    });
+    while (old_tid == 0) std::this_thread::yield();
+    Collected collected(&open_signal_source, {.frequency = 2000, .stack_bytes = 4096}, std::chrono::milliseconds(10));
+    REQUIRE(collected.error() == "");
+    go = true;
+    std::thread young([&] {
+        new_tid = my_tid();
+        run_known_shares(500 * millisecond);
+    });
+    old.join();
+    young.join();
+    collected.rounds(2);
+    const Seen& seen = collected.finish();
+
+    for (const std::uint32_t tid : {old_tid.load(), new_tid.load()}) {
+        std::array<double, 4> hits{};
+        double all = 0;
+        for (const auto& sample : seen.samples) {
+            const int share = known_share_of(sample.registers.pc());
+            if (sample.tid != tid || share < 0) continue;
+            hits[static_cast<std::size_t>(share)] += 1;
+            all += 1;
+        }
+        CAPTURE(all);
+        REQUIRE(all > 300);
+        for (std::size_t i = 0; i < hits.size(); ++i) {
+            const double p = known_shares[i] / 100.0;
+            CAPTURE(hits[i] / all);
+            CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
+        }
+    }
+    CHECK(seen.mapped_late == 0);
+    CHECK(seen.started.contains(old_tid));
+}
+
+TEST_CASE("a host with a handler for SIGTRAP keeps it") {
+    ::signal(SIGTRAP, &ignore_signal);
+    const auto source = open_signal_source({.frequency = 99});
+    REQUIRE_FALSE(source);
+    CHECK(source.error().message.find("SIGTRAP") != std::string::npos);
+    ::signal(SIGTRAP, SIG_DFL);
+}
+
+TEST_CASE("exec is not killed by a signal on its way, in either engine") {
+    for (const auto open : {&open_timer_source, &open_signal_source}) {
+        if (open == &open_signal_source && !permitted()) continue;
+        for (int i = 0; i < 20; ++i) {
+            const pid_t child = ::fork();
+            if (child == 0) {
+                Collected collected(open, {.frequency = 4000}, std::chrono::milliseconds(5));
+                run_known_shares(10 * millisecond);
+                if (!collected.error().empty()) ::_exit(1);
+                ::execl("/bin/true", "true", nullptr);
+                ::_exit(2);
+            }
+            int status = 0;
+            REQUIRE(::waitpid(child, &status, 0) == child);
+            CHECK(WIFEXITED(status));
+            CHECK(WEXITSTATUS(status) == 0);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+#include <doctest/doctest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "collected.hpp"
+#include "known_shares.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
+
+void check_shares(const Seen& seen, std::uint32_t tid) {
+    std::array<double, 4> hits{};
+    double all = 0;
+    for (const auto& sample : seen.samples) {
+        const int share = known_share_of(sample.registers.pc());
+        if (sample.tid != tid || share < 0) continue;
+        hits[static_cast<std::size_t>(share)] += 1;
+        all += 1;
+    }
+    REQUIRE(all > 200);
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+        const double p = known_shares[i] / 100.0;
+        CAPTURE(i);
+        CAPTURE(hits[i] / all);
+        // Five standard deviations of a binomial: one run in 1.7 million fails by chance.
+        CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("CPU timers see known shares, and samples x period are the thread's CPU time") {
+    Collected collected(&open_timer_source, {.frequency = 197, .stack_bytes = 8192});
+    REQUIRE(collected.error() == "");
+    const std::uint64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    run_known_shares(3'000'000'000);
+    const std::uint64_t used = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin;
+    const Seen& seen = collected.finish();
+
+    check_shares(seen, my_tid());
+    const double sampled = static_cast<double>(seen.weight(my_tid()) * collected.facts().period_ns);
+    CAPTURE(sampled / 1e9);
+    CAPTURE(static_cast<double>(used) / 1e9);
+    // Nothing but the ends may be missing: a period and a tick at each.
+    CHECK(std::abs(sampled - static_cast<double>(used)) < 2.0 * (5.1e6 + 10e6));
+    CHECK(seen.lost_samples == 0);
+    CHECK(seen.mapped_late == 0);
+    CHECK(seen.started.at(my_tid()) == 1);
+    CHECK(seen.names.contains(my_tid()));
+    // TSan blocks signals for moments of its own.
+    std::uint64_t unsampled = 0;
+    for (const auto& [tid, ns] : seen.unsampled_ns) unsampled += ns;
+    CHECK(unsampled < used / 100);
+    for (const auto& sample : seen.samples) {
+        if (sample.tid == my_tid()) CHECK(sample.stack.size() >= 64);
+    }
+}
+
+TEST_CASE("the buffer is said to last for a good part of a second at any frequency") {
+    for (const std::uint64_t frequency : {1, 99, 999, 20'000}) {
+        const auto source = open_timer_source({.frequency = frequency});
+        REQUIRE(source);
+        CAPTURE(frequency);
+        CHECK((*source)->facts().fill_ns >= 100'000'000);
+        CHECK((*source)->facts().period_ns == 1'000'000'000 / frequency);
+    }
+}

@@ -1,0 +1,118 @@
+// Stacks that are small, and threads that may not call the kernel.
+#include <doctest/doctest.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/clock.hpp"
+#include "capture/handler/hooks.hpp"
+#include "collected.hpp"
+#include "known_shares.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+
+std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
+
+}  // namespace
+
+// Strict seccomp kills for the system calls of TSan's run-time.
+#ifdef __SANITIZE_THREAD__
+constexpr bool under_tsan = true;
+#else
+constexpr bool under_tsan = false;
+#endif
+
+namespace {
+
+ucontext_t scheduler, coroutine;
+volatile bool coroutine_done;
+
+// Stays on its small stack nearly all of the time.
+void coroutine_body() {
+    const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + 300 * millisecond;
+    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) {
+        for (int i = 0; i < 200'000; ++i) asm volatile("" ::: "memory");
+        ::swapcontext(&coroutine, &scheduler);
+    }
+    coroutine_done = true;
+    ::swapcontext(&coroutine, &scheduler);
+}
+
+void run_on_small_stack() {
+    constexpr std::size_t page = 4096;
+    auto* const memory = static_cast<char*>(::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(memory + page, page, PROT_READ | PROT_WRITE);  // guarded on both sides
+    coroutine_done = false;
+    ::getcontext(&coroutine);
+    coroutine.uc_stack.ss_sp = memory + page;
+    coroutine.uc_stack.ss_size = page;
+    coroutine.uc_link = nullptr;
+    ::makecontext(&coroutine, &coroutine_body, 0);
+    while (!coroutine_done) ::swapcontext(&scheduler, &coroutine);
+    ::munmap(memory, 3 * page);
+}
+
+}  // namespace
+
+TEST_CASE("coroutines on guarded stacks of 4 KiB live on") {
+    Collected collected(&open_timer_source, {.frequency = 1000}, std::chrono::milliseconds(5));
+    REQUIRE(collected.error() == "");
+    std::uint32_t tid = 0;
+    SUBCASE("in a thread that covered itself") {
+        std::thread([&] {
+            tid = my_tid();
+            handler::cover_this_thread();
+            run_on_small_stack();
+        }).join();
+    }
+    SUBCASE("in a thread that was found, after its first sample") {
+        std::thread([&] {
+            tid = my_tid();
+            collected.rounds(2);
+            run_known_shares(50 * millisecond);
+            run_on_small_stack();
+        }).join();
+    }
+    collected.rounds(2);
+    const Seen& seen = collected.finish();
+    CHECK(seen.weight(tid) > 200);
+    std::size_t small = 0;
+    for (const auto& sample : seen.samples) small += sample.tid == tid && sample.stack.size() < 4096 ? 1 : 0;
+    CHECK(small > 20);
+}
+
+TEST_CASE("under seccomp's strict mode the handler makes no call that kills" * doctest::skip(under_tsan)) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        Collected collected(&open_timer_source, {.frequency = 1000}, std::chrono::milliseconds(5));
+        std::atomic<std::uint32_t> tid{0};
+        std::atomic<bool> finished{false};
+        std::thread strict([&] {
+            tid = my_tid();
+            run_known_shares(100 * millisecond);
+            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+            for (std::uint64_t i = 0; i < 600'000'000; ++i) asm volatile("" ::: "memory");
+            finished = true;
+            ::syscall(SYS_exit, 0);
+        });
+        while (!finished) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        strict.detach();
+        const Seen& seen = collected.finish();
+        ::_exit(seen.weight(tid) > 150 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}

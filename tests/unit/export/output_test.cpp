@@ -1,0 +1,175 @@
+#include "export/output.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "folded_text.hpp"
+#include "sample_profile.hpp"
+
+using namespace flameprobe;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Directory {
+    Directory() {
+        std::string name = (fs::temp_directory_path() / "flameprobe-output-XXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~Directory() { fs::remove_all(path); }
+    std::string operator/(const char* name) const { return (path / name).string(); }
+    std::size_t files() const {
+        return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+    }
+    fs::path path;
+};
+
+std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+std::string error_of(const Result<void>& result) { return result ? "" : result.error().message; }
+
+/// Files cannot grow beyond `bytes` while it lives.
+struct FileSizeLimit {
+    explicit FileSizeLimit(rlim_t bytes) {
+        ::getrlimit(RLIMIT_FSIZE, &old);
+        const rlimit now{bytes, old.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &now);
+    }
+    ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &old); }
+    rlimit old{};
+};
+
+const NamedProfile profile = read_folded("main;a 3\nmain;b 4\n").profile;
+
+}  // namespace
+
+TEST_CASE("formats by name and by ending") {
+    for (const char* name : {"folded", "svg", "html", "pprof", "speedscope", "firefox", "json"}) {
+        const auto format = format_by_name(name);
+        REQUIRE(format);
+        const auto again = format_by_path("some/file" + std::string(ending_of(*format)));
+        REQUIRE(again);
+        CHECK(*again == *format);
+    }
+    CHECK(*format_by_path("x.speedscope.json") == Format::speedscope);
+    CHECK(*format_by_path("x.json") == Format::json);
+    CHECK(format_by_name("png").error().message ==
+          "'png' is no format: use folded, svg, html, pprof, speedscope, firefox, json");
+    CHECK(format_by_path("x.png").error().message.find(".folded, .svg") != std::string::npos);
+}
+
+TEST_CASE("a new file, and an older one replaced") {
+    const Directory directory;
+    const std::string path = directory / "x.folded";
+    CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+    CHECK(content(path) == "main;a 3\nmain;b 4\n");
+    put(path, "old");
+    ::chmod(path.c_str(), 0600);
+    CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+    CHECK(content(path) == "main;a 3\nmain;b 4\n");
+    CHECK(directory.files() == 1);
+    struct stat status {};
+    ::stat(path.c_str(), &status);
+    CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("an older result is not replaced by an empty one") {
+    const Directory directory;
+    const std::string path = directory / "x.svg";
+    put(path, "old");
+    const std::string error = error_of(write_output(NamedProfile{}, Format::svg, path, {}));
+    CHECK(error == path + ": not written: the profile has no samples");
+    CHECK(content(path) == "old");
+    CHECK(directory.files() == 1);
+}
+
+TEST_CASE("no room: the older file stays, the new one goes, and nobody is killed by SIGXFSZ") {
+    const Directory directory;
+    const std::string path = directory / "x.folded";
+    put(path, "old");
+    std::string error;
+    {
+        const FileSizeLimit limit(5);
+        error = error_of(write_output(profile, Format::folded, path, {}));
+    }
+    CHECK(error ==
+          path + ": cannot write: File too large; make room or choose another place (the earlier file is as it was)");
+    CHECK(content(path) == "old");
+    CHECK(directory.files() == 1);
+    sigset_t pending;
+    ::sigpending(&pending);
+    CHECK(sigismember(&pending, SIGXFSZ) == 0);
+}
+
+TEST_CASE("places that cannot be written") {
+    const Directory directory;
+    CHECK(error_of(write_output(profile, Format::folded, directory / "none/x.folded", {}))
+              .find("none/x.folded: cannot create") != std::string::npos);
+    CHECK(error_of(write_output(profile, Format::folded, directory.path.string(), {})).find("Is a directory") !=
+          std::string::npos);
+    CHECK(error_of(write_output(profile, Format::folded, "/dev/full", {})).find("No space left") != std::string::npos);
+    CHECK(error_of(write_output(profile, Format::folded, "/proc/none.folded", {})).find("cannot") != std::string::npos);
+    CHECK(directory.files() == 0);
+}
+
+TEST_CASE("a device is written, not replaced") {
+    CHECK(error_of(write_output(profile, Format::folded, "/dev/null", {})).empty());
+    CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("a link stays a link") {
+    const Directory directory;
+    put(directory / "target", "old");
+    fs::create_symlink("target", directory / "link.folded");
+    CHECK(error_of(write_output(profile, Format::folded, directory / "link.folded", {})).empty());
+    CHECK(fs::is_symlink(directory / "link.folded"));
+    CHECK(content(directory / "target") == "main;a 3\nmain;b 4\n");
+}
+
+TEST_CASE("a name as long as the file system allows") {
+    const Directory directory;
+    const std::string path = directory / (std::string(248, 'n') + ".folded").c_str();
+    CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+    CHECK(content(path).size() > 0);
+}
+
+TEST_CASE("a closed pipe is an error") {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    ::close(ends[0]);
+    const std::string error = error_of(write_output(profile, Format::folded, "/dev/fd/" + std::to_string(ends[1]), {}));
+    CHECK(error.find("pipe") != std::string::npos);
+    ::close(ends[1]);
+}
+
+TEST_CASE("every format: no descriptor is left open, and equal profiles give equal bytes") {
+    const Directory directory;
+    const auto open_files = [] {
+        return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+    };
+    const auto before = open_files();
+    for (const char* name : {"folded", "svg", "pprof", "speedscope", "firefox", "json"}) {
+        CAPTURE(name);
+        const Format format = *format_by_name(name);
+        CHECK(error_of(write_output(SampleProfile().get(), format, directory / "one", {})).empty());
+        CHECK(error_of(write_output(SampleProfile().get(), format, directory / "two", {})).empty());
+        CHECK(content(directory / "one").size() > 100);
+        CHECK(content(directory / "one") == content(directory / "two"));
+    }
+    CHECK(open_files() == before);
+}

@@ -1,0 +1,125 @@
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <string>
+
+#include "profile/reader.hpp"
+#include "profile/writer.hpp"
+#include "recorded.hpp"
+#include "temporary_file.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+Descriptor open_both_ways(const TemporaryFile& file) {
+    return Descriptor(::open(file.path().c_str(), O_RDWR | O_CLOEXEC));
+}
+
+/// Everything but samples as text, samples as sums.
+struct Sums final : ProfileSink {
+    Recorded definitions;
+    std::map<std::pair<ThreadId, StackId>, std::uint64_t> weights;
+    std::uint64_t samples = 0, last_ns = 0;
+
+    void run(const RunInfo& info) override { definitions.run(info); }
+    void string(std::uint32_t id, const std::string& text) override { definitions.string(id, text); }
+    void mapping(MappingId id, const Mapping& mapping) override { definitions.mapping(id, mapping); }
+    void location(LocationId id, const Location& location) override { definitions.location(id, location); }
+    void stack(StackId id, const StackNode& node) override { definitions.stack(id, node); }
+    void thread(ThreadId id, const Thread& thread) override { definitions.thread(id, thread); }
+    void sample(const Sample& sample) override {
+        weights[{sample.thread, sample.stack}] += sample.weight;
+        ++samples;
+        last_ns = sample.time_ns;
+    }
+    void summary(const Summary& summary) override { definitions.summary(summary); }
+};
+
+/// Writes the same to all, from one random run.
+class Run {
+public:
+    void define(ProfileSink& out) {
+        out.run({});
+        out.mapping(0, {MappingKind::file, 0x1000, 0x1000, 0, 0, "/bin/x", ""});
+        out.thread(0, {1, "main"});
+        out.thread(1, {2, "worker"});
+        for (LocationId id = 0; id < 100; ++id) out.location(id, {0, 0x1000 + id * 8});
+        for (StackId id = 1; id <= 500; ++id) out.stack(id, {id / 2, id % 100});
+    }
+    void samples(ProfileSink& writer, ProfileSink& truth, int count) {
+        for (int i = 0; i < count; ++i) {
+            const Sample sample{time_ns_ += 10'101'010, static_cast<ThreadId>(random_() % 2),
+                                static_cast<StackId>(random_() % 500 + 1), 1};
+            writer.sample(sample);
+            truth.sample(sample);
+        }
+    }
+
+private:
+    std::mt19937 random_{5};
+    std::uint64_t time_ns_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids") {
+    const TemporaryFile first, second, third;
+    ProfileWriter writer(open_both_ways(first));
+    Sums truth, read;
+    Run run;
+    run.define(writer);
+    run.define(truth);
+    run.samples(writer, truth, 200'000);
+    REQUIRE(writer.flush());
+    const std::uint64_t before = writer.bytes_written();
+    REQUIRE(writer.compact_into(open_both_ways(second)));
+    CHECK(writer.bytes_written() == second.bytes().size());
+    CHECK(writer.bytes_written() < before / 2);
+
+    const StackNode next{500, 3};  // with a parent before it: the differences go on from the right places
+    for (ProfileSink* sink : {static_cast<ProfileSink*>(&writer), static_cast<ProfileSink*>(&truth)}) {
+        sink->location(100, {0, 0x1999});
+        sink->stack(501, next);
+        sink->stack(502, {501, 100});
+        sink->thread(2, {3, "late"});
+        sink->sample({9'999'999'999'999, 2, 502, 4});
+    }
+    REQUIRE(writer.flush());
+    REQUIRE(read_profile(second.path(), read));
+    CHECK(read.weights == truth.weights);
+    CHECK(read.definitions.lines == truth.definitions.lines);
+    CHECK(read.last_ns == 9'999'999'999'999);
+
+    REQUIRE(writer.compact_into(open_both_ways(third)));
+    Sums again;
+    REQUIRE(read_profile(third.path(), again));
+    CHECK(again.weights == truth.weights);
+    CHECK(again.definitions.lines == truth.definitions.lines);
+}
+
+TEST_CASE("a file that cannot be compacted goes on as it was") {
+    const TemporaryFile file;
+    Sums truth, read;
+    Run run;
+    ProfileWriter writer(open_both_ways(file));
+    run.define(writer);
+    run.define(truth);
+    run.samples(writer, truth, 1000);
+    CHECK_FALSE(writer.compact_into(Descriptor()));  // not flushed yet
+    REQUIRE(writer.flush());
+    CHECK_FALSE(writer.compact_into(Descriptor(::open("/dev/full", O_WRONLY | O_CLOEXEC))));
+    run.samples(writer, truth, 1000);
+    REQUIRE(writer.flush());
+    REQUIRE(read_profile(file.path(), read));
+    CHECK(read.weights == truth.weights);
+    CHECK(read.samples == 2000);
+
+    const TemporaryFile blind;
+    ProfileWriter write_only(blind.open());
+    run.define(write_only);
+    REQUIRE(write_only.flush());
+    CHECK_FALSE(write_only.compact_into(open_both_ways(file)));
+}

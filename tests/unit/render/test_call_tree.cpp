@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "profile_of.hpp"
+#include "render/call_tree.hpp"
+#include "render/describe.hpp"
+
+using namespace flameprobe;
+using test::ProfileOf;
+
+namespace {
+
+/// "name[start+total self]" for each box, indented by depth.
+std::string text_of(const NamedProfile& profile, const CallTree& tree) {
+    std::string out;
+    for (const Box& box : tree.boxes) {
+        out += std::string(box.depth, ' ') + box_name(profile, tree, box) + " " + std::to_string(box.start) + "+" +
+               std::to_string(box.total) + " " + std::to_string(box.self) + "\n";
+    }
+    return out;
+}
+
+CallTree tree_of(const NamedProfile& profile, CallTreeOptions options = {}) {
+    auto tree = build_call_tree(profile, options);
+    REQUIRE(tree);
+    return std::move(*tree);
+}
+
+}  // namespace
+
+TEST_CASE("children stand in the order of their names, each once") {
+    // As whole lines sorted as text these would draw "a" twice: "a.cold" and "a b" sort between "a" and "a;b".
+    ProfileOf made;
+    made.folded("a 10\na.cold 10\na;b 10\na b 1\n");
+    CHECK(text_of(made.profile, tree_of(made.profile)) ==
+          "all 0+31 0\n"
+          " a 0+20 10\n"
+          "  b 0+10 10\n"
+          " a b 20+1 1\n"
+          " a.cold 21+10 10\n");
+}
+
+TEST_CASE("lines and threads of one function are one box") {
+    ProfileOf made;
+    made.stack({"main@3", "f@10"}, 5, 0).stack({"main@4", "f@10"}, 6, 1).stack({"main@4", "f@11", "g"}, 7, 1);
+    CHECK(text_of(made.profile, tree_of(made.profile)) == "all 0+18 0\n main 0+18 0\n  f 0+18 11\n   g 0+7 7\n");
+}
+
+TEST_CASE("a function and its inlined or kernel namesake stay apart") {
+    ProfileOf made;
+    made.folded("main;f 1\nmain;i:f 2\nmain;k:f 3\n");
+    CHECK(tree_of(made.profile).boxes.size() == 5);
+}
+
+TEST_CASE("narrow siblings are gathered in one box with their weight and number") {
+    ProfileOf made;
+    made.folded("main;big 900\nmain;x;deep 40\nmain;y 30\nmain;z 30\n");
+    CHECK(text_of(made.profile, tree_of(made.profile, {.min_width = 5})) ==
+          "all 0+1000 0\n main 0+1000 0\n  big 0+900 900\n  3 frames 900+100 0\n");
+}
+
+TEST_CASE("a merged tree from the leaves shows who uses the time") {
+    ProfileOf made;
+    made.folded("main;a;hot 10\nmain;b;hot 20\nmain;b 5\n");
+    CHECK(text_of(made.profile, tree_of(made.profile, {.reverse = true})) ==
+          "all 0+35 0\n"
+          " b 0+5 0\n  main 0+5 5\n"
+          " hot 5+30 0\n  a 5+10 0\n   main 5+10 10\n  b 15+20 0\n   main 15+20 20\n");
+}
+
+TEST_CASE("nothing to draw is an error, and so are counts beyond 64 bits") {
+    NamedProfile empty;
+    CHECK(!build_call_tree(empty, {}));
+    auto zeros = ProfileOf();
+    for (int i = 0; i < 1000; ++i) zeros.stack({"main", "f" + std::to_string(i)}, 0);
+    CHECK(!build_call_tree(zeros.profile, {}));
+    constexpr std::uint64_t half = std::uint64_t{1} << 63;
+    CHECK(build_call_tree(ProfileOf().stack({"a"}, half).stack({"b"}, half - 1).profile, {}));
+    CHECK(!build_call_tree(ProfileOf().stack({"a"}, half).stack({"b"}, half).profile, {}));
+}
+
+TEST_CASE("every box lies within its parent and siblings do not overlap") {
+    ProfileOf made;
+    std::uint32_t seed = 12345;
+    const auto random = [&](std::uint32_t limit) {
+        seed = seed * 1664525 + 1013904223;
+        return (seed >> 16) % limit;
+    };
+    for (int i = 0; i < 3000; ++i) {
+        std::vector<std::string> frames;
+        for (std::uint32_t depth = random(12) + 1; depth > 0; --depth)
+            frames.push_back("f" + std::to_string(random(9)) + "@" + std::to_string(random(3)));
+        made.stack(frames, random(50));
+    }
+    for (const bool reverse : {false, true}) {
+        for (const double width : {0.0, 0.1, 1.0}) {
+            const CallTree tree = tree_of(made.profile, {.reverse = reverse, .min_width = width});
+            std::vector<std::uint64_t> filled(tree.boxes.size());
+            for (std::uint32_t at = 1; at < tree.boxes.size(); ++at) {
+                const Box& box = tree.boxes[at];
+                const Box& parent = tree.boxes[box.parent];
+                REQUIRE(box.parent < at);
+                REQUIRE(box.depth == parent.depth + 1);
+                REQUIRE(box.start == parent.start + filled[box.parent]);
+                filled[box.parent] += box.total;
+            }
+            for (std::uint32_t at = 0; at < tree.boxes.size(); ++at) {
+                if (tree.boxes[at].kind != BoxKind::gathered)
+                    REQUIRE(filled[at] + tree.boxes[at].self == tree.boxes[at].total);
+            }
+            std::uint64_t self = 0;
+            for (const Box& box : tree.boxes) self += box.kind == BoxKind::gathered ? box.total : box.self;
+            CHECK(self == tree.boxes[0].total);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "demo_profile.hpp"
+#include "render/flame_graph.hpp"
+#include "render/run_facts.hpp"
+
+using namespace flameprobe;
+using test::ProfileOf;
+
+namespace {
+
+std::string svg_of(const NamedProfile& profile, const FlameGraphOptions& options = {}) {
+    std::string out;
+    const auto done = write_svg(profile, options, [&](std::string_view piece) { out += piece; });
+    REQUIRE(done);
+    return out;
+}
+
+/// A parser of as much XML as the writer writes: checks nesting, attributes, entities and characters.
+bool well_formed(std::string_view text) {
+    std::vector<std::string> open;
+    const auto character_data = [](std::string_view data) {
+        for (std::size_t at = 0; at < data.size(); ++at) {
+            if (data[at] == '<' || (static_cast<unsigned char>(data[at]) < 0x20 && data[at] != '\n')) return false;
+            if (data[at] != '&') continue;
+            const auto entity = data.substr(at, data.find(';', at) - at + 1);
+            static constexpr std::string_view known[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+            if (std::ranges::find(known, entity) == std::end(known)) return false;
+        }
+        return data.find("]]>") == std::string_view::npos;
+    };
+    while (!text.empty()) {
+        const auto tag = text.find('<');
+        if (!character_data(text.substr(0, tag))) return false;
+        if (tag == std::string_view::npos) break;
+        text.remove_prefix(tag);
+        if (text.starts_with("<![CDATA[")) {
+            text.remove_prefix(std::min(text.size(), text.find("]]>") + 3));
+            continue;
+        }
+        const auto end = text.find('>');
+        if (end == std::string_view::npos) return false;
+        const std::string_view body = text.substr(1, end - 1);
+        text.remove_prefix(end + 1);
+        if (body.starts_with("?")) continue;
+        if (body.starts_with("/")) {
+            if (open.empty() || open.back() != body.substr(1)) return false;
+            open.pop_back();
+            continue;
+        }
+        if (std::ranges::count(body, '"') % 2 != 0 || !character_data(body)) return false;
+        if (!body.ends_with("/")) open.emplace_back(body.substr(0, body.find(' ')));
+    }
+    return open.empty();
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("the checker of these tests does find faults") {
+    CHECK(well_formed("<a b=\"1\"><c/>x &lt;</a>"));
+    CHECK(!well_formed("<a><b></a></b>"));
+    CHECK(!well_formed("<a>&</a>"));
+    CHECK(!well_formed("<a>\x01</a>"));
+    CHECK(!well_formed("<a b=\"1></a>"));
+}
+
+TEST_CASE("the same profile gives the same bytes") {
+    const std::string first = svg_of(test::demo_profile());
+    CHECK(first == svg_of(test::demo_profile()));
+    CHECK(well_formed(first));
+    // Samples in another order are the same profile.
+    const std::string forwards = svg_of(ProfileOf().folded("a;b 1\na;c 2\nd 3\n").profile);
+    CHECK(forwards == svg_of(ProfileOf().folded("d 3\na;c 2\na;b 1\n").profile));
+}
+
+TEST_CASE("names, counts, shares, places and kinds are in the text") {
+    const std::string text = svg_of(test::demo_profile());
+    for (const char* part :
+         {"Parser::parse(std::string_view)\n502 samples, 16.13 %, self 10.64 %\nPar.cpp:7, demo</title>",
+          "[parse]\n502 samples, 16.13 %, self 0\nscope</title>", "kernel</title>", "inlined, ",
+          ">main<tspan class=\"pc\" dx=\"7\">", "CPU flame graph of server, pid 4711", "./server --port 8080",
+          "2025-11-21 01:10:12 UTC", "12.35 s", "cpu-clock (software clock)", "99 Hz asked", "engine ring",
+          "unwinder dwarf", "lost 14", "truncated 9 (0.29 %)", "rooted 3,054 (98.14 %)", "99.24 %", "41 ms", "9 MiB"}) {
+        CAPTURE(part);
+        CHECK(text.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("a folded file's picture claims nothing about a run") {
+    const std::string text = svg_of(ProfileOf().folded("a;b 1\n").profile);
+    CHECK(text.find("Coverage") == std::string::npos);
+    CHECK(text.find("class=\"fact\"") == std::string::npos);
+    CHECK(run_facts(ProfileOf().folded("a 1\n").profile).empty());
+}
+
+TEST_CASE("hostile names stay text") {
+    ProfileOf made;
+    const std::vector<std::string> names = {"</script><script>alert(1)</script>",
+                                            "]]>",
+                                            "<![CDATA[",
+                                            "&lt;",
+                                            "\"' onload=\"x",
+                                            std::string("\0\x01\x02", 3),
+                                            "\xff\xfe\x80",
+                                            "\xED\xA0\x80",
+                                            "operator<<",
+                                            "a\nb",
+                                            "",
+                                            std::string(100'000, 'x'),
+                                            "漢字漢字漢字漢字漢字",
+                                            "$&$1",
+                                            "<!--",
+                                            "-->"};
+    for (const std::string& name : names) made.stack({"main", name, "leaf of " + name}, 1);
+    made.profile.warnings.push_back("<b>&\x01");
+    FlameGraphOptions options;
+    options.title = "<title> & \"more\" \x02 </svg>";
+    options.subtitle = "\xff]]>";
+    const std::string text = svg_of(made.profile, options);
+    CHECK(well_formed(text));
+    CHECK(text.find("<script>alert") == std::string::npos);
+    CHECK(count_of(text, "<script>") == 1);
+    CHECK(text.size() < 60'000);
+}
+
+TEST_CASE("size is bounded by the minimum width, not by the number of stacks") {
+    ProfileOf made;
+    for (int i = 0; i < 20'000; ++i) made.stack({"main", "f" + std::to_string(i), "g" + std::to_string(i)}, 1);
+    made.stack({"main", "busy"}, 100);
+    const std::string text = svg_of(made.profile);
+    CHECK(count_of(text, "</title><rect") == 4);
+    CHECK(text.find("20,000 frames") != std::string::npos);
+    FlameGraphOptions all;
+    all.min_width = 0;
+    CHECK(count_of(svg_of(made.profile, all), "</title><rect") == 40'003);
+}
+
+TEST_CASE("a frame takes about 200 bytes") {
+    ProfileOf made;
+    for (int i = 0; i < 30; ++i) {
+        for (int j = 0; j < 30; ++j) {
+            made.stack({"main", "Namespace::Class" + std::to_string(i) + "::method(int)",
+                        "std::vector<int>::function" + std::to_string(j) + "()"},
+                       10);
+        }
+    }
+    const std::string text = svg_of(made.profile);
+    const std::string small = svg_of(ProfileOf().folded("main 1\n").profile);
+    const std::size_t frames = count_of(text, "</title><rect");
+    CHECK(frames == 932);
+    CHECK((text.size() - small.size()) / frames <= 200);
+}
+
+TEST_CASE("an icicle hangs from its root") {
+    ProfileOf made;
+    made.folded("main;leaf 1\n");
+    const NamedProfile& profile = made.profile;
+    FlameGraphOptions icicle;
+    icicle.icicle = true;
+    CHECK(svg_of(profile).find("lea.cpp:7, demo</title><rect x=\"0%\" y=\"0\"") != std::string::npos);
+    CHECK(svg_of(profile, icicle).find("self 100.00 %\nlea.cpp:7, demo</title><rect x=\"0%\" y=\"36\"") !=
+          std::string::npos);
+}
+
+TEST_CASE("pictures that share a page have ids of their own") {
+    const auto id = [](const std::string& text) { return text.substr(text.find(" id=\"") + 5, 10); };
+    CHECK(id(svg_of(ProfileOf().folded("a 1\n").profile)) != id(svg_of(ProfileOf().folded("b 1\n").profile)));
+}
+
+TEST_CASE("no samples, no picture") {
+    std::string out;
+    const auto done = write_svg(NamedProfile{}, {}, [&](std::string_view piece) { out += piece; });
+    REQUIRE(!done);
+    CHECK(done.error().message.find("no samples") != std::string::npos);
+    CHECK(out.empty());
+}

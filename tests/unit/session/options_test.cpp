@@ -1,0 +1,92 @@
+#include "session/options.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include "capture/event_source.hpp"
+
+using namespace flameprobe;
+
+namespace {
+
+Options read(std::vector<std::string_view> lines, std::vector<std::string>& problems) {
+    return read_options(lines, problems);
+}
+
+}  // namespace
+
+TEST_CASE("settings are read, and others' variables passed by") {
+    std::vector<std::string> problems;
+    const auto options =
+        read({"PATH=/bin", "FLAMEPROBE_FREQ=997", "FLAMEPROBE_OUT=/tmp/%e.%p.%%", "FLAMEPROBE_FORMAT=json,svg,json",
+              "FLAMEPROBE_ENGINE=timer", "FLAMEPROBE_UNWIND=fp", "FLAMEPROBE_STACK=32761", "FLAMEPROBE_KERNEL=off",
+              "FLAMEPROBE_START=0", "FLAMEPROBE_SIGNAL=SIGUSR2", "FLAMEPROBE_DUMP_EVERY=5m", "FLAMEPROBE_CHILDREN=off",
+              "FLAMEPROBE_LOG=/tmp/log"},
+             problems);
+    CHECK(problems.empty());
+    CHECK(options.frequency == 997);
+    CHECK(options.out == "/tmp/%e.%p.%%");
+    CHECK(options.formats == std::vector<Format>{Format::json, Format::svg});
+    CHECK(options.engine == EngineChoice::timer);
+    CHECK(options.unwind == UnwindChoice::frame_pointer);
+    CHECK(options.stack_bytes == 32760);
+    CHECK(options.kernel == KernelChoice::off);
+    CHECK(options.start == false);
+    CHECK(options.toggle_signal == SIGUSR2);
+    CHECK(options.dump_every_ns == 300'000'000'000);
+    CHECK_FALSE(options.children);
+    CHECK(options.log == LogMode::file);
+    CHECK(options.log_path == "/tmp/log");
+}
+
+TEST_CASE("a bad value is named, with what is accepted, and the default stays") {
+    for (const std::string_view line : {"FLAMEPROBE_FREQ=0",        "FLAMEPROBE_FREQ=20001",
+                                        "FLAMEPROBE_FREQ=99x",      "FLAMEPROBE_FREQ=",
+                                        "FLAMEPROBE_FREQ=-1",       "FLAMEPROBE_OUT=",
+                                        "FLAMEPROBE_OUT=a%q",       "FLAMEPROBE_OUT=a%",
+                                        "FLAMEPROBE_FORMAT=svgz",   "FLAMEPROBE_FORMAT=svg,,json",
+                                        "FLAMEPROBE_ENGINE=perf",   "FLAMEPROBE_UNWIND=lbr",
+                                        "FLAMEPROBE_STACK=100",     "FLAMEPROBE_STACK=65536",
+                                        "FLAMEPROBE_KERNEL=yes",    "FLAMEPROBE_EVENT=cpu",
+                                        "FLAMEPROBE_EVENT=",        "FLAMEPROBE_START=yes",
+                                        "FLAMEPROBE_SIGNAL=KILL",   "FLAMEPROBE_SIGNAL=NOSUCH",
+                                        "FLAMEPROBE_DUMP_EVERY=0s", "FLAMEPROBE_DUMP_EVERY=5d",
+                                        "FLAMEPROBE_CHILDREN=1",    "FLAMEPROBE_LOG=",
+                                        "FLAMEPROBE_FREQUENCY=99"}) {
+        CAPTURE(line);
+        std::vector<std::string> problems;
+        const auto options = read({line}, problems);
+        REQUIRE(problems.size() == 1);
+        CHECK(problems[0].find(line.substr(0, line.find('='))) == 0);
+        CHECK(problems[0].find("accepted") != std::string::npos);
+        CHECK(options.frequency == 99);
+        CHECK(options.out == "flameprobe.%e.%p");
+        CHECK(options.formats.size() == 2);
+        CHECK(options.stack_bytes == 0);
+    }
+}
+
+TEST_CASE("every event is accepted, and named where another is refused") {
+    std::vector<std::string> problems;
+    read({"FLAMEPROBE_EVENT=no-such-event"}, problems);
+    REQUIRE(problems.size() == 1);
+    for (std::string rest = event_names(); !rest.empty();) {
+        const auto end = std::min(rest.find(", "), rest.size());
+        const std::string name = rest.substr(0, end);
+        rest.erase(0, end + 2);
+        CAPTURE(name);
+        CHECK(problems[0].find(name) != std::string::npos);
+        std::vector<std::string> none;
+        CHECK(read({"FLAMEPROBE_EVENT=" + name}, none).event == name);
+        CHECK(none.empty());
+    }
+}
+
+TEST_CASE("what a problem quotes is short and printable") {
+    std::vector<std::string> problems;
+    const std::string line = "FLAMEPROBE_FREQ=\x1b[31m" + std::string(10000, 'x');
+    read({line}, problems);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].size() < 300);
+    CHECK(problems[0].find('\x1b') == std::string::npos);
+}

@@ -1,0 +1,131 @@
+// Files that are cut off or damaged: whatever comes out, nothing may crash, hang or read outside (run under ASan).
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "symbolize/byte_cursor.hpp"
+#include "symbolize/decompress.hpp"
+#include "test_program.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+std::string read_all(const std::string& name) {
+    std::ifstream file(TEST_VARIANTS "/" + name, std::ios::binary);
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+}
+
+/// Names every 16th byte of the first 8 KiB of a file with these bytes; gives the number of steps found.
+std::size_t name_image(const std::string& image) {
+    SymbolizeOptions options;
+    options.workers = 1;
+    options.debug_directories.clear();
+    options.read_image = [&](const Mapping&) { return std::optional(image); };
+    Mapping mapping;
+    mapping.kind = MappingKind::file;
+    mapping.path = "/nowhere/damaged";
+    mapping.size = 0x2000;
+    std::vector<Location> locations;
+    for (std::uint64_t address = 0; address < mapping.size; address += 16) locations.push_back({0, address});
+    std::vector<std::string> warnings;
+    std::size_t steps = 0;
+    for (const auto& chain : symbolize({mapping}, locations, {}, options, warnings)) {
+        REQUIRE_FALSE(chain.empty());
+        for (const Symbol& symbol : chain) REQUIRE_FALSE(symbol.name.empty());
+        steps += chain.size();
+    }
+    return steps;
+}
+
+/// Where damage does most: the debug sections, or else the headers.
+std::size_t interesting_offset(const ElfFile& file, std::mt19937& random) {
+    if (random() % 8 == 0) return random() % 1024;
+    std::vector<const ElfSection*> sections;
+    for (const ElfSection& section : file.sections())
+        if (section.size > 0 && section.type != 8 &&
+            (section.name.starts_with(".debug_") || section.name.starts_with(".gnu") ||
+             section.name.starts_with(".symtab") || section.name.starts_with(".rela")))
+            sections.push_back(&section);
+    if (sections.empty()) return random() % 1024;
+    const ElfSection& section = *sections[random() % sections.size()];
+    return section.offset + random() % section.size;
+}
+
+}  // namespace
+
+TEST_CASE("damaged files do no harm") {
+    std::mt19937 random(5);  // the same damage in every run
+    for (const char* name :
+         {"cxx-dwarf4", "cxx-dwarf5", "cxx-split5", "cxx-gz", "symtab", "plt-lazy", "linked/calls"}) {
+        const std::string good = read_all(name);
+        const auto file = open_elf(std::string(TEST_VARIANTS "/") + name);
+        REQUIRE(file != nullptr);
+        CHECK(name_image(good) >= 512);
+        for (int round = 0; round < 150; ++round) {
+            std::string image = good;
+            for (unsigned damage = 1 + random() % 8; damage > 0; --damage) {
+                const std::size_t at = interesting_offset(*file, random);
+                if (at >= image.size()) continue;
+                const char bytes[] = {'\0', '\xff', '\x7f', '\x80', static_cast<char>(random())};
+                image[at] = bytes[random() % sizeof bytes];
+            }
+            name_image(image);
+        }
+    }
+}
+
+TEST_CASE("files that end too early do no harm") {
+    const std::string good = read_all("cxx-dwarf5");
+    std::mt19937 random(6);
+    for (std::size_t size = 0; size < 200; ++size) name_image(good.substr(0, size));
+    for (int round = 0; round < 100; ++round) name_image(good.substr(0, random() % good.size()));
+}
+
+TEST_CASE("LEB128 numbers that do not end, and strings without a zero, stop at the end") {
+    const std::string ones(100, '\xff');
+    const Bytes bytes = std::as_bytes(std::span(ones));
+    ByteCursor cursor(bytes);
+    cursor.uleb();
+    CHECK_FALSE(cursor.ok());
+    cursor = ByteCursor(bytes);
+    cursor.sleb();
+    CHECK_FALSE(cursor.ok());
+    cursor = ByteCursor(bytes);
+    CHECK(cursor.text().empty());
+    CHECK_FALSE(cursor.ok());
+    cursor = ByteCursor(bytes, 101);
+    CHECK_FALSE(cursor.ok());
+    CHECK(cursor.u64() == 0);
+    cursor = ByteCursor(bytes, 100);
+    CHECK(cursor.ok());
+    CHECK(cursor.at_end());
+    CHECK(cursor.sized(3) == 0);
+    CHECK_FALSE(cursor.ok());
+}
+
+TEST_CASE("numbers of every size and sign are read right") {
+    const unsigned char data[] = {0xe5, 0x8e, 0x26, 0x7f, 0x80, 0x7f, 0x01, 0x02, 0x03};
+    ByteCursor cursor(std::as_bytes(std::span(data)));
+    CHECK(cursor.uleb() == 624485);  // the example of DWARF 5, appendix C, and its neighbours
+    CHECK(cursor.sleb() == -1);
+    CHECK(cursor.sleb() == -128);
+    CHECK(cursor.u24() == 0x030201);
+    CHECK(cursor.at_end());
+    CHECK(cursor.ok());
+}
+
+TEST_CASE("compressed data that lies about its size is refused") {
+    CHECK(decompress_section({}).empty());
+    std::string huge(24, '\0');
+    huge[0] = 1;                                              // ELFCOMPRESS_ZLIB
+    huge[8 + 4] = 1;                                          // 4 GiB and more
+    huge += std::string("x\x9c\x03\x00\x00\x00\x00\x01", 8);  // of nothing
+    CHECK(decompress_section(std::as_bytes(std::span(huge))).empty());
+    CHECK(decompress_xz(std::as_bytes(std::span(huge))).empty());
+}

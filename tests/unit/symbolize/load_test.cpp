@@ -1,0 +1,179 @@
+#include "symbolize/load.hpp"
+
+#include <doctest/doctest.h>
+
+#include "profile_file.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+std::string loaded(const SampleFilter& filter) {
+    const ProfileFile file(fill_server);
+    const auto profile = load_profile(file.path(), filter, {});
+    return profile ? as_text(*profile) : profile.error().message;
+}
+
+SampleFilter only(auto SampleFilter::*field, auto value) {
+    SampleFilter filter;
+    filter.*field = value;
+    return filter;
+}
+
+const std::string in_scope_1 = "worker;main;handle;checkout;outer;inner 2\n";
+const std::string in_scope_2 = "worker;main;handle;checkout;outer;inner 3\n";
+const std::string others = "worker;main;handle;do_read 1\nworker;[lost] 4\n";
+
+}  // namespace
+
+TEST_CASE("equal samples are added up, inlined callees are frames, threads come first") {
+    CHECK(loaded({}) == "server;main;handle 1\n" + in_scope_1 + in_scope_2 + others);
+}
+
+TEST_CASE("threads of one name share their nodes, and every stack is expanded once") {
+    const ProfileFile file(fill_server);
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE(profile);
+    CHECK(profile->counts[1].node == profile->counts[2].node);
+    CHECK(profile->counts[1].thread != profile->counts[2].thread);
+    // The root; server, main, handle; worker, main, handle, checkout, outer, inner, do_read, [lost].
+    CHECK(profile->nodes.size() == 12);
+    for (NodeId id = 1; id < profile->nodes.size(); ++id) CHECK(profile->nodes[id].parent < id);
+}
+
+TEST_CASE("frames know their kind, line and address") {
+    const ProfileFile file(fill_server);
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE(profile);
+    const NamedNode& leaf = profile->nodes[profile->counts[1].node];
+    const NamedFrame& inner = profile->frames[leaf.frame];
+    const NamedFrame& outer = profile->frames[profile->nodes[leaf.parent].frame];
+    CHECK(inner.line == 31);
+    CHECK(outer.line == 41);
+    CHECK(inner.location == 3);
+    CHECK(outer.location == 3);
+    const Function& function = profile->functions[inner.function];
+    CHECK(function.kind == FrameKind::inlined);
+    CHECK(function.line == 30);
+    CHECK(profile->strings.view(function.file) == "a.cpp");
+    CHECK(profile->strings.view(function.module) == "/nonexistent/server");
+    CHECK(profile->functions[outer.function].kind == FrameKind::user);
+    const auto kind_of_leaf = [&](std::size_t i) {
+        return profile->functions[profile->frames[profile->nodes[profile->counts[i].node].frame].function].kind;
+    };
+    CHECK(kind_of_leaf(3) == FrameKind::kernel);
+    CHECK(kind_of_leaf(4) == FrameKind::note);
+    CHECK(profile->has_run);
+    CHECK(profile->run.pid == 77);
+}
+
+TEST_CASE("samples are chosen by thread, scope, time and process") {
+    CHECK(loaded(only(&SampleFilter::thread, "server")) == "server;main;handle 1\n");
+    CHECK(loaded(only(&SampleFilter::thread, "78")) == in_scope_1);
+    CHECK(loaded(only(&SampleFilter::thread, "worker")) == in_scope_1 + in_scope_2 + others);
+    CHECK(loaded(only(&SampleFilter::thread, "other")).empty());  // its name before the last one
+    CHECK(loaded(only(&SampleFilter::scope, "checkout")) == in_scope_1 + in_scope_2);
+    CHECK(loaded(only(&SampleFilter::scope, "check")).empty());
+    CHECK(loaded(only(&SampleFilter::from_ns, 500)) == others);
+    CHECK(loaded(only(&SampleFilter::to_ns, 200)) == "server;main;handle 1\n");
+    CHECK(loaded(only(&SampleFilter::pid, 77)) == loaded({}));
+    CHECK(loaded(only(&SampleFilter::pid, 78)).empty());
+}
+
+TEST_CASE("what was not selected costs no node") {
+    const ProfileFile file(fill_server);
+    const auto profile = load_profile(file.path(), only(&SampleFilter::thread, "server"), {});
+    REQUIRE(profile);
+    CHECK(profile->nodes.size() == 4);
+}
+
+TEST_CASE("a file without a whole block, or that is none, is an error") {
+    const ProfileFile empty([](ProfileWriter&) {});
+    const auto nothing = load_profile(empty.path(), {}, {});
+    REQUIRE_FALSE(nothing);
+    CHECK(nothing.error().message.find("is empty") != std::string::npos);
+    const auto foreign = load_profile("/proc/self/exe", {}, {});
+    REQUIRE_FALSE(foreign);
+    CHECK(foreign.error().message.find("not a .fprobe") != std::string::npos);
+}
+
+TEST_CASE("where a fatal signal ended the program is told") {
+    const ProfileFile file([](ProfileWriter& out) {
+        fill_server(out);
+        out.death({11, 1, 79, 0xdead, 800, {0x1300, 0x1200, 0x99999}});
+    });
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE(profile);
+    REQUIRE(profile->warnings.size() >= 1);
+    const std::string told = profile->warnings.back();
+    CHECK(told.starts_with("the program was ended by SIGSEGV (Segmentation fault) in thread worker, in "));
+    CHECK(told.ends_with(", 0x99999"));
+    CHECK(profile->counts.size() == 5);
+}
+
+TEST_CASE("a cache gives the same names again, and keeps files apart") {
+    const auto fill = [](const std::string& path, std::uint64_t start) {
+        return [path, start](ProfileWriter& out) {
+            out.mapping(0, {MappingKind::file, start, 0x1000, 0x500, 0, path, ""});
+            out.thread(0, {1, "main"});
+            out.location(0, {0, start + 0x10});
+            out.stack(1, {0, 0});
+            out.sample({0, 0, 1, 1});
+        };
+    };
+    const ProfileFile first(fill("/nonexistent/one", 0x1000)), moved(fill("/nonexistent/one", 0x77000)),
+        other(fill("/nonexistent/two", 0x1000));
+    SymbolCache cache;
+    const auto names = [&cache](const ProfileFile& file, std::size_t warnings) {
+        auto source = ByteSource::open(file.path());
+        REQUIRE(source);
+        const auto profile = load_profile(*source, {}, {}, &cache);
+        REQUIRE(profile);
+        CHECK(profile->warnings.size() == warnings);  // what needs no look-up has nothing to complain about
+        return as_text(*profile);
+    };
+    CHECK(names(first, 1) == "main;[unknown in one] 1\n");
+    CHECK(names(moved, 0) == "main;[unknown in one] 1\n");
+    CHECK(names(other, 1) == "main;[unknown in two] 1\n");
+}
+
+TEST_CASE("a million frames deep") {
+    const ProfileFile file([](ProfileWriter& out) {
+        out.mapping(0, {MappingKind::note, 0, 0, 0, 0, "", ""});
+        out.location(0, {0, 0});
+        out.thread(0, {1, "deep"});
+        for (StackId id = 1; id <= 1'000'000; ++id) out.stack(id, {id - 1, 0});
+        out.sample({0, 0, 1'000'000, 1});
+    });
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE(profile);
+    CHECK(profile->nodes.size() == 1'000'002);
+    CHECK(profile->counts.size() == 1);
+}
+
+TEST_CASE("a small file that stands for more frames than memory holds is refused") {
+    const ProfileFile file([](ProfileWriter& out) {
+        out.string(0, "f");
+        out.mapping(0, {MappingKind::file, 0, 0, 0, 0, "/nonexistent/x", ""});
+        out.location(0, {0, 0});
+        out.symbols(0, std::vector<ArchivedSymbol>(256, ArchivedSymbol{0, 0, 1, 1, true}));
+        out.thread(0, {1, "main"});
+        for (StackId id = 1; id <= 300'000; ++id) out.stack(id, {id - 1, 0});
+        out.sample({0, 0, 300'000, 1});
+    });
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE_FALSE(profile);
+    CHECK(profile.error().message.find("more than 67108864 frames") != std::string::npos);
+}
+
+TEST_CASE("weights beyond 64 bits stop at the largest number") {
+    const ProfileFile file([](ProfileWriter& out) {
+        out.thread(0, {1, "main"});
+        out.sample({0, 0, 0, ~std::uint64_t{0}});
+        out.sample({0, 0, 0, 5});
+    });
+    const auto profile = load_profile(file.path(), {}, {});
+    REQUIRE(profile);
+    CHECK(as_text(*profile) == "main 18446744073709551615\n");
+}

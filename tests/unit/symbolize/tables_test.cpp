@@ -1,0 +1,164 @@
+// Perf maps, kallsyms, the vdso, and the other names that no ELF file on disk holds.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "symbolize/kernel_symbols.hpp"
+#include "symbolize/perf_map.hpp"
+#include "symbolize/symbolizer.hpp"
+
+using namespace flameprobe;
+
+namespace {
+
+std::string name_one(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options = {},
+                     const std::vector<std::string>& strings = {}) {
+    std::vector<std::string> warnings;
+    const SymbolChains chains = symbolize({mapping}, {{0, address}}, strings, options, warnings);
+    return chains.at(0).size() == 1 ? chains[0][0].name : "not one symbol";
+}
+
+Mapping of_kind(MappingKind kind, std::string path = {}) {
+    Mapping mapping;
+    mapping.kind = kind;
+    mapping.start = 0x1000;
+    mapping.size = 0x1000;
+    mapping.path = std::move(path);
+    return mapping;
+}
+
+}  // namespace
+
+TEST_CASE("a perf map names addresses, the newest entry first") {
+    const PerfMap map = PerfMap::parse(
+        "1000 20 first\n"
+        "0x2000 0x10 with blanks and ; in it\n"
+        "1010 10 reused\n"
+        "not a line\n"
+        "3000\n"
+        "3000 10\n"
+        "3000 0 empty\n"
+        "ffffffffffffffff 10 over the end\n"
+        "4000 10 last, without a newline");
+    CHECK(map.find(0xfff).empty());
+    CHECK(map.find(0x1000) == "first");
+    CHECK(map.find(0x100f) == "first");
+    CHECK(map.find(0x1010) == "reused");
+    CHECK(map.find(0x101f) == "reused");
+    CHECK(map.find(0x1020).empty());
+    CHECK(map.find(0x2005) == "with blanks and ; in it");
+    CHECK(map.find(0x3000).empty());
+    CHECK(map.find(0x400f) == "last, without a newline");
+    CHECK(map.find(~std::uint64_t{0}).empty());
+    CHECK(PerfMap::parse("").find(0).empty());
+    CHECK(PerfMap::parse(std::string(1000, '\0')).find(0).empty());
+}
+
+TEST_CASE("an older entry that reaches over newer ones still counts") {
+    const PerfMap map = PerfMap::parse("1000 1000 outer\n1100 10 inner\n1200 10 other\n");
+    CHECK(map.find(0x1105) == "inner");
+    CHECK(map.find(0x1300) == "outer");
+}
+
+TEST_CASE("a perf map in /tmp is read for run-time code, if nobody else can have written it") {
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
+    std::ofstream(path) << "1800 100 LazyCompile:*work /app.js:12\n1900 10 _ZN4shop4leafEi\n";
+    SymbolizeOptions options;
+    options.pid = pid;
+    const Mapping code = of_kind(MappingKind::anonymous);
+    CHECK(name_one(code, 0x1880, options) == "LazyCompile:*work /app.js:12");
+    CHECK(name_one(code, 0x1905, options) == "shop::leaf");
+    CHECK(name_one(code, 0x1a00, options) == "0x1a00");
+    CHECK(name_one(code, 0x1880) == "0x1880");  // without a pid nothing is read
+    ::unlink(path.c_str());
+
+    CHECK(::symlink("/etc/passwd", path.c_str()) == 0);
+    CHECK(name_one(code, 0x1880, options) == "0x1880");
+    ::unlink(path.c_str());
+    CHECK(::mkfifo(path.c_str(), 0600) == 0);
+    CHECK(name_one(code, 0x1880, options) == "0x1880");  // and does not wait for a writer
+    ::unlink(path.c_str());
+}
+
+TEST_CASE("kallsyms are read, modules included, data left out") {
+    const KernelSymbols symbols = KernelSymbols::parse(
+        "ffffffff81000000 T _stext\n"
+        "ffffffff81000000 T _text\n"
+        "ffffffff81000100 t __do_work\n"
+        "ffffffff81000100 T do_work\n"
+        "ffffffff81000180 D some_data\n"
+        "ffffffff81000200 W weak_one\n"
+        "garbage\n"
+        "ffffffffc0000000 t ext4_read\t[ext4]\n");
+    CHECK(symbols.find(0xffffffff80ffffff) == "");
+    CHECK(symbols.find(0xffffffff81000100) == "do_work");
+    CHECK(symbols.find(0xffffffff810001ff) == "do_work");
+    CHECK(symbols.find(0xffffffff81000200) == "weak_one");
+    CHECK(symbols.find(0xffffffffc0000010) == "ext4_read [ext4]");
+    CHECK(symbols.find(0xffffffffd0000000) == "");
+}
+
+TEST_CASE("kallsyms of zeros, as an unprivileged user sees them, name nothing") {
+    CHECK(KernelSymbols::parse("0000000000000000 T _stext\n0000000000000000 T do_work\n").empty());
+}
+
+TEST_CASE("the kernel's own names are used on this boot only") {
+    const KernelSymbols running = KernelSymbols::running();
+    std::ifstream file("/proc/kallsyms");
+    std::uint64_t address = 0;
+    for (std::string line; std::getline(file, line);)
+        if (line.ends_with(" T schedule")) address = std::stoull(line, nullptr, 16);
+    SymbolizeOptions options;
+    options.same_boot = true;
+    const Mapping kernel = of_kind(MappingKind::kernel);
+    CHECK(name_one(kernel, address) == "[unknown in kernel]");
+    CHECK(name_one(kernel, 0xffffffff00000000, options) == "[unknown in kernel]");
+    if (address != 0)
+        CHECK(name_one(kernel, address + 1, options) == "schedule");
+    else
+        MESSAGE("this user may not see kernel addresses: only the refusal was tested");
+    CHECK(running.empty() == (address == 0));
+}
+
+TEST_CASE("the vdso's functions have names") {
+    void* library = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    REQUIRE(library != nullptr);
+    const auto function = reinterpret_cast<std::uint64_t>(::dlsym(library, "__vdso_clock_gettime"));
+    REQUIRE(function != 0);
+    Mapping vdso = of_kind(MappingKind::vdso, "[vdso]");
+    vdso.start = ::getauxval(AT_SYSINFO_EHDR);
+    vdso.size = 0x2000;
+    SymbolizeOptions options;
+    CHECK(name_one(vdso, function + 1, options) == "[unknown in vdso]");
+    options.same_boot = true;
+    CHECK(name_one(vdso, function + 1, options) == "__vdso_clock_gettime");
+    CHECK(name_one(vdso, vdso.start + 1, options) == "[unknown in vdso]");
+    vdso.build_id = "another kernel's";
+    CHECK(name_one(vdso, function + 1, options) == "[unknown in vdso]");
+    ::dlclose(library);
+}
+
+TEST_CASE("notes, scopes and places without a file") {
+    CHECK(name_one(of_kind(MappingKind::note), static_cast<std::uint64_t>(Note::truncated)) == "[truncated]");
+    CHECK(name_one(of_kind(MappingKind::note), static_cast<std::uint64_t>(Note::lost)) == "[lost]");
+    CHECK(name_one(of_kind(MappingKind::note), static_cast<std::uint64_t>(Note::kernel_not_permitted)) ==
+          "[kernel, not permitted]");
+    CHECK(name_one(of_kind(MappingKind::note), 999) == "[note 999]");
+    CHECK(name_one(of_kind(MappingKind::scope), 1, {}, {"", "checkout"}) == "checkout");
+    CHECK(name_one(of_kind(MappingKind::scope), 7, {}, {"", "checkout"}) == "[scope 7]");
+    CHECK(name_one(of_kind(MappingKind::unknown), 0xabc) == "0xabc");
+    CHECK(name_one(of_kind(MappingKind::anonymous, "//anon"), 0xabc) == "0xabc");
+    CHECK(name_one(of_kind(MappingKind::anonymous, "/memfd:jit"), 0xabc) == "[unknown in memfd:jit]");
+}
+
+TEST_CASE("a location of a mapping that does not exist gets its address") {
+    std::vector<std::string> warnings;
+    const SymbolChains chains = symbolize({}, {{5, 0x1234}}, {}, {}, warnings);
+    REQUIRE(chains.size() == 1);
+    CHECK(chains[0].at(0).name == "0x1234");
+}

@@ -1,0 +1,144 @@
+// One small program in every form of debug information: each mark's functions, inlined copies and lines must be those
+// of the source, whatever the form.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "test_program.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+const std::string directory = TEST_VARIANTS;
+const std::string source = TEST_PROGRAMS "/calls.cpp";
+
+struct Variant {
+    std::string name, what, file, marks, debug_directory;
+};
+
+std::vector<Variant> variants() {
+    std::vector<Variant> list;
+    std::ifstream file(directory + "/variants.txt");
+    for (std::string line; std::getline(file, line);) {
+        Variant variant;
+        std::istringstream(line) >> variant.name >> variant.what >> variant.file >> variant.marks >>
+            variant.debug_directory;
+        list.push_back(variant);
+    }
+    return list;
+}
+
+struct Expected {
+    std::string name;       // or how it starts and ends, around a `*`: compilers name lambdas differently
+    std::string line_text;  // of the source
+};
+
+/// Innermost first, as the source has it.
+const std::map<std::string, std::vector<Expected>> expected = {
+    {"leaf",
+     {{"shop::leaf", "MARK(leaf)"},
+      {"shop::middle<long>", "// call of leaf"},
+      {"shop::Basket::total", "// call of middle"}}},
+    {"constructor", {{"shop::Basket::Basket", "MARK(constructor)"}, {"main", "// call of the constructor"}}},
+    {"total", {{"shop::Basket::total", "MARK(total)"}}},
+    {"hidden", {{"(anonymous namespace)::hidden", "MARK(hidden)"}}},
+    {"lambda", {{"with_lambda(int)::*::operator()", "MARK(lambda)"}}},
+    {"local_class", {{"with_local_class(int)::Local::run", "MARK(local_class)"}}},
+    {"main", {{"main", "MARK(main)"}}},
+};
+
+bool matches(const std::string& name, const std::string& pattern) {
+    const auto star = pattern.find('*');
+    if (star == pattern.npos) return name == pattern;
+    return name.starts_with(pattern.substr(0, star)) && name.ends_with(pattern.substr(star + 1));
+}
+
+void check_inlines(const std::vector<Symbol>& chain, const std::vector<Expected>& steps) {
+    REQUIRE(chain.size() == steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        CAPTURE(chain[i].name);
+        CHECK(matches(chain[i].name, steps[i].name));
+        CHECK(base_name(chain[i].file) == "calls.cpp");
+        CHECK(chain[i].file.starts_with("/"));
+        CHECK(chain[i].line == line_with(source, steps[i].line_text));
+        CHECK(chain[i].inlined == (i + 1 < steps.size()));
+        // GCC gives a lambda's operator() no line of its own.
+        if (!chain[i].name.ends_with("operator()")) CHECK(chain[i].decl_line > 0);
+        CHECK(chain[i].decl_line <= chain[i].line);
+    }
+}
+
+void check_function(const std::vector<Symbol>& chain, const std::vector<Expected>& steps) {
+    REQUIRE(chain.size() == 1);
+    CAPTURE(chain[0].name);
+    CHECK(matches(chain[0].name, steps.back().name));
+    CHECK(chain[0].file.empty());
+    CHECK_FALSE(chain[0].inlined);
+}
+
+void check_variant(const Variant& variant, const SymbolizeOptions& options) {
+    const auto marks = addresses_of(variant.marks, "mark_");
+    REQUIRE(marks.size() == expected.size());
+    std::vector<std::uint64_t> addresses;
+    for (const auto& [mark, address] : marks) addresses.push_back(address);
+    const Named named = name_addresses(variant.file, addresses, options);
+    CHECK(named.warnings.empty());
+    REQUIRE(named.chains.size() == addresses.size());
+    std::size_t i = 0;
+    for (const auto& [mark, address] : marks) {
+        CAPTURE(mark);
+        const std::vector<Symbol>& chain = named.chains[i++];
+        const std::vector<Expected>& steps = expected.at(mark);
+        if (variant.what == "inlines")
+            check_inlines(chain, steps);
+        else if (variant.what == "functions")
+            check_function(chain, steps);
+        else
+            CHECK(chain.at(0).name == "[unknown in " + base_name(variant.file) + "]");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every form of debug information gives the same names, lines and inlined functions") {
+    const std::vector<Variant> all = variants();
+    REQUIRE(all.size() >= 12);  // those that need nothing but the compiler and binutils
+    for (const Variant& variant : all) {
+        for (const bool map_files : {false, true}) {
+            CAPTURE(variant.name);
+            CAPTURE(map_files);
+            SymbolizeOptions options;
+            options.map_files = map_files;
+            options.debug_directories.clear();
+            if (variant.debug_directory != "-") options.debug_directories.push_back(variant.debug_directory);
+            check_variant(variant, options);
+        }
+    }
+}
+
+TEST_CASE("split debug information that is gone is said, and lines are still there") {
+    const std::string moved = directory + "/moved-away";
+    for (const Variant& variant : variants()) {
+        if (variant.name != "cxx-split5") continue;
+        // Neither the .dwo beside the program nor the one in the build's directory is reachable under another name.
+        std::ifstream from(variant.file, std::ios::binary);
+        std::stringstream bytes;
+        bytes << from.rdbuf();
+        std::string image = bytes.str();
+        for (auto at = image.find("cxx-split5.dwo"); at != image.npos; at = image.find("cxx-split5.dwo", at))
+            image[at] = 'X';
+        std::ofstream(moved, std::ios::binary) << image;
+        const auto marks = addresses_of(variant.marks, "mark_");
+        const Named named = name_addresses(moved, {marks.at("leaf")}, {});
+        REQUIRE(named.warnings.size() == 1);
+        CHECK(named.warnings[0].find("Xxx-split5.dwo") != std::string::npos);
+        REQUIRE(named.chains[0].size() == 1);
+        CHECK(named.chains[0][0].name == "shop::Basket::total");
+        CHECK(named.chains[0][0].line == line_with(source, "MARK(leaf)"));
+        return;
+    }
+    FAIL("no split variant was built");
+}

@@ -1,0 +1,62 @@
+#include "arguments.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace flameprobe;
+
+namespace {
+
+Result<Arguments> parsed(std::vector<std::string> words) {
+    words.insert(words.begin(), "flameprobe-render");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    return parse_arguments(static_cast<int>(words.size()), argv.data());
+}
+
+bool refused(std::vector<std::string> words, const std::string& because) {
+    const auto arguments = parsed(std::move(words));
+    return !arguments && arguments.error().message.find(because) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("times have units") {
+    CHECK(*parse_time("1.5") == 1'500'000'000);
+    CHECK(*parse_time("1.5s") == 1'500'000'000);
+    CHECK(*parse_time("200ms") == 200'000'000);
+    CHECK(*parse_time("2m") == 120'000'000'000);
+    CHECK(*parse_time("1h") == 3'600'000'000'000);
+    CHECK(*parse_time("0") == 0);
+    for (const char* bad : {"", "s", "-1", "1 s", "1x", "nan", "inf", "1e300", "--"}) CHECK_FALSE(parse_time(bad));
+}
+
+TEST_CASE("options may stand before, between and behind inputs") {
+    const auto arguments =
+        parsed({"a.fprobe", "--top", "5", "b.folded", "-o", "x.svg", "--thread=main", "--min-width", "0.5%"});
+    REQUIRE(arguments);
+    CHECK(arguments->inputs == std::vector<std::string>{"a.fprobe", "b.folded"});
+    CHECK(arguments->top == 5);
+    CHECK(arguments->output == "x.svg");
+    CHECK(arguments->filter.thread == "main");
+    CHECK(arguments->graph.min_width == doctest::Approx(0.5));
+}
+
+TEST_CASE("a bad value names the option, the value and what is accepted") {
+    CHECK(refused({"a", "--top", "-3"}, "--top: '-3'"));
+    CHECK(refused({"a", "--top", "3x"}, "--top: '3x'"));
+    CHECK(refused({"a", "--top", "99999999999999999999"}, "--top"));
+    CHECK(refused({"a", "--format", "png"}, "'png'"));
+    CHECK(refused({"a", "--colors", "pink"}, "pink"));
+    CHECK(refused({"a", "--sort", "name"}, "neither self nor total"));
+    CHECK(refused({"a", "--from", "now"}, "'now' is not a time"));
+    CHECK(refused({"a", "--from", "2s", "--to", "1s"}, "--from must be before --to"));
+    CHECK(refused({"a", "--min-width", "200"}, "0 to 100"));
+    CHECK(refused({"a", "--min-width", "nan"}, "0 to 100"));
+    CHECK(refused({}, "at least one input"));
+    CHECK(refused({"--diff", "a"}, "two inputs"));
+    CHECK(refused({"--fail-above", "5%", "a"}, "belongs to --diff"));
+    CHECK(refused({"--archive", "a", "b"}, "one .fprobe"));
+}

@@ -1,0 +1,174 @@
+#include "diff.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "diff_svg.hpp"
+#include "diff_table.hpp"
+#include "diff_tree.hpp"
+#include "profile_of.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+ProfileDiff diff_of(ProfileOf&& before, ProfileOf&& after) {
+    auto diff = diff_profiles(std::move(before.profile), std::move(after.profile));
+    REQUIRE(diff);
+    return std::move(*diff);
+}
+
+ProfileDiff example() {
+    return diff_of(std::move(ProfileOf().folded("main;parse 400\nmain;eval;gc 200\nmain;eval 400\n")),
+                   std::move(ProfileOf().folded("main;parse 800\nmain;eval 800\nmain;eval;jit 400\n")));
+}
+
+const FunctionChange& change_of(const std::vector<FunctionChange>& changes, const ProfileDiff& diff,
+                                std::string_view name) {
+    const auto found = std::find_if(changes.begin(), changes.end(), [&](const FunctionChange& change) {
+        return diff.profile.strings.view(diff.profile.functions[change.function].name) == name;
+    });
+    REQUIRE(found != changes.end());
+    return *found;
+}
+
+std::size_t box_of(const ProfileDiff& diff, const DiffTree& tree, std::string_view name) {
+    for (std::size_t id = 0; id < tree.tree.boxes.size(); ++id) {
+        const Box& box = tree.tree.boxes[id];
+        const bool named = box.kind == BoxKind::function;
+        if (named && diff.profile.strings.view(diff.profile.functions[box.function].name) == name) return id;
+    }
+    FAIL("no box is called " << name);
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("shares are compared, not counts") {
+    ProfileDiff diff = example();
+    const auto changes = function_changes(diff);
+    const auto& parse = change_of(changes, diff, "parse");
+    CHECK(parse.self.before().value() == doctest::Approx(0.4));
+    CHECK(parse.self.difference() == doctest::Approx(0));
+    CHECK(parse.self.is_noise());
+    const auto& eval = change_of(changes, diff, "eval");
+    CHECK(eval.total.difference() == doctest::Approx(0));
+    CHECK(eval.self.before().count == 400);
+    CHECK(eval.self.after().count == 800);
+    CHECK(change_of(changes, diff, "gc").total.vanished());
+    CHECK(change_of(changes, diff, "jit").total.appeared());
+}
+
+TEST_CASE("what vanished and what appeared both have width, and boxes know their sides") {
+    ProfileDiff diff = example();
+    const auto tree = build_diff_tree(diff, false, 0);
+    REQUIRE(tree);
+    const auto all = static_cast<double>(tree->tree.boxes[0].total);
+    for (const char* name : {"gc", "jit"}) {
+        const std::size_t id = box_of(diff, *tree, name);
+        CHECK(static_cast<double>(tree->tree.boxes[id].total) / all == doctest::Approx(0.1));
+    }
+    const BoxShares& gc = tree->shares[box_of(diff, *tree, "gc")];
+    CHECK(gc.before == 200);
+    CHECK(gc.after == 0);
+    const BoxShares& eval = tree->shares[box_of(diff, *tree, "eval")];
+    CHECK(eval.before == 600);
+    CHECK(eval.after == 1200);
+    CHECK(eval.self_before == 400);
+    CHECK(eval.self_after == 800);
+    CHECK(tree->shares[0].before == 1000);
+    CHECK(tree->shares[0].after == 2000);
+}
+
+TEST_CASE("samples in gathered and left-out frames are not lost, whichever way the stacks are merged") {
+    for (const bool reverse : {false, true}) {
+        ProfileOf before, after;
+        std::vector<std::string> deep(1000, "r");
+        before.stack(deep, 10);
+        after.stack({"main"}, 1000);
+        for (int i = 0; i < 300; ++i) {
+            before.stack({"main", "f" + std::to_string(i)}, 1);
+            after.stack({"main", "g" + std::to_string(i), "h"}, 1);
+            deep.push_back("leaf" + std::to_string(i));
+            after.stack(deep, 1);
+        }
+        ProfileDiff diff = diff_of(std::move(before), std::move(after));
+        const auto tree = build_diff_tree(diff, reverse, 1.0);
+        REQUIRE(tree);
+        CHECK(tree->shares[0].before == 310);
+        CHECK(tree->shares[0].after == 1600);
+        for (std::size_t id = 1; id < tree->shares.size(); ++id) {
+            // A box's weight is made of exactly the samples that were put into it.
+            const auto expected = tree->shares[id].before * (1'000'000'000'000'000 / 310) +
+                                  tree->shares[id].after * (1'000'000'000'000'000 / 1600);
+            REQUIRE(tree->tree.boxes[id].total == expected);
+        }
+    }
+}
+
+TEST_CASE("builds differ in lines, paths and inlining without everything being new") {
+    ProfileOf before, after;
+    before.stack({"main@3", "i:helper@7"}, 100);
+    after.stack({"main@4", "helper@9"}, 100);
+    for (Function& function : before.profile.functions) function.module = before.profile.strings.intern("/old/server");
+    for (Function& function : after.profile.functions) function.module = after.profile.strings.intern("/new/server");
+    ProfileDiff diff = diff_of(std::move(before), std::move(after));
+    for (const FunctionChange& change : function_changes(diff)) {
+        CHECK(change.self.difference() == doctest::Approx(0));
+        CHECK(change.total.difference() == doctest::Approx(0));
+    }
+}
+
+TEST_CASE("noise: of many comparisons of equal programs about 1 in 1,000 is called a change") {
+    std::mt19937 random(3);
+    for (const double share : {0.01, 0.1, 0.5}) {
+        std::binomial_distribution<std::uint64_t> before(2000, share), after(5000, share);
+        int called = 0;
+        constexpr int rounds = 20'000;
+        for (int i = 0; i < rounds; ++i) called += !Change({before(random), 2000}, {after(random), 5000}).is_noise();
+        // 20 are expected; the seed is fixed, and the bounds leave room for the normal approximation at small counts.
+        CHECK(called >= 5);
+        CHECK(called <= 60);
+    }
+    CHECK_FALSE(Change({100, 2000}, {500, 5000}).is_noise());
+    CHECK(Change({0, 1000}, {3, 1000}).is_noise());
+    CHECK_FALSE(Change({0, 1000}, {30, 1000}).is_noise());
+}
+
+TEST_CASE("a threshold counts what grew beyond it and beyond noise") {
+    ProfileDiff diff = example();
+    CHECK(diff_table(diff, 10, SortBy::total, 5.0).grown == 1);  // jit, by 20 %
+    CHECK(diff_table(diff, 10, SortBy::total, 25.0).grown == 0);
+    CHECK(diff_table(diff, 10, SortBy::total, std::nullopt).grown == 0);
+    ProfileDiff small =
+        diff_of(std::move(ProfileOf().folded("a 5\nb 5\n")), std::move(ProfileOf().folded("a 7\nb 3\n")));
+    CHECK(diff_table(small, 10, SortBy::total, 5.0).grown == 0);  // 20 % of ten samples is chance
+}
+
+TEST_CASE("the table and the picture print signs, and the picture is deterministic") {
+    ProfileDiff diff = example();
+    const std::string table = diff_table(diff, 10, SortBy::total, std::nullopt).text;
+    CHECK(table.find("-20.00%") != std::string::npos);
+    CHECK(table.find("+20.00%") != std::string::npos);
+    CHECK(table.find("gone  gc") != std::string::npos);
+    CHECK(table.find("new   jit") != std::string::npos);
+    std::string pictures[2];
+    for (std::string& picture : pictures) {
+        ProfileDiff again = example();
+        const auto sink = [&picture](std::string_view text) { picture += text; };
+        REQUIRE(write_diff_svg(again, {"old", "new"}, SortBy::total, {}, sink));
+    }
+    CHECK(pictures[0] == pictures[1]);
+    CHECK(pictures[0].find("−20.00 %") != std::string::npos);
+    CHECK(pictures[0].find("class=\"m4\"") != std::string::npos);
+    CHECK(pictures[0].find("class=\"p4\"") != std::string::npos);
+}
+
+TEST_CASE("nothing can be compared with an empty profile") {
+    CHECK_FALSE(diff_profiles(std::move(ProfileOf().profile), std::move(ProfileOf().folded("a 1\n").profile)));
+    CHECK_FALSE(diff_profiles(std::move(ProfileOf().folded("a 1\n").profile), std::move(ProfileOf().profile)));
+}

@@ -1,0 +1,114 @@
+#include "merge.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "profile_of.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+std::map<std::string, std::uint64_t> stacks_of(const NamedProfile& profile) {
+    std::map<std::string, std::uint64_t> stacks;
+    for (const NamedCount& count : profile.counts) {
+        std::string stack;
+        for (NodeId node = count.node; node != 0; node = profile.nodes[node].parent) {
+            stack = std::string(profile.name(profile.nodes[node].frame)) + (stack.empty() ? "" : ";") + stack;
+        }
+        stacks[stack] += count.weight;
+    }
+    return stacks;
+}
+
+NamedProfile with_run(ProfileOf&& made, std::uint32_t pid, std::uint64_t start, std::uint64_t duration) {
+    made.profile.has_run = true;
+    made.profile.run.pid = pid;
+    made.profile.run.command = "server";
+    made.profile.run.period_ns = 10;
+    made.profile.run.start_unix_ns = start;
+    made.profile.summary.duration_ns = duration;
+    made.profile.summary.samples = 5;
+    made.profile.summary.complete = true;
+    made.profile.summary.counters["rows"] = 2;
+    return std::move(made.profile);
+}
+
+}  // namespace
+
+TEST_CASE("equal stacks are added up, others stand beside them") {
+    ProfileMerger merger;
+    merger.add(ProfileOf().folded("main;a;b 3\nmain;a 1\n").profile);
+    merger.add(ProfileOf().folded("main;c 5\nmain;a;b 4\n").profile);
+    const NamedProfile merged = merger.take();
+    const std::map<std::string, std::uint64_t> expected = {{"main;a;b", 7}, {"main;a", 1}, {"main;c", 5}};
+    CHECK(stacks_of(merged) == expected);
+    CHECK(merged.nodes.size() == 5);
+    for (NodeId id = 1; id < merged.nodes.size(); ++id) CHECK(merged.nodes[id].parent < id);
+}
+
+TEST_CASE("memory does not grow with the number of inputs") {
+    ProfileMerger merger;
+    for (int i = 0; i < 1000; ++i) {
+        ProfileOf input;
+        input.folded("main;a;b 3\nmain;a 1\n");
+        input.profile.threads = {{static_cast<std::uint32_t>(i + 1), "main"}};
+        merger.add(input.profile);
+    }
+    const NamedProfile merged = merger.take();
+    CHECK(merged.nodes.size() == 4);
+    CHECK(merged.frames.size() == 3);
+    CHECK(merged.counts.size() == 2);
+    CHECK(stacks_of(merged).at("main;a;b") == 3000);
+    REQUIRE(merged.threads.size() == 1);
+    CHECK(merged.threads[0].tid == 0);  // a thousand threads of one name have no one number
+}
+
+TEST_CASE("kinds and lines keep frames apart, addresses do not") {
+    ProfileMerger merger;
+    ProfileOf first, second;
+    first.stack({"t:main", "f@1"}, 1).stack({"t:main", "k:f"}, 1);
+    second.stack({"t:main", "f@2"}, 1).stack({"t:main", "f@1"}, 1);
+    for (NamedFrame& frame : second.profile.frames) frame.location = 7;
+    merger.add(first.profile);
+    merger.add(second.profile);
+    const NamedProfile merged = merger.take();
+    CHECK(merged.counts.size() == 3);
+    for (const NamedFrame& frame : merged.frames) CHECK(frame.location == NamedFrame::no_location);
+}
+
+TEST_CASE("facts are added up where that means something, and dropped where runs differ") {
+    ProfileMerger merger;
+    merger.add(with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100));
+    merger.add(with_run(std::move(ProfileOf().folded("a 5\n")), 2, 1050, 200));
+    const NamedProfile merged = merger.take();
+    CHECK(merged.has_run);
+    CHECK(merged.run.command == "server");
+    CHECK(merged.run.pid == 0);
+    CHECK(merged.run.start_unix_ns == 1000);
+    CHECK(merged.summary.duration_ns == 250);
+    CHECK(merged.summary.samples == 10);
+    CHECK(merged.summary.complete);
+    CHECK(merged.summary.counters.at("rows") == 4);
+    CHECK(merged.warnings.empty());
+}
+
+TEST_CASE("different periods are told once") {
+    ProfileMerger merger;
+    for (const std::uint64_t period : {10, 20, 30}) {
+        NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
+        input.run.period_ns = period;
+        merger.add(input);
+    }
+    CHECK(merger.take().warnings.size() == 1);
+}
+
+TEST_CASE("weights beyond 64 bits stop at the largest number") {
+    ProfileMerger merger;
+    merger.add(ProfileOf().stack({"a"}, ~std::uint64_t{0}).profile);
+    merger.add(ProfileOf().stack({"a"}, 9).profile);
+    CHECK(merger.take().counts[0].weight == ~std::uint64_t{0});
+}

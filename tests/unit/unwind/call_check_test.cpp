@@ -1,0 +1,127 @@
+#include "unwind/call_check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "live_map.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::testing;
+using Kind = CallSite::Kind;
+using Verdict = CallCheck::Verdict;
+
+namespace {
+
+volatile int sink = 0;
+const void* volatile seen = nullptr;
+
+[[gnu::noinline]] void callee() {
+    seen = __builtin_return_address(0);
+    sink = sink + 1;
+}
+[[gnu::noinline]] void other() { sink = sink + 2; }
+[[gnu::noinline]] void call_directly() {
+    callee();
+    sink = sink + 3;
+}
+[[gnu::noinline]] void call_indirectly(void (*target)()) {
+    void (*volatile function)() = target;
+    function();
+    sink = sink + 4;
+}
+
+int comparisons(const void*, const void*) {
+    seen = __builtin_return_address(0);
+    return 0;
+}
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+std::uint64_t address_of(void (*function)()) { return reinterpret_cast<std::uint64_t>(function); }
+
+}  // namespace
+
+TEST_CASE("a direct call names its target") {
+    CodeMap map;
+    add_own_mappings(map);
+    CallCheck check(map);
+    call_directly();
+    const std::uint64_t back = address_of(seen);
+    CHECK(check.site(back).kind == Kind::direct);
+    CHECK(check.site(back).target == address_of(callee));
+    CHECK(check.judge(back, address_of(callee)) == Verdict::certain);
+    CHECK(check.judge(back, address_of(callee) + 4) == Verdict::certain);
+    CHECK(check.follows_call(back, address_of(callee)));
+    CHECK_FALSE(check.follows_call(back, address_of(other)));
+    CHECK_FALSE(check.follows_call(back, address_of(call_directly)));
+}
+
+TEST_CASE("an indirect call can have called anything") {
+    CodeMap map;
+    add_own_mappings(map);
+    CallCheck check(map);
+    call_indirectly(callee);
+    const std::uint64_t back = address_of(seen);
+    CHECK(check.site(back).kind == Kind::indirect);
+    CHECK(check.judge(back, address_of(callee)) == Verdict::possible);
+    CHECK(check.follows_call(back, address_of(other)));
+    int numbers[2] = {1, 2};
+    std::qsort(numbers, 2, sizeof(int), comparisons);
+    CHECK(check.site(address_of(seen)).kind == Kind::indirect);
+}
+
+namespace {
+
+volatile int chosen = 1;
+[[gnu::noinline]] void jumps_on() {
+    sink = sink + chosen;
+    callee();
+}
+[[gnu::noinline]] void call_jumper() {
+    jumps_on();
+    sink = sink + 5;
+}
+
+}  // namespace
+
+TEST_CASE("a function that jumps on to another can have been called in its place") {
+    CodeMap map;
+    add_own_mappings(map);
+    CallCheck check(map);
+    call_jumper();
+    const std::uint64_t back = address_of(seen);
+    REQUIRE(check.site(back).kind == Kind::direct);
+    if (check.site(back).target == address_of(jumps_on)) {  // else the compiler made it a plain call
+        CHECK(check.judge(back, address_of(callee)) == Verdict::possible);
+    }
+    CHECK(check.judge(back, address_of(other)) == Verdict::no);
+    CHECK(check.judge(back, address_of(call_directly)) == Verdict::no);
+}
+
+TEST_CASE("addresses inside other instructions, of functions and of nothing follow no call") {
+    CodeMap map;
+    add_own_mappings(map);
+    CallCheck check(map);
+    call_directly();
+    CHECK(check.site(address_of(seen) - 1).kind == Kind::none);
+    CHECK(check.site(0).kind == Kind::none);
+    CHECK(check.site(1).kind == Kind::none);
+    CHECK(check.site(~std::uint64_t{0}).kind == Kind::none);
+    CHECK(check.site(reinterpret_cast<std::uint64_t>(&sink)).kind == Kind::none);
+    CHECK_FALSE(check.follows_call(address_of(seen), 0x10));
+}
+
+TEST_CASE("a call through the procedure linkage table reaches the function behind it") {
+    CodeMap map;
+    add_own_mappings(map);
+    CallCheck check(map);
+    seen = ::getenv("HOME");
+    char* (*const function)(const char*) = ::getenv;
+    const auto wanted = reinterpret_cast<std::uint64_t>(function);
+    const auto* const region = map.find(address_of(call_directly));
+    REQUIRE(region != nullptr);
+    std::size_t found = 0;
+    for (std::uint64_t at = region->start; at < region->end && found == 0; ++at)
+        found += check.site(at).target == wanted;
+    CHECK(found > 0);
+}

@@ -1,0 +1,133 @@
+#include "single_step.hpp"
+
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace flameprobe::testing {
+namespace {
+
+constexpr std::size_t copied = 16u << 10;
+constexpr std::uint64_t one_stack = 8u << 20;  // addresses further apart belong to different stacks
+
+Registers to_registers(const user_regs_struct& from) {
+    Registers out;
+    out.value = {from.rax, from.rdx, from.rcx, from.rbx, from.rsi, from.rdi, from.rbp, from.rsp, from.r8,
+                 from.r9,  from.r10, from.r11, from.r12, from.r13, from.r14, from.r15, from.rip};
+    return out;
+}
+
+std::uint64_t first_word(const Snapshot& snapshot) {
+    std::uint64_t word = 0;
+    if (snapshot.stack.size() >= sizeof word) std::memcpy(&word, snapshot.stack.data(), sizeof word);
+    return word;
+}
+
+class ShadowStack {
+public:
+    void called(std::uint64_t slot, std::uint64_t return_address) { entries_.push_back({slot, return_address - 1}); }
+    void interrupted(std::uint64_t at, std::uint64_t sp, std::uint64_t handler_sp, std::uint64_t restorer) {
+        entries_.push_back({sp - 1, at});  // until the stack pointer is back where it was
+        entries_.push_back({handler_sp, restorer - 1});
+    }
+    /// Everything below the stack pointer is gone: by `ret` or sigreturn, or by a jump out of frames, which gives true.
+    bool unwind_to(std::uint64_t sp, std::uint64_t pc) {
+        std::size_t gone = 0;
+        std::uint64_t last = pc;
+        while (!entries_.empty()) {
+            const std::uint64_t slot = entries_.back().slot;
+            const bool same_stack = slot - sp + one_stack < 2 * one_stack;
+            const bool left = same_stack ? slot < sp : knows_stack_of(sp);
+            if (!left) break;
+            last = entries_.back().lookup;
+            entries_.pop_back();
+            ++gone;
+        }
+        const bool returned = gone == 1 && (pc == last || pc == last + 1);
+        return gone != 0 && !returned;
+    }
+    bool empty() const { return entries_.empty(); }
+    std::vector<std::uint64_t> callers() const {
+        std::vector<std::uint64_t> out;
+        for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) out.push_back(entry->lookup);
+        return out;
+    }
+
+private:
+    struct Entry {
+        std::uint64_t slot, lookup;
+    };
+    /// False right after a switch to an alternate stack, where nothing was called yet.
+    bool knows_stack_of(std::uint64_t sp) const {
+        for (const Entry& entry : entries_)
+            if (entry.slot - sp + one_stack < 2 * one_stack) return true;
+        return false;
+    }
+    std::vector<Entry> entries_;
+};
+
+[[noreturn]] void run_traced(void (*function)()) {
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(77);
+    ::raise(SIGSTOP);
+    function();
+    ::_exit(0);
+}
+
+/// One instruction on; gives the signal to deliver next, or -1 once the child is gone.
+int step(pid_t child, int deliver) {
+    int status = 0;
+    if (::ptrace(PTRACE_SINGLESTEP, child, nullptr, static_cast<long>(deliver)) != 0) return -1;
+    if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return -1;
+    return WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+}
+
+Snapshot snapshot_of(pid_t child) {
+    user_regs_struct registers{};
+    ::ptrace(PTRACE_GETREGS, child, nullptr, &registers);
+    return {to_registers(registers), read_process(child, registers.rsp, copied)};
+}
+
+}  // namespace
+
+Stepped single_step(void (*function)(), const std::function<void(const Instant&)>& watch,
+                    const std::function<void()>& jumped) {
+    const pid_t child = ::fork();
+    if (child == 0) run_traced(function);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (!WIFSTOPPED(status)) return Stepped::refused;
+
+    ShadowStack shadow;
+    Instant before{child, snapshot_of(child), {}};
+    bool inside = false;
+    for (int deliver = 0, next = 0; (next = step(child, deliver)) >= 0; deliver = next) {
+        Instant now{child, snapshot_of(child), {}};
+        const Registers& registers = now.snapshot.registers;
+        const std::uint64_t top = first_word(now.snapshot);
+        const std::uint64_t old_pc = before.snapshot.registers.pc(), old_sp = before.snapshot.registers.sp();
+        // A call is what pushes the address of the instruction behind itself and goes elsewhere.
+        const bool called = registers.sp() == old_sp - 8 && top - old_pc - 1 < 15 && registers.pc() != top;
+        inside = inside || registers.pc() == reinterpret_cast<std::uint64_t>(function);
+        if (inside && deliver != 0) {
+            shadow.interrupted(old_pc, old_sp, registers.sp(), top);
+        } else if (inside) {
+            if (shadow.unwind_to(registers.sp(), registers.pc())) jumped();
+            if (called) shadow.called(registers.sp(), top);
+            if (shadow.empty()) break;
+        }
+        now.callers = shadow.callers();
+        if (inside) watch(now);
+        before = std::move(now);
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    return Stepped::whole;
+}
+
+}  // namespace flameprobe::testing

@@ -1,0 +1,38 @@
+// Runs a function in a forked child one instruction at a time and knows, without any unwinder, who called whom: it
+// watches `call` push return addresses and the stack pointer move past them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "live_map.hpp"
+
+namespace flameprobe::testing {
+
+/// Before every instruction of the child.
+struct Instant {
+    pid_t process;
+    Snapshot snapshot;
+    /// The addresses to look up of the frames above the leaf, nearest first, as far out as the stepped function's
+    /// caller.
+    std::vector<std::uint64_t> callers;
+};
+
+enum class Stepped { whole, refused };  // refused: this machine forbids ptrace
+
+/// Instructions before a jump out of several frames (an exception's landing, longjmp) in which the library that jumps
+/// rewrites saved registers and return addresses in place: libgcc's uw_install_context, glibc's __longjmp.
+constexpr std::size_t jump_preparation = 300;
+/// Instructions behind the one that moved the stack pointer, before such a jump is over.
+constexpr std::size_t jump_completion = 3;
+
+/// Forks; the child runs `function`. `watch` sees every instant from the function's first instruction to its return.
+/// The child's memory starts as a copy of this process's, so code and tables are at the same addresses here.
+/// `jumped` is told, before the instant that it leads to, of every such jump.
+Stepped single_step(void (*function)(), const std::function<void(const Instant&)>& watch,
+                    const std::function<void()>& jumped);
+
+}  // namespace flameprobe::testing

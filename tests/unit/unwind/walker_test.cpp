@@ -1,0 +1,215 @@
+// Every way a walk over rows can go on and every way it can end.
+#include <doctest/doctest.h>
+
+#include "hand_made_rows.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::testing;
+
+TEST_CASE("the leaf is looked up at its pc, callers before their return address") {
+    Scene scene;
+    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 16;
+    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 8;
+    scene.words[1] = 0x2001;
+    scene.words[2] = 0x9001;
+    const Walk& walk = scene.go();
+    CHECK(addresses(walk) == Addresses{0x1000, 0x2000, 0x9000});
+    CHECK(walk.end == WalkEnd::root);
+    CHECK(walk.frames_in_copy == 3);
+    CHECK(walk.beyond_end == 0);
+    CHECK(walk.frames[0].cfa == stack_at + 16);
+    CHECK(walk.frames[1].cfa == stack_at + 24);
+    CHECK(walk.frames[0].region == 7);
+}
+
+TEST_CASE("a CFA from rbp, rbx, or a word in memory") {
+    Scene scene;
+    SUBCASE("rbp") {
+        Row& row = scene.rows.add(0x1000, RowKind::rule);
+        row.base = RowBase::fp;
+        row.cfa_offset = 16;
+        row.fp_slot = -16;
+        scene.cursor.fp = stack_at + 8;
+        scene.words[1] = stack_at + 40;
+        scene.words[2] = 0x2001;
+        Row& caller = scene.rows.add(0x2000, RowKind::rule);
+        caller.base = RowBase::fp;
+        caller.cfa_offset = 16;
+        scene.words[6] = 0x9001;
+    }
+    SUBCASE("rbx") {
+        Row& row = scene.rows.add(0x1000, RowKind::rule);
+        row.base = RowBase::third;
+        scene.cursor.third = stack_at + 24;
+        scene.words[2] = 0x2001;
+        scene.rows.add(0x2000, RowKind::rule).cfa_offset = 8;
+        scene.words[3] = 0x9001;
+    }
+    SUBCASE("loaded") {
+        Row& row = scene.rows.add(0x1000, RowKind::rule);
+        row.cfa_offset = 8;
+        row.cfa_is_loaded = true;
+        scene.words[1] = stack_at + 32;
+        scene.words[3] = 0x2001;
+        scene.rows.add(0x2000, RowKind::rule).cfa_offset = 16;
+        scene.words[5] = 0x9001;
+    }
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
+    CHECK(scene.walk.end == WalkEnd::root);
+}
+
+TEST_CASE("a slot outside the frame means that the register has its value back") {
+    Scene scene;
+    scene.cursor.fp = stack_at + 24;  // what `pop %rbp` has just restored
+    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
+    leaf.cfa_offset = 8;
+    SUBCASE("below SP: an epilogue") { leaf.fp_slot = -16; }
+    SUBCASE("above the CFA: gcc's rule for realigned frames after leave") {
+        leaf.fp_origin = SlotOrigin::fp;
+        leaf.fp_slot = 0;
+    }
+    scene.words[0] = 0x2001;
+    scene.words[3] = 0xdead;
+    Row& caller = scene.rows.add(0x2000, RowKind::rule);
+    caller.base = RowBase::fp;
+    caller.cfa_offset = 16;
+    scene.words[4] = 0x9001;
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
+    CHECK(scene.walk.end == WalkEnd::root);
+}
+
+TEST_CASE("a signal frame gives the interrupted pc itself, wherever its stack is") {
+    Scene scene;
+    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 8;
+    scene.words[0] = 0x3001;
+    Row& signal = scene.rows.add(0x3000, RowKind::rule);
+    signal.signal_frame = true;
+    signal.cfa_is_loaded = true;
+    signal.cfa_offset = 16;
+    signal.ra_origin = signal.fp_origin = SlotOrigin::sp;
+    signal.ra_slot = 8;
+    signal.fp_slot = 24;
+    scene.words[2] = 0x5000;
+    scene.words[3] = stack_at;  // the interrupted SP: lower than the handler's, as on an alternate stack
+    scene.words[4] = 0x77;
+    scene.rows.add(0x5000, RowKind::rule).cfa_offset = 64;
+    scene.words[7] = 0x9001;
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x3000, 0x5000, 0x9000});
+    CHECK(scene.walk.end == WalkEnd::root);
+}
+
+TEST_CASE("a thread in the kernel stands behind its syscall instruction") {
+    Scene scene;
+    scene.rows.add(0x1000, RowKind::no_cfi).after_syscall = true;
+    scene.rows.add(0xfff, RowKind::rule).cfa_offset = 8;
+    scene.words[0] = 0x9001;
+    CHECK(addresses(scene.go()) == Addresses{0xfff, 0x9000});
+}
+
+TEST_CASE("what no row can say, libunwind steps over") {
+    Scene scene;
+    scene.rows.add(0x1000, RowKind::irregular);
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x9000});
+    CHECK(scene.walk.frames[0].cfa == stack_at + 16);
+}
+
+TEST_CASE("how a walk ends early") {
+    Scene scene;
+    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
+    leaf.cfa_offset = 8;
+    scene.words[0] = 0x2001;
+    Row& caller = scene.rows.add(0x2000, RowKind::rule);
+    SUBCASE("the copy ends") {
+        caller.cfa_offset = 4096;
+        CHECK(scene.go().end == WalkEnd::truncated);
+        CHECK(scene.walk.frames.size() == 2);
+    }
+    SUBCASE("the CFA stays") {
+        caller.cfa_offset = 0;
+        CHECK(scene.go().end == WalkEnd::bad_cfa);
+    }
+    SUBCASE("the CFA goes back") {
+        caller.cfa_offset = -8;
+        CHECK(scene.go().end == WalkEnd::bad_cfa);
+    }
+    SUBCASE("the return address is zero") {
+        caller.cfa_offset = 8;
+        CHECK(scene.go().end == WalkEnd::bad_return);
+        CHECK(scene.walk.frames.size() == 2);
+    }
+    SUBCASE("the return address is no code") {
+        caller.cfa_offset = 8;
+        scene.words[1] = 0x4444;
+        CHECK(scene.go().end == WalkEnd::bad_return);
+    }
+    SUBCASE("too deep") {
+        scene.most = 2;
+        caller.cfa_offset = 8;
+        scene.words[1] = 0x9001;
+        CHECK(scene.go().end == WalkEnd::too_deep);
+        CHECK(scene.walk.frames.size() == 2);
+    }
+    SUBCASE("the leaf is no code") {
+        scene.cursor.pc = 0x6666;
+        CHECK(scene.go().end == WalkEnd::no_unwind_info);
+        CHECK(scene.walk.frames.size() == 1);
+        CHECK(scene.walk.frames[0].region == CodeFrame::no_region);
+    }
+}
+
+namespace {
+
+class MoreWords final : public StackBeyond {
+public:
+    std::map<std::uint64_t, std::uint64_t> words;
+    std::uint64_t end = 0;
+    std::size_t reads = 0;
+    std::size_t read(std::uint64_t address, std::span<std::byte> out) override {
+        ++reads;
+        const std::size_t size = address < end ? std::min<std::size_t>(out.size(), end - address) : 0;
+        std::fill(out.begin(), out.end(), std::byte{0});
+        for (const auto& [at, word] : words)
+            if (at >= address && at + 8 <= address + size) std::memcpy(out.data() + (at - address), &word, 8);
+        return size;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("past the end of the copy the walk goes on in live memory, lazily") {
+    Scene scene;
+    MoreWords more;
+    scene.beyond = &more;
+    more.end = stack_at + (1u << 20);
+    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 8;
+    scene.words[0] = 0x2001;
+    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 512;
+    more.words[stack_at + 8 + 504] = 0x2001;
+    more.words[stack_at + 8 + 1016] = 0x9001;
+    const Walk& walk = scene.go();
+    CHECK(addresses(walk) == Addresses{0x1000, 0x2000, 0x2000, 0x9000});
+    CHECK(walk.end == WalkEnd::root);
+    CHECK(walk.frames_in_copy == 2);
+    CHECK(walk.beyond_end == stack_at + 8 + 1024);
+    CHECK(more.reads == 1);
+}
+
+TEST_CASE("live memory that ends truncates the walk") {
+    Scene scene;
+    MoreWords more;
+    scene.beyond = &more;
+    more.end = stack_at + 256;
+    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 1024;
+    CHECK(scene.go().end == WalkEnd::truncated);
+    CHECK(scene.walk.beyond_end == 0);
+    CHECK(scene.walk.frames_in_copy == 1);
+}
+
+TEST_CASE("an endless stack of equal frames ends") {
+    Scene scene;
+    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 8;
+    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 8;
+    for (auto& word : scene.words) word = 0x2001;
+    CHECK(scene.go().end == WalkEnd::truncated);
+    CHECK(scene.walk.frames.size() == scene.words.size() + 1);
+}

@@ -1,0 +1,87 @@
+#include "child.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace flameprobe {
+
+namespace {
+
+/// All that a person or a supervisor may send. SIGTSTP and SIGCONT do to both of us what they do.
+sigset_t passed_on() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH})
+        sigaddset(&set, signal);
+    sigaddset(&set, SIGCHLD);
+    return set;
+}
+
+[[noreturn]] void become(char* const command[], const Child::Environment& environment, const sigset_t& mask,
+                         int report) {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    execvp(command[0], command);
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = write(report, &error, sizeof error);
+    _exit(127);
+}
+
+}  // namespace
+
+Result<Child> Child::start(char* const command[], const Environment& environment, int& status) {
+    status = 126;
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    const Descriptor from(report[0]);
+    Descriptor to(report[1]);
+    const sigset_t ours = passed_on();
+    sigset_t before;
+    sigprocmask(SIG_BLOCK, &ours, &before);  // none may be lost between fork and wait
+    const pid_t pid = fork();
+    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
+    if (pid == 0) become(command, environment, before, to.get());
+    to.reset();
+    int error = 0;
+    if (read(from.get(), &error, sizeof error) == sizeof error) {
+        waitpid(pid, nullptr, 0);
+        if (error == ENOENT) status = 127;
+        return Error{std::string(command[0]) + ": cannot be run: " + strerrordesc_np(error)};
+    }
+    return Child(pid);
+}
+
+int Child::wait() {
+    const sigset_t ours = passed_on();
+    for (;;) {
+        int status = 0;
+        if (waitpid(pid_, &status, WNOHANG) == pid_) return status;
+        siginfo_t info{};
+        const int signal = sigwaitinfo(&ours, &info);
+        // The terminal's own signals (si_code SI_KERNEL) were sent to the whole foreground group.
+        if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(pid_, signal);
+    }
+}
+
+int end_like(int wait_status) {
+    if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+    const int signal = WTERMSIG(wait_status);
+    const rlimit no_core{0, 0};  // the command may have left one; ours would overwrite it
+    setrlimit(RLIMIT_CORE, &no_core);
+    ::signal(signal, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    raise(signal);
+    return 128 + signal;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,137 @@
+#include "machine_report.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "preload_path.hpp"
+#include "render/numbers.hpp"
+#include "session/engine.hpp"
+#include "session/options.hpp"
+#include "symbolize/kernel_symbols.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::optional<long> number_in(const char* path) {
+    std::ifstream in(path);
+    long value = 0;
+    if (in >> value) return value;
+    return std::nullopt;
+}
+
+/// 0 none, 1 strict, 2 filter (proc(5)).
+long seccomp_mode() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("Seccomp:")) return std::strtol(line.c_str() + 8, nullptr, 10);
+    }
+    return 0;
+}
+
+bool in_container() { return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0; }
+
+std::string meaning_of_paranoid(long value) {
+    if (value <= 0) return "all events, kernel code too";
+    if (value == 1) return "own processes, kernel code too";
+    if (value == 2) return "own processes, user code only";
+    return "as 2; with the kernels of Debian and Android no events at all without CAP_PERFMON";
+}
+
+Options options_here(Report& report) {
+    std::vector<std::string_view> environment;
+    for (char** line = environ; line != nullptr && *line != nullptr; ++line) environment.emplace_back(*line);
+    std::vector<std::string> problems;
+    Options options = read_options(environment, problems);
+    for (const std::string& problem : problems) report.finding("environment", problem);
+    return options;
+}
+
+void mend_perf(Report& report, long paranoid, long wanted) {
+    if (paranoid > wanted) {
+        report.mend("sudo sysctl kernel.perf_event_paranoid=" + std::to_string(wanted));
+    } else if (seccomp_mode() == 2) {
+        report.mend(in_container() ? "docker run --cap-add PERFMON --security-opt seccomp=unconfined ..."
+                                   : "permit perf_event_open in the seccomp filter of whatever started this shell");
+    }
+}
+
+bool report_engine(Report& report, const Options& options, long paranoid) {
+    const auto engine = open_engine(options);
+    if (!engine) {
+        report.finding("engine", "none: " + engine.error().message);
+        mend_perf(report, paranoid, 2);
+        return false;
+    }
+    const CaptureFacts& facts = engine->source->facts();
+    report.finding("engine", facts.engine + ": " + engine->reason);
+    if (facts.engine != "ring" && options.engine == EngineChoice::automatic) mend_perf(report, paranoid, 2);
+    if (!engine->warning.empty()) report.finding("", engine->warning);
+    report.finding("kernel frames", facts.kernel ? "yes" : "no: kernel time is shown as [kernel, not permitted]");
+    if (!facts.kernel && options.kernel != KernelChoice::off) mend_perf(report, paranoid, 1);
+    report.finding("frequency", count_text(facts.frequency) + " samples a second of each thread's CPU time");
+    return true;
+}
+
+void report_unwinder(Report& report, const Options& options) {
+    if (options.unwind == UnwindChoice::frame_pointer) {
+        report.finding("unwinder",
+                       "fp, asked for by FLAMEPROBE_UNWIND: only code compiled with -fno-omit-frame-pointer");
+        return;
+    }
+    report.finding("unwinder", "dwarf, by the programs' own unwind tables: no frame pointers needed; " +
+                                   bytes_text(options.stack_bytes) + " of stack are copied with each sample");
+}
+
+void report_memory(Report& report) {
+    const long budget_kib = number_in("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
+    rlimit limit{};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    const std::string own = limit.rlim_cur == RLIM_INFINITY ? "unlimited" : bytes_text(limit.rlim_cur);
+    report.finding("locked memory",
+                   bytes_text(static_cast<std::uint64_t>(budget_kib) * 1024) +
+                       " for each CPU's ring (kernel.perf_event_mlock_kb, shared by the user's processes), and " + own +
+                       " of this process's (ulimit -l)");
+    if (budget_kib < 516 && limit.rlim_cur != RLIM_INFINITY && geteuid() != 0) {
+        report.mend("sudo sysctl kernel.perf_event_mlock_kb=516");
+    }
+}
+
+void report_kernel_symbols(Report& report) {
+    if (!KernelSymbols::running().empty()) {
+        report.finding("kernel symbols", "readable");
+        return;
+    }
+    report.finding("kernel symbols", "hidden: kernel frames will have no names");
+    // kernel/ksyms_common.c, kallsyms_show_value(): without CAP_SYSLOG both must be low.
+    const bool restricted = number_in("/proc/sys/kernel/kptr_restrict").value_or(1) > 0;
+    report.mend(std::string("sudo sysctl kernel.perf_event_paranoid=1") +
+                (restricted ? " kernel.kptr_restrict=0" : ""));
+}
+
+}  // namespace
+
+bool report_machine(Report& report) {
+    report.heading("This machine");
+    const auto library = find_library();
+    report.finding("library", library ? *library : library.error().message);
+    const Options options = options_here(report);
+    const auto paranoid = number_in("/proc/sys/kernel/perf_event_paranoid");
+    const bool works = report_engine(report, options, paranoid.value_or(2));
+    report_unwinder(report, options);
+    report.finding("paranoid level", paranoid ? std::to_string(*paranoid) + ": " + meaning_of_paranoid(*paranoid) +
+                                                    (geteuid() == 0 ? "; root may do all of it" : "")
+                                              : "unknown: /proc/sys/kernel/perf_event_paranoid cannot be read");
+    report.finding("seccomp", seccomp_mode() == 2 ? "a filter is active; it may refuse perf_event_open" : "no filter");
+    report_memory(report);
+    report_kernel_symbols(report);
+    return works;
+}
+
+}  // namespace flameprobe

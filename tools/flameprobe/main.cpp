@@ -1,0 +1,32 @@
+// flameprobe: starts programs under the profiler, and tells what stands in its way.
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "doctor.hpp"
+#include "run.hpp"
+
+namespace {
+
+constexpr const char* usage =
+    "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]    run a program, get a flame graph of it\n"
+    "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
+    "       flameprobe --version | --help\n"
+    "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
+
+int main_command(int argc, char* argv[]) {
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    if (command == "run") return flameprobe::run_command(argc - 1, argv + 1);
+    if (command == "doctor") return flameprobe::doctor_command(argc - 1, argv + 1);
+    if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;
+    if (command == "--version") return std::puts("flameprobe " FLAMEPROBE_VERSION) < 0 ? 1 : 0;
+    std::fputs(usage, stderr);
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) try { return main_command(argc, argv); } catch (const std::exception& exception) {
+    std::fprintf(stderr, "flameprobe: %s\n", exception.what());
+    return 1;
+}

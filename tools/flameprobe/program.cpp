@@ -1,0 +1,133 @@
+#include "program.hpp"
+
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "output_of.hpp"
+#include "symbolize/debug_file.hpp"
+#include "symbolize/elf_file.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string real_path(const std::string& path) {
+    char real[PATH_MAX];
+    return realpath(path.c_str(), real) != nullptr ? real : path;
+}
+
+bool is_program(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+bool gains_privilege(const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return false;
+    const bool set_id = (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+    const bool capabilities = getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+    return (set_id || capabilities) && geteuid() != 0;
+}
+
+bool has(const ElfFile& file, const char* section) {
+    const ElfSection* found = file.find(section);
+    return found != nullptr && found->size > 0;
+}
+
+void find_debug_file(const ElfFile& file, ElfFacts& facts) {
+    const DebugFileSearch search{{"/usr/lib/debug"}, FileAccess::map};
+    auto separate = find_by_build_id(file.build_id(), search);
+    if (!separate) separate = find_by_debuglink(file, search);
+    if (!separate) return;
+    facts.symbol_table = facts.symbol_table || has(*separate, ".symtab");
+    facts.debug_info = has(*separate, ".debug_info") || has(*separate, ".zdebug_info");
+    facts.debug_file = separate->path();
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name) {
+    if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
+    const char* path = getenv("PATH");
+    std::istringstream directories(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
+    for (std::string directory; std::getline(directories, directory, ':');) {
+        const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+        if (is_program(candidate)) return candidate;
+    }
+    return {};
+}
+
+Result<ElfFacts> elf_facts(const std::string& path) {
+    ElfFacts facts;
+    facts.path = real_path(path);
+    const auto file = ElfFile::open(facts.path, FileAccess::map);
+    if (!file) return file.error();
+    const ElfFile& elf = **file;
+    facts.dynamic = has(elf, ".interp");
+    facts.symbol_table = has(elf, ".symtab") || has(elf, ".gnu_debugdata");
+    facts.debug_info = has(elf, ".debug_info") || has(elf, ".zdebug_info");
+    facts.unwind_tables = has(elf, ".eh_frame");
+    facts.has_build_id = !elf.build_id().empty();
+    facts.privileged = gains_privilege(facts.path);
+    if (!facts.debug_info) find_debug_file(elf, facts);
+    return facts;
+}
+
+std::string script_interpreter(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string line(256, '\0');
+    in.read(line.data(), static_cast<std::streamsize>(line.size()));
+    line.resize(static_cast<std::size_t>(in.gcount()));
+    if (!line.starts_with("#!")) return {};
+    std::istringstream words(line.substr(2, line.find('\n') - 2));
+    std::string interpreter, argument;
+    words >> interpreter >> argument;
+    const bool by_env = interpreter.ends_with("/env") && !argument.empty() && argument[0] != '-';
+    return by_env ? argument : interpreter;
+}
+
+std::string preload_obstacle(const std::string& name) {
+    std::string path = find_program(name);
+    for (int depth = 0; depth < 4 && !path.empty(); ++depth) {  // as many interpreters as the kernel follows
+        const std::string interpreter = script_interpreter(path);
+        if (interpreter.empty()) break;
+        path = find_program(interpreter);
+    }
+    if (path.empty()) return {};
+    const auto facts = elf_facts(path);
+    if (!facts) return {};
+    if (!facts->dynamic) {
+        return facts->path +
+               " is linked statically, so nothing can be preloaded: link it with -lflameprobe, or dynamically";
+    }
+    if (facts->privileged) {
+        return facts->path +
+               " runs with privileges of its own, so the loader ignores LD_PRELOAD: run it as the user it becomes";
+    }
+    return {};
+}
+
+std::vector<std::string> libraries_of(const std::string& path) {
+    const auto file = ElfFile::open(path, FileAccess::map);
+    if (!file) return {};
+    std::string loader(as_text((*file)->contents(".interp")));
+    loader = loader.c_str();  // ends in a zero
+    if (loader.empty()) return {};
+    std::istringstream lines(output_of({loader, "--list", path}));
+    std::vector<std::string> libraries;
+    for (std::string line; std::getline(lines, line);) {
+        const auto arrow = line.find("=> /");
+        if (arrow == std::string::npos) continue;
+        const std::string library = line.substr(arrow + 3);
+        libraries.push_back(library.substr(0, library.rfind(" (")));
+    }
+    return libraries;
+}
+
+}  // namespace flameprobe

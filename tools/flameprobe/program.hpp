@@ -1,0 +1,36 @@
+// What can be told about a program before it runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// As a shell would find it: by path, or in PATH. Empty if it is not there.
+std::string find_program(const std::string& name);
+
+struct ElfFacts {
+    std::string path;            // without symbolic links
+    bool dynamic = false;        // it has an interpreter, so LD_PRELOAD works
+    bool symbol_table = false;   // .symtab, also as .gnu_debugdata
+    bool debug_info = false;     // its own, or in a file that was found
+    bool unwind_tables = false;  // .eh_frame
+    bool has_build_id = false;
+    bool privileged = false;  // set-user-id, set-group-id or capabilities: the loader then ignores LD_PRELOAD paths
+    std::string debug_file;   // where debug information was found, if not in the file itself
+};
+
+Result<ElfFacts> elf_facts(const std::string& path);
+
+/// The interpreter of a script ("#!"), empty if the file is none.
+std::string script_interpreter(const std::string& path);
+
+/// One line if the library cannot be preloaded into this program; else empty.
+std::string preload_obstacle(const std::string& name);
+
+/// What the loader would load for it, from the loader itself.
+std::vector<std::string> libraries_of(const std::string& path);
+
+}  // namespace flameprobe

@@ -1,0 +1,111 @@
+#include "program_report.hpp"
+
+#include <fstream>
+#include <set>
+
+#include "output_of.hpp"
+#include "program.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// The Debian package a file belongs to; the package manager may know it without the /usr in front.
+std::string package_of(const std::string& path) {
+    for (const std::string& candidate : {path, path.starts_with("/usr/") ? path.substr(4) : "/usr" + path}) {
+        const std::string answer = output_of({"dpkg-query", "-S", candidate});
+        const auto colon = answer.find(':');
+        if (colon != std::string::npos) return answer.substr(0, colon);
+    }
+    return {};
+}
+
+std::string debian_release() {
+    std::ifstream in("/etc/os-release");
+    std::string release;
+    bool debian = false;
+    for (std::string line; std::getline(in, line);) {
+        if (line == "ID=debian") debian = true;
+        if (line.starts_with("VERSION_CODENAME=")) release = line.substr(17);
+    }
+    return debian ? release : "";
+}
+
+/// For files of Debian's packages their -dbgsym packages, from an archive of its own.
+std::string command_for_symbols(const std::string& path) {
+    const std::string package = package_of(path), release = debian_release();
+    if (package.empty()) return "build it with -g, and install it without stripping it";
+    const std::string install = "sudo apt install " + package + "-dbgsym";
+    if (release.empty()) return install;
+    return "echo 'deb http://deb.debian.org/debian-debug " + release +
+           "-debug main' | sudo tee /etc/apt/sources.list.d/debug.list && sudo apt update && " + install;
+}
+
+void report_file(Report& report, const ElfFacts& facts) {
+    if (facts.symbol_table) {
+        report.finding("symbols", "all functions");
+    } else {
+        report.finding("symbols", "exported functions only: the others show as [unknown in " +
+                                      facts.path.substr(facts.path.rfind('/') + 1) + "]");
+    }
+    report.finding("debug info", facts.debug_info ? (facts.debug_file.empty() ? "yes" : "in " + facts.debug_file)
+                                                  : "none: no source lines, no inlined functions");
+    if (!facts.symbol_table || !facts.debug_info) report.mend(command_for_symbols(facts.path));
+    if (facts.unwind_tables) {
+        report.finding("unwind tables", "yes");
+    } else {
+        report.finding("unwind tables", "none: stacks end in its code, as [truncated]");
+        report.mend("build it with -fasynchronous-unwind-tables");
+    }
+    if (!facts.has_build_id) {
+        report.finding("build id", "none: whether a file was replaced since the run cannot be told");
+        report.mend("link it with -Wl,--build-id");
+    }
+}
+
+void report_libraries(Report& report, const std::string& path) {
+    std::size_t all = 0, without_tables = 0;
+    std::set<std::string> without_debug;
+    for (const std::string& library : libraries_of(path)) {
+        const auto facts = elf_facts(library);
+        if (!facts) continue;
+        ++all;
+        if (!facts->debug_info) without_debug.insert(facts->path.substr(facts->path.rfind('/') + 1));
+        if (!facts->unwind_tables) ++without_tables;
+    }
+    if (all == 0) return;
+    std::string text = std::to_string(all) + " loaded at start";
+    if (without_tables > 0) text += ", " + std::to_string(without_tables) + " without unwind tables";
+    if (!without_debug.empty()) {
+        text += "; without debug info:";
+        for (const std::string& name : without_debug) text += " " + name;
+    }
+    report.finding("libraries", text);
+}
+
+}  // namespace
+
+bool report_program(Report& report, const std::string& name) {
+    const std::string path = find_program(name);
+    report.heading("Program " + (path.empty() ? name : path));
+    if (path.empty()) {
+        report.finding("found", "no: it is neither a path to an executable file nor in PATH");
+        return false;
+    }
+    if (const std::string interpreter = script_interpreter(path); !interpreter.empty()) {
+        report.finding("script", "run by " + interpreter + ", which is what will be seen");
+        return report_program(report, interpreter);
+    }
+    const auto facts = elf_facts(path);
+    if (!facts) {
+        report.finding("format", facts.error().message);
+        return false;
+    }
+    const std::string obstacle = preload_obstacle(path);
+    report.finding("preloading", obstacle.empty() ? "works" : obstacle);
+    report_file(report, *facts);
+    report_libraries(report, facts->path);
+    return obstacle.empty();
+}
+
+}  // namespace flameprobe

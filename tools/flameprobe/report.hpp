@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace flameprobe {
+
+/// Lines of "label  finding", and below a finding what mends it.
+class Report {
+public:
+    void heading(const std::string& text) { text_ += (text_.empty() ? "" : "\n") + text + "\n"; }
+    void finding(const std::string& label, const std::string& text) {
+        const std::size_t width = 16;
+        text_ += "  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ') + text + "\n";
+    }
+    void mend(const std::string& command) { text_ += std::string(18, ' ') + "mend: " + command + "\n"; }
+    const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,79 @@
+#include "results.hpp"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <set>
+#include <vector>
+
+namespace flameprobe {
+
+namespace {
+
+/// What the library makes of the template, as a pattern. `pid` is what stands for %p.
+std::string pattern_of(const std::string& out, const std::string& pid) {
+    std::string pattern;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const char c = out[i];
+        if (c == '%' && i + 1 < out.size()) {
+            const char kind = out[++i];
+            pattern += kind == 'p' ? pid : kind == '%' ? "%" : "*";
+        } else {
+            if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+            pattern += c;
+        }
+    }
+    return pattern;
+}
+
+struct File {
+    std::string path;
+    timespec written{};
+};
+
+bool earlier(const timespec& a, const timespec& b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+void add_matches(const std::string& pattern, const timespec& start, std::vector<File>& files) {
+    glob_t found{};
+    if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+        for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+            struct stat status {};
+            if (stat(found.gl_pathv[i], &status) != 0 || earlier(status.st_mtim, start)) continue;
+            files.push_back({found.gl_pathv[i], status.st_mtim});
+        }
+    }
+    globfree(&found);
+}
+
+/// A name that is taken gets ".2", ".3", ...
+std::vector<File> files_of(const std::string& stem, const std::string& ending, const timespec& start) {
+    std::vector<File> files;
+    add_matches(stem + ending, start, files);
+    add_matches(stem + ".[0-9]*" + ending, start, files);
+    return files;
+}
+
+}  // namespace
+
+FoundResults find_results(const std::string& out, pid_t pid, const timespec& start) {
+    for (const char* ending :
+         std::array{".svg", ".html", ".speedscope.json", ".firefox.json", ".pb.gz", ".folded", ".json", ".fprobe"}) {
+        const auto own = files_of(pattern_of(out, std::to_string(pid)), ending, start);
+        const auto all = files_of(pattern_of(out, "*"), ending, start);
+        const auto& candidates = own.empty() ? all : own;
+        if (candidates.empty()) continue;
+        const File* last = &candidates.front();
+        for (const File& file : candidates) {
+            if (earlier(last->written, file.written)) last = &file;
+        }
+        std::set<std::string> distinct;
+        for (const File& file : all) distinct.insert(file.path);
+        return {last->path, distinct.size() - 1};
+    }
+    return {};
+}
+
+}  // namespace flameprobe

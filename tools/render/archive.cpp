@@ -1,0 +1,158 @@
+#include "archive.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <unordered_map>
+
+#include "inputs.hpp"
+#include "profile/reader.hpp"
+#include "profile/writer.hpp"
+#include "symbolize/last_stack.hpp"
+#include "symbolize/provenance.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// Appears under its name when it is whole.
+class NewFile {
+public:
+    explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".tmp." + std::to_string(getpid())) {
+        file_ = Descriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (!file_) error_ = errno;
+    }
+    ~NewFile() {
+        if (!done_ && error_ == 0) unlink(temporary_.c_str());
+    }
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    Descriptor take() { return std::move(file_); }
+    Result<void> opened() const { return error_ == 0 ? Result<void>() : failure("cannot be created", error_); }
+    Result<void> rename_into_place() {
+        if (rename(temporary_.c_str(), path_.c_str()) != 0) return failure("cannot be replaced", errno);
+        done_ = true;
+        return {};
+    }
+
+private:
+    Error failure(const char* what, int error) const {
+        return Error{path_ + ": " + what + ": " + strerrordesc_np(error)};
+    }
+
+    std::string path_, temporary_;
+    Descriptor file_;
+    int error_ = 0;
+    bool done_ = false;
+};
+
+/// Copies a profile while it is read, a block at a time.
+class Copy final : public ProfileSink {
+public:
+    explicit Copy(ProfileWriter& to) : to_(to) {}
+
+    void run(const RunInfo& info) override { to_.run(info), flush(); }
+    void string(std::uint32_t id, const std::string& text) override { to_.string(id, text), flush(); }
+    void mapping(MappingId id, const Mapping& mapping) override { to_.mapping(id, mapping), flush(); }
+    void location(LocationId id, const Location& location) override { to_.location(id, location), flush(); }
+    void stack(StackId id, const StackNode& node) override { to_.stack(id, node), flush(); }
+    void thread(ThreadId id, const Thread& thread) override { to_.thread(id, thread), flush(); }
+    void sample(const Sample& sample) override { to_.sample(sample), flush(); }
+    void summary(const Summary& summary) override { to_.summary(summary), flush(); }
+    void symbols(LocationId id, const std::vector<ArchivedSymbol>& list) override { to_.symbols(id, list), flush(); }
+    void death(const Death& death) override { to_.death(death), flush(); }
+
+    const std::optional<Error>& error() const { return error_; }
+
+private:
+    void flush() {
+        if (to_.buffered() < format::full_block_payload || error_) return;
+        if (auto written = to_.flush(); !written) error_ = written.error();
+    }
+
+    ProfileWriter& to_;
+    std::optional<Error> error_;
+};
+
+/// Adds strings behind the profile's own, each once.
+class Strings {
+public:
+    Strings(ProfileSink& to, std::size_t known) : to_(to), next_(static_cast<std::uint32_t>(known)) {}
+
+    std::uint32_t id(const std::string& text) {
+        const auto [known, is_new] = ids_.try_emplace(text, next_);
+        if (is_new) to_.string(next_++, text);
+        return known->second;
+    }
+
+private:
+    ProfileSink& to_;
+    std::uint32_t next_;
+    std::unordered_map<std::string, std::uint32_t> ids_;
+};
+
+void add_names(ProfileSink& to, const RawProfile& raw, const std::vector<LocationId>& ids, const SymbolChains& chains) {
+    Strings strings(to, raw.strings.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        std::vector<ArchivedSymbol> archived;
+        for (const Symbol& symbol : chains[i]) {
+            archived.push_back(
+                {strings.id(symbol.name), strings.id(symbol.file), symbol.line, symbol.decl_line, symbol.inlined});
+        }
+        to.symbols(ids[i], archived);
+    }
+}
+
+/// Notes and scopes need no names; what has some keeps them.
+std::vector<LocationId> nameless(const RawProfile& raw) {
+    std::vector<LocationId> ids;
+    for (LocationId id = 0; id < raw.locations.size(); ++id) {
+        const MappingKind kind = raw.mappings[raw.locations[id].mapping].kind;
+        const bool ours = kind == MappingKind::note || kind == MappingKind::scope;
+        if (!ours && !raw.archived.contains(id)) ids.push_back(id);
+    }
+    return ids;
+}
+
+Result<void> write_archive(const std::string& input, RawProfile& raw, const Arguments& arguments, Progress& progress,
+                           ProfileWriter& writer, std::vector<std::string>& warnings) {
+    const std::size_t mappings = raw.mappings.size(), locations = raw.locations.size();
+    add_last_stack(raw);
+    Copy copy(writer);
+    if (auto read = read_profile(input, copy); !read) return read.error();
+    for (std::size_t id = mappings; id < raw.mappings.size(); ++id) copy.mapping(MappingId(id), raw.mappings[id]);
+    for (std::size_t id = locations; id < raw.locations.size(); ++id) copy.location(LocationId(id), raw.locations[id]);
+    const std::vector<LocationId> ids = nameless(raw);
+    std::vector<Location> unnamed;
+    for (const LocationId id : ids) unnamed.push_back(raw.locations[id]);
+    SymbolizeOptions options = symbolize_options(arguments, progress, input);
+    if (raw.run_info) options = with_provenance(options, *raw.run_info);
+    add_names(copy, raw, ids, symbolize(raw.mappings, unnamed, raw.strings, options, warnings));
+    if (copy.error()) return *copy.error();
+    return writer.flush();
+}
+
+}  // namespace
+
+Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
+    const std::string& input = arguments.inputs.front();
+    if (input == "-") return Error{"--archive reads its input twice: give a file"};
+    const SampleFilter everything;
+    RawProfile raw(everything);
+    if (auto read = read_profile(input, raw); !read) return read.error();
+    NewFile file(arguments.output.empty() ? input : arguments.output);
+    if (auto opened = file.opened(); !opened) return opened;
+    ProfileWriter writer(file.take());
+    std::vector<std::string> warnings;
+    if (auto written = write_archive(input, raw, arguments, progress, writer, warnings); !written) return written;
+    progress.clear();
+    for (const std::string& warning : warnings) std::fprintf(stderr, "flameprobe-render: %s\n", warning.c_str());
+    return file.rename_into_place();
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "export/output.hpp"
+#include "symbolize/load.hpp"
+
+namespace flameprobe {
+
+enum class SortBy { self, total };
+
+/// What the user asked for; documented in docs/man/flameprobe-render.1.
+struct Arguments {
+    std::vector<std::string> inputs;
+    std::string output;  // empty: standard output
+    std::optional<Format> format;
+    FlameGraphOptions graph;
+    SampleFilter filter;
+    std::optional<std::uint64_t> top;  // rows of the table
+    std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison
+    std::uint64_t min_samples = 0;
+    bool info = false;
+    bool by_scope = false;
+    bool archive = false;
+    bool diff = false;
+    std::optional<double> fail_above;  // percentage points
+    std::vector<std::string> debug_directories;
+    bool debuginfod = false;
+    bool help = false;
+    bool version = false;
+};
+
+/// An Error's message is for the user, without a newline at its end.
+Result<Arguments> parse_arguments(int argc, char* const argv[]);
+
+/// "1.5", "1.5s", "200ms", "2m", "1h" in nanoseconds.
+Result<std::uint64_t> parse_time(const std::string& text);
+
+extern const char* const usage_text;
+
+}  // namespace flameprobe

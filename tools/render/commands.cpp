@@ -1,0 +1,110 @@
+#include "commands.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "archive.hpp"
+#include "by_scope.hpp"
+#include "export/totals.hpp"
+#include "info.hpp"
+#include "inputs.hpp"
+#include "progress.hpp"
+#include "render/numbers.hpp"
+#include "top_table.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// The subtitle names the selection: a picture of one thread must not pass for the whole.
+void describe_selection(Arguments& arguments) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "only " : ", ") + part; };
+    const SampleFilter& filter = arguments.filter;
+    if (!filter.thread.empty()) add("thread " + filter.thread);
+    if (!filter.scope.empty()) add("scope " + filter.scope);
+    if (filter.pid) add("pid " + std::to_string(*filter.pid));
+    if (filter.from_ns) add("from " + duration_text(*filter.from_ns) + " on");
+    if (filter.to_ns) add("before " + duration_text(*filter.to_ns));
+    if (!arguments.graph.subtitle.empty() && !text.empty()) text = arguments.graph.subtitle + "; " + text;
+    if (!text.empty()) arguments.graph.subtitle = text;
+}
+
+bool only_text(const Arguments& arguments) {
+    return arguments.info || ((arguments.top || arguments.by_scope) && arguments.output.empty());
+}
+
+Result<Format> output_format(const Arguments& arguments) {
+    if (arguments.format) return *arguments.format;
+    if (arguments.output.empty() || arguments.output == "-") return Format::svg;
+    auto format = format_by_path(arguments.output);
+    if (!format) return Error{format.error().message + "; or say --format"};
+    return format;
+}
+
+int print_tables(const NamedProfile& profile, const Arguments& arguments) {
+    constexpr std::uint64_t all_scopes = ~std::uint64_t{0};
+    if (arguments.by_scope) return print(scope_table(profile, arguments.top.value_or(all_scopes)));
+    if (arguments.top) return print(top_table(profile, *arguments.top, arguments.sort.value_or(SortBy::self)));
+    return done;
+}
+
+int write_selected(const NamedProfile& profile, const Arguments& arguments, Format format) {
+    const std::uint64_t samples = total_weight(profile);
+    if (samples < arguments.min_samples) {
+        return complain(below_threshold, count_text(samples) + " samples, and --min-samples asks for " +
+                                             count_text(arguments.min_samples) + "; nothing was written");
+    }
+    if (arguments.info) return print(info_text(profile));
+    if (samples == 0) {
+        return complain(failed, arguments.inputs.front() + ": no samples" +
+                                    (arguments.inputs.size() > 1 ? " in it and the other inputs" : "") +
+                                    (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle));
+    }
+    if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
+    const auto written =
+        write_output(profile, format, arguments.output.empty() ? "-" : arguments.output, arguments.graph);
+    return written ? done : complain(failed, written.error().message);
+}
+
+}  // namespace
+
+int complain(ExitStatus status, const std::string& message) {
+    if (!message.empty()) std::fprintf(stderr, "flameprobe-render: %s\n", message.c_str());
+    if (status == wrong_usage) std::fputs("Try 'flameprobe-render --help'.\n", stderr);
+    return status;
+}
+
+int print(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+        return complain(failed, "standard output cannot be written");
+    }
+    return done;
+}
+
+int render_command(Arguments& arguments) {
+    describe_selection(arguments);
+    const auto format = output_format(arguments);
+    if (!format) return complain(wrong_usage, format.error().message);
+    if (!only_text(arguments) && arguments.output.empty() && !arguments.format && isatty(STDOUT_FILENO) == 1) {
+        return complain(wrong_usage, "say where the picture goes: -o FILE.svg (or --top 20 for a table)");
+    }
+    Progress progress;
+    auto profile = load_inputs(arguments.inputs, arguments, progress);
+    progress.clear();
+    if (!profile) return complain(failed, profile.error().message);
+    if (!arguments.info) {
+        for (const std::string& warning : profile->warnings) complain(done, warning);
+    }
+    return write_selected(*profile, arguments, *format);
+}
+
+int archive_command(const Arguments& arguments) {
+    Progress progress;
+    const auto archived = archive_profile(arguments, progress);
+    progress.clear();
+    return archived ? done : complain(failed, archived.error().message);
+}
+
+}  // namespace flameprobe

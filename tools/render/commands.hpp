@@ -1,0 +1,20 @@
+// What the program does, one function each; they print, and return the exit status.
+#pragma once
+
+#include <string>
+
+#include "arguments.hpp"
+
+namespace flameprobe {
+
+enum ExitStatus : int { done = 0, failed = 1, wrong_usage = 2, below_threshold = 3 };
+
+int complain(ExitStatus status, const std::string& message);
+/// On standard output.
+int print(const std::string& text);
+
+int render_command(Arguments& arguments);
+int diff_command(Arguments& arguments);
+int archive_command(const Arguments& arguments);
+
+}  // namespace flameprobe

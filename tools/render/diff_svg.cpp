@@ -1,0 +1,148 @@
+#include "diff_svg.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "diff_tree.hpp"
+#include "render/describe.hpp"
+#include "render/numbers.hpp"
+#include "render/palette.hpp"
+#include "render/svg_page.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+// Orange and blue differ for every kind of colour blindness; each step also differs in lightness. Text on them has a
+// contrast of at least 5.3.
+const std::array shades = {
+    NamedShade{"e0", {"#e3e0dc", "#45433f"}}, NamedShade{"p1", {"#fbe3c8", "#4d3620"}},
+    NamedShade{"p2", {"#f8c48e", "#6b4519"}}, NamedShade{"p3", {"#f1a052", "#834f10"}},
+    NamedShade{"p4", {"#e58421", "#93550a"}}, NamedShade{"m1", {"#d3e5f6", "#24394c"}},
+    NamedShade{"m2", {"#a5cfee", "#1f4c6c"}}, NamedShade{"m3", {"#72b3e3", "#17598a"}},
+    NamedShade{"m4", {"#4c9ad4", "#10629c"}},
+};
+
+// The steps are factors: 4/3 and 2.
+const std::vector<LegendEntry> legend = {
+    {"m4", "gone"}, {"m3", "less than half"},  {"m2", "less by a quarter"}, {"m1", "less"}, {"e0", "within noise"},
+    {"p1", "more"}, {"p2", "more by a third"}, {"p3", "more than twice"},   {"p4", "new"}};
+
+/// A sign that no font draws as a hyphen.
+std::string with_sign(double part) { return (part < 0 ? "−" : "+") + fixed_text(100 * std::abs(part), 2) + " %"; }
+std::string percent(double part) { return fixed_text(100 * part, 2) + " %"; }
+
+std::string color_of(const Change& change) {
+    if (change.is_noise()) return "e0";
+    const char sign = change.difference() > 0 ? 'p' : 'm';
+    const double sum = change.before().value() + change.after().value();
+    const double relative = std::abs(change.difference()) / sum;  // 1: only on one side
+    const int step = change.appeared() || change.vanished() ? 4 : relative > 1.0 / 3 ? 3 : relative > 1.0 / 7 ? 2 : 1;
+    return sign + std::to_string(step);
+}
+
+class Frames {
+public:
+    Frames(const ProfileDiff& diff, const DiffTree& tree, SortBy by, const FlameGraphOptions& options)
+        : diff_(diff), tree_(tree), by_(by), options_(options), all_(static_cast<double>(tree.tree.boxes[0].total)) {}
+
+    std::string markup() const {
+        std::string out;
+        for (std::size_t id = 0; id < tree_.tree.boxes.size(); ++id) add(out, id);
+        return out;
+    }
+
+private:
+    Change change(std::uint64_t before, std::uint64_t after) const {
+        return {{before, diff_.samples_before}, {after, diff_.samples_after}};
+    }
+    double share(std::uint64_t weight) const { return static_cast<double>(weight) / all_; }
+
+    static std::string line(const Change& change) {
+        std::string text = with_sign(change.difference()) + ": before " + percent(change.before().value()) + " (" +
+                           count_text(change.before().count) + "), after " + percent(change.after().value()) + " (" +
+                           count_text(change.after().count) + ")";
+        if (change.appeared()) return text + ", new";
+        if (change.vanished()) return text + ", gone";
+        return text + (change.is_noise() ? ", within noise" : ", noise ±" + percent(change.noise()));
+    }
+
+    std::string tooltip(const Box& box, const Change& total, const Change& self) const {
+        std::string text = shorten(box_name(diff_.profile, tree_.tree, box), 600) + "\n";
+        // The line that the colour tells comes first: the page shows its beginning beside the name.
+        if (box.kind != BoxKind::function || options_.reverse) return text + line(total);
+        return by_ == SortBy::self ? text + "self " + line(self) + "\ntotal " + line(total)
+                                   : text + line(total) + "\nself " + line(self);
+    }
+
+    void add(std::string& out, std::size_t id) const {
+        const Box& box = tree_.tree.boxes[id];
+        const BoxShares& shares = tree_.shares[id];
+        const Change total = change(shares.before, shares.after), self = change(shares.self_before, shares.self_after);
+        const unsigned y = (options_.icicle ? box.depth : tree_.tree.depth - box.depth) * svg::row;
+        out += "<g class=\"" + color_of(by_ == SortBy::self ? self : total) + "\"><title>";
+        append_xml(out, tooltip(box, total, self));
+        out += "</title><rect x=\"" + short_decimal(100 * share(box.start), 4) + "%\" y=\"" + std::to_string(y) +
+               "\" width=\"" + short_decimal(100 * share(box.total), 4) + "%\" height=\"" +
+               std::to_string(svg::row_fill) + "\"/>";
+        add_label(out, box, y, by_ == SortBy::self ? self : total);
+        out += "</g>\n";
+    }
+
+    void add_label(std::string& out, const Box& box, unsigned y, const Change& change) const {
+        constexpr double pad = 3;
+        const double room = share(box.total) * svg::frames_width - 2 * pad;
+        if (room < 3 * svg::column) return;
+        const auto fits = static_cast<std::size_t>(room / svg::column);
+        const std::string name = box_name(diff_.profile, tree_.tree, box), label = fit_columns(name, fits);
+        if (label.empty()) return;
+        out += "<text x=\"" + short_decimal(100 * (share(box.start) + pad / svg::frames_width), 3) + "%\" y=\"" +
+               std::to_string(y + svg::baseline) + "\">";
+        append_xml(out, label);
+        const std::string sign = with_sign(change.difference());
+        if (label == name && columns(label) + 1 + columns(sign) <= fits) {
+            out += "<tspan class=\"pc\" dx=\"7\">" + sign + "</tspan>";
+        }
+        out += "</text>";
+    }
+
+    const ProfileDiff& diff_;
+    const DiffTree& tree_;
+    const SortBy by_;
+    const FlameGraphOptions& options_;
+    const double all_;
+};
+
+std::vector<Fact> facts_of(const ProfileDiff& diff, const DiffNames& names, SortBy by) {
+    std::vector<Fact> facts = {
+        {"Before", names.before + ": " + count_text(diff.samples_before) + " samples"},
+        {"After", names.after + ": " + count_text(diff.samples_after) + " samples"},
+        {"Width", "the mean of a frame's shares of all samples before and after, so that what is gone is seen as well"},
+        {"Colour", std::string("change of the share in ") +
+                       (by == SortBy::self ? "samples of its own" : "all samples") +
+                       "; grey where it is no more than chance (99.9 %) would make of equal shares"}};
+    for (const std::string& warning : diff.profile.warnings) facts.push_back({"Note", warning});
+    return facts;
+}
+
+}  // namespace
+
+Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by, const FlameGraphOptions& options,
+                            const ByteSink& out) {
+    const auto tree = build_diff_tree(diff, options.reverse, options.min_width);
+    if (!tree) return tree.error();
+    SvgPage page;
+    page.title = options.title.empty() ? "Differential flame graph" : options.title;
+    page.subtitle = options.subtitle.empty() ? names.before + " → " + names.after : options.subtitle;
+    page.shades.assign(shades.begin(), shades.end());
+    page.legend = legend;
+    page.facts = facts_of(diff, names, by);
+    page.rows = tree->tree.depth + 1;
+    page.frames = Frames(diff, *tree, by, options).markup();
+    page.hash = stable_hash(page.frames);
+    write_svg_page(page, out);
+    return {};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,74 @@
+#include "diff_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "export/totals.hpp"
+#include "render/numbers.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string right(const std::string& text, std::size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+std::string percent(double part) { return fixed_text(100 * part, 2) + "%"; }
+std::string with_sign(double part) { return (part < 0 ? "-" : "+") + percent(std::abs(part)); }
+
+std::string note(const FunctionChange& row) {
+    if (row.total.appeared()) return "new";
+    if (row.total.vanished()) return "gone";
+    return row.self.is_noise() && row.total.is_noise() ? "noise" : "";
+}
+
+std::string columns(const Change& change) {
+    return right(percent(change.before().value()), 9) + right(percent(change.after().value()), 9) +
+           right(with_sign(change.difference()), 9);
+}
+
+bool grew(const Change& change, double by) { return !change.is_noise() && change.difference() > by; }
+
+void sort_rows(std::vector<FunctionChange>& rows, SortBy sort, const NamedProfile& profile) {
+    const auto key = [sort](const FunctionChange& row) {
+        return std::abs((sort == SortBy::self ? row.self : row.total).difference());
+    };
+    const auto noise = [](const FunctionChange& row) { return row.self.is_noise() && row.total.is_noise(); };
+    std::stable_sort(rows.begin(), rows.end(), [&](const FunctionChange& a, const FunctionChange& b) {
+        if (noise(a) != noise(b)) return noise(b);
+        if (key(a) != key(b)) return key(a) > key(b);
+        return display_name(profile, a.function) < display_name(profile, b.function);
+    });
+}
+
+}  // namespace
+
+DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above) {
+    std::vector<FunctionChange> changes = function_changes(diff);
+    sort_rows(changes, sort, diff.profile);
+    const std::size_t shown = std::min<std::uint64_t>(rows, changes.size());
+    DiffTable table;
+    std::string& out = table.text;
+    out = count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
+          " after; shares of all samples; \"noise\": no more than chance (99.9 %) would make of equal shares\n";
+    out += right("self", 18) + right("change", 9) + right("total", 18) + right("change", 9) + "\n";
+    for (std::size_t i = 0; i < shown; ++i) {
+        const FunctionChange& row = changes[i];
+        const std::string said = note(row);
+        out += columns(row.self) + columns(row.total) + "  " + said + std::string(6 - said.size(), ' ') +
+               display_name(diff.profile, row.function) + "\n";
+    }
+    if (shown < changes.size()) out += "and " + count_text(changes.size() - shown) + " more functions\n";
+    if (!fail_above) return table;
+    for (const FunctionChange& row : changes) {
+        if (!grew(row.self, *fail_above / 100) && !grew(row.total, *fail_above / 100)) continue;
+        ++table.grown;
+        out += "above " + short_decimal(*fail_above, 4) + "%: " + display_name(diff.profile, row.function) + ": self " +
+               with_sign(row.self.difference()) + ", total " + with_sign(row.total.difference()) + "\n";
+    }
+    return table;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,79 @@
+#include "info.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "export/text.hpp"
+#include "export/totals.hpp"
+#include "render/numbers.hpp"
+#include "render/run_facts.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string line(const std::string& label, const std::string& value) {
+    const std::size_t width = 12;
+    return label + ":" + std::string(label.size() < width ? width - label.size() : 1, ' ') + one_line(value) + "\n";
+}
+
+std::string hex(const std::string& bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    for (const char c : bytes) {
+        out += digits[static_cast<unsigned char>(c) >> 4];
+        out += digits[static_cast<unsigned char>(c) & 15];
+    }
+    return out;
+}
+
+std::string thread_lines(const NamedProfile& profile) {
+    std::vector<std::uint64_t> weight(profile.threads.size());
+    for (const NamedCount& count : profile.counts) {
+        if (count.thread < weight.size()) weight[count.thread] += count.weight;
+    }
+    std::vector<std::uint64_t> cpu(profile.threads.size());
+    for (const ThreadAccount& account : profile.summary.threads) {
+        if (account.thread < cpu.size()) cpu[account.thread] = account.cpu_ns;
+    }
+    std::string out;
+    for (ThreadId id = 0; id < profile.threads.size(); ++id) {
+        const Thread& thread = profile.threads[id];
+        std::string text = thread.name;
+        if (thread.tid != 0) text += " (" + std::to_string(thread.tid) + ")";
+        text += ": " + count_text(weight[id]) + " samples";
+        if (cpu[id] > 0) text += ", " + duration_text(cpu[id]) + " of CPU time";
+        if (cpu[id] > 0 && profile.run.period_ns > 0) {
+            const double sampled = static_cast<double>(weight[id]) * static_cast<double>(profile.run.period_ns);
+            text += " (" + percent_text(sampled, static_cast<double>(cpu[id])) + " covered)";
+        }
+        out += line("Thread", text);
+    }
+    return out;
+}
+
+std::string mapping_lines(const NamedProfile& profile) {
+    std::string out;
+    for (const Mapping& mapping : profile.mappings) {
+        if (mapping.kind != MappingKind::file) continue;
+        out += line("File", mapping.path +
+                                (mapping.build_id.empty() ? ", no build id" : ", build id " + hex(mapping.build_id)));
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string info_text(const NamedProfile& profile) {
+    std::string out;
+    if (!profile.has_run) out += line("Input", "nothing is known about the run");
+    for (const Fact& fact : run_facts(profile)) out += line(fact.label, fact.value);
+    const bool whole = !profile.has_run || total_weight(profile) == profile.summary.samples;
+    out += line(whole ? "Weight" : "Selected", count_text(total_weight(profile)) + " samples in " +
+                                                   count_text(profile.counts.size()) + " distinct stacks");
+    for (const auto& [name, value] : profile.summary.counters) out += line("Counter", name + " " + count_text(value));
+    return out + thread_lines(profile) + mapping_lines(profile);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,117 @@
+#include "inputs.hpp"
+
+#include <new>
+#include <optional>
+
+#include "export/folded_reader.hpp"
+#include "filter.hpp"
+#include "merge.hpp"
+#include "profile/byte_source.hpp"
+#include "profile/reader.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+class Loader {
+public:
+    Loader(const Arguments& arguments, Progress& progress, bool several)
+        : arguments_(arguments), progress_(progress), several_(several) {}
+
+    Result<void> add(const std::string& path);
+    NamedProfile take();
+
+private:
+    Result<void> add_profile(ByteSource& source);
+    Result<void> add_folded(ByteSource& source);
+
+    const Arguments& arguments_;
+    Progress& progress_;
+    const bool several_;
+    std::optional<NamedProfile> only_;  // of one .fprobe, whose addresses are worth keeping
+    SymbolCache names_;
+    ProfileMerger merged_;
+    NamedProfile folded_;
+    std::optional<FoldedReader> reader_;
+};
+
+Result<void> Loader::add(const std::string& path) {
+    auto source = ByteSource::open(path);
+    if (!source) return source.error();
+    const auto binary = is_profile(*source);
+    if (!binary) return binary.error();
+    return *binary ? add_profile(*source) : add_folded(*source);
+}
+
+Result<void> Loader::add_profile(ByteSource& source) {
+    const SymbolizeOptions options = symbolize_options(arguments_, progress_, source.name());
+    auto loaded = load_profile(source, arguments_.filter, options, several_ ? &names_ : nullptr);
+    if (!loaded) return loaded.error();
+    if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
+    if (several_) {
+        merged_.add(*loaded);
+    } else {
+        only_ = std::move(*loaded);
+    }
+    return {};
+}
+
+Result<void> Loader::add_folded(ByteSource& source) {
+    const SampleFilter& filter = arguments_.filter;
+    if (filter.from_ns || filter.to_ns || filter.pid) {
+        return Error{source.name() + ": folded stacks have neither times nor pids to select by; give the .fprobe"};
+    }
+    if (reader_) {
+        reader_->next_input(source.name());
+    } else {
+        reader_.emplace(folded_, source.name());
+    }
+    std::string piece;
+    for (;;) {
+        piece.clear();
+        auto got = source.read(256 * 1024, piece);
+        if (!got) return got.error();
+        if (*got == 0) return reader_->finish();
+        reader_->feed(piece);
+    }
+}
+
+NamedProfile Loader::take() {
+    if (only_) return std::move(*only_);
+    if (reader_) keep_wanted(folded_, arguments_.filter);
+    if (merged_.inputs() == 0) {
+        if (folded_.nodes.empty()) folded_.nodes.emplace_back();
+        return std::move(folded_);
+    }
+    if (reader_) merged_.add(folded_);
+    return merged_.take();
+}
+
+}  // namespace
+
+SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name) {
+    SymbolizeOptions options;
+    options.debug_directories.insert(options.debug_directories.end(), arguments.debug_directories.begin(),
+                                     arguments.debug_directories.end());
+    options.map_files = true;
+    options.debuginfod = arguments.debuginfod;
+    options.progress = [&progress, name](std::size_t done, std::size_t all) {
+        progress.show("naming addresses of " + name, done, all);
+    };
+    return options;
+}
+
+Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments,
+                                 Progress& progress) try {
+    Loader loader(arguments, progress, paths.size() > 1);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        if (paths.size() > 1) progress.show("reading profiles", i, paths.size());
+        if (auto added = loader.add(paths[i]); !added) return added.error();
+    }
+    return loader.take();
+} catch (const std::bad_alloc&) {
+    return Error{
+        "there is not enough memory for these inputs together; merge fewer, or select with --thread or --scope"};
+}
+
+}  // namespace flameprobe

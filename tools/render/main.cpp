@@ -1,0 +1,25 @@
+// flameprobe-render: from profiles and folded stacks to pictures, tables and other tools' formats.
+#include <exception>
+
+#include "commands.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+int run(int argc, char** argv) {
+    auto arguments = parse_arguments(argc, argv);
+    if (!arguments) return complain(wrong_usage, arguments.error().message);
+    if (arguments->help) return print(usage_text);
+    if (arguments->version) return print("flameprobe-render " FLAMEPROBE_VERSION "\n");
+    if (arguments->archive) return archive_command(*arguments);
+    return arguments->diff ? diff_command(*arguments) : render_command(*arguments);
+}
+
+}  // namespace
+
+}  // namespace flameprobe
+
+int main(int argc, char** argv) try { return flameprobe::run(argc, argv); } catch (const std::exception& exception) {
+    return flameprobe::complain(flameprobe::failed, exception.what());
+}

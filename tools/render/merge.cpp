@@ -1,0 +1,99 @@
+#include "merge.hpp"
+
+#include "merge_facts.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe {
+
+std::size_t ProfileMerger::FunctionHash::operator()(const Function& function) const {
+    std::size_t hash = 0;
+    for (const std::uint32_t part :
+         {function.name, function.file, function.line, function.module, static_cast<std::uint32_t>(function.kind)}) {
+        hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+ProfileMerger::ProfileMerger() { result_.nodes.emplace_back(); }
+
+std::vector<FunctionId> ProfileMerger::add_functions(const NamedProfile& input) {
+    std::vector<FunctionId> now(input.functions.size());
+    for (FunctionId id = 0; id < now.size(); ++id) {
+        Function function = input.functions[id];
+        for (StringId* text : {&function.name, &function.file, &function.module}) {
+            *text = result_.strings.intern(input.strings.view(*text));
+        }
+        const auto [known, is_new] =
+            functions_.try_emplace(function, static_cast<FunctionId>(result_.functions.size()));
+        if (is_new) result_.functions.push_back(function);
+        now[id] = known->second;
+    }
+    return now;
+}
+
+std::vector<FrameId> ProfileMerger::add_frames(const NamedProfile& input) {
+    const std::vector<FunctionId> functions = add_functions(input);
+    std::vector<FrameId> now(input.frames.size());
+    for (FrameId id = 0; id < now.size(); ++id) {
+        const NamedFrame frame{functions[input.frames[id].function], input.frames[id].line, NamedFrame::no_location};
+        const auto [known, is_new] =
+            frames_.insert(frame.function, frame.line, static_cast<FrameId>(result_.frames.size()));
+        if (is_new) result_.frames.push_back(frame);
+        now[id] = known;
+    }
+    return now;
+}
+
+std::vector<NodeId> ProfileMerger::add_nodes(const NamedProfile& input) {
+    const std::vector<FrameId> frames = add_frames(input);
+    std::vector<NodeId> now(input.nodes.size());
+    for (NodeId id = 1; id < now.size(); ++id) {
+        const NamedNode node{now[input.nodes[id].parent], frames[input.nodes[id].frame]};
+        const auto [known, is_new] = nodes_.insert(node.parent, node.frame, static_cast<NodeId>(result_.nodes.size()));
+        if (is_new) result_.nodes.push_back(node);
+        now[id] = known;
+    }
+    return now;
+}
+
+std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
+    std::vector<ThreadId> now;
+    for (const Thread& thread : input.threads) {
+        const auto [known, is_new] = threads_.try_emplace(thread.name, static_cast<ThreadId>(result_.threads.size()));
+        if (is_new) result_.threads.push_back(thread);
+        Thread& merged = result_.threads[known->second];
+        if (merged.tid != thread.tid) merged.tid = 0;  // several: no number is right
+        now.push_back(known->second);
+    }
+    return now;
+}
+
+void ProfileMerger::add_counts(const NamedProfile& input) {
+    const std::vector<NodeId> nodes = add_nodes(input);
+    const std::vector<ThreadId> threads = add_threads(input);
+    for (const NamedCount& count : input.counts) {
+        const ThreadId thread = count.thread < threads.size() ? threads[count.thread] : 0;
+        const auto [known, is_new] =
+            counts_.insert(nodes[count.node], thread, static_cast<std::uint32_t>(result_.counts.size()));
+        if (is_new) result_.counts.push_back({nodes[count.node], thread, 0});
+        std::uint64_t& weight = result_.counts[known].weight;
+        weight = add_saturated(weight, count.weight);
+    }
+    merge_facts(result_, input, threads);
+}
+
+void ProfileMerger::add(const NamedProfile& input) {
+    // Folded text has no threads; beside profiles that have some, its samples need one of their own.
+    if (input.threads.empty() && !input.counts.empty() && !threads_.empty()) {
+        NamedProfile no_thread;
+        no_thread.threads.push_back({0, ""});
+        add_threads(no_thread);
+    }
+    add_counts(input);
+    ++inputs_;
+}
+
+NamedProfile ProfileMerger::take() { return std::move(result_); }
+
+}  // namespace flameprobe

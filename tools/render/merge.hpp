@@ -1,0 +1,45 @@
+// Many profiles become one: a process tree, a fleet, the same benchmark run again and again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "render/pair_index.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses mean nothing across
+/// processes and are dropped: frames are equal if function and line are. Threads of one name become one.
+class ProfileMerger {
+public:
+    ProfileMerger();
+    void add(const NamedProfile& input);
+    NamedProfile take();
+    std::size_t inputs() const { return inputs_; }
+    /// Of what was added so far; a count keeps its place when more is added.
+    const std::vector<NamedCount>& counts() const { return result_.counts; }
+
+private:
+    std::vector<FunctionId> add_functions(const NamedProfile& input);
+    std::vector<FrameId> add_frames(const NamedProfile& input);
+    std::vector<NodeId> add_nodes(const NamedProfile& input);
+    std::vector<ThreadId> add_threads(const NamedProfile& input);
+    void add_counts(const NamedProfile& input);
+
+    struct FunctionHash {
+        std::size_t operator()(const Function& function) const;
+    };
+
+    NamedProfile result_;
+    std::size_t inputs_ = 0;
+    std::unordered_map<Function, FunctionId, FunctionHash> functions_;
+    PairIndex frames_;  // by function and line
+    PairIndex nodes_;   // by parent and frame
+    PairIndex counts_;  // by node and thread
+    std::unordered_map<std::string, ThreadId> threads_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,95 @@
+#include "merge_facts.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace flameprobe {
+
+namespace {
+
+void merge_text(std::string& into, const std::string& from) {
+    if (into != from) into = "various";
+}
+
+template <class Number>
+void merge_number(Number& into, Number from) {
+    if (into != from) into = 0;
+}
+
+void merge_run(NamedProfile& into, const RunInfo& from) {
+    RunInfo& run = into.run;
+    if (run.period_ns != from.period_ns) {
+        const std::string warning = "the inputs were sampled with different periods: their samples count alike";
+        if (std::find(into.warnings.begin(), into.warnings.end(), warning) == into.warnings.end()) {
+            into.warnings.push_back(warning);
+        }
+    }
+    for (const auto field :
+         {&RunInfo::version, &RunInfo::command, &RunInfo::executable, &RunInfo::host, &RunInfo::engine,
+          &RunInfo::engine_reason, &RunInfo::unwinder, &RunInfo::event, &RunInfo::event_kind, &RunInfo::kernel}) {
+        merge_text(run.*field, from.*field);
+    }
+    merge_number(run.pid, from.pid);
+    merge_number(run.parent_pid, from.parent_pid);
+    merge_number(run.frequency_asked, from.frequency_asked);
+    merge_number(run.period_ns, from.period_ns);
+    merge_number(run.stack_bytes, from.stack_bytes);
+}
+
+/// From the first start to the last end.
+void merge_time(NamedProfile& into, const NamedProfile& from) {
+    const std::uint64_t start = std::min(into.run.start_unix_ns, from.run.start_unix_ns);
+    const std::uint64_t end =
+        std::max(into.run.start_unix_ns + into.summary.duration_ns, from.run.start_unix_ns + from.summary.duration_ns);
+    into.run.start_unix_ns = start;
+    into.summary.duration_ns = end - start;
+}
+
+void merge_accounts(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
+    std::map<ThreadId, ThreadAccount> by_thread;
+    const auto add = [&by_thread](const ThreadAccount& account, ThreadId id) {
+        ThreadAccount& sum = by_thread[id];
+        sum.thread = id;
+        sum.cpu_ns += account.cpu_ns;
+        sum.samples += account.samples;
+    };
+    for (const ThreadAccount& account : into.threads) add(account, account.thread);
+    for (const ThreadAccount& account : from.threads) add(account, threads[account.thread]);
+    into.threads.clear();
+    for (const auto& [id, account] : by_thread) into.threads.push_back(account);
+}
+
+void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
+    into.complete = into.complete && from.complete;
+    for (const auto field :
+         {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted, &Summary::throttled,
+          &Summary::frames, &Summary::continued, &Summary::continuation_rejected, &Summary::process_cpu_ns,
+          &Summary::own_cpu_ns, &Summary::own_memory}) {
+        into.*field += from.*field;
+    }
+    for (const auto& [name, value] : from.counters) into.counters[name] += value;
+    merge_accounts(into, from, threads);
+}
+
+}  // namespace
+
+void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads) {
+    constexpr std::size_t most_warnings = 100;  // of a thousand files
+    for (const std::string& warning : from.warnings) {
+        if (into.warnings.size() < most_warnings) into.warnings.push_back(warning);
+    }
+    if (!from.has_run) return;
+    if (!into.has_run) {
+        into.has_run = true;
+        into.run = from.run;
+        into.summary = {};
+        into.summary.complete = true;
+        into.summary.duration_ns = from.summary.duration_ns;
+    } else {
+        merge_time(into, from);
+        merge_run(into, from.run);
+    }
+    merge_summary(into.summary, from.summary, threads);
+}
+
+}  // namespace flameprobe

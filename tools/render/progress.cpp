@@ -1,0 +1,28 @@
+#include "progress.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "render/numbers.hpp"
+
+namespace flameprobe {
+
+using namespace std::chrono_literals;
+
+// What is over within half a second needs no progress.
+Progress::Progress() : on_terminal_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + 500ms) {}
+
+void Progress::show(const std::string& what, std::size_t done, std::size_t all) {
+    if (!on_terminal_ || Clock::now() < next_) return;
+    next_ = Clock::now() + 100ms;
+    shown_ = true;
+    std::fprintf(stderr, "\r\x1b[K%s: %s of %s", what.c_str(), count_text(done).c_str(), count_text(all).c_str());
+}
+
+void Progress::clear() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+    shown_ = false;
+}
+
+}  // namespace flameprobe

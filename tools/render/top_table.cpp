@@ -1,0 +1,50 @@
+#include "top_table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "export/totals.hpp"
+#include "render/numbers.hpp"
+#include "render/run_facts.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string right(const std::string& text, std::size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    return fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + "%";
+}
+
+}  // namespace
+
+std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort) {
+    Totals totals = function_totals(profile);
+    auto& functions = totals.functions;
+    const auto key = [sort](const FunctionTotal& f) { return sort == SortBy::self ? f.self : f.total; };
+    const auto other = [sort](const FunctionTotal& f) { return sort == SortBy::self ? f.total : f.self; };
+    std::stable_sort(functions.begin(), functions.end(), [&](const FunctionTotal& a, const FunctionTotal& b) {
+        if (key(a) != key(b)) return key(a) > key(b);
+        if (other(a) != other(b)) return other(a) > other(b);
+        return display_name(profile, a.function) < display_name(profile, b.function);
+    });
+    const std::size_t shown = std::min<std::uint64_t>(rows, functions.size());
+    std::string out = default_subtitle(profile) + "\n";
+    out += right("self", 12) + right("", 9) + right("total", 12) + right("", 9) + "  function\n";
+    for (std::size_t i = 0; i < shown; ++i) {
+        const FunctionTotal& row = functions[i];
+        out += right(count_text(row.self), 12) + right(share(row.self, totals.samples), 9);
+        out += right(count_text(row.total), 12) + right(share(row.total, totals.samples), 9);
+        out += "  " + display_name(profile, row.function);
+        const std::string module = module_name(profile, row.function);
+        if (!module.empty()) out += "  (" + module + ")";
+        out += '\n';
+    }
+    if (shown < functions.size()) out += "and " + count_text(functions.size() - shown) + " more functions\n";
+    return out;
+}
+
+}  // namespace flameprobe
