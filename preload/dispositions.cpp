@@ -30,6 +30,12 @@ bool is_ours(int number, const struct sigaction& action) {
            action.sa_sigaction == stand_ins[number].handler;
 }
 
+/// The handler that a handler engine samples with.
+bool is_engines(const struct sigaction& action) {
+    const flameprobe_core* core = core_if_loaded();
+    return core != nullptr && core->is_own_handler(reinterpret_cast<uintptr_t>(action.sa_sigaction)) != 0;
+}
+
 struct sigaction in_place_of_default(FatalHandler handler) {
     struct sigaction ours;
     ::memset(&ours, 0, sizeof ours);
@@ -49,8 +55,7 @@ int sigaction_past_engine(int number, const struct sigaction* action, struct sig
     struct sigaction real;
     const int failed = real_sigaction(number, action, &real);
     if (failed != 0 || old == nullptr) return failed;
-    const bool ours = core != nullptr && core->is_own_handler(reinterpret_cast<uintptr_t>(real.sa_sigaction)) != 0;
-    if (ours) ::memset(&real, 0, sizeof real);
+    if (is_engines(real)) ::memset(&real, 0, sizeof real);
     *old = real;
     return 0;
 }
@@ -68,13 +73,16 @@ int host_sigaction(int number, const struct sigaction* action, struct sigaction*
     } else if (action->sa_handler == SIG_DFL) {  // the union's two members have one place
         const struct sigaction wanted = *action;
         const struct sigaction ours = in_place_of_default(entry.handler);
-        failed = real_sigaction(number, &ours, &real);
+        failed = real_sigaction(number, nullptr, &real);
+        // The engine's handler stays: it passes on to ours what it has not asked for.
+        if (failed == 0 && !is_engines(real)) failed = real_sigaction(number, &ours, nullptr);
         if (failed == 0) entry.host = wanted;
     } else {
         const struct sigaction wanted = *action;  // `old` may be the same object
+        if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(number);
         failed = real_sigaction(number, &wanted, &real);
     }
-    if (failed == 0 && old != nullptr) *old = is_ours(number, real) ? before : real;
+    if (failed == 0 && old != nullptr) *old = is_ours(number, real) || is_engines(real) ? before : real;
     return failed;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core.hpp"
 #include "dispositions.hpp"
+#include "host_threads.hpp"
 #include "interpose.hpp"
 
 namespace flameprobe {
@@ -13,6 +14,7 @@ namespace {
 
 void begin_child() {
     forget_ending_in_child();
+    forget_other_threads();
     if (const flameprobe_core* core = core_if_loaded()) core->after_fork();
 }
 

@@ -5,6 +5,7 @@
 
 #include "core.hpp"
 #include "dispositions.hpp"
+#include "host_threads.hpp"
 #include "settings.hpp"
 
 namespace flameprobe {
@@ -18,6 +19,7 @@ __attribute__((constructor(101))) void begin() {
     const flameprobe_core* core = flameprobe::core();
     if (core == nullptr) return;
     watch_fatal_signals();
+    count_threads_from_here();
     core->load(settings.lines, settings.count, preloaded ? 1 : 0);
 }
 

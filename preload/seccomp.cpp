@@ -1,5 +1,6 @@
-// A thread that enters a seccomp filter may be killed for any system call that the filter does not know: the handler
-// engines stop making theirs before.
+// A thread that enters a seccomp filter may lose any system call, or be killed for it. What the collector needs is made
+// before, and handlers stop making system calls. Filters are entered by prctl, or after PR_SET_NO_NEW_PRIVS, which
+// whoever is not root must set (seccomp(2)).
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -13,6 +14,15 @@ namespace {
 
 int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
 
+void expect_seccomp(bool strict) noexcept {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    const int saved = errno;
+    core->secure();  // first: a child's engine may only just be starting
+    core->expect_seccomp(strict ? 1 : 0);
+    errno = saved;
+}
+
 }  // namespace
 }  // namespace flameprobe
 
@@ -25,8 +35,8 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
     unsigned long words[4];
     for (unsigned long& word : words) word = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_SECCOMP) {
-        if (const flameprobe_core* core = core_if_loaded()) core->expect_seccomp();
+    if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
+        expect_seccomp(option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT);
     }
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);
 }

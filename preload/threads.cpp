@@ -1,9 +1,15 @@
-// New threads, for the engines that need a timer in each (the rings do not). The collector would find them too, but
-// later than a short thread lives.
+// The host's threads: those that a handler engine covers with a timer, and the last one.
+//
+// libc ends a process by exit(0) in the last of its threads (pthread_exit(3)). The collector is one more thread for
+// libc, so where all of the host's have ended by themselves, that end would never come. So they are counted, and the
+// last of them does what libc would have done, at the same place: after its thread_locals and its keys.
+#include <limits.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "core.hpp"
+#include "host_threads.hpp"
 #include "interpose.hpp"
 
 namespace flameprobe {
@@ -13,20 +19,48 @@ using StartRoutine = void* (*)(void*);
 
 int (*next_pthread_create)(pthread_t*, const pthread_attr_t*, StartRoutine, void*) = nullptr;
 
+constinit int living = 0;  // of the threads that are counted: main and those that pthread_create made since
+constinit bool counting = false;
+constinit pthread_key_t ends;
+
 struct Start {
     StartRoutine routine;
     void* argument;
 };
 
+void set_round(uintptr_t round) { ::pthread_setspecific(ends, reinterpret_cast<void*>(round)); }
+
+// Destructors of keys may set keys again, and are called again then, in rounds: ours waits for the last.
+void thread_ends(void* round) {
+    const auto rounds = reinterpret_cast<uintptr_t>(round);
+    if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS) return set_round(rounds + 1);
+    if (__atomic_sub_fetch(&living, 1, __ATOMIC_ACQ_REL) != 0) return;
+    const flameprobe_core* core = core_if_loaded();
+    if (core != nullptr && core->left_alone() != 0) ::exit(0);
+}
+
 // The last call is a tail call: no frame of ours stays in the thread's stack.
-void* cover_and_start(void* given) {
+void* begin_thread(void* given) {
     const Start start = *static_cast<Start*>(given);
     ::free(given);
+    if (counting) set_round(1);
     if (const flameprobe_core* core = core_if_loaded()) core->cover_thread();
     return start.routine(start.argument);
 }
 
 }  // namespace
+
+void count_threads_from_here() {
+    if (!counting && ::pthread_key_create(&ends, thread_ends) != 0) return;
+    counting = true;
+    __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
+    set_round(1);
+}
+
+void forget_other_threads() {
+    if (counting) count_threads_from_here();
+}
+
 }  // namespace flameprobe
 
 using namespace flameprobe;
@@ -35,11 +69,16 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
                                          void* argument) noexcept {
     auto* create = next(next_pthread_create, "pthread_create");
     const flameprobe_core* core = core_if_loaded();
-    if (core == nullptr || core->covers_threads() == 0) return create(thread, attributes, routine, argument);
+    const bool of_host = core != nullptr && core->is_own_thread(routine) == 0;
+    if (!of_host || (!counting && core->covers_threads() == 0)) return create(thread, attributes, routine, argument);
     auto* start = static_cast<Start*>(::malloc(sizeof(Start)));
     if (start == nullptr) return create(thread, attributes, routine, argument);
     *start = {routine, argument};
-    const int failed = create(thread, attributes, cover_and_start, start);
-    if (failed != 0) ::free(start);
+    __atomic_add_fetch(&living, 1, __ATOMIC_RELAXED);
+    const int failed = create(thread, attributes, begin_thread, start);
+    if (failed != 0) {
+        __atomic_sub_fetch(&living, 1, __ATOMIC_RELAXED);
+        ::free(start);
+    }
     return failed;
 }

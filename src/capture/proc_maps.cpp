@@ -37,8 +37,8 @@ bool parse_line(std::string_view line, RawMapping& out) {
 }  // namespace
 
 Result<ProcMaps> read_proc_maps() {
-    auto text = read_small_file("/proc/self/maps");
-    if (!text) return Error{"/proc/self/maps cannot be read: is /proc mounted?"};
+    auto text = read_small_file("/proc/thread-self/maps");
+    if (!text) return Error{"/proc/thread-self/maps cannot be read: is /proc mounted?"};
     ProcMaps maps;
     maps.text = std::move(*text);
     const std::string_view all = maps.text;

@@ -14,18 +14,22 @@ public:
     /// Takes a descriptor open for writing; the file is taken to be empty.
     explicit AppendFile(Descriptor file) : file_(std::move(file)) {}
 
-    /// For one that was made without a descriptor, before the first append().
-    void attach(Descriptor file) { file_ = std::move(file); }
+    /// For one that has no descriptor (any more): the file holds what was appended so far.
+    void attach(Descriptor file) {
+        file_ = std::move(file);
+        in_place_ = size_ == 0;
+    }
 
     /// Adds all of `piece`, or nothing: on an error the file is cut back to the size it had. Raises no SIGXFSZ.
     Result<void> append(std::string_view piece);
     std::uint64_t size() const { return size_; }
     /// A descriptor to read what was written, from the start; an Error if ours is for writing only.
-    Result<Descriptor> reread() const;
+    Result<Descriptor> reread();
 
 private:
     Descriptor file_;
     std::uint64_t size_ = 0;
+    bool in_place_ = true;  // the file's offset is its end
 };
 
 }  // namespace flameprobe

@@ -15,6 +15,7 @@
 #include "session/results.hpp"
 #include "session/run_info.hpp"
 #include "session/seccomp_probe.hpp"
+#include "unwind/self_memory.hpp"
 
 namespace flameprobe {
 namespace {
@@ -69,15 +70,20 @@ void Collector::run() {
         give_up("nothing is sampled: a seccomp filter would kill the process for what the collector does");
     } else {
         isolate_this_thread();
+        prepare_read_self();
     }
     for (bool going_on = true; going_on;) {
         const std::uint32_t requests = mailbox_.take(pause_ns());
         try {
-            if (sampling()) keep_house();
+            if (sampling()) {
+                keep_house();
+            } else {
+                end_with_last_thread();
+            }
             going_on = handle(requests);
         } catch (const std::exception& error) {
             give_up(std::string("sampling ends: ") + error.what());
-            going_on = (requests & request_finish) == 0;
+            going_on = (requests & (request_finish | request_leave)) == 0;
         }
         mailbox_.answer();
     }
@@ -93,13 +99,13 @@ bool Collector::handle(std::uint32_t requests) {
     }
     if ((requests & request_secure) != 0) secure();
     if ((requests & request_dump) != 0) dump();
-    if ((requests & request_finish) == 0) return true;
-    finish();
-    return false;
+    if ((requests & request_finish) != 0) finish();
+    if ((requests & request_leave) != 0) leave();
+    return (requests & (request_finish | request_leave)) == 0;
 }
 
 std::uint64_t Collector::pause_ns() const {
-    if (!sampling()) return 3600 * second;
+    if (!sampling()) return 2 * second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
     if (monotonic_ns() < hurry_until_ns_) return millisecond;
     const bool idle = samples_before_ == recording_->samples();
@@ -143,7 +149,7 @@ void Collector::begin_recording() {
 void Collector::start() {
     if (sampling() || broken_ || !open()) return;
     if (!recording_) begin_recording();
-    recording_->resume();
+    if (auto resumed = recording_->resume(); !resumed) return give_up(resumed.error().message);
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     sampling_.store(true, std::memory_order_relaxed);
     last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
@@ -179,13 +185,13 @@ void Collector::keep_house() {
     if (options_.dump_every_ns != 0 && now >= next_dump_ns_) next_profile();
 }
 
-// A process whose threads have all called pthread_exit ends with the last of them; for libc the collector is one more, so
-// that end would never come. Buffered output of the host is lost here: libc would have flushed it.
+// Threads that end by the system call rather than through libc: where none but the collector is left, the kernel would
+// have ended the process, with the status that the main thread left behind.
 void Collector::end_with_last_thread() {
     const auto main_thread = static_cast<std::uint32_t>(::getpid());
-    if (list_threads().size() != 2 || !has_ended(main_thread)) return;
+    if (!has_ended(main_thread) || list_threads().size() != 2) return;
     finish();
-    ::syscall(SYS_exit_group, 0);
+    ::syscall(SYS_exit, 0);
 }
 
 void Collector::flush() {
@@ -206,7 +212,16 @@ void Collector::give_up(const std::string& why) {
     broken_ = true;
 }
 
+// What was opened here is closed with this thread's descriptor table, and opened again by its successor.
+void Collector::leave() {
+    stop();
+    engine_.source.reset();
+    if (!recording_) return;
+    if (auto suspended = recording_->suspend(); !suspended) give_up(suspended.error().message);
+}
+
 void Collector::finish() {
+    finishing_ = true;
     stop();
     if (!recording_) return;
     if (death_note_.written()) recording_->died(death_note_);
@@ -244,7 +259,7 @@ void Collector::next_profile() {
     }
     ++paths_.dump;
     begin_recording();
-    recording_->resume();
+    if (auto resumed = recording_->resume(); !resumed) give_up(resumed.error().message);
 }
 
 }  // namespace flameprobe

@@ -24,6 +24,11 @@ public:
     /// From a host thread: starts the collector with every signal blocked. False if there can be no thread.
     bool launch();
     Mailbox& mailbox() { return mailbox_; }
+    const Mailbox& mailbox() const { return mailbox_; }
+    /// Whether `routine` is what the collector's thread was created with.
+    static bool begins_with(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
+    /// It is at its end: nobody need be told to end.
+    bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
     /// For the handler of a fatal signal; finish() puts it into the profile.
     DeathNote& death_note() { return death_note_; }
     /// Whether the engine has a timer or an alternate stack per thread.
@@ -45,6 +50,7 @@ private:
     void start();
     void stop();
     void finish();
+    void leave();
     void dump();
     void next_profile();
     void drain();
@@ -66,6 +72,7 @@ private:
     std::atomic<bool> sampling_{false};
     std::atomic<bool> covers_threads_{false};
     std::atomic<bool> broken_{false};
+    std::atomic<bool> finishing_{false};
     std::string why_not_ = "sampling was stopped";
 
     RunInfo run_;

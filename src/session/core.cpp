@@ -160,6 +160,29 @@ int covers_threads() {
     const Session* session = current();
     return session != nullptr && session->covers_threads() ? 1 : 0;
 }
+int left_alone() {
+    bool alone = false;
+    guarded(nullptr, 0, [&]() -> Outcome {
+        const Session* session = current();
+        alone = session != nullptr && session->left_alone();
+        return {};
+    });
+    return alone ? 1 : 0;
+}
+int step_aside() {
+    Session* session = current();
+    return session != nullptr && session->step_aside() ? 1 : 0;
+}
+void come_back() {
+    guarded(nullptr, 0, []() -> Outcome {
+        Session* session = current();
+        return session == nullptr ? Outcome{} : session->come_back();
+    });
+}
+void yield_signal(int signal) {
+    if (handler::yield_signal(signal)) return;
+    if (Session* session = current()) session->yield_signal();
+}
 int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
 int scopes_in_use() { return Pipeline::scopes_seen() ? 1 : 0; }
 
@@ -178,9 +201,13 @@ constexpr flameprobe_core table = {
     .secure = secure,
     .covers_threads = covers_threads,
     .cover_thread = [] { handler::cover_this_thread(); },
-    .yield_signal = [](int signal) { handler::yield_signal(signal); },
+    .yield_signal = yield_signal,
     .is_own_handler = is_own_handler,
-    .expect_seccomp = [] { handler::expect_seccomp(); },
+    .expect_seccomp = [](int strict) { handler::expect_seccomp(strict != 0); },
+    .is_own_thread = [](void* (*routine)(void*)) { return Collector::begins_with(routine) ? 1 : 0; },
+    .left_alone = left_alone,
+    .step_aside = step_aside,
+    .come_back = come_back,
     .scopes_in_use = scopes_in_use,
 };
 

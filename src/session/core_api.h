@@ -48,7 +48,16 @@ struct flameprobe_core {
     void (*yield_signal)(int signal);
     /* Whether this address is a handler of ours, which the host must not be shown. */
     int (*is_own_handler)(uintptr_t handler);
-    void (*expect_seccomp)(void);
+    /* The calling thread is about to enter a seccomp filter; `strict`: SECCOMP_MODE_STRICT. */
+    void (*expect_seccomp)(int strict);
+
+    /* Whether this is what the collector's thread begins with. */
+    int (*is_own_thread)(void* (*routine)(void*));
+    /* Whether the calling thread is the last one but the collector, so that libc would call exit(0) now. */
+    int (*left_alone)(void);
+    /* The collector's thread is gone when it returns (0: there is none, or it does not answer); and goes on. */
+    int (*step_aside)(void);
+    void (*come_back)(void);
 
     /* Whether a FlameProbe scope has been seen in this process. Async-signal-safe. */
     int (*scopes_in_use)(void);

@@ -12,7 +12,7 @@ namespace flameprobe {
 std::size_t read_own_memory(std::uint64_t address, std::span<std::byte> out) {
     const iovec local{out.data(), out.size()};
     const iovec remote{reinterpret_cast<void*>(address), out.size()};
-    const ssize_t got = ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
+    const ssize_t got = ::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
     return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 

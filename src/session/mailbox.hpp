@@ -14,6 +14,7 @@ enum Request : std::uint32_t {
     request_finish = 16,
     request_toggle = 32,
     request_secure = 64,  // create the file now
+    request_leave = 128,  // end the thread; another will be launched
 };
 
 /// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.
@@ -32,6 +33,8 @@ public:
     /// "I am at work": see wait().
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
+
+    std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
 
 private:
     bool answered(std::uint32_t ticket) const noexcept;

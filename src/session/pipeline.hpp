@@ -35,6 +35,11 @@ public:
     void settle(std::uint64_t drained_ns);
     /// Everything that still waits is written; continued stacks that cannot be proven are cut.
     void settle_all();
+    /// Before the calling thread's descriptor table ends.
+    void close_files() {
+        unwinder_->close_files();
+        calls_.close_files();
+    }
     void death(const Death& death) { sink_.death(death); }
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);

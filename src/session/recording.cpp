@@ -21,12 +21,14 @@ Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std
     }
 }
 
-void Recording::resume() {
+Result<void> Recording::resume() {
+    if (auto reopened = spool_.reopen(); !reopened) return reopened;
     running_ = true;
     resumed_ns_ = monotonic_ns();
     process_cpu_base_ = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     own_cpu_base_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
     pipeline_.threads().reset_clocks();
+    return {};
 }
 
 void Recording::pause() {
@@ -91,6 +93,18 @@ Result<void> Recording::flush() {
     take_account();
     spool_.writer().summary(pipeline_.summary());
     return spool_.flush();
+}
+
+Result<void> Recording::suspend() {
+    auto flushed = flush();
+    pipeline_.close_files();
+    spool_.close();
+    return flushed;
+}
+
+Result<void> Recording::secure() {
+    if (auto created = spool_.create(); !created) return created;
+    return spool_.flush();  // takes its name with it
 }
 
 Result<void> Recording::close() {

@@ -21,8 +21,10 @@ public:
 
     EventSink& sink() { return pipeline_; }
     /// Sampling goes on / pauses: CPU time in between does not count.
-    void resume();
+    Result<void> resume();
     void pause();
+    /// Closes the file; resume() opens it again. What was sampled so far is in it.
+    Result<void> suspend();
     /// After each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) { pipeline_.settle(drained_ns); }
     /// Reads the threads' CPU clocks; to be called about once a second, since a thread that ends takes its clock along.
@@ -35,7 +37,7 @@ public:
     void died(const DeathNote& note) { pipeline_.death(note.read(start_ns_)); }
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
     /// takes it away again.
-    Result<void> secure() { return spool_.create(); }
+    Result<void> secure();
 
     bool has_samples() { return pipeline_.summary().samples + pipeline_.summary().lost != 0; }
     bool has_file() const { return spool_.created(); }

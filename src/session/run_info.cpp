@@ -16,7 +16,7 @@ namespace {
 
 std::string executable_path() {
     char path[PATH_MAX];
-    const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+    const ssize_t length = ::readlink("/proc/thread-self/exe", path, sizeof path);
     if (length > 0) return {path, static_cast<std::size_t>(length)};
     return ::program_invocation_name != nullptr ? ::program_invocation_name : "";
 }
@@ -27,7 +27,7 @@ RunInfo describe_process() {
     RunInfo run;
     run.version = FLAMEPROBE_VERSION;
     run.executable = executable_path();
-    run.command = read_small_file("/proc/self/cmdline").value_or(run.executable);
+    run.command = read_small_file("/proc/thread-self/cmdline").value_or(run.executable);
     while (!run.command.empty() && run.command.back() == '\0') run.command.pop_back();
     std::replace(run.command.begin(), run.command.end(), '\0', ' ');
     utsname system{};

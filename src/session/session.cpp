@@ -1,8 +1,12 @@
 #include "session/session.hpp"
 
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "base/proc.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
@@ -32,6 +36,11 @@ bool keep_others(const Options& options, bool child) { return child || options.o
 
 // The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
 int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
+
+void sleep_for_a_millisecond() noexcept {
+    const timespec time{0, 1'000'000};
+    ::nanosleep(&time, nullptr);
+}
 
 }  // namespace
 
@@ -100,6 +109,35 @@ Outcome Session::dump(const std::string& path) {
     return {};
 }
 
+bool Session::step_aside() noexcept {
+    if (!launched_ || !of_this_process()) return false;
+    const std::uint32_t tid = collector_.mailbox().tid();
+    if (!ask_and_wait(request_leave)) return false;
+    launched_ = false;
+    // The answer comes a moment before the thread is gone for the kernel.
+    for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, pid_, tid, 0) == 0; ++tries) sleep_for_a_millisecond();
+    return true;
+}
+
+Outcome Session::come_back() {
+    if (auto launched = launch(); !launched.ok()) return launched;
+    if (starting_) ask_and_wait(request_start);
+    return {};
+}
+
+bool Session::left_alone() const {
+    if (!launched_ || !of_this_process() || collector_.finishing()) return false;
+    const std::uint32_t self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.mailbox().tid();
+    const auto lives = [&](std::uint32_t tid) { return tid != self && tid != collector && !has_ended(tid); };
+    for (int tries = 0; tries < 10; ++tries) {
+        const auto threads = list_threads();
+        if (threads.empty()) return false;
+        if (std::none_of(threads.begin(), threads.end(), lives)) return true;
+        sleep_for_a_millisecond();
+    }
+    return false;
+}
+
 Outcome Session::stand_by() { return launch(); }
 
 void Session::toggle() noexcept {
@@ -110,6 +148,11 @@ void Session::flush() noexcept {
 }
 void Session::secure() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_secure);
+}
+void Session::yield_signal() noexcept {
+    if (!sampling() || !of_this_process()) return;
+    starting_ = false;
+    ask_and_wait(request_stop);
 }
 void Session::finish() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_finish);

@@ -33,6 +33,10 @@ public:
     bool sampling() const { return collector_.sampling(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
     bool children_wanted() const { return options_.children && !collector_.broken() && (starting_ || sampling()); }
+    Outcome come_back();
+    /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
+    /// that are about to be gone.
+    bool left_alone() const;
     /// Lets the signal of FLAMEPROBE_SIGNAL start and stop: the collector waits for it.
     Outcome stand_by();
 
@@ -41,6 +45,10 @@ public:
     void flush() noexcept;
     void secure() noexcept;
     void finish() noexcept;
+    /// The signal engine's signal becomes the host's: sampling stops.
+    void yield_signal() noexcept;
+    /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer.
+    bool step_aside() noexcept;
     DeathNote& death_note() noexcept { return collector_.death_note(); }
 
     void messages() { log_.release(); }

@@ -1,6 +1,7 @@
 #include "session/spool.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,20 +16,6 @@ Descriptor create_new(const std::string& path) {
     return Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
 }
 
-// A new file takes the older one's name in one step; who reads the older one keeps it.
-Descriptor replace(const std::string& path) {
-    const std::string temporary = path + ".new." + std::to_string(::getpid());
-    ::unlink(temporary.c_str());  // of a killed process that had our pid
-    auto file = create_new(temporary);
-    if (file && ::rename(temporary.c_str(), path.c_str()) != 0) {
-        const int why = errno;
-        ::unlink(temporary.c_str());
-        file.reset();
-        errno = why;
-    }
-    return file;
-}
-
 }  // namespace
 
 Result<void> Spool::create() {
@@ -39,9 +26,14 @@ Result<void> Spool::create() {
         stem_ = stem + "." + std::to_string(number);
         file = create_new(path());
     }
-    if (!file && errno == EEXIST && !keep_others_) file = replace(path());
+    if (!file && errno == EEXIST && !keep_others_) {
+        unpublished_ = temporary_path();
+        ::unlink(unpublished_.c_str());  // of a killed process that had our pid
+        file = create_new(unpublished_);
+    }
     if (!file) {
         stem_ = stem;
+        unpublished_.clear();
         return Error{path() + " cannot be created: " + std::strerror(errno) +
                      "; set FLAMEPROBE_OUT to a path in a directory that can be written"};
     }
@@ -50,15 +42,48 @@ Result<void> Spool::create() {
     return {};
 }
 
+// A new file takes the older one's name in one step, once it holds something; who reads the older one keeps it.
+Result<void> Spool::publish() {
+    if (unpublished_.empty()) return {};
+    if (::rename(unpublished_.c_str(), path().c_str()) != 0)
+        return Error{path() + " cannot be replaced: " + std::strerror(errno)};
+    unpublished_.clear();
+    return {};
+}
+
 Result<void> Spool::flush() {
-    if (auto flushed = writer_.flush(); !flushed) return flushed;
+    auto flushed = writer_.flush();
+    if (flushed) flushed = publish();
+    if (!flushed) {
+        if (!unpublished_.empty()) remove();
+        return flushed;
+    }
     if (created_ && writer_.bytes_written() >= compact_at_) compact();
+    return {};
+}
+
+void Spool::close() {
+    if (!created_) return;
+    writer_.attach(Descriptor{});
+    closed_ = true;
+}
+
+Result<void> Spool::reopen() {
+    if (!closed_) return {};
+    Descriptor file(::open(path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 ||
+        static_cast<std::uint64_t>(status.st_size) != writer_.bytes_written()) {
+        return Error{path() + " cannot be opened again, so the profile ends here: " + std::strerror(errno)};
+    }
+    writer_.attach(std::move(file));
+    closed_ = false;
     return {};
 }
 
 // Beside the old file, which stays until the new one is whole. Without room for both, the old one goes on growing.
 void Spool::compact() {
-    const std::string temporary = path() + ".new." + std::to_string(::getpid());
+    const std::string temporary = temporary_path();
     ::unlink(temporary.c_str());
     auto file = create_new(temporary);
     if (!file || !writer_.compact_into(std::move(file))) {
@@ -72,7 +97,8 @@ void Spool::compact() {
 }
 
 void Spool::remove() {
-    if (created_) ::unlink(path().c_str());
+    if (created_) ::unlink(unpublished_.empty() ? path().c_str() : unpublished_.c_str());
+    unpublished_.clear();
     created_ = false;
 }
 

@@ -1,6 +1,8 @@
 // Where the `.fprobe` grows while the host runs.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 
@@ -27,10 +29,13 @@ public:
     static constexpr std::uint64_t default_most_bytes = std::uint64_t{64} << 20;
 
     ProfileWriter& writer() { return writer_; }
-    /// Creates the file if it does not exist yet.
+    /// Creates the file if it does not exist yet. Where an older result has its name, it gets that at the first flush.
     Result<void> create();
     /// Appends what is buffered; the file must have been created.
     Result<void> flush();
+    /// Closes the file, if there is one, until reopen().
+    void close();
+    Result<void> reopen();
     /// Takes a file that got no samples away.
     void remove();
     bool created() const { return created_; }
@@ -39,6 +44,8 @@ public:
     std::string path() const { return stem_ + ".fprobe"; }
 
 private:
+    std::string temporary_path() const { return path() + ".new." + std::to_string(::getpid()); }
+    Result<void> publish();
     void compact();
 
     std::string stem_;
@@ -46,6 +53,8 @@ private:
     const std::uint64_t most_bytes_;
     std::uint64_t compact_at_;
     bool created_ = false;
+    bool closed_ = false;
+    std::string unpublished_;  // the file's name until its first flush, where an older result has the right one
     ProfileWriter writer_;
 };
 

@@ -26,7 +26,7 @@ struct MapsLine {
 
 /// The lines of the one loaded file that `address` lies in: a file's first line has offset 0.
 std::vector<MapsLine> lines_around(std::uint64_t address) {
-    const std::string maps = read_proc_file("/proc/self/maps");
+    const std::string maps = read_proc_file("/proc/thread-self/maps");
     std::vector<MapsLine> group;
     bool found = false;
     for (std::size_t at = 0; at < maps.size();) {
@@ -59,7 +59,7 @@ std::optional<std::string> read_whole(const std::string& path) {
 
 bool is_own_program(const std::string& path) {
     char link[4096];
-    const ssize_t size = ::readlink("/proc/self/exe", link, sizeof link);
+    const ssize_t size = ::readlink("/proc/thread-self/exe", link, sizeof link);
     if (size <= 0) return false;
     std::string_view target(link, static_cast<std::size_t>(size));
     constexpr std::string_view deleted = " (deleted)";
@@ -69,8 +69,8 @@ bool is_own_program(const std::string& path) {
 
 /// By the kernel, which gives an error where a fault would kill us.
 void copy_memory(std::uint64_t address, char* out, std::uint64_t size) {
-    iovec local{out, size}, remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address from /proc/self/maps
-    (void)::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
+    iovec local{out, size}, remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address from /proc/thread-self/maps
+    (void)::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
 }
 
 /// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
@@ -119,7 +119,7 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
 
 std::optional<std::string> read_live_image(const Mapping& mapping) {
     if (is_own_program(mapping.path))
-        if (auto image = read_whole("/proc/self/exe")) return image;
+        if (auto image = read_whole("/proc/thread-self/exe")) return image;
     const std::vector<MapsLine> lines = lines_around(mapping.start);
     if (lines.empty()) return std::nullopt;
     char path[80];

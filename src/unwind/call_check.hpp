@@ -39,6 +39,10 @@ public:
     bool follows_call(std::uint64_t return_address, std::uint64_t callee) {
         return judge(return_address, callee) != Verdict::no;
     }
+    /// Of tables of its own: see Unwinder.
+    void close_files() {
+        if (own_) own_->close_files();
+    }
     std::size_t memory() const {
         return pairs_.size() * sizeof(Remembered) + sites_.size() * 64 + tail_calls_.size() * 80;
     }

@@ -27,6 +27,11 @@ ModuleTable::Module ModuleTable::open(const CodeRegion& region) {
     return {tables, *bias};
 }
 
+void ModuleTable::close_files() {
+    regions_.clear();
+    files_.clear();
+}
+
 void ModuleTable::forget_all_but(const CodeMap& map) {
     std::unordered_set<std::uint32_t> alive;
     for (const auto& region : map.regions()) alive.insert(region->id);

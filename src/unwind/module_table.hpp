@@ -22,6 +22,8 @@ public:
     Tables find(const CodeRegion& region);
     /// Drops what belongs to no region of the map any more.
     void forget_all_but(const CodeMap& map);
+    /// Closes every file; what is needed is opened again.
+    void close_files();
     std::size_t files() const { return files_.size(); }
 
 private:

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "base/descriptor.hpp"
@@ -16,18 +17,38 @@ constexpr std::uint64_t page = 4096;  // the smallest there is; finer than neede
 
 /// Where a container or an emulator refuses process_vm_readv.
 ssize_t read_through_proc(std::uint64_t address, std::span<std::byte> out) noexcept {
-    const Descriptor memory(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
+    const Descriptor memory(::open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC));
     return memory ? ::pread(memory.get(), out.data(), out.size(), static_cast<off_t>(address)) : -1;
+}
+
+// Of the collector's descriptor table, which no other thread that calls read_self lives in.
+constinit std::atomic<int> pipe_out{-1}, pipe_in{-1};
+
+/// The kernel copies into a pipe what is mapped, and gives EFAULT otherwise.
+ssize_t read_through_pipe(std::uint64_t address, std::span<std::byte> out) noexcept {
+    const int in = pipe_in.load(std::memory_order_relaxed);
+    if (in < 0) return -1;
+    const ssize_t copied = ::write(in, reinterpret_cast<const void*>(address), std::min<std::size_t>(out.size(), page));
+    return copied <= 0 ? copied : ::read(pipe_out.load(std::memory_order_relaxed), out.data(), out.size());
 }
 
 ssize_t read_once(std::uint64_t address, std::span<std::byte> out) noexcept {
     const iovec local{out.data(), out.size()};
     const iovec remote{reinterpret_cast<void*>(address), out.size()};
-    const ssize_t got = ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
-    return got < 0 && (errno == ENOSYS || errno == EPERM) ? read_through_proc(address, out) : got;
+    ssize_t got = ::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
+    if (got >= 0 || (errno != ENOSYS && errno != EPERM)) return got;
+    got = read_through_proc(address, out);
+    return got < 0 ? read_through_pipe(address, out) : got;
 }
 
 }  // namespace
+
+void prepare_read_self() noexcept {
+    int ends[2] = {-1, -1};  // what a forked child finds here are its parent's
+    [[maybe_unused]] const int failed = ::pipe2(ends, O_CLOEXEC | O_NONBLOCK);
+    pipe_out.store(ends[0], std::memory_order_relaxed);
+    pipe_in.store(ends[1], std::memory_order_relaxed);
+}
 
 std::size_t read_self(std::uint64_t address, std::span<std::byte> out) noexcept {
     const int saved = errno;

@@ -12,4 +12,8 @@ namespace flameprobe {
 /// EFAULT instead, and reads execute-only and PROT_NONE neighbours no further than it may. Signal-safe.
 std::size_t read_self(std::uint64_t address, std::span<std::byte> out) noexcept;
 
+/// Opens, in the calling thread's descriptor table, what read_self needs where a seccomp filter comes to refuse
+/// everything but read and write. The collector calls it when it begins; without it such reads give 0.
+void prepare_read_self() noexcept;
+
 }  // namespace flameprobe

@@ -30,6 +30,7 @@ public:
         const bool is_leaf = cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
         return stepper_.step(cursor, is_leaf ? registers_ : nullptr, stack);
     }
+    void close_files() { source_.modules().close_files(); }
     void add_to(UnwindStatistics& out) const {
         out.row_hits = source_.hits();
         out.row_misses = source_.misses();
@@ -61,6 +62,7 @@ public:
         Walker<LiveRows, frame_pointers>(rows_, stack_, out).walk(cursor, max_frames);
         frames_ += out.frames.size();
     }
+    void close_files() override { rows_.close_files(); }
     UnwindStatistics statistics() const override {
         UnwindStatistics out;
         rows_.add_to(out);

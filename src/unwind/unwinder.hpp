@@ -70,6 +70,8 @@ public:
     /// Walks from `registers` towards the root, at most `max_frames`. `beyond` may be null.
     virtual void walk(const Registers& registers, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
     virtual UnwindStatistics statistics() const = 0;
+    /// Before the calling thread's descriptor table ends: files are opened again where they are needed.
+    virtual void close_files() = 0;
     static constexpr std::size_t max_frames = 1u << 17;
 };
 

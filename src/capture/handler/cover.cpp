@@ -132,10 +132,11 @@ void cover_this_thread() noexcept {
     slot.ready.store(1, std::memory_order_release);
 }
 
-void yield_signal(int signal) noexcept {
+bool yield_signal(int signal) noexcept {
     const Visit visit;
     State* const state = visit.state();
-    if (state == nullptr || !state->sampling.load(std::memory_order_relaxed) || state->signal != signal) return;
+    if (state == nullptr || !state->sampling.load(std::memory_order_relaxed) || state->signal != signal) return true;
+    if (!state->timers) return false;
     // Before the timers are gone through: who arms one from now on sees it, or is seen by the loop.
     state->yielded.store(true, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < state->slot_count; ++i) {
@@ -144,11 +145,14 @@ void yield_signal(int signal) noexcept {
         const itimerspec never{};
         system_call(SYS_timer_settime, long{slot.timer}, 0L, &never, 0L);
     }
+    return true;
 }
 
-void expect_seccomp() noexcept {
+void expect_seccomp(bool strict) noexcept {
     const Visit visit;
-    if (visit.state() != nullptr) visit.state()->may_call.store(false, std::memory_order_relaxed);
+    if (visit.state() == nullptr) return;
+    visit.state()->may_call.store(false, std::memory_order_relaxed);
+    if (strict) visit.state()->strict.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace flameprobe::handler

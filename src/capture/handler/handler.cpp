@@ -118,7 +118,8 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
         give_alternate_stack(*tick.slot, context);
         if (state.may_read_fs) tick.slot->control_block.store(fs_base(), std::memory_order_relaxed);
     }
-    CellHead* cell = state.pool.claim();
+    const bool forbidden = tick.slot == nullptr && state.strict.load(std::memory_order_relaxed);
+    CellHead* cell = forbidden ? nullptr : state.pool.claim();
     if (cell == nullptr) {
         auto& dropped = tick.slot != nullptr ? tick.slot->dropped : state.dropped;
         dropped.fetch_add(tick.weight, std::memory_order_relaxed);
