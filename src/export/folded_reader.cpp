@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t head_size = 64 * 1024;            // looked at before the meaning of two columns is decided
 constexpr std::size_t longest_line = 64 * 1024 * 1024;  // 10,000 frames of 6 kB; what is longer is no folded text
 constexpr std::uint64_t most_samples = std::numeric_limits<std::int64_t>::max();  // pprof and JSON tools have int64
+const std::string expected = "expected lines of FRAME;FRAME;... COUNT";
 constexpr std::uint32_t no_count = ~std::uint32_t{0};
 
 /// Where a frame of the line before ended, and its node.
@@ -110,6 +111,8 @@ struct FoldedReader::State {
 
 void FoldedReader::State::decide() {
     decided = true;
+    // A program or an archive may well have lines that end in a number.
+    if (head.find('\0') != std::string::npos) failure = where + ": this is no text: " + expected;
     std::string_view rest = head;
     std::size_t with_two = 0, with_one = 0;
     while (!rest.empty()) {
@@ -237,7 +240,6 @@ Result<void> FoldedReader::finish() {
     State& s = *state_;
     if (!s.decided) s.decide();
     if (!s.carry.empty()) s.line(std::exchange(s.carry, {}));
-    const std::string expected = "expected lines of FRAME;FRAME;... COUNT";
     if (!s.failure.empty()) return Error{s.failure};
     if (s.bytes == 0) return Error{s.where + ": the input is empty: " + expected};
     if (s.good == 0) {

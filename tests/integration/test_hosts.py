@@ -39,7 +39,8 @@ HOSTS = [
     (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
     (("sandbox", "strict"), ("sandboxed_work",)),
     (("sandbox", "filter"), ("sandboxed_work",)),
-    (("sandbox", "everyone"), ("sandboxed_work",)),
+    # The filter refuses the collector every file, and with them the unwind tables: only the leaf is known.
+    (("sandbox", "everyone"), ("crunch",)),
     (("limits", "descriptors"), ("all_descriptors",)),
     (("limits", "memory"), ("all_memory",)),
     (("limits", "files"), ()),
