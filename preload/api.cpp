@@ -1,4 +1,5 @@
 // The public interface in C (flameprobe/flameprobe.h).
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +15,10 @@ namespace {
 constexpr size_t message_size = sizeof(flameprobe_error::message);
 
 int tell(flameprobe_error* error, int code, const char* message) {
-    if (error == nullptr || error->size < sizeof(flameprobe_error)) return code;
+    constexpr size_t head = offsetof(flameprobe_error, message);
+    if (error == nullptr || error->size <= head) return code;
     error->code = code;
-    ::snprintf(error->message, sizeof error->message, "%s", message);
+    ::snprintf(error->message, error->size < sizeof *error ? error->size - head : message_size, "%s", message);
     return code;
 }
 
@@ -25,28 +27,47 @@ int unavailable(flameprobe_error* error) {
                 "libflameprobe-core.so cannot be loaded: is it installed beside libflameprobe.so?");
 }
 
+constexpr const char* no_size = "flameprobe_options::size is not set: initialise with FLAMEPROBE_OPTIONS_INIT";
+constexpr const char* newer = "flameprobe_options has fields set that this version of the library does not know";
+
+/// What the caller's header knew of the options; what it did not is as the environment says. Fields that are not known
+/// here may be there if nothing is in them. Gives what is wrong, or null.
+const char* known_options(const flameprobe_options& given, flameprobe_options& known) {
+    constexpr size_t least = offsetof(flameprobe_options, output), most = 4096;
+    if (given.size < least || given.size > most || given.size % sizeof(void*) != 0) return no_size;
+    const char* bytes = reinterpret_cast<const char*>(&given);
+    for (size_t at = sizeof known; at < given.size; ++at) {
+        if (bytes[at] != 0) return newer;
+    }
+    known = {};
+    ::memcpy(&known, bytes, given.size < sizeof known ? given.size : sizeof known);
+    return nullptr;
+}
+
 /// The environment's lines, then the options', which count more.
 class Lines {
 public:
-    explicit Lines(const flameprobe_options* options) {
+    explicit Lines(const flameprobe_options& options) {
         const Settings& settings = settings_at_load();
         for (; count_ < settings.count; ++count_) lines_[count_] = settings.lines[count_];
-        if (options == nullptr) return;
+        before_ = count_;
         char number[24];
-        add_number("FREQ", options->frequency, number, sizeof number);
-        add_number("STACK", options->stack_bytes, number, sizeof number);
-        add("OUT", options->output);
-        add("FORMAT", options->format);
-        add("ENGINE", options->engine);
-        add("UNWIND", options->unwind);
-        add("EVENT", options->event);
-        add("KERNEL", options->kernel);
-        add("DUMP_EVERY", options->dump_every);
-        add("CHILDREN", options->children);
-        add("LOG", options->log);
+        add_number("FREQ", options.frequency, number, sizeof number);
+        add_number("STACK", options.stack_bytes, number, sizeof number);
+        add("OUT", options.output);
+        add("FORMAT", options.format);
+        add("ENGINE", options.engine);
+        add("UNWIND", options.unwind);
+        add("EVENT", options.event);
+        add("KERNEL", options.kernel);
+        add("DUMP_EVERY", options.dump_every);
+        add("CHILDREN", options.children);
+        add("LOG", options.log);
+        add("SIGNAL", options.signal);
     }
     const char* const* data() const { return lines_; }
     size_t count() const { return count_; }
+    size_t given() const { return count_ - before_; }
     bool fit() const { return fit_; }
 
 private:
@@ -67,8 +88,8 @@ private:
         lines_[count_++] = place;
     }
 
-    const char* lines_[Settings::most + 11];
-    size_t count_ = 0;
+    const char* lines_[Settings::most + 12];
+    size_t count_ = 0, before_ = 0;
     char text_[8192];
     size_t used_ = 0;
     bool fit_ = true;
@@ -80,17 +101,17 @@ private:
 using namespace flameprobe;
 
 FLAMEPROBE_INTERPOSED int flameprobe_start(const flameprobe_options* options, flameprobe_error* error) {
-    if (options != nullptr && options->size != sizeof(flameprobe_options)) {
-        return tell(error, FLAMEPROBE_BAD_OPTION,
-                    "flameprobe_options::size is not set: initialise with FLAMEPROBE_OPTIONS_INIT");
+    flameprobe_options known{};
+    if (options != nullptr) {
+        if (const char* problem = known_options(*options, known)) return tell(error, FLAMEPROBE_BAD_OPTION, problem);
     }
-    const Lines lines(options);
+    const Lines lines(known);
     if (!lines.fit()) return tell(error, FLAMEPROBE_BAD_OPTION, "the options are longer than 8 KiB");
     const flameprobe_core* core = flameprobe::core();
     if (core == nullptr) return unavailable(error);
     watch_fatal_signals();
     char message[message_size] = "";
-    return tell(error, core->start(lines.data(), lines.count(), message, sizeof message), message);
+    return tell(error, core->start(lines.data(), lines.count(), lines.given(), message, sizeof message), message);
 }
 
 FLAMEPROBE_INTERPOSED int flameprobe_stop(flameprobe_error* error) {

@@ -29,7 +29,7 @@ enum flameprobe_code {
     FLAMEPROBE_UNAVAILABLE = 7 /* the library is there but its core could not be loaded */
 };
 
-/** One line for a person: what, where, what to do. Set `size` to sizeof(struct flameprobe_error) before a call: a newer
+/** One line for a person: what, where, what to do. Set `size` to sizeof(struct flameprobe_error) before a call: the
  *  library fills no more than that. */
 struct flameprobe_error {
     size_t size;
@@ -38,7 +38,8 @@ struct flameprobe_error {
 };
 
 /** The environment's variables as fields (docs: the README's table). Zero and null mean "as the variable says, else its
- *  default". Always initialise with FLAMEPROBE_OPTIONS_INIT: `size` tells the library which fields the caller knows. */
+ *  default". Always initialise with FLAMEPROBE_OPTIONS_INIT: `size` tells the library which fields the caller knows.
+ *  Fields are only ever added at the end. */
 struct flameprobe_options {
     size_t size;
     uint32_t frequency;     /* FLAMEPROBE_FREQ: samples a second of a thread's CPU time, 1 to 20000 */
@@ -52,17 +53,21 @@ struct flameprobe_options {
     const char* dump_every; /* FLAMEPROBE_DUMP_EVERY */
     const char* children;   /* FLAMEPROBE_CHILDREN */
     const char* log;        /* FLAMEPROBE_LOG */
+    const char* signal;     /* FLAMEPROBE_SIGNAL: from now on this signal stops and starts sampling */
 };
 #ifdef __cplusplus
 #define FLAMEPROBE_OPTIONS_INIT \
-    { sizeof(struct flameprobe_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(struct flameprobe_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 #else
 #define FLAMEPROBE_OPTIONS_INIT \
     { .size = sizeof(struct flameprobe_options) }
 #endif
 
-/** Starts sampling every thread of the process. `options` and `error` may be null. Gives the code. May be called again
- *  after a stop. Blocks until sampling is on: a few milliseconds. */
+/** Starts sampling every thread of the process. `options` and `error` may be null. Gives the code. Blocks until
+ * sampling is on: a few milliseconds. May be called again after a stop: without options, or with those that the profile
+ * was begun with, it goes on where it stopped. With others a new profile begins, and the results of the one before are
+ * written first, which takes as long as at the end of a process; where both have one path, the new one gets a number
+ * (".2"). While sampling is on it is FLAMEPROBE_RUNNING, whatever the options. */
 int flameprobe_start(const struct flameprobe_options* options, struct flameprobe_error* error);
 /** Stops sampling; what was sampled is kept and written at the end of the process, or by flameprobe_dump. */
 int flameprobe_stop(struct flameprobe_error* error);

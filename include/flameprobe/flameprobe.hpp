@@ -24,6 +24,7 @@ struct Options {
     std::string dump_every;         ///< 30s, 5m, ...
     std::string children;           ///< on, off
     std::string log;                ///< auto, quiet, stderr, or a file's path
+    std::string signal;             ///< USR2, ...: it stops and starts sampling from now on
 };
 
 /// Success, or why not: a code to act on and a line for a person.
@@ -41,7 +42,8 @@ private:
 };
 
 /// Starts sampling every thread of the process; the threads that already run too. Blocks for a few milliseconds.
-/// Thread-safe, may be called before main and after it, and again after stop().
+/// Thread-safe, may be called before main and after it, and again after stop(): other options than before begin a new
+/// profile (see flameprobe_start).
 inline Result start(const Options& options = {}) noexcept {
     const auto given = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
     flameprobe_options all = FLAMEPROBE_OPTIONS_INIT;
@@ -56,6 +58,7 @@ inline Result start(const Options& options = {}) noexcept {
     all.dump_every = given(options.dump_every);
     all.children = given(options.children);
     all.log = given(options.log);
+    all.signal = given(options.signal);
     Result result;
     result.error_.code = flameprobe_start(&all, &result.error_);
     return result;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -17,6 +18,9 @@ namespace {
 
 /// The one session. A forked child leaves its parent's where it lies, since its state may be anything.
 constinit std::atomic<Session*> the_session{nullptr};
+
+/// Held by whoever starts through the API, since that may put another session in the place of this one.
+constinit std::mutex starting;
 
 Session* current() noexcept { return the_session.load(std::memory_order_acquire); }
 
@@ -58,6 +62,7 @@ int guarded(char* message, size_t size, Action action) noexcept {
 void load(const char* const* settings, size_t count, int start_by_default) {
     guarded(nullptr, 0, [&]() -> Outcome {
         const bool descendant = is_descendant();
+        if (current() != nullptr) return {};  // started by a constructor that ran before
         auto* session = new Session(copy(settings, count), descendant);
         the_session.store(session, std::memory_order_release);
         const Options& options = session->options();
@@ -78,7 +83,9 @@ void load(const char* const* settings, size_t count, int start_by_default) {
 
 void after_fork() {
     Session* parent = current();
-    if (parent == nullptr || parent->of_this_process()) return;
+    if (parent != nullptr && parent->of_this_process()) return;
+    new (&starting) std::mutex;  // whoever held it is not in this process
+    if (parent == nullptr) return;
     guarded(nullptr, 0, [&]() -> Outcome {
         const bool wanted = parent->children_wanted();
         auto* session = new Session(parent->settings(), true);
@@ -91,22 +98,43 @@ void after_fork() {
     });
 }
 
-int start(const char* const* settings, size_t count, char* message, size_t size) {
+/// Why the caller's own lines cannot be used; empty if they can.
+std::string problem_with(const char* const* lines, size_t count) {
+    std::vector<std::string> problems;
+    read_options({lines, lines + count}, problems);
+    if (problems.empty()) return {};
+    constexpr std::string_view for_hosts = "; the default is used";
+    std::string& problem = problems.front();
+    if (problem.ends_with(for_hosts)) problem.resize(problem.size() - for_hosts.size());
+    return problem;
+}
+
+/// The session for these settings, with the results of the one it follows written. Whoever is still in the old one is
+/// told that it has ended.
+Session* begin_session(std::vector<std::string> settings, Session* before) {
+    auto* session = new Session(std::move(settings), before != nullptr);
+    the_session.store(session, std::memory_order_release);
+    if (before != nullptr && before->of_this_process()) {
+        before->finish();
+        before->messages();
+    }
+    if (session->options().toggle_signal != 0) listen_for_toggle(session->options().toggle_signal);
+    return session;
+}
+
+int start(const char* const* lines, size_t count, size_t given, char* message, size_t size) {
     return guarded(message, size, [&]() -> Outcome {
+        const std::scoped_lock lock(starting);
         Session* session = current();
-        if (session == nullptr) {
-            session = new Session(copy(settings, count), false);
-            if (!session->settings_problem().empty()) {
-                const Outcome refused{FLAMEPROBE_BAD_OPTION, session->settings_problem()};
-                delete session;  // nobody else has seen it
-                return refused;
-            }
-            Session* nobody = nullptr;
-            if (!the_session.compare_exchange_strong(nobody, session)) {
-                delete session;
-                session = nobody;  // another thread was first
-            }
-        }
+        auto settings = copy(lines, count);
+        const bool other = session == nullptr || (given != 0 && settings != session->settings());
+        if (session != nullptr && other && session->sampling())
+            return {FLAMEPROBE_RUNNING, "sampling is on already, with other options: stop it before"};
+        if (session != nullptr && session->finished())
+            return {FLAMEPROBE_REFUSED, "the process is ending, and its results are written"};
+        if (auto problem = problem_with(lines + (count - given), given); !problem.empty())
+            return {FLAMEPROBE_BAD_OPTION, std::move(problem)};
+        if (other) session = begin_session(std::move(settings), session);
         auto started = session->start();
         session->messages();
         return started;

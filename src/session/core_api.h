@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 1
+#define FLAMEPROBE_CORE_VERSION 2
 
 struct flameprobe_core {
     uint32_t version;
@@ -22,8 +22,9 @@ struct flameprobe_core {
     void (*after_fork)(void);
 
     /* An enum flameprobe_code; unless it is 0, a line in `message`. Thread-safe. `settings` as in load(), later lines
-     * overriding earlier ones; they count for the first start. */
-    int (*start)(const char* const* settings, size_t count, char* message, size_t size);
+     * overriding earlier ones; the last `given` of them are the caller's own. If these ask for something else than what
+     * there is, and nothing is being sampled, a new profile begins and the old one's results are written. */
+    int (*start)(const char* const* settings, size_t count, size_t given, char* message, size_t size);
     int (*stop)(char* message, size_t size);
     int (*dump)(const char* path, char* message, size_t size);
     int (*is_running)(void);

@@ -1,9 +1,20 @@
 #include "session/mailbox.hpp"
 
+#include <errno.h>
+
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 
 namespace flameprobe {
+namespace {
+
+// EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
+bool is_gone(std::uint32_t tid) noexcept {
+    timespec time;
+    return tid != 0 && ::clock_gettime(thread_cpu_clock(tid), &time) != 0 && errno == EINVAL;
+}
+
+}  // namespace
 
 std::uint32_t Mailbox::ask(Request request) noexcept {
     requests_.fetch_or(request, std::memory_order_relaxed);
@@ -24,8 +35,9 @@ bool Mailbox::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
     for (;;) {
         const std::uint32_t seen = answered_.load(std::memory_order_acquire);
         if (answered(ticket)) return true;
-        futex_wait(answered_, seen, look_every_ns);
         const std::uint32_t tid = tid_.load(std::memory_order_relaxed);
+        if (is_gone(tid)) return answered(ticket);
+        futex_wait(answered_, seen, look_every_ns);
         const std::uint64_t cpu = tid == 0 ? 0 : read_clock(thread_cpu_clock(tid));  // the clock of 0 is our own
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
         const bool moved = cpu != last_cpu || progress != last_progress;

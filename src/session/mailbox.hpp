@@ -24,8 +24,11 @@ public:
     /// the ticket (acquire) has seen the bit.
     std::uint32_t ask(Request request) noexcept;
     /// Waits until the ticket is answered. Gives up (false) when the collector has made no progress for
-    /// `patience_ns`: then it is stuck on something that this very thread holds, such as an allocator's lock.
+    /// `patience_ns`: then it is stuck on something that this very thread holds, such as an allocator's lock; and at
+    /// once when the collector's thread is gone.
     bool wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
+
+    bool answered(std::uint32_t ticket) const noexcept;
 
     /// Collector side: sleeps until somebody asks or the time is over; gives the requests.
     std::uint32_t take(std::uint64_t nanoseconds) noexcept;
@@ -37,8 +40,6 @@ public:
     std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
 
 private:
-    bool answered(std::uint32_t ticket) const noexcept;
-
     std::atomic<std::uint32_t> requests_{0};
     std::atomic<std::uint32_t> tickets_{0};
     std::atomic<std::uint32_t> answered_{0};

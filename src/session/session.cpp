@@ -32,7 +32,7 @@ PathFacts path_facts(const Options& options) {
 }
 
 // A result may be replaced by a later run's, but never by another process of the same run.
-bool keep_others(const Options& options, bool child) { return child || options.out.find("%p") != std::string::npos; }
+bool keep_others(const Options& options, bool later) { return later || options.out.find("%p") != std::string::npos; }
 
 // The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
 int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
@@ -44,7 +44,7 @@ void sleep_for_a_millisecond() noexcept {
 
 }  // namespace
 
-Session::Session(std::vector<std::string> settings, bool child)
+Session::Session(std::vector<std::string> settings, bool later)
     : settings_(std::move(settings)),
       options_([&] {
           std::vector<std::string> ignored;
@@ -53,11 +53,11 @@ Session::Session(std::vector<std::string> settings, bool child)
       log_(options_.log,
            options_.log_path.starts_with('/') ? options_.log_path : working_directory() + "/" + options_.log_path),
       pid_(real_pid()),
-      collector_(options_, path_facts(options_), keep_others(options_, child), log_) {
+      collector_(options_, path_facts(options_), keep_others(options_, later), log_) {
     std::vector<std::string> problems;
     parse(settings_, problems);
     if (!problems.empty()) settings_problem_ = problems.front();
-    if (child) return;
+    if (later) return;
     for (const auto& problem : problems) log_.warning(problem);
 }
 
@@ -66,6 +66,7 @@ bool Session::of_this_process() const noexcept { return real_pid() == pid_; }
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
     if (launched_) return {};
+    collector_.mailbox().set_tid(0);  // the old thread's, if it was sent away
     if (!collector_.launch()) return {FLAMEPROBE_NO_MEMORY, "no thread can be created, so nothing is sampled"};
     launched_ = true;
     return {};
@@ -75,12 +76,17 @@ bool Session::ask_and_wait(Request request) noexcept {
     return collector_.mailbox().wait(collector_.mailbox().ask(request), patience_ns);
 }
 
+Outcome Session::unanswered(flameprobe_code code) const {
+    if (collector_.finishing()) return {code, "this profile has ended, and its results are written"};
+    return {code, no_answer};
+}
+
 Outcome Session::start() {
     if (sampling()) return {FLAMEPROBE_RUNNING, "sampling is on already"};
     if (auto launched = launch(); !launched.ok()) return launched;
     starting_ = true;
-    if (!ask_and_wait(request_start)) return {FLAMEPROBE_REFUSED, no_answer};
-    if (!sampling()) return {FLAMEPROBE_REFUSED, collector_.why_not()};
+    if (!ask_and_wait(request_start)) return unanswered(FLAMEPROBE_REFUSED);
+    if (collector_.broken()) return {FLAMEPROBE_REFUSED, collector_.why_not()};
     return {};
 }
 
@@ -94,17 +100,22 @@ Outcome Session::start_soon() {
 Outcome Session::stop() {
     if (!launched_ || !sampling()) return {FLAMEPROBE_NOT_RUNNING, "nothing is being sampled"};
     starting_ = false;
-    if (!ask_and_wait(request_stop)) return {FLAMEPROBE_REFUSED, no_answer};
+    if (!ask_and_wait(request_stop) && sampling()) return unanswered(FLAMEPROBE_REFUSED);
     return {};
 }
 
 Outcome Session::dump(const std::string& path) {
     const std::scoped_lock lock(mutex_);
     if (!launched_) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
+    Mailbox& mailbox = collector_.mailbox();
+    // The collector may be reading the last one's path.
+    if (late_dump_ && !mailbox.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
     auto facts = path_facts(options_);
     facts.dump = ++dumps_;
     collector_.dump_stem = path.empty() ? expand_path(options_.out, facts) : expand_path(path, facts, false);
-    if (!ask_and_wait(request_dump)) return {FLAMEPROBE_OUTPUT, no_answer};
+    late_dump_ = mailbox.ask(request_dump);
+    if (!mailbox.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
+    late_dump_.reset();
     if (!collector_.dump_problem.empty()) return {FLAMEPROBE_OUTPUT, collector_.dump_problem};
     return {};
 }
@@ -127,7 +138,8 @@ Outcome Session::come_back() {
 
 bool Session::left_alone() const {
     if (!launched_ || !of_this_process() || collector_.finishing()) return false;
-    const std::uint32_t self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.mailbox().tid();
+    const std::uint32_t self = static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+                        collector = collector_.mailbox().tid();
     const auto lives = [&](std::uint32_t tid) { return tid != self && tid != collector && !has_ended(tid); };
     for (int tries = 0; tries < 10; ++tries) {
         const auto threads = list_threads();

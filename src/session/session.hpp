@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,9 @@ namespace flameprobe {
 
 class Session {
 public:
-    /// Thread-safe from here on. Says in the log what was wrong with the settings, but for a child, whose parent has.
-    Session(std::vector<std::string> settings, bool child);
+    /// Thread-safe from here on. The first of a run says in the log what was wrong with the settings; a later one (a
+    /// child's, or that of a start with other options) replaces nobody's results.
+    Session(std::vector<std::string> settings, bool later);
 
     const Options& options() const { return options_; }
     const std::vector<std::string>& settings() const { return settings_; }
@@ -30,6 +32,8 @@ public:
     /// `path`: a template as FLAMEPROBE_OUT takes; empty: that of the options.
     Outcome dump(const std::string& path);
     bool covers_threads() const noexcept { return collector_.covers_threads(); }
+    /// For good: its results are written, or about to be.
+    bool finished() const { return of_this_process() && collector_.finishing(); }
     bool sampling() const { return collector_.sampling(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
     bool children_wanted() const { return options_.children && !collector_.broken() && (starting_ || sampling()); }
@@ -55,6 +59,7 @@ public:
 
 private:
     Outcome launch();
+    Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;
 
     const std::vector<std::string> settings_;
@@ -66,6 +71,7 @@ private:
     std::atomic<bool> launched_{false};
     std::atomic<bool> starting_{false};  // asked to, and not stopped since
     unsigned dumps_ = 0;
+    std::optional<std::uint32_t> late_dump_;  // the ticket of one that nobody waits for any more
     Collector collector_;
 };
 

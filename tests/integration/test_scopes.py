@@ -94,8 +94,6 @@ class Languages(Case):
         built = run([rustc, "--edition", "2021", "-O", API / "example.rs", "-o", program, "-L", f"native={LIBRARY.parent}",
                      "-l", "flameprobe", "-C", f"link-args=-Wl,-rpath,{LIBRARY.parent}"], self.directory,
                     env=dict(os.environ))
-        if "c\"...\" literals" in built.stderr or "c-string literals" in built.stderr:
-            self.skipTest("this rustc is older than 1.77, which brought C string literals")
         self.assertEqual(built.returncode, 0, built.stderr)
         self.assert_scopes(self.stacks([program]), ("checkout",), ("checkout", "pay"), ("tenant=acme",))
 
@@ -151,17 +149,128 @@ class Interface(Case):
         sys.path.insert(0, str(API))
         import example
         self.assertEqual(ctypes.sizeof(example.Error), 512)
-        self.assertEqual(ctypes.sizeof(example.Options), 88)
+        self.assertEqual(ctypes.sizeof(example.Options), 96)
         sizes = run([PROGRAMS / "sizes"], self.directory).stdout.split()
-        self.assertEqual(sizes, ["24", "88", "512"])
+        self.assertEqual(sizes, ["24", "96", "512"])
+
+    def start(self, options, size_of_error=None):
+        """In a child of its own, since what is started there stays. Gives the code and the message."""
+        code = f"""
+import ctypes, sys
+sys.path.insert(0, {str(API)!r})
+import example
+library = ctypes.CDLL({str(LIBRARY)!r})
+error = example.Error(size={size_of_error} or ctypes.sizeof(example.Error))
+class Longer(ctypes.Structure):
+    _fields_ = [("known", example.Options), ("later", ctypes.c_char_p)]
+{options}
+print(library.flameprobe_start(ctypes.byref(options), ctypes.byref(error)), error.message.decode())
+"""
+        done = run([sys.executable, "-c", code], self.directory, env=clean_environment(FLAMEPROBE_LOG="quiet"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer, _, message = done.stdout.rstrip("\n").partition(" ")
+        return int(answer), message
 
     def test_a_bad_option_is_refused_with_a_line(self):
-        library = ctypes.CDLL(str(LIBRARY))
-        import example
-        error = example.Error(size=ctypes.sizeof(example.Error))
-        options = example.Options(size=0)
-        self.assertEqual(library.flameprobe_start(ctypes.byref(options), ctypes.byref(error)), 1)
-        self.assertIn(b"FLAMEPROBE_OPTIONS_INIT", error.message)
+        for options, said in (("options = example.Options(size=0)", "FLAMEPROBE_OPTIONS_INIT"),
+                              ("options = example.Options(size=13)", "FLAMEPROBE_OPTIONS_INIT"),
+                              ("options = example.Options(size=1 << 40)", "FLAMEPROBE_OPTIONS_INIT"),
+                              ("options = example.Options(size=96, frequency=20001)", "FLAMEPROBE_FREQ='20001' is not accepted"),
+                              ("options = Longer(example.Options(size=104), b'x')", "this version of the library")):
+            with self.subTest(options):
+                code, message = self.start(options)
+                self.assertEqual(code, 1)
+                self.assertIn(said, message)
+                self.assertNotIn("default is used", message)
+
+    def test_options_of_older_and_newer_headers(self):
+        # What lies past the caller's size is not looked at: here it would be refused.
+        for options in ("options = example.Options(size=16, frequency=99, output=b'%x')",
+                        "options = example.Options(size=88, frequency=99, signal=b'bad')",
+                        "options = Longer(example.Options(size=104, frequency=99), None)"):
+            with self.subTest(options):
+                self.assertEqual(self.start(options), (0, ""))
+
+    def test_no_more_is_written_than_the_caller_has_room_for(self):
+        code, message = self.start("options = example.Options(size=0)", size_of_error=12 + 10)
+        self.assertEqual((code, message), (1, "flameprob"))
+        self.assertEqual(self.start("options = example.Options(size=0)", size_of_error=12), (1, ""))
+
+
+class Lives(Case):
+    """Profiles that the program itself begins, ends and writes."""
+
+    def live(self, mode, env=None):
+        done = run([PROGRAMS / "lives", mode, self.directory / "result"], self.directory, env=env or clean_environment(),
+                   timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+        return done
+
+    def functions(self, stem):
+        """Which of the two kinds of work are in a result."""
+        stacks = read_folded((self.directory / f"{stem}.folded").read_text())
+        return [name for name in ("first_work", "second_work") if harness.shares(stacks, name)[0] >= 20]
+
+    def frequency(self, stem):
+        return harness.render(self.directory / f"{stem}.fprobe", "--info").stdout
+
+    def test_other_options_begin_another_profile(self):
+        for name, env in (("linked", clean_environment()), ("preloaded", profiled(START=0)),
+                          ("waiting for a signal", clean_environment(FLAMEPROBE_SIGNAL="USR2"))):
+            with self.subTest(name):
+                self.live("other-options", env)
+                self.assertEqual(self.functions("result"), ["first_work"])
+                self.assertEqual(self.functions("result-second"), ["second_work"])
+                self.assertIn("997", self.frequency("result"))
+                self.assertIn("499", self.frequency("result-second"))
+                self.assertEqual(list(self.directory.glob("flameprobe.*")), [], "a result under the default name")
+                for path in self.directory.iterdir():
+                    path.unlink()
+
+    def test_one_path_for_two_profiles(self):
+        self.live("same-path")
+        self.assertEqual(self.functions("result"), ["first_work"])
+        self.assertEqual(self.functions("result.2"), ["second_work"])
+
+    def test_the_same_options_go_on(self):
+        self.live("same-options")
+        self.assertEqual(self.functions("result"), ["first_work", "second_work"])
+        self.assertEqual({path.name for path in self.directory.iterdir()}, {"result.fprobe", "result.folded"})
+
+    def test_bad_options_leave_the_profile_as_it_is(self):
+        self.live("bad-options")
+        self.assertEqual(self.functions("result"), ["first_work", "second_work"])
+
+    def test_a_signal_among_the_options(self):
+        self.live("by-signal")
+        self.assertEqual(self.functions("result"), ["first_work", "second_work"])
+
+    def test_dumps_with_a_path(self):
+        self.live("dumped")
+        self.assertEqual(self.functions("result-lives-1"), ["first_work"])
+        self.assertEqual(self.functions("result-lives-2"), ["first_work", "second_work"])
+        self.assertEqual(self.functions("result"), ["first_work", "second_work"])
+        self.assertFalse((self.directory / "result-early.folded").exists())
+
+    def test_before_main_and_after_it(self):
+        for name, env in (("linked", clean_environment()), ("preloaded", profiled(START=0))):
+            with self.subTest(name):
+                self.live("whole-life", {**env, "LIVES_PATH": str(self.directory / "result")})
+                for stem in ("result", "result-after"):
+                    self.assertEqual(self.functions(stem), ["first_work", "second_work"])
+                for path in self.directory.iterdir():
+                    path.unlink()
+
+    def test_many_threads_at_once(self):
+        done = run([PROGRAMS / "together", self.directory / "result"], self.directory,
+                   env=clean_environment(FLAMEPROBE_CHILDREN="on", FLAMEPROBE_LOG="quiet"), timeout=100)
+        self.assertFalse(done.timed_out, "it hangs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        print(done.stdout.strip())
+        self.assertRegex(done.stdout, r"^[1-9]\d* started, [1-9]\d* stopped, \d+ dumped$")
+        self.assert_function(read_folded((self.directory / "result.997.folded").read_text()), "work", at_least=20)
+        for path in self.directory.glob("*.folded"):
+            read_folded(path.read_text())
 
 
 class Installed(Case):

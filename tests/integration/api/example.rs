@@ -25,7 +25,7 @@ struct Options {
     stack_bytes: u32,
     output: *const c_char,
     format: *const c_char,
-    others: [*const c_char; 7], // engine, unwind, event, kernel, dump_every, children, log
+    others: [*const c_char; 8], // engine, unwind, event, kernel, dump_every, children, log, signal
 }
 
 extern "C" {
@@ -36,6 +36,12 @@ extern "C" {
     fn flameprobe_scope_open(scope: *mut Scope, label: *const c_char);
     fn flameprobe_scope_close(scope: *mut Scope);
     fn flameprobe_label_pair(key: *const c_char, value: *const c_char) -> *const c_char;
+}
+
+/// C string literals (c"...") came with Rust 1.77 only.
+fn literal(text: &'static [u8]) -> *const c_char {
+    assert_eq!(text.last(), Some(&0));
+    text.as_ptr().cast()
 }
 
 /// Runs `body` inside a scope, which is closed on a panic too. `label` must live for ever. The record stays in this
@@ -75,15 +81,15 @@ fn main() {
         frequency: 999,
         stack_bytes: 0,
         output: output.as_ptr(),
-        format: c"folded".as_ptr(),
-        others: [std::ptr::null(); 7],
+        format: literal(b"folded\0"),
+        others: [std::ptr::null(); 8],
     };
     check("start", unsafe { flameprobe_start(&options, &mut error) }, &error);
-    scoped(c"checkout".as_ptr(), || {
+    scoped(literal(b"checkout\0"), || {
         work(0.3);
-        scoped(c"pay".as_ptr(), || work(0.3));
+        scoped(literal(b"pay\0"), || work(0.3));
     });
-    let tenant = unsafe { flameprobe_label_pair(c"tenant".as_ptr(), c"acme".as_ptr()) };
+    let tenant = unsafe { flameprobe_label_pair(literal(b"tenant\0"), literal(b"acme\0")) };
     scoped(tenant, || work(0.3));
     check("dump", unsafe { flameprobe_dump(std::ptr::null(), &mut error) }, &error);
     check("stop", unsafe { flameprobe_stop(&mut error) }, &error);

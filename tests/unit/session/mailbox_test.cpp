@@ -59,3 +59,15 @@ TEST_CASE("a collector that says it is alive is waited for longer than the patie
     CHECK(mailbox.wait(mailbox.ask(request_flush), second / 5));
     collector.join();
 }
+
+TEST_CASE("whoever waits on a collector that has ended is let go, with the answer if there is one") {
+    Mailbox mailbox;
+    const auto answered = mailbox.ask(request_flush);
+    std::thread([&] {
+        mailbox.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+        mailbox.take(10 * second);
+        mailbox.answer();
+    }).join();
+    CHECK(mailbox.wait(answered, 3600 * second));
+    CHECK_FALSE(mailbox.wait(mailbox.ask(request_stop), 3600 * second));
+}
