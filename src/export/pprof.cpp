@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "export/gzip.hpp"
+#include "export/pprof_label.hpp"
 #include "export/pprof_mappings.hpp"
 #include "export/pprof_stacks.hpp"
 #include "export/protobuf.hpp"
@@ -89,7 +90,7 @@ private:
     void comments(ProtoMessage& message);
     void sample(const NamedCount& count);
     void thread_labels(ThreadId thread);
-    void label(const char* key, const std::string& text);
+    void label(const std::string& key, const std::string& text);
     void location(std::uint64_t id);
     void function(FunctionId id);
     void mappings();
@@ -145,8 +146,11 @@ void PprofWriter::sample(const NamedCount& count) {
         values.push_back(count.weight > most / profile_.run.period_ns ? most : count.weight * profile_.run.period_ns);
     message_.packed(2, values);
     thread_labels(count.thread);
-    for (const FunctionId scope : stack_.scopes)
-        label("scope", one_line(profile_.strings.view(profile_.functions[scope].name)));
+    for (const FunctionId scope : stack_.scopes) {
+        const std::string text = one_line(profile_.strings.view(profile_.functions[scope].name));
+        const auto [key, value] = pprof_label(text);
+        label(std::string(key), std::string(value));
+    }
     put(field::sample, message_);
 }
 
@@ -161,7 +165,7 @@ void PprofWriter::thread_labels(ThreadId thread) {
     message_.message(3, tid);
 }
 
-void PprofWriter::label(const char* key, const std::string& text) {
+void PprofWriter::label(const std::string& key, const std::string& text) {
     if (text.empty()) return;
     ProtoMessage message;
     message.number(1, strings_.id(key));

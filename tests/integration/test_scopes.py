@@ -77,6 +77,9 @@ class Languages(Case):
 
     def test_c(self):
         self.assert_scopes(self.stacks([PROGRAMS / "example_c"]), ("checkout",), ("checkout", "pay"), ("tenant=acme",))
+        for ending in ("fprobe", "folded"):
+            kept = harness.render(self.directory / f"result.{ending}", "--scope", "tenant=acme", "-f", "folded")
+            self.assertEqual(set(scopes_of(read_folded(kept.stdout))), {("tenant=acme",)}, kept.stderr)
 
     def test_cpp(self):
         found = self.stacks([PROGRAMS / "example_cpp"])

@@ -1,7 +1,8 @@
 // FlameProbe from Rust: starts, works in labelled scopes, writes what was sampled, and stops.
 // Build: rustc -O example.rs -L native=LIBDIR -l flameprobe      Run: ./example RESULT
-use std::ffi::{c_char, c_int, CStr, CString};
+use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
+use std::os::raw::{c_char, c_int};
 use std::time::{Duration, Instant};
 
 #[repr(C)]

@@ -11,7 +11,7 @@ from expected import as_folded, by_flamegraph_rules, totals
 from harness import BUILD, Case, profiled, run, target
 
 MAKE_PROFILE = BUILD / "tests" / "integration" / "formats" / "make-profile"
-SCOPES = ("[checkout]", "[payment: step 2]")
+SCOPES = ("[tenant=acme]", "[checkout]", "[payment: step 2]")
 
 
 def without_thread(frames):
@@ -136,7 +136,9 @@ class MadeByHand(FormatCase):
     def test_pprof_labels(self):
         self.have(tools.go)
         tags = tools.pprof("-tags", "-sample_index=samples", "-unit=count", f"{self.stem}.pb.gz", directory=self.directory)
-        for line in (r"36 .*: checkout$", r"6 .*: payment; step 2$", r"81 .*: worker 3$", r"32 .*: demo$", r"81 .*: 101$"):
+        self.assertRegex(tags, r"(?m)^ *tenant: Total 6 of \d+")
+        self.assertNotIn("tenant=acme", tags)
+        for line in (r"6 .*: acme$", r"36 .*: checkout$", r"6 .*: payment; step 2$", r"81 .*: worker 3$", r"32 .*: demo$", r"81 .*: 101$"):
             self.assertRegex(tags, r"(?m)^\s*" + line)
 
     def test_pprof_header(self):

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "export/pprof_label.hpp"
 #include "export/pprof_mappings.hpp"
 #include "export/pprof_stacks.hpp"
 #include "folded_text.hpp"
@@ -62,4 +63,18 @@ TEST_CASE("the main program is the first mapping") {
     std::set<std::string> files;
     for (const PprofMapping& mapping : mappings.all()) files.insert(mapping.file);
     CHECK(files == std::set<std::string>{"/usr/bin/demo", "/usr/lib/libdemo.so", "[kernel.kallsyms]"});
+}
+
+TEST_CASE("a scope with key and value is a label of that name") {
+    using Label = std::pair<std::string_view, std::string_view>;
+    CHECK(pprof_label("tenant=acme") == Label("tenant", "acme"));
+    CHECK(pprof_label("http.route=/a?b=c") == Label("http.route", "/a?b=c"));
+    CHECK(pprof_label("m\xc3\xa4\x64\x63hen=1") == Label("m\xc3\xa4\x64\x63hen", "1"));
+    for (const std::string_view text : {"checkout", "x == 1", "x==1", "a b=c", "=c", "a=", "=", "", "f(x=1)"}) {
+        CHECK(pprof_label(text) == Label("scope", text));
+    }
+    // A label of ours keeps its meaning.
+    for (const std::string_view text : {"thread=main", "tid=5", "scope=checkout"}) {
+        CHECK(pprof_label(text) == Label("scope", text));
+    }
 }

@@ -74,6 +74,7 @@ private:
         const FrameId truncated = at(function("[truncated]", FrameKind::note), 0, 3, 0);
         const FrameId checkout = at(function("checkout", FrameKind::scope), 0, 4, 0);
         const FrameId payment = at(function("payment; step 2", FrameKind::scope), 0, 4, 1);
+        const FrameId tenant = at(function("tenant=acme", FrameKind::scope), 0, 4, 2);
 
         add(0, {demo, main}, 1);
         add(0, {demo, main, parse}, 4);
@@ -83,7 +84,7 @@ private:
         add(0, {demo, main, zip, kernel_read}, 8);
         add(1, {worker, main, zip}, 20);
         add(1, {worker, main, checkout, zip}, 30);
-        add(1, {worker, main, checkout, payment, parse}, 6);
+        add(1, {worker, main, tenant, checkout, payment, parse}, 6);
         add(1, {worker, truncated, zip}, 3);
         add(0, {demo, main, own_trim, parse_later, trim}, 2);  // trim() twice, once of them inlined
         hostile(worker, main);
