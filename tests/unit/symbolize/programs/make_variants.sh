@@ -83,13 +83,19 @@ if have xz; then
     say mini functions mini $base
 fi
 if have dwz; then
-    compile shared-a "$cxx" -gdwarf-4
-    cp shared-a shared-b
-    if dwz -m alternate.debug shared-a shared-b 2>/dev/null; then
-        say dwz-alternate inlines shared-a shared-a
-    fi
-    cp cxx-dwarf4 dwz-single
-    if dwz dwz-single 2>/dev/null; then say dwz-single inlines dwz-single dwz-single; fi
+    for version in 4 5; do
+        mkdir "dwz$version"
+        cp cxx-dwarf$version "dwz$version/a"
+        cp cxx-dwarf$version "dwz$version/b"
+        if dwz -m "dwz$version/alternate.debug" -M alternate.debug "dwz$version/a" "dwz$version/b" 2>/dev/null &&
+            readelf -SW "dwz$version/a" | grep -q gnu_debugaltlink; then
+            say dwz-alternate$version inlines "dwz$version/a" "dwz$version/a"
+        fi
+        cp cxx-dwarf$version dwz-single$version
+        if dwz dwz-single$version 2>/dev/null; then
+            say dwz-single$version inlines dwz-single$version dwz-single$version
+        fi
+    done
 fi
 
 # Other small programs.
