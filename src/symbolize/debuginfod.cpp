@@ -45,11 +45,14 @@ Result<Library> open_library() {
 
 }  // namespace
 
-Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::steady_clock::duration limit) {
+Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::steady_clock::time_point until) {
     const char* servers = std::getenv("DEBUGINFOD_URLS");
     if (servers == nullptr || *servers == '\0')
         return Error{
             "debuginfod cannot be asked: DEBUGINFOD_URLS is not set (for Debian: https://debuginfod.debian.net)"};
+    const auto late = [&] { return std::chrono::steady_clock::now() > until; };
+    const Error too_late{"debuginfod did not answer in time; what it had not sent yet is missing (--debuginfod=TIME)"};
+    if (late()) return too_late;
     // Never closed again: libcurl does not like to be.
     const auto library = open_library();
     if (!library) return library.error();
@@ -58,7 +61,7 @@ Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::s
 
     // The callback runs on this thread, inside find_debuginfo, and gets nothing that leads back here.
     thread_local std::chrono::steady_clock::time_point end;
-    end = std::chrono::steady_clock::now() + limit;
+    end = until;
     library->set_progress(client.get(), [](Client*, long, long) {
         return std::chrono::steady_clock::now() > end ? 1 : 0;  // 1: give up
     });
@@ -70,6 +73,7 @@ Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::s
         ::close(file);
         return std::string(path);
     }
+    if (late()) return too_late;
     if (file == -ENOENT) return std::string{};
     return Error{std::string("debuginfod gave no answer: ") + std::strerror(-file)};
 }

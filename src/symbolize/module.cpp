@@ -12,8 +12,6 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::chrono::seconds time_for_debuginfod{60};  // for one module
-
 bool has_contents(const ElfFile& file, std::string_view name) {
     const ElfSection* section = file.find(name);
     return section != nullptr && section->type != SHT_NOBITS && section->size != 0;
@@ -72,7 +70,7 @@ void Module::find_debug_file(const Mapping& mapping, const SymbolizeOptions& opt
 }
 
 void Module::ask_debuginfod(const std::string& build_id, const SymbolizeOptions& options, ModuleProblems& problems) {
-    const auto path = fetch_debug_file(build_id, time_for_debuginfod);
+    const auto path = fetch_debug_file(build_id, *options.debuginfod_until);
     if (!path) {
         problems.debuginfod = path.error().message;
         return;

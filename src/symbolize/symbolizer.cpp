@@ -13,6 +13,8 @@ namespace flameprobe {
 
 namespace {
 
+constexpr std::chrono::seconds time_for_debuginfod{60};
+
 constexpr const char* late_warning =
     "time was up before all debug information was read: some names come from symbol tables, without lines and inlined "
     "functions; flameprobe-render on the .fprobe finishes the job";
@@ -50,8 +52,10 @@ void name_the_rest(const std::vector<Mapping>& mappings, const std::vector<Locat
 }  // namespace
 
 SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
-                       const std::vector<std::string>& strings, const SymbolizeOptions& options,
+                       const std::vector<std::string>& strings, const SymbolizeOptions& given,
                        std::vector<std::string>& warnings) {
+    SymbolizeOptions options = given;
+    if (!options.debuginfod_until) options.debuginfod_until = std::chrono::steady_clock::now() + time_for_debuginfod;
     SymbolChains chains(locations.size());
     std::vector<ModuleJob> jobs = group_by_module(mappings, locations);
     const unsigned workers = options.workers != 0 ? options.workers : allowed_cpus();

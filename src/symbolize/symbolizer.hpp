@@ -17,9 +17,10 @@ namespace flameprobe {
 
 struct SymbolizeOptions {
     std::vector<std::string> debug_directories = {"/usr/lib/debug"};
-    bool debug_info = true;   // false: symbol tables only
-    bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS, up to a minute for each module
-    unsigned workers = 0;     // 0: one per CPU in the affinity mask
+    bool debug_info = true;                                                 // false: symbol tables only
+    bool debuginfod = false;                                                // ask the servers of DEBUGINFOD_URLS
+    std::optional<std::chrono::steady_clock::time_point> debuginfod_until;  // for all files; else a minute from now on
+    unsigned workers = 0;                                                   // 0: one per CPU in the affinity mask
     std::optional<std::chrono::steady_clock::time_point> deadline;  // afterwards names come from symbol tables only
     std::uint32_t pid = 0;                                          // for /tmp/perf-PID.map; 0: none
     /// The profile was taken since this machine booted: only then do kernel and vdso addresses mean anything here.

@@ -62,7 +62,7 @@ constexpr std::array long_options = {
     option{"reverse", no_argument, nullptr, Option::reverse},
     option{"min-width", required_argument, nullptr, Option::min_width},
     option{"debug-dir", required_argument, nullptr, Option::debug_dir},
-    option{"debuginfod", no_argument, nullptr, Option::debuginfod},
+    option{"debuginfod", optional_argument, nullptr, Option::debuginfod},
     option{"help", no_argument, nullptr, 'h'},
     option{"version", no_argument, nullptr, Option::version},
     option{nullptr, 0, nullptr, 0},
@@ -189,6 +189,7 @@ void Parser::take(int option, const std::string& value) {
             break;
         case Option::debuginfod:
             into_.debuginfod = true;
+            if (!value.empty()) take("--debuginfod", parse_time(value), into_.debuginfod_ns);
             break;
         case Option::version:
             into_.version = true;

@@ -30,6 +30,7 @@ struct Arguments {
     std::optional<double> fail_above;  // percentage points
     std::vector<std::string> debug_directories;
     bool debuginfod = false;
+    std::uint64_t debuginfod_ns = 60'000'000'000;  // for all of its answers together
     bool help = false;
     bool version = false;
 };

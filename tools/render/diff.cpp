@@ -15,8 +15,9 @@ constexpr double z_of_999_in_1000 = 3.29;
 
 void keep_names_only(NamedProfile& profile) {
     for (Function& function : profile.functions) {
-        const bool inlined = function.kind == FrameKind::inlined;  // the next build may decide otherwise
-        function = {function.name, 0, 0, 0, inlined ? FrameKind::user : function.kind};
+        // The next build may inline otherwise, and folded text does not tell threads and notes from functions.
+        const bool kernel = function.kind == FrameKind::kernel;
+        function = {function.name, 0, 0, 0, kernel ? FrameKind::kernel : FrameKind::user};
     }
     for (NamedFrame& frame : profile.frames) frame.line = 0;
     std::erase_if(profile.counts, [](const NamedCount& count) { return count.weight == 0; });

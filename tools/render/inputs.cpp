@@ -1,5 +1,7 @@
 #include "inputs.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <optional>
 
@@ -95,6 +97,10 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
                                      arguments.debug_directories.end());
     options.map_files = true;
     options.debuginfod = arguments.debuginfod;
+    // One limit for the whole program, however many inputs and files there are.
+    static const auto begin = std::chrono::steady_clock::now();
+    options.debuginfod_until =
+        begin + std::chrono::nanoseconds(std::min<std::uint64_t>(arguments.debuginfod_ns, 86'400'000'000'000));
     options.progress = [&progress, name](std::size_t done, std::size_t all) {
         progress.show("naming addresses of " + name, done, all);
     };

@@ -172,3 +172,18 @@ TEST_CASE("nothing can be compared with an empty profile") {
     CHECK_FALSE(diff_profiles(std::move(ProfileOf().profile), std::move(ProfileOf().folded("a 1\n").profile)));
     CHECK_FALSE(diff_profiles(std::move(ProfileOf().folded("a 1\n").profile), std::move(ProfileOf().profile)));
 }
+
+TEST_CASE("folded text, which does not tell threads and notes apart, compares with a profile that does") {
+    ProfileOf recorded, text;
+    recorded.folded("main;parse;[truncated] 400\n");
+    for (Function& function : recorded.profile.functions) {
+        const std::string_view name = recorded.profile.strings.view(function.name);
+        if (name == "main") function.kind = FrameKind::thread;
+        if (name == "[truncated]") function.kind = FrameKind::note;
+    }
+    text.folded("main;parse;[truncated] 100\n");
+    const ProfileDiff diff = diff_of(std::move(recorded), std::move(text));
+    CHECK(diff.profile.counts.size() == 1);
+    CHECK(diff.before == std::vector<std::uint64_t>{400});
+    CHECK(diff.after == std::vector<std::uint64_t>{100});
+}
