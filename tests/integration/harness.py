@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("FLAMEPROBE_BUILD", ROOT / "build")).resolve()
 LIBRARY = BUILD / "preload" / "libflameprobe.so"
 RENDER = BUILD / "tools" / "render" / "flameprobe-render"
-COMMAND = BUILD / "tools" / "flameprobe"
+COMMAND = BUILD / "tools" / "flameprobe" / "flameprobe"
 ENGINES = ("ring", "timer", "signal")
 
 

@@ -62,6 +62,26 @@ void mend_perf(Report& report, long paranoid, long wanted) {
     }
 }
 
+void report_kernel_frames(Report& report, const CaptureFacts& facts, const Options& options, long paranoid) {
+    if (facts.kernel) return report.finding("kernel frames", "yes");
+    if (options.kernel == KernelChoice::off) return report.finding("kernel frames", "no, by FLAMEPROBE_KERNEL");
+    // Its signal comes when the thread leaves the kernel.
+    if (facts.engine == "timer")
+        return report.finding("kernel frames", "no: time in the kernel is shown where the program called it");
+    report.finding("kernel frames", "no: kernel time is shown as [kernel, not permitted]");
+    if (facts.engine == "ring") mend_perf(report, paranoid, 1);
+}
+
+void report_unwinder(Report& report, const Options& options, std::uint32_t stack_bytes) {
+    if (options.unwind == UnwindChoice::frame_pointer) {
+        report.finding("unwinder",
+                       "fp, asked for by FLAMEPROBE_UNWIND: only code compiled with -fno-omit-frame-pointer");
+        return;
+    }
+    report.finding("unwinder", "dwarf, by the programs' own unwind tables: no frame pointers needed; " +
+                                   bytes_text(stack_bytes) + " of stack are copied with each sample");
+}
+
 bool report_engine(Report& report, const Options& options, long paranoid) {
     const auto engine = open_engine(options);
     if (!engine) {
@@ -73,20 +93,11 @@ bool report_engine(Report& report, const Options& options, long paranoid) {
     report.finding("engine", facts.engine + ": " + engine->reason);
     if (facts.engine != "ring" && options.engine == EngineChoice::automatic) mend_perf(report, paranoid, 2);
     if (!engine->warning.empty()) report.finding("", engine->warning);
-    report.finding("kernel frames", facts.kernel ? "yes" : "no: kernel time is shown as [kernel, not permitted]");
-    if (!facts.kernel && options.kernel != KernelChoice::off) mend_perf(report, paranoid, 1);
+    if (!facts.note.empty() && engine->reason.find(facts.note) == std::string::npos) report.finding("", facts.note);
+    report_kernel_frames(report, facts, options, paranoid);
     report.finding("frequency", count_text(facts.frequency) + " samples a second of each thread's CPU time");
+    report_unwinder(report, options, engine->stack_bytes);
     return true;
-}
-
-void report_unwinder(Report& report, const Options& options) {
-    if (options.unwind == UnwindChoice::frame_pointer) {
-        report.finding("unwinder",
-                       "fp, asked for by FLAMEPROBE_UNWIND: only code compiled with -fno-omit-frame-pointer");
-        return;
-    }
-    report.finding("unwinder", "dwarf, by the programs' own unwind tables: no frame pointers needed; " +
-                                   bytes_text(options.stack_bytes) + " of stack are copied with each sample");
 }
 
 void report_memory(Report& report) {
@@ -124,7 +135,6 @@ bool report_machine(Report& report) {
     const Options options = options_here(report);
     const auto paranoid = number_in("/proc/sys/kernel/perf_event_paranoid");
     const bool works = report_engine(report, options, paranoid.value_or(2));
-    report_unwinder(report, options);
     report.finding("paranoid level", paranoid ? std::to_string(*paranoid) + ": " + meaning_of_paranoid(*paranoid) +
                                                     (geteuid() == 0 ? "; root may do all of it" : "")
                                               : "unknown: /proc/sys/kernel/perf_event_paranoid cannot be read");

@@ -16,6 +16,7 @@ namespace {
 void burn(double seconds) {
     const auto end = std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC);
     while (std::clock() < end) {
+        for (int i = 0; i < 100'000; ++i) asm volatile("");  // the clock itself is the kernel's time
     }
 }
 
