@@ -1,0 +1,357 @@
+"""flameprobe-render on profiles of real runs: what is archived, selected, merged, named, and shown while it works."""
+
+import http.server
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from harness import RENDER, ROOT, Case, clean_environment, named, profiled, read_folded, render, run, shares
+
+PROGRAMS = Path(__file__).resolve().parent / "render_programs"
+PATH = "/usr/bin:/bin:" + os.environ.get("PATH", "")
+
+
+def build(output, source, *options):
+    compiler = shutil.which("g++" if source.endswith("cpp") else "gcc", path=PATH)
+    done = subprocess.run([compiler, "-O2", "-g", "-fno-lto", f"-I{ROOT / 'include'}", "-Wl,--build-id", *options, "-o",
+                           str(output), str(PROGRAMS / source)], env=dict(clean_environment(), PATH=PATH),
+                          capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise AssertionError(f"{source} does not compile: {done.stderr[-2000:]}")
+    return output
+
+
+def line_of_the_hot_loop():
+    lines = (PROGRAMS / "phases.cpp").read_text().splitlines()
+    return 1 + next(i for i, line in enumerate(lines) if "// the hot line" in line)
+
+
+def lines_of(firefox):
+    """Every line number in the frame tables of a profile for the Firefox Profiler."""
+    if isinstance(firefox, list):
+        return set().union(*map(lines_of, firefox))
+    if not isinstance(firefox, dict):
+        return set()
+    own = set(firefox["frameTable"]["line"]) if "frameTable" in firefox else set()
+    return own.union(*(lines_of(part) for part in firefox.values()))
+
+
+class Recorded(Case):
+    """One run of `phases`, recorded once for all tests of a class."""
+
+    OPTIONS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = Path(tempfile.mkdtemp(prefix="flameprobe-render-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        cls.program = build(cls.shared / "phases", "phases.cpp", *cls.OPTIONS)
+        cls.ran = run([cls.program, 600], cls.shared, profiled(FREQ=997, FORMAT="folded"))
+        assert cls.ran.returncode == 0, cls.ran.stderr
+        cls.profile = cls.ran.result("phases").path("fprobe")
+
+    def folded(self, *options, source=None, env=None):
+        done = render(source or self.profile, *options, "-f", "folded", "-o", "-", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return read_folded(done.stdout)
+
+
+class Selection(Recorded):
+    def test_scope(self):
+        stacks = self.folded("--scope", "checkout")
+        self.assertGreater(shares(stacks, "early_phase")[0], 100)
+        self.assertEqual(shares(stacks, "late_phase")[0], 0)
+
+    def test_by_scope(self):
+        done = render(self.profile, "--by-scope")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {word: line for line in done.stdout.splitlines() for word in ("checkout", "payment") if word in line}
+        self.assertEqual(set(rows), {"checkout", "payment"}, done.stdout)
+
+    def test_pid(self):
+        pid = self.ran.result("phases").pid
+        self.assertEqual(self.folded("--pid", pid), self.folded())
+        self.assertEqual(render(self.profile, "--pid", pid + 1, "-f", "folded", "-o", "-").returncode, 1)
+
+    def test_time(self):
+        whole, parts = self.folded(), []
+        # Wherever the cut is: what is before it and what is from it on are the whole.
+        for cut in ("590ms", "0.9s"):
+            before, after = self.folded("--to", cut), self.folded("--from", cut)
+            self.assertEqual(sum(c for _, c in before) + sum(c for _, c in after), sum(c for _, c in whole))
+            parts.append((before, after))
+        first = parts[0][0]
+        self.assertGreater(shares(first, "early_phase")[0], 0)
+        # The phases take 600 ms of CPU time each, so at least 600 ms of the clock.
+        self.assertEqual(shares(first, "late_phase")[0], 0)
+
+    def test_reverse_and_icicle(self):
+        texts = {}
+        for option in ((), ("--reverse",), ("--icicle",)):
+            done = render(self.profile, *option, "-f", "svg", "-o", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts[option] = done.stdout
+            self.assertIn("early_phase", done.stdout)
+        self.assertEqual(len(set(texts.values())), 3)
+
+
+class Archive(Recorded):
+    def test_names_lines_and_inlined_functions_outlive_the_binary(self):
+        archived, moved = self.directory / "archived.fprobe", self.directory / "gone"
+        before = self.folded()
+        done = render("--archive", self.profile, "-o", archived)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.program.rename(moved)
+        try:
+            without = self.folded()
+            self.assertEqual(shares(without, "early_phase")[0], 0, "names come from somewhere else: this tests nothing")
+            self.assertEqual(self.folded(source=archived), before)
+            self.assertTrue(any("inlined_step_[i]" in f for frames, _ in before for f in frames), before[:5])
+            frames = json.loads(render(archived, "-f", "speedscope", "-o", "-").stdout)["shared"]["frames"]
+            firefox = json.loads(render(archived, "-f", "firefox", "-o", "-").stdout)
+        finally:
+            moved.rename(self.program)
+        files = {f["file"] for f in frames if named([f["name"]], "inlined_step")}
+        self.assertEqual({Path(file).name for file in files}, {"phases.cpp"})
+        self.assertIn(line_of_the_hot_loop(), lines_of(firefox))
+
+
+class Merge(Recorded):
+    def peak(self, inputs, output):
+        """Peak memory in KiB. A child's begins with what its parent had at the fork, so the shell forks."""
+        process = subprocess.Popen([RENDER, *map(str, inputs), "-o", str(output)], env=clean_environment(),
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        errors = process.stderr.read()
+        process.stderr.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, errors[-2000:])
+        return usage.ru_maxrss
+
+    def test_a_thousand_profiles_take_no_more_memory_than_a_hundred(self):
+        inputs = []
+        for number in range(1000):
+            inputs.append(self.directory / f"{number}.fprobe")
+            shutil.copy(self.profile, inputs[-1])
+        few = self.peak(inputs[:100], self.directory / "few.folded")
+        many = self.peak(inputs, self.directory / "many.folded")
+        # What is distinct is the same in both. Memory may grow with the names of the inputs and the facts of each run,
+        # 4 KiB for each is ample; the profiles themselves, kept, would take ten times that.
+        self.assertLess(many, few + 900 * 4, f"{few} KiB for 100 profiles, {many} KiB for 1,000")
+        once = sum(count for _, count in self.folded())
+        self.assertEqual(sum(c for _, c in read_folded((self.directory / "many.folded").read_text())), 1000 * once)
+
+
+class Folded(Case):
+    def test_a_million_zero_counts(self):
+        zeros = self.directory / "zeros.folded"
+        with open(zeros, "w", encoding="ascii") as file:
+            for number in range(1_000_000):
+                file.write(f"main;f{number} 0\n")
+        only = render(zeros, "-f", "folded", "-o", "-")
+        self.assertEqual((only.returncode, only.stdout), (1, ""), only.stderr)
+        self.assertEqual(len(only.stderr.splitlines()), 1, only.stderr[:500])
+        with open(zeros, "a", encoding="ascii") as file:
+            file.write("main;counted 7\n")
+        for form in ("folded", "svg", "json"):
+            done = render(zeros, "-f", form, "-o", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("counted", done.stdout)
+            self.assertNotIn("f99", done.stdout, "a stack without samples is in the output")
+
+
+class Names(Case):
+    def test_a_program_that_deletes_itself(self):
+        program = build(self.directory / "phases", "phases.cpp")
+        ran = run([program, 200, "delete-me"], self.directory, profiled(FREQ=997))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+        self.assertFalse(program.exists())
+        self.assert_function(ran.result().stacks(), "early_phase", 50)
+
+    def test_a_library_in_memory_only(self):
+        loader = build(self.directory / "loader", "loader.c", "-ldl")
+        plugin = build(self.directory / "plugin.so", "plugin.c", "-shared", "-fPIC", "-DWORK=work_in_memory")
+        ran = run([loader, 8, f"memfd:{plugin}", "work_in_memory"], self.directory, profiled(FREQ=997))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assert_function(ran.result().stacks(), "work_in_memory", 20)
+
+    def test_two_libraries_one_after_the_other_at_one_address(self):
+        loader = build(self.directory / "loader", "loader.c", "-ldl")
+        argv = [loader, 10]
+        for name in ("work_of_a", "work_of_b"):
+            argv += [build(self.directory / f"{name}.so", "plugin.c", "-shared", "-fPIC", f"-DWORK={name}"), name]
+        ran = run(argv, self.directory, profiled(FREQ=997))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        places = {}
+        for line in ran.stdout.splitlines():
+            name, address = line.split()
+            places.setdefault(address, []).append(name)
+        reused = max(places.values(), key=len)
+        self.assertEqual(set(reused), {"work_of_a", "work_of_b"}, ran.stdout)
+        stacks = ran.result().stacks()
+        (a, _), (b, _) = shares(stacks, "work_of_a"), shares(stacks, "work_of_b")
+        # The same work, equally often.
+        self.assertGreater(min(a, b), 50, f"{a} and {b} samples")
+        self.assertLess(max(a, b), 2 * min(a, b), f"{a} and {b} samples")
+
+    def test_code_of_a_jit(self):
+        node = shutil.which("node", path=PATH)
+        if node is None:
+            self.skipTest("node is not installed (Debian: nodejs)")
+        script = self.directory / "work.js"
+        script.write_text("function compiledByTheJit(n) { let v = 1; for (let i = 0; i < n; ++i) v = (v * 31 + i) % 65537;"
+                          " return v; }\nlet s = 0; const end = process.cpuUsage().user + 700000;"
+                          "\nwhile (process.cpuUsage().user < end) s += compiledByTheJit(20000);\nconsole.log(s > 0);\n")
+        ran = run([node, "--perf-basic-prof", script], self.directory, profiled(FREQ=997))
+        for path in Path("/tmp").glob(f"perf-{ran.pid}.map"):
+            self.addCleanup(path.unlink, missing_ok=True)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "true\n"), ran.stderr)
+        self.assert_function(ran.result().stacks(), "compiledByTheJit", 50)
+
+
+class DebugServer:
+    """What debuginfod serves, on the loopback: the debug file of one build id, nothing, or no answer at all."""
+
+    def __init__(self, path=None, hang=False):
+        outer, self.asked, self.over = self, [], threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked.append(self.path)
+                if hang:
+                    outer.over.wait(120)
+                    return
+                known = path is not None and self.path == f"/buildid/{build_id(path)}/debuginfo"
+                body = Path(path).read_bytes() if known else b""
+                self.send_response(200 if known else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def build_id(path):
+    notes = subprocess.run(["readelf", "-n", str(path)], env=dict(clean_environment(), PATH=PATH), capture_output=True,
+                           text=True, check=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+
+
+class Debuginfod(Recorded):
+    """The program's debug information is moved to where only a server has it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.debug = cls.shared / "away.debug"
+        for argv in (["objcopy", "--only-keep-debug", cls.program, cls.debug], ["strip", "--strip-all", cls.program]):
+            subprocess.run([str(a) for a in argv], env=dict(clean_environment(), PATH=PATH), check=True, timeout=60)
+
+    def setUp(self):
+        super().setUp()
+        if not any(Path("/usr/lib").glob("*/libdebuginfod.so.1")) and not Path("/usr/lib64/libdebuginfod.so.1").exists():
+            self.skipTest("the client library is not installed (Debian: libdebuginfod1)")
+
+    def asking(self, url):
+        # The client's own patience is far beyond ours.
+        return clean_environment(DEBUGINFOD_URLS=url, DEBUGINFOD_CACHE_PATH=self.directory / "cache",
+                                 DEBUGINFOD_TIMEOUT="600", no_proxy="127.0.0.1")
+
+    def test_a_file_that_only_the_server_has(self):
+        with DebugServer(self.debug) as server:
+            stacks = self.folded("--debuginfod", env=self.asking(server.url))
+        self.assertTrue(any("inlined_step_[i]" in f for frames, _ in stacks for f in frames), stacks[:5])
+        self.assert_function(stacks, "early_phase", 100)
+
+    def test_never_asked_by_default(self):
+        with DebugServer(self.debug) as server:
+            stacks = self.folded(env=self.asking(server.url))
+            ran = run([self.program, 50], self.directory,
+                      dict(profiled(FREQ=997), **{k: v for k, v in self.asking(server.url).items() if "DEBUGINFOD" in k}))
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertEqual(server.asked, [])
+        self.assertEqual(shares(stacks, "early_phase")[0], 0)
+
+    def test_a_server_that_never_answers_is_left_after_the_time_for_all_files(self):
+        with DebugServer(hang=True) as server:
+            done = render(self.profile, "--debuginfod=2s", "-f", "folded", "-o", "-", env=self.asking(server.url), timeout=60)
+            self.assertGreater(len(server.asked), 0)
+        self.assertFalse(done.timed_out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("debuginfod did not answer in time", done.stderr)
+        self.assertGreater(sum(count for _, count in read_folded(done.stdout)), 100)
+
+    def test_no_servers(self):
+        done = render(self.profile, "--debuginfod", "-f", "folded", "-o", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("DEBUGINFOD_URLS is not set", done.stderr)
+        self.assertEqual(render(self.profile, "--debuginfod=soon", "--info").returncode, 2)
+
+
+class Progress(Case):
+    def errors_on_a_terminal(self, argv, feed):
+        """What a program writes to a terminal as its stderr."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs,
+                                   env=clean_environment(), start_new_session=True)
+        os.close(theirs)
+        feed()
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # EIO: nobody has the terminal open any more
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(ours)
+        self.assertEqual(process.wait(60), 0, text)
+        return text.decode()
+
+    def test_shown_on_a_terminal_while_inputs_are_read_and_gone_afterwards(self):
+        quick, slow = self.directory / "quick.folded", self.directory / "slow"
+        quick.write_text("main;a 1\n")
+        os.mkfifo(slow)
+
+        def feed():
+            with open(slow, "w", encoding="ascii") as file:
+                time.sleep(1)  # longer than the half second for which nothing is shown
+                file.write("main;b 1\n")
+
+        argv = [str(RENDER), str(quick), str(slow), str(quick), "-o", str(self.directory / "out.folded")]
+        shown = self.errors_on_a_terminal(argv, feed)
+        self.assertIn("reading profiles: 2 of 3", shown)
+        self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown))
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        quiet = run(argv, self.directory)
+        feeder.join()
+        self.assertEqual((quiet.returncode, quiet.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
