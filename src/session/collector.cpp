@@ -69,7 +69,11 @@ void Collector::run() {
     if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
         give_up("nothing is sampled: a seccomp filter would kill the process for what the collector does");
     } else {
-        isolate_this_thread();
+        if (!isolate_this_thread()) {
+            give_up(
+                "nothing is sampled: neither close_range nor unshare is permitted, without which the collector's "
+                "files would lie among the program's");
+        }
         prepare_read_self();
     }
     for (bool going_on = true; going_on;) {
@@ -96,6 +100,7 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_flush) != 0 && sampling()) {
         drain();
         flush();
+        recording_->drop_empty_file();
     }
     if ((requests & request_secure) != 0) secure();
     if ((requests & request_dump) != 0) dump();
@@ -107,7 +112,7 @@ bool Collector::handle(std::uint32_t requests) {
 std::uint64_t Collector::pause_ns() const {
     if (!sampling()) return 2 * second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
-    if (monotonic_ns() < hurry_until_ns_) return millisecond;
+    if (monotonic_ns() < hurry_until_ns_) return millisecond / 5;
     const bool idle = samples_before_ == recording_->samples();
     return std::min(idle ? fill / 2 : fill / 4, flush_every_ns);
 }
@@ -123,6 +128,9 @@ bool Collector::open() {
     if (!engine_.warning.empty()) log_.warning(engine_.warning);
     const auto& facts = engine_.source->facts();
     covers_threads_ = facts.engine != "ring";
+    told_note_ = facts.note;
+    if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
+        engine_.reason += "; " + facts.note;
     log_.message("engine " + facts.engine + " (" + engine_.reason + "), " + std::to_string(facts.frequency) +
                  " samples a second");
     return true;
@@ -161,6 +169,7 @@ void Collector::stop() {
     engine_.source->stop();
     recording_->pause();
     drain();
+    tell_of_engine();
     flush();
 }
 
@@ -178,11 +187,21 @@ void Collector::keep_house() {
     const std::uint64_t now = monotonic_ns();
     if (now - last_clocks_ns_ >= clocks_every_ns) {
         recording_->read_clocks();
+        tell_of_engine();
         end_with_last_thread();
         last_clocks_ns_ = now;
     }
     if (now - last_flush_ns_ >= flush_every_ns) flush();
     if (options_.dump_every_ns != 0 && now >= next_dump_ns_) next_profile();
+}
+
+// What an engine could not go on with is said when it happens, and in the profile.
+void Collector::tell_of_engine() {
+    const std::string& note = engine_.source->facts().note;
+    if (note == told_note_) return;
+    told_note_ = note;
+    log_.warning(note);
+    recording_->remark(note);
 }
 
 // Threads that end by the system call rather than through libc: where none but the collector is left, the kernel would
@@ -206,7 +225,7 @@ void Collector::secure() {
 
 void Collector::give_up(const std::string& why) {
     log_.warning(why);
-    why_not_ = why;
+    if (!broken_) why_not_ = why;  // host threads read it from then on
     if (sampling()) engine_.source->stop();
     sampling_.store(false, std::memory_order_relaxed);
     broken_ = true;

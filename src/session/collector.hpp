@@ -55,6 +55,7 @@ private:
     void next_profile();
     void drain();
     void keep_house();
+    void tell_of_engine();
     void end_with_last_thread();
     bool open();
     void begin_recording();
@@ -77,6 +78,7 @@ private:
 
     RunInfo run_;
     Engine engine_;
+    std::string told_note_;  // of the engine, as last said
     std::unique_ptr<Recording> recording_;
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;

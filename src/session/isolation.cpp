@@ -26,8 +26,7 @@ bool take_empty_table() {
 
 bool isolate_this_thread() {
     if (!take_empty_table()) return false;
-    ::unshare(CLONE_FS);
-    ::umask(022);
+    if (::unshare(CLONE_FS) == 0) ::umask(022);
     // Whoever writes a stray message to 1 or 2 must not hit a file of ours.
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = null; fd >= 0 && fd < 2;) fd = ::dup(null);

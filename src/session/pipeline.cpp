@@ -25,13 +25,15 @@ std::string build_id_of(const CodeRegion& region) {
 
 constinit std::atomic<bool> Pipeline::scopes_seen_{false};
 
-Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint32_t pid)
+Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns,
+                   std::uint32_t pid)
     : sink_(sink),
       unwinder_(frame_pointers ? make_fp_unwinder(code_map_) : make_dwarf_unwinder(code_map_)),
       calls_(code_map_),
       scopes_(code_map_),
       threads_(sink),
       start_ns_(start_ns),
+      period_ns_(period_ns),
       pid_(pid) {
     for (const auto kind : {MappingKind::kernel, MappingKind::note, MappingKind::unknown, MappingKind::scope}) {
         Mapping mapping;
@@ -65,6 +67,19 @@ void Pipeline::thread_started(std::uint32_t tid, std::uint32_t) {
 }
 void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t) { threads_.ended(tid); }
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
+
+// CPU time that an engine knows it could not sample: a thread that blocks the signal, or has no timer.
+void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns) {
+    if (period_ns_ == 0) return;
+    const ThreadId thread = threads_.find(tid);
+    std::uint64_t& waiting = unsampled_ns_[thread];
+    waiting += cpu_ns;
+    const std::uint64_t weight = waiting / period_ns_;
+    if (weight == 0) return;
+    waiting -= weight * period_ns_;
+    summary_.lost += weight;
+    note(Note::lost, thread, weight);
+}
 
 void Pipeline::lost(std::uint64_t samples) {
     summary_.lost += samples;

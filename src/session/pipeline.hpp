@@ -21,7 +21,8 @@ namespace flameprobe {
 
 class Pipeline final : public EventSink {
 public:
-    Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint32_t pid);
+    Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns,
+             std::uint32_t pid);
 
     void sample(const RawSample& raw) override;
     void mapping(const RawMapping& raw) override;
@@ -30,6 +31,7 @@ public:
     void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
     void lost(std::uint64_t samples) override;
     void throttled(std::uint64_t time_ns) override;
+    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
 
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
     void settle(std::uint64_t drained_ns);
@@ -98,7 +100,9 @@ private:
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::uint32_t next_mapping_ = 0;
     std::uint64_t start_ns_;
+    std::uint64_t period_ns_;
     std::uint32_t pid_;
+    std::unordered_map<ThreadId, std::uint64_t> unsampled_ns_;  // less than a period: not told yet
     std::uint64_t rejections_last_round_ = 0;
     static std::atomic<bool> scopes_seen_;
 };

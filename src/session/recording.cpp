@@ -14,7 +14,7 @@ Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std
       start_ns_(monotonic_ns()),
       buffer_bytes_(buffer_bytes),
       spool_(std::move(stem), keep_others),
-      pipeline_(spool_.writer(), run.unwinder == "fp", start_ns_, run.pid) {
+      pipeline_(spool_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid) {
     spool_.writer().run(run_);
     if (const auto maps = read_proc_maps()) {
         for (const auto& mapping : maps->mappings) pipeline_.mapping(mapping);
@@ -68,29 +68,40 @@ void Recording::take_account() {
 }
 
 // With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
-// CPU clocks counted and no sample stands for was spent there. Timers see that time; what they miss (a thread that
-// blocks the signal, or that was gone before it was found) is lost.
-void Recording::account_for_unsampled() {
-    if (run_.period_ns == 0 || run_.kernel == "on") return;
-    const Note why = run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
+// CPU clocks counted and no sample stands for was spent there. Timers see that time; what they miss (a thread that was
+// gone before it was found) is lost. With the kernel permitted, only throttling leaves so much out.
+void Recording::account_for_unsampled(std::uint64_t margin_of_periods) {
     const Summary& summary = pipeline_.summary();
-    const std::uint64_t expected = process_cpu_ns_ / run_.period_ns;
-    std::uint64_t missing = expected - std::min(expected, summary.samples + summary.lost);
-    for (const auto& account : pipeline_.threads().accounts()) {
+    if (run_.period_ns == 0 || (run_.kernel == "on" && summary.throttled == 0)) return;
+    const Note why = run_.kernel == "on"      ? Note::throttled
+                     : run_.engine == "timer" ? Note::lost
+                                              : Note::kernel_not_permitted;
+    const std::uint64_t expected = periods_of_cpu();
+    const std::uint64_t known = summary.samples + summary.lost + all_noted_ + margin_of_periods;
+    std::uint64_t missing = expected - std::min(expected, known);
+    const auto& accounts = pipeline_.threads().accounts();
+    noted_.resize(accounts.size() + 1);
+    const auto tell = [&](ThreadId thread, std::uint64_t weight) {
+        pipeline_.note(why, thread, weight);
+        noted_[thread] += weight;
+        all_noted_ += weight;
+        missing -= weight;
+    };
+    for (const auto& account : accounts) {
         const std::uint64_t of_thread = account.cpu_ns / run_.period_ns;
-        const std::uint64_t share = std::min(missing, of_thread - std::min(of_thread, account.samples));
-        if (share <= 1) continue;  // the period that was under way when the clock was read
-        pipeline_.note(why, account.thread, share);
-        missing -= share;
+        const std::uint64_t share =
+            std::min(missing, of_thread - std::min(of_thread, account.samples + noted_[account.thread]));
+        if (share > 1) tell(account.thread, share);  // 1: the period that was under way when the clock was read
     }
-    if (missing > pipeline_.threads().accounts().size())
-        pipeline_.note(why, 0, missing);  // of threads that ended between two looks
+    if (missing > accounts.size()) tell(0, missing);  // of threads that ended between two looks
 }
 
 Result<void> Recording::flush() {
     if (!has_samples()) return {};
     if (auto created = spool_.create(); !created) return created;
     take_account();
+    // Samples that are still in the engine's buffers are not missing.
+    if (running_) account_for_unsampled(std::max<std::uint64_t>(20, periods_of_cpu() / 20));
     spool_.writer().summary(pipeline_.summary());
     return spool_.flush();
 }
@@ -102,10 +113,7 @@ Result<void> Recording::suspend() {
     return flushed;
 }
 
-Result<void> Recording::secure() {
-    if (auto created = spool_.create(); !created) return created;
-    return spool_.flush();  // takes its name with it
-}
+Result<void> Recording::secure() { return spool_.create(); }
 
 Result<void> Recording::close() {
     pipeline_.settle_all();
@@ -114,7 +122,7 @@ Result<void> Recording::close() {
         spool_.remove();
         return {};
     }
-    account_for_unsampled();
+    account_for_unsampled(run_.kernel == "on" ? periods_of_cpu() * 3 / 100 : 0);
     pipeline_.summary().complete = true;
     return flush();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "profile/model.hpp"
@@ -34,10 +35,16 @@ public:
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();
+    /// A sentence that whoever reads the profile should know.
+    void remark(const std::string& text) { pipeline_.summary().counters[text] = 1; }
     void died(const DeathNote& note) { pipeline_.death(note.read(start_ns_)); }
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
     /// takes it away again.
     Result<void> secure();
+    /// Takes away a file that was created but got no sample: before exec, after which nobody would.
+    void drop_empty_file() {
+        if (!has_samples()) spool_.remove();
+    }
 
     bool has_samples() { return pipeline_.summary().samples + pipeline_.summary().lost != 0; }
     bool has_file() const { return spool_.created(); }
@@ -48,7 +55,8 @@ public:
 
 private:
     void take_account();
-    void account_for_unsampled();
+    std::uint64_t periods_of_cpu() const { return run_.period_ns == 0 ? 0 : process_cpu_ns_ / run_.period_ns; }
+    void account_for_unsampled(std::uint64_t margin_of_periods);
 
     const RunInfo run_;
     const std::uint64_t start_ns_;
@@ -59,6 +67,8 @@ private:
     std::uint64_t resumed_ns_ = 0, duration_ns_ = 0;
     std::uint64_t process_cpu_base_ = 0, process_cpu_ns_ = 0;
     std::uint64_t own_cpu_base_ = 0, own_cpu_ns_ = 0;
+    std::vector<std::uint64_t> noted_;  // by thread: periods that no sample stands for, as told so far
+    std::uint64_t all_noted_ = 0;
 };
 
 }  // namespace flameprobe

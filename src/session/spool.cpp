@@ -42,22 +42,18 @@ Result<void> Spool::create() {
     return {};
 }
 
-// A new file takes the older one's name in one step, once it holds something; who reads the older one keeps it.
-Result<void> Spool::publish() {
-    if (unpublished_.empty()) return {};
-    if (::rename(unpublished_.c_str(), path().c_str()) != 0)
-        return Error{path() + " cannot be replaced: " + std::strerror(errno)};
-    unpublished_.clear();
-    return {};
+// A new file takes the older one's name in one step, once it holds something; who reads the older one keeps it. Where
+// that is refused (privileges were dropped meanwhile) the profile goes on under its temporary name rather than nowhere.
+void Spool::publish() {
+    if (!unpublished_.empty() && ::rename(unpublished_.c_str(), own_path().c_str()) == 0) unpublished_.clear();
 }
 
 Result<void> Spool::flush() {
-    auto flushed = writer_.flush();
-    if (flushed) flushed = publish();
-    if (!flushed) {
-        if (!unpublished_.empty()) remove();
+    if (auto flushed = writer_.flush(); !flushed) {
+        if (!unpublished_.empty() && writer_.bytes_written() == 0) remove();
         return flushed;
     }
+    publish();
     if (created_ && writer_.bytes_written() >= compact_at_) compact();
     return {};
 }
@@ -89,15 +85,15 @@ void Spool::compact() {
     if (!file || !writer_.compact_into(std::move(file))) {
         ::unlink(temporary.c_str());
     } else {
-        // Should this fail, the profile goes on under its temporary name rather than nowhere.
-        [[maybe_unused]] const int renamed = ::rename(temporary.c_str(), path().c_str());
+        unpublished_ = temporary;
+        publish();
     }
     // Where stacks rather than samples fill the file little is gained: it may double before the next attempt.
     compact_at_ = std::max(most_bytes_, 2 * writer_.bytes_written());
 }
 
 void Spool::remove() {
-    if (created_) ::unlink(unpublished_.empty() ? path().c_str() : unpublished_.c_str());
+    if (created_) ::unlink(path().c_str());
     unpublished_.clear();
     created_ = false;
 }

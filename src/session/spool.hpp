@@ -41,11 +41,12 @@ public:
     bool created() const { return created_; }
     /// Without ending; may have got a number.
     const std::string& stem() const { return stem_; }
-    std::string path() const { return stem_ + ".fprobe"; }
+    std::string path() const { return unpublished_.empty() ? own_path() : unpublished_; }
 
 private:
-    std::string temporary_path() const { return path() + ".new." + std::to_string(::getpid()); }
-    Result<void> publish();
+    std::string own_path() const { return stem_ + ".fprobe"; }
+    std::string temporary_path() const { return own_path() + ".new." + std::to_string(::getpid()); }
+    void publish();
     void compact();
 
     std::string stem_;

@@ -23,6 +23,10 @@ PLAUSIBLE = {
     "ioctl": ("EINVAL", "ENOMEM"),
     "prctl": ("EINVAL", "EPERM"),
     "unshare": ("EPERM", "ENOMEM"),
+    "close_range": ("EPERM", "ENOSYS"),
+    "pipe2": ("EMFILE",),
+    "lseek": ("EINVAL",),
+    "rt_sigaction": ("EINVAL",),
     "timer_create": ("EAGAIN", "ENOMEM", "EINVAL"),
     "timer_settime": ("EINVAL",),
     "clone,clone3": ("EAGAIN", "ENOMEM", "EPERM", "ENOSYS"),
@@ -79,7 +83,7 @@ class Faults(Case):
         self.check("auto")
 
     def test_timer(self):
-        self.check("timer", ("timer_create", "timer_settime", "mmap", "clone,clone3"))
+        self.check("timer", ("timer_create", "timer_settime", "mmap", "clone,clone3", "rt_sigaction"))
 
     def test_signal(self):
         self.check("signal", ("perf_event_open", "mmap", "ioctl"))

@@ -186,6 +186,8 @@ class Ends(HostCase):
                 stacks = ran.result().stacks()
                 self.assert_function(stacks, "work_ms", at_least=150 if engine == "ring" else 30)
                 self.check_whole(ran)
+                if expected in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL):
+                    self.assertIn("last_function", render(ran.result().path("fprobe"), "--info").stdout)
 
     def test_ring(self):
         self.check("ring")
@@ -216,7 +218,7 @@ class Refused(HostCase):
                            host("ends"), "return", "500"], directory, profiled(FREQ=199))
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                 self.assertNotEqual((directory / "report").read_text(), "0 0\n", "perf was never asked for")
-                self.assert_function(ran.result().stacks(), "work_ms", at_least=20)
+                self.assert_function(ran.result("host-ends").stacks(), "work_ms", at_least=20)
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class BadPlaces(Case):
         self.host_is_fine(profiled(OUT=out, FREQ=999))
         before = {p.name: p.read_bytes() for p in self.directory.glob("fixed*")}
         self.assertEqual(set(before), {"fixed.svg", "fixed.folded", "fixed.fprobe"})
-        self.host_is_fine(profiled(OUT=out, FREQ=999), preexec_fn=self.limited(1000))
+        self.host_is_fine(profiled(OUT=out, FREQ=999), preexec_fn=self.limited(100))
         for name, content in before.items():
             self.assertEqual((self.directory / name).read_bytes(), content, name)
 

@@ -60,7 +60,7 @@ RawSample kernel_sample(std::span<const std::uint64_t> chain) {
 
 TEST_CASE("kernel frames lie on top; equal stacks are stored once") {
     Kept kept;
-    Pipeline pipeline(kept, false, 500, static_cast<std::uint32_t>(::getpid()));
+    Pipeline pipeline(kept, false, 500, 1000, static_cast<std::uint32_t>(::getpid()));
     const std::uint64_t chain[] = {0xffffffff81000010, 0xffffffff81000100};
     pipeline.sample(kernel_sample(chain));
     pipeline.sample(kernel_sample(chain));
@@ -77,7 +77,7 @@ TEST_CASE("kernel frames lie on top; equal stacks are stored once") {
 
 TEST_CASE("a sample of another process is not ours") {
     Kept kept;
-    Pipeline pipeline(kept, false, 0, static_cast<std::uint32_t>(::getpid()));
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
     raw.pid += 1;
     pipeline.sample(raw);
@@ -86,7 +86,7 @@ TEST_CASE("a sample of another process is not ours") {
 
 TEST_CASE("a stack that cannot be followed is kept, under [truncated]") {
     Kept kept;
-    Pipeline pipeline(kept, false, 0, static_cast<std::uint32_t>(::getpid()));
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
     raw.has_registers = true;
     raw.registers.value[Registers::pc_column] = 0x10;  // no code there
@@ -102,9 +102,24 @@ TEST_CASE("a stack that cannot be followed is kept, under [truncated]") {
     CHECK(pipeline.summary().rooted == 0);
 }
 
+TEST_CASE("CPU time that could not be sampled is lost in whole periods") {
+    Kept kept;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, 1000, self);
+    pipeline.unsampled(self, 700);
+    CHECK(kept.samples.empty());
+    pipeline.unsampled(self, 2600);
+    REQUIRE(kept.samples.size() == 1);
+    CHECK(kept.samples[0].weight == 3);
+    CHECK(pipeline.summary().lost == 3);
+    pipeline.unsampled(self, 700);  // with the 300 that were left
+    REQUIRE(kept.samples.size() == 2);
+    CHECK(kept.samples[1].weight == 1);
+}
+
 TEST_CASE("lost samples are samples, with their weight") {
     Kept kept;
-    Pipeline pipeline(kept, false, 0, static_cast<std::uint32_t>(::getpid()));
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     pipeline.lost(7);
     REQUIRE(kept.samples.size() == 1);
     CHECK(kept.samples[0].weight == 7);
@@ -115,7 +130,7 @@ TEST_CASE("lost samples are samples, with their weight") {
 
 TEST_CASE("a tid that is used again is another thread") {
     Kept kept;
-    Pipeline pipeline(kept, false, 0, static_cast<std::uint32_t>(::getpid()));
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
     raw.tid = 0x7ffffff0;  // nobody's
     pipeline.sample(raw);

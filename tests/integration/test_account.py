@@ -1,0 +1,147 @@
+"""What could not be sampled is told: CPU time by the clocks beside samples, the kernel where it is not permitted, what an
+engine had to leave out; and samples are taken just while sampling is on."""
+
+import json
+import os
+import signal
+import unittest
+
+from harness import ENGINES, LIBRARY, Case, Result, Run, clean_environment, host, profiled, run, started, target, wait_until
+
+NOT_PERMITTED = "[kernel, not permitted]"
+
+
+def summary(result):
+    return json.loads(result.path("json").read_text())
+
+
+def weight_of(stacks, name):
+    return sum(count for frames, count in stacks if name in frames)
+
+
+class Accounts(Case):
+    def test_samples_stand_for_the_cpu_time(self):
+        """Within a tenth: a loaded machine delays timers, so the 3 % of a quiet one cannot be asked for here."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run([host("ends"), "return", "2000"], self.fresh_directory(engine),
+                          profiled(ENGINE=engine, FREQ=199, FORMAT="json,folded,svg"))
+                told = summary(ran.result())
+                self.assertGreater(told["cpu_time"]["process_ns"], 1.9e9)
+                shown = sum(count for _, count in ran.result().stacks()) * told["sampling"]["period_ns"]
+                self.assertAlmostEqual(shown / told["cpu_time"]["process_ns"], 1, delta=0.1)
+                self.assertEqual(sum(t["samples"] for t in told["threads"]), told["samples"]["taken"])
+                self.assertAlmostEqual(told["threads"][0]["cpu_ns"] / told["cpu_time"]["process_ns"], 1, delta=0.05)
+                self.assertIn("of the process", ran.result().path("svg").read_text())
+
+    def copying(self, blocks, *settings):
+        """A program that spends most of its time in system calls, and may not see the kernel: of the calls, the first
+        is a try in a child, since inject works by a seccomp filter, and the second asks for the kernel."""
+        return [target("inject"), "perf_event_open", "2", "EACCES", "--", "env", f"LD_PRELOAD={LIBRARY}",
+                "FLAMEPROBE_ENGINE=ring", "FLAMEPROBE_FREQ=999", *settings, "dd", "if=/dev/zero", "of=/dev/null", "bs=1",
+                f"count={blocks}"]
+
+    def test_kernel_time_that_may_not_be_sampled(self):
+        ran = run(self.copying(1000000, "FLAMEPROBE_FORMAT=json,folded"), self.directory)
+        result = ran.result()
+        stacks, told = result.stacks(), summary(result)
+        self.assertIn("not permitted", told["sampling"]["kernel"])
+        hidden, everything = weight_of(stacks, NOT_PERMITTED), sum(count for _, count in stacks)
+        self.assertGreater(hidden, everything / 4)
+        of_clock = told["cpu_time"]["process_ns"] / told["sampling"]["period_ns"]
+        self.assertAlmostEqual(everything / of_clock, 1, delta=0.05)
+
+    def test_kernel_time_of_a_killed_program(self):
+        with started(self.copying(100000000), self.directory, clean_environment()) as tracer:
+            def growing():
+                found = list(self.directory.glob("flameprobe.dd.*.fprobe"))
+                return found and found[0].stat().st_size > 3000 and found[0]
+            spool = wait_until(growing, 60, "a profile that grows")
+            os.kill(int(spool.name.split(".")[2]), signal.SIGKILL)
+            tracer.wait(30)
+        stacks = Result(spool.with_suffix("")).stacks()
+        self.assertGreater(weight_of(stacks, NOT_PERMITTED), 0)
+
+    def test_engine_says_what_it_leaves_out(self):
+        ran = run([host("ends"), "return", "300"], self.directory,
+                  profiled(ENGINE="timer", FREQ=4000, FORMAT="json", LOG="stderr"))
+        self.assertIn("each sample stands for several periods", summary(ran.result())["sampling"]["engine_reason"])
+        self.assertIn("flameprobe: engine timer (", ran.stderr)
+
+    def test_signal_engine_ends_where_the_host_takes_the_signal(self):
+        ran = run(["python3", "-c", "import signal, time\n"
+                   "def spin(s):\n  end = time.process_time() + s\n  while time.process_time() < end: pass\n"
+                   "spin(.3); signal.signal(signal.SIGTRAP, lambda *a: print('trapped')); signal.raise_signal(signal.SIGTRAP)\n"
+                   "spin(.3); print('done')"], self.directory, profiled(ENGINE="signal", FREQ=999, FORMAT="json"))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "trapped\ndone\n"), ran.stderr)
+
+
+class WhileOn(Case):
+    def test_signal_starts_and_stops(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                directory = self.fresh_directory(engine)
+                env = profiled(ENGINE=engine, FREQ=199, SIGNAL="USR2", START="0", FORMAT="json,folded")
+                with started([host("ends"), "return", "3000"], directory, env) as process:
+                    cpu = f"/proc/{process.pid}/stat"
+
+                    def used():
+                        fields = open(cpu).read().rsplit(")", 1)[1].split()
+                        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                    wait_until(lambda: used() > 0.5, 60, "half a second of work")
+                    process.send_signal(signal.SIGUSR2)
+                    wait_until(lambda: used() > 1.5, 60, "another second of work")
+                    process.send_signal(signal.SIGUSR2)
+                    self.assertEqual(process.wait(60), 6)
+                told = summary(Run(0, "", "", directory, 0, process.pid).result())
+                self.assertGreater(told["samples"]["taken"], 100)
+                self.assertLess(told["samples"]["taken"], 400, "sampled while it was off")
+                self.assertLess(told["cpu_time"]["process_ns"], 2e9, "CPU time counted while it was off")
+
+    def test_threads_that_already_run_are_found(self):
+        script = ("import os, signal, threading, hashlib\n"
+                  "def busy():\n  for _ in range(60): hashlib.sha256(bytes(1 << 24)).digest()\n"
+                  "threads = [threading.Thread(target=busy) for _ in range(3)]\n"
+                  "[t.start() for t in threads]\nos.kill(os.getpid(), signal.SIGUSR2)\n[t.join() for t in threads]\nprint('done')")
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run(["python3", "-c", script], self.fresh_directory(engine),
+                          profiled(ENGINE=engine, FREQ=199, SIGNAL="USR2", START="0", FORMAT="json"))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+                busy = [t for t in summary(ran.result())["threads"] if t["samples"] > 10]
+                self.assertGreaterEqual(len(busy), 3)
+
+    def test_dump_every(self):
+        ran = run([host("ends"), "return", "2500"], self.directory, profiled(FREQ=199, DUMP_EVERY="1s", OUT="part.%n"))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        parts = sorted(self.directory.glob("part.*.folded"))
+        self.assertGreaterEqual(len(parts), 3)
+        counts = [sum(count for _, count in Result(p.with_suffix("")).stacks()) for p in parts]
+        self.assertAlmostEqual(sum(counts) / (2.5 * 199), 1, delta=0.15)
+
+    def test_log_to_a_file(self):
+        run([host("ends"), "return", "100"], self.directory, profiled(FREQ=199, LOG=self.directory / "log"))
+        text = (self.directory / "log").read_text()
+        self.assertIn("engine ring (perf_event_open is permitted", text)
+        self.assertIn("wrote ", text)
+
+
+class Separate(Case):
+    """The collector's files and working directory are never the host's."""
+
+    def injected(self, calls, argv, **settings):
+        return run([target("inject"), calls, "1+", "EPERM", "--", *argv], self.directory, profiled(FREQ=499, **settings))
+
+    def test_umask_where_unshare_is_refused(self):
+        ran = self.injected("unshare", ["python3", "-c", "import os, time; os.umask(0o077); time.sleep(.3); print(oct(os.umask(0)))"])
+        self.assertEqual((ran.returncode, ran.stdout), (0, "0o77\n"), ran.stderr)
+
+    def test_refused_where_descriptors_would_be_shared(self):
+        ran = self.injected("close_range,unshare", [host("ends"), "return", "200"])
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+        self.assertIn("flameprobe: nothing is sampled: neither close_range nor unshare is permitted", ran.stderr)
+        self.assertEqual(list(self.directory.glob("flameprobe.host-ends.*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
