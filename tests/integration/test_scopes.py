@@ -130,6 +130,62 @@ class WithoutLibrary(Case):
                 self.assertEqual(seen, {"for_red", "for_blue", "for_nobody"})
 
 
+class Guards(Case):
+    """What a guard is made of, and what it leaves behind."""
+
+    def calls(self, compiler, source, *flags):
+        """Whom the object code refers to, and the code itself."""
+        made = self.directory / "guards.o"
+        built = run([compiler, "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, f"-I{harness.ROOT / 'include'}", "-c",
+                     API / source, "-o", made], self.directory, env=dict(os.environ))
+        self.assertEqual(built.returncode, 0, built.stderr)
+        undefined = subprocess.run(["nm", "-u", made], capture_output=True, text=True, check=True).stdout
+        code = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", made], capture_output=True, text=True, check=True).stdout
+        return {line.split()[-1] for line in undefined.splitlines()}, code
+
+    def test_object_code(self):
+        """No call but the program's own (`work`), and one of abort that nothing leads to."""
+        self.need("nm", "objdump")
+        cpp17, cpp20 = (["-fno-exceptions", f"-std=c++{year}"] for year in (17, 20))  # else the unwinder's names are there
+        compilers = [(c, s, f) for c, s, f in (
+            ("gcc", "only_guards.c", ["-std=c11"]), ("g++", "only_guards.cpp", cpp17), ("g++", "only_guards.cpp", cpp20),
+            ("clang-14", "only_guards.c", ["-std=c11"]), ("clang++-14", "only_guards.cpp", cpp17),
+            ("clang++-14", "only_guards.cpp", cpp20)) if shutil.which(c)]
+        self.assertTrue(compilers)
+        for compiler, source, flags in compilers:
+            with self.subTest(compiler=compiler, flags=flags):
+                undefined, code = self.calls(compiler, source, *flags)
+                self.assertEqual(undefined - {"_GLOBAL_OFFSET_TABLE_"}, {"work", "abort"})
+                self.assertNotRegex(code, r"\tj[a-z]+ ", "a branch, where a guard has none")
+                # Straight on, so that nothing reaches what stands behind the end of a function.
+                previous = instruction = ""
+                for line in code.splitlines():
+                    if line.endswith(">:"):
+                        instruction = "beginning"
+                    elif "R_X86_64" not in line and (found := re.match(r" *[0-9a-f]+:\t(\w+)", line)):
+                        if found[1] != "nop" and found[1] != "nopl":
+                            previous, instruction = instruction, found[1]
+                    elif "abort" in line:
+                        self.assertIn(previous, ("beginning", "ret"), code)
+
+    def test_a_billion_leave_the_result_no_bigger(self):
+        sizes = {}
+        seconds = None
+        for mode in ("guards", "plain"):
+            directory = self.fresh_directory(mode)
+            done = run([PROGRAMS / "guards", mode, 10**9 if mode == "guards" else seconds], directory,
+                       env=profiled(FREQ=499, FORMAT="folded"), timeout=100)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            seconds = done.stdout.strip()
+            result = done.result()
+            sizes[mode] = [result.path(ending).stat().st_size for ending in ("fprobe", "folded")]
+            labelled = sum(count for frames, count in result.stacks() if "[guarded]" in frames)
+            self.assertEqual(labelled > 50, mode == "guards")
+        print(f"a billion guards in {seconds} s: .fprobe and .folded of {sizes['guards']} bytes; without: {sizes['plain']}")
+        for guards, plain in zip(sizes["guards"], sizes["plain"]):
+            self.assertLess(guards, 2 * plain + 8192)
+
+
 class Interface(Case):
     """The library's exported symbols are what programs were linked against."""
 
