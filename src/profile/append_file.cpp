@@ -44,9 +44,10 @@ private:
 
 /// 0 or an errno. Plain write(2), the one call that every seccomp filter of a sandboxed host still permits.
 int write_all(int file, std::string_view piece) {
-    while (!piece.empty()) {
+    for (int interrupted = 0; !piece.empty();) {
         const ssize_t done = write(file, piece.data(), piece.size());
-        if (done < 0 && errno == EINTR) continue;
+        // All signals are blocked here: a file system that goes on saying so (NFS with `intr`) must not hang the host.
+        if (done < 0 && errno == EINTR && ++interrupted < 100) continue;
         if (done < 0) return errno;
         if (done == 0) return ENOSPC;
         // A short write is how a disk that fills up begins: the next one tells why.
