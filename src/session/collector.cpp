@@ -247,8 +247,8 @@ void Collector::finish() {
     if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
     engine_.source.reset();
     if (!recording_->has_file()) return;
-    const auto written =
-        write_results(recording_->path(), recording_->stem(), options_.formats, [&] { mailbox_.alive(); });
+    const auto written = write_results(
+        recording_->path(), recording_->stem(), options_.formats, [&] { mailbox_.alive(); }, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
     for (const auto& path : written.paths) log_.message("wrote " + path);
 }

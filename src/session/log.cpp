@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor.hpp"
-
 namespace flameprobe {
 
 thread_local bool Log::held_ = false;
@@ -28,6 +26,16 @@ void Log::write(std::string_view text, bool important) {
         return;
     }
     emit(line);
+}
+
+Descriptor Log::terminal() const {
+    if (!terminal_ || mode_ == LogMode::quiet || mode_ == LogMode::file) return {};
+    // By the process's main thread, whose descriptors are the host's.
+    Descriptor terminal(::open("/proc/self/fd/2", O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    struct stat status {};
+    if (!terminal || ::fstat(terminal.get(), &status) != 0) return {};
+    if (status.st_dev != device_ || status.st_ino != inode_) return {};
+    return terminal;
 }
 
 void Log::release() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.hpp"
 #include "session/options.hpp"
 
 namespace flameprobe {
@@ -23,6 +24,9 @@ public:
     void message(std::string_view text) { write(text, false); }
     /// The collector has its own descriptor table, where 2 is not the host's stderr: its lines wait for a host thread.
     void hold() { held_ = true; }
+    /// The terminal that is the host's stderr, opened anew and never waiting, for what is no line of the log; nothing
+    /// where messages are not shown or stderr is none. Also for the collector, with its descriptor table of its own.
+    Descriptor terminal() const;
     /// Writes what the collector left. For host threads.
     void release();
 

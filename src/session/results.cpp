@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "session/progress_line.hpp"
 #include "symbolize/live_image.hpp"
 #include "symbolize/load.hpp"
 
@@ -12,19 +13,26 @@ namespace {
 
 // How long the host's end may be held up for line numbers and inlined functions.
 constexpr std::chrono::seconds time_for_names{15};
+// What is over by then needs no progress.
+constexpr std::chrono::seconds quiet_time{1};
 
 }  // namespace
 
 Written write_results(const std::string& profile_path, const std::string& stem, const std::vector<Format>& formats,
-                      const std::function<void()>& alive) {
+                      const std::function<void()>& alive, Descriptor terminal) {
     Written written;
     if (formats.empty()) return written;
     SymbolizeOptions symbols;
     symbols.deadline = std::chrono::steady_clock::now() + time_for_names;
     symbols.pid = static_cast<std::uint32_t>(::getpid());
     symbols.read_image = read_live_image;  // files that were deleted, memfds
-    symbols.progress = [&](std::size_t, std::size_t) { alive(); };
+    ProgressLine line(std::move(terminal), quiet_time);
+    symbols.progress = [&](std::size_t done, std::size_t all) {
+        alive();
+        line.show(done, all);
+    };
     auto profile = load_profile(profile_path, {}, symbols);
+    line.clear();
     if (!profile) {
         written.problems.push_back(profile.error().message);
         return written;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "session/options.hpp"
 
@@ -15,8 +16,9 @@ struct Written {
     std::vector<std::string> problems;  // one line each
 };
 
-/// Writes STEM.ENDING for every format from `profile_path`. `alive` is called as work goes on.
+/// Writes STEM.ENDING for every format from `profile_path`. `alive` is called as work goes on; on `terminal`, if there
+/// is one, work that lasts is shown.
 Written write_results(const std::string& profile_path, const std::string& stem, const std::vector<Format>& formats,
-                      const std::function<void()>& alive);
+                      const std::function<void()>& alive, Descriptor terminal = {});
 
 }  // namespace flameprobe
