@@ -1,4 +1,4 @@
-// From mapped addresses to functions, files, lines and inlined callees, by libdw. No libdw type leaves this folder.
+// From mapped addresses to functions, files, lines and inlined callees.
 #pragma once
 
 #include <chrono>
