@@ -44,6 +44,9 @@ class Exact(Case):
         self.assertGreater(tally.count["right"], 100)
         # Missing: the few instructions of a jump or a throw in which a stack cannot be walked.
         self.assertLessEqual(tally.count["missing"], 1 + tally.count["inside"] / 200, tally.examples)
+        # No deeper than the copy, so every one must be whole: a stack switched by hand ends like any other.
+        self.assertGreater(tally.fibers["right"], 5)
+        self.assertLessEqual(tally.fibers.total() - tally.fibers["right"], 1 + tally.fibers["right"] / 200, tally.fibers)
         # One in a thousand labels is outside by chance: of 200, more than 3 are once in 10,000 runs.
         self.assertLessEqual(len(outside), 3, outside)
 

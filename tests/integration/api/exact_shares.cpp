@@ -1,6 +1,6 @@
-// Two hundred labels in known shares, each opened for a microsecond and more, nested, on several threads, in random
-// order. The functions tell the truth: whoever is in inside<n> is in label Ln and its group's, and whoever is in
-// outside in none.
+// Two hundred labels in known shares, each opened for a microsecond and more, nested, on several threads, on stacks
+// switched by hand, in random order. The functions tell the truth: whoever is in inside<n> is in label Ln and its
+// group's, and whoever is in outside in none.
 //
 // usage: exact_shares ROUNDS     prints the units of work of each label
 #include <setjmp.h>
@@ -9,16 +9,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <flameprobe/scope.hpp>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "fibers.hpp"
 
 #define NOINLINE __attribute__((noinline))
 
 constexpr int labels = 200, groups = 10, threads = 3;
 constexpr long unit = 1000;  // of the loop's rounds: about a third of a microsecond
 
+constexpr bool on_a_fiber(int label) { return label % groups == 6; }  // twice: before and after others had the thread
 constexpr long units_of(int label) { return 3 + label % 7 + (label % 50 == 0 ? 40 : 0); }
 
 NOINLINE void burn(long units) {
@@ -65,6 +69,11 @@ NOINLINE void labelled() {
     } else if constexpr (n % 10 == 4) {
         if (setjmp(back) == 0) jump_out<n>();
         outside();
+    } else if constexpr (on_a_fiber(n)) {
+        FlameProbe::Scope scope{Name<n>::text};
+        inside<n>();
+        Fibers::give_way();
+        inside<n>();
     } else {
         FlameProbe::Scope scope{Name<n>::text};
         inside<n>();
@@ -98,14 +107,17 @@ NOINLINE void in_group(int label) {
 }
 
 void work(unsigned seed, long rounds) {
+    const auto fibers = std::make_unique<Fibers>();
     for (long i = 0; i < rounds; ++i) {
         // Every label once a round, in another order each time: a step that has no divisor in common with 200.
         seed = seed * 1103515245 + 12345;
         const unsigned step = (seed >> 16) % 80 * 5 * 2 + 3, start = seed >> 8;
         for (unsigned j = 0; j < labels; ++j) {
-            in_group(static_cast<int>((start + j * step) % labels));
+            const auto label = static_cast<int>((start + j * step) % labels);
+            on_a_fiber(label) ? fibers->begin(in_group, label) : in_group(label);
             outside();
         }
+        fibers->finish_all();
     }
 }
 
@@ -115,5 +127,5 @@ int main(int argc, char** argv) {
     for (unsigned i = 1; i < threads; ++i) others.emplace_back(work, i, rounds);
     work(0, rounds);
     for (auto& other : others) other.join();
-    for (int i = 0; i < labels; ++i) std::printf("%d %ld\n", i, units_of(i));
+    for (int i = 0; i < labels; ++i) std::printf("%d %ld\n", i, units_of(i) * (on_a_fiber(i) ? 2 : 1));
 }

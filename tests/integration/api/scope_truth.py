@@ -17,6 +17,7 @@ class Tally:
     def __init__(self, stacks):
         self.count = Counter()
         self.labels = Counter()
+        self.fibers = Counter()  # the samples of the labels that are on stacks switched by hand
         self.examples = []
         for frames, count in stacks:
             self.add(frames, count)
@@ -37,6 +38,8 @@ class Tally:
                 kind = "far" if far and scopes != expected[:1] else "missing"
             else:
                 kind = "wrong"
+            if label % 10 == 6:
+                self.fibers[kind] += count
         elif any(re.search(r"\boutside\b", f) for f in frames):
             kind = "wrong outside" if any(s.startswith("L") for s in scopes) else "outside"
         else:
