@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <lzma.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -53,14 +54,35 @@ std::string inflate_all(Bytes input, std::uint64_t announced) {
     return {};
 }
 
+/// As inflate_all. The window of a hostile frame is bounded by the library (128 MiB).
+std::string unzstd_all(Bytes input, std::uint64_t announced) {
+    const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+    if (!context) return {};
+    std::string out;
+    ZSTD_inBuffer from{input.data(), input.size(), 0};
+    for (std::size_t done = 0;;) {
+        if (done == out.size()) out.resize(std::min<std::size_t>(next_size(done, announced), announced));
+        ZSTD_outBuffer to{out.data(), out.size(), done};
+        const std::size_t consumed = from.pos;
+        const std::size_t status = ZSTD_decompressStream(context.get(), &to, &from);
+        if (ZSTD_isError(status) || (to.pos == done && from.pos == consumed)) return {};
+        done = to.pos;
+        // Several frames may follow one another.
+        if (status == 0 && from.pos == from.size) return done == announced ? out : std::string();
+    }
+}
+
 }  // namespace
 
 std::string decompress_section(Bytes section) {
     Elf64_Chdr header{};
     if (section.size() < sizeof header) return {};
     std::memcpy(&header, section.data(), sizeof header);
-    if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > most_output) return {};
-    return inflate_all(section.subspan(sizeof header), header.ch_size);
+    if (header.ch_size > most_output) return {};
+    const Bytes compressed = section.subspan(sizeof header);
+    if (header.ch_type == ELFCOMPRESS_ZLIB) return inflate_all(compressed, header.ch_size);
+    constexpr std::uint32_t elfcompress_zstd = 2;  // newer than some elf.h
+    return header.ch_type == elfcompress_zstd ? unzstd_all(compressed, header.ch_size) : std::string();
 }
 
 std::string decompress_xz(Bytes file) {

@@ -7,7 +7,7 @@
 
 namespace flameprobe {
 
-/// An SHF_COMPRESSED section (gABI, "Section compression"): zlib only. Empty on any error. The sizes that hostile
+/// An SHF_COMPRESSED section (gABI, "Section compression"): zlib or zstd. Empty on any error. The sizes that hostile
 /// headers announce are not trusted: memory grows with what really comes out.
 std::string decompress_section(Bytes section);
 /// An .xz file, as .gnu_debugdata holds. Empty on any error.

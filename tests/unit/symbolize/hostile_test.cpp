@@ -128,4 +128,14 @@ TEST_CASE("compressed data that lies about its size is refused") {
     huge += std::string("x\x9c\x03\x00\x00\x00\x00\x01", 8);  // of nothing
     CHECK(decompress_section(std::as_bytes(std::span(huge))).empty());
     CHECK(decompress_xz(std::as_bytes(std::span(huge))).empty());
+    for (const std::size_t announced : {0, 1, 3, 4, 200}) {
+        // A zstd frame of the three bytes "abc", stored raw (RFC 8878: single segment, content size 3, last block).
+        std::string zstd(24, '\0');
+        zstd[0] = 2;  // ELFCOMPRESS_ZSTD
+        zstd[8] = static_cast<char>(announced);
+        zstd += std::string("\x28\xb5\x2f\xfd\x20\x03\x19\x00\x00", 9) + "abc";
+        CHECK(decompress_section(std::as_bytes(std::span(zstd))) == (announced == 3 ? "abc" : ""));
+        for (std::size_t size = 0; size < zstd.size(); ++size)
+            CHECK(decompress_section(std::as_bytes(std::span(zstd).first(size))).empty());
+    }
 }

@@ -35,7 +35,7 @@ std::vector<Variant> variants() {
 /// What tools/packages/test.txt has the tools for: a form that was not built must not go unnoticed. (binutils' dwp does
 /// not know DWARF 5.)
 std::vector<std::string> expected_variants() {
-    std::vector<std::string> names = {"debuglink", "wrong-crc", "by-build-id", "symtab", "stripped", "mini"};
+    std::vector<std::string> names = {"debuglink", "wrong-crc", "by-build-id", "symtab", "stripped", "mini", "zstd"};
     for (const std::string compiler : {"cxx-", "clang-"}) {
         for (const char* form :
              {"dwarf4", "split4", "dwp4", "llvm-dwp-144", "dwarf5", "split5", "llvm-dwp-145", "gz", "fixed-address"})

@@ -52,6 +52,8 @@ done
 
 base=cxx-dwarf5
 
+if objcopy --compress-debug-sections=zstd $base zstd 2>/dev/null; then say zstd inlines zstd zstd; fi
+
 mkdir -p linked/.debug
 objcopy --only-keep-debug $base linked/.debug/calls.debug
 objcopy --strip-all --add-gnu-debuglink=linked/.debug/calls.debug $base linked/calls
