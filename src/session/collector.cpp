@@ -24,6 +24,7 @@ constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
 constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much
 constexpr std::uint64_t clocks_every_ns = second;
 constexpr std::uint64_t hurry_for_ns = second;
+constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 
 /// All signals blocked while it lives: a thread made meanwhile inherits that and never takes one of the host's signals.
 class AllSignalsBlocked {
@@ -87,7 +88,7 @@ void Collector::run() {
             going_on = handle(requests);
         } catch (const std::exception& error) {
             give_up(std::string("sampling ends: ") + error.what());
-            going_on = (requests & (request_finish | request_leave)) == 0;
+            going_on = (requests & last_requests) == 0;
         }
         mailbox_.answer();
     }
@@ -104,9 +105,13 @@ bool Collector::handle(std::uint32_t requests) {
     }
     if ((requests & request_secure) != 0) secure();
     if ((requests & request_dump) != 0) dump();
-    if ((requests & request_finish) != 0) finish();
+    if ((requests & (request_finish | request_retire)) != 0) finish();
+    if ((requests & request_retire) != 0) {
+        engine_.source.reset();
+        recording_.reset();
+    }
     if ((requests & request_leave) != 0) leave();
-    return (requests & (request_finish | request_leave)) == 0;
+    return (requests & last_requests) == 0;
 }
 
 std::uint64_t Collector::pause_ns() const {

@@ -115,7 +115,7 @@ Session* begin_session(std::vector<std::string> settings, Session* before) {
     auto* session = new Session(std::move(settings), before != nullptr);
     the_session.store(session, std::memory_order_release);
     if (before != nullptr && before->of_this_process()) {
-        before->finish();
+        before->retire();
         before->messages();
     }
     if (session->options().toggle_signal != 0) listen_for_toggle(session->options().toggle_signal);

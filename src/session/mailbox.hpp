@@ -13,8 +13,9 @@ enum Request : std::uint32_t {
     request_flush = 8,  // what was sampled up to now is in the file when it is answered
     request_finish = 16,
     request_toggle = 32,
-    request_secure = 64,  // create the file now
-    request_leave = 128,  // end the thread; another will be launched
+    request_secure = 64,   // create the file now
+    request_leave = 128,   // end the thread; another will be launched
+    request_retire = 256,  // finish, and give the memory back: another session follows
 };
 
 /// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.

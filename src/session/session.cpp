@@ -169,5 +169,8 @@ void Session::yield_signal() noexcept {
 void Session::finish() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_finish);
 }
+void Session::retire() noexcept {
+    if (launched_ && of_this_process()) ask_and_wait(request_retire);
+}
 
 }  // namespace flameprobe

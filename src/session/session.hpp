@@ -49,6 +49,8 @@ public:
     void flush() noexcept;
     void secure() noexcept;
     void finish() noexcept;
+    /// Like finish(), and gives back what memory it can: another session has taken this one's place.
+    void retire() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
     /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <flameprobe/flameprobe.hpp>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -86,6 +87,26 @@ void by_signal(const std::string& path) {
     second_work();
 }
 
+long resident_kib() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind("VmRSS:", 0) == 0) return std::atol(line.c_str() + 6);
+    }
+    return -1;
+}
+
+// Prints what the process grew by in all but the first ten profiles.
+void many_profiles(const std::string& path) {
+    long after_ten = 0;
+    for (std::uint32_t i = 0; i < 60; ++i) {
+        expect("start", FlameProbe::start(options(path, 500 + i)), FLAMEPROBE_OK);
+        burn(0.01);
+        expect("stop", FlameProbe::stop(), FLAMEPROBE_OK);
+        if (i == 9) after_ten = resident_kib();
+    }
+    std::printf("%ld\n", resident_kib() - after_ten);
+}
+
 void dumped(const std::string& path) {
     expect("dump", FlameProbe::dump(path + "-early"), FLAMEPROBE_NOT_RUNNING);
     expect("start", FlameProbe::start(options(path, 997)), FLAMEPROBE_OK);
@@ -125,9 +146,9 @@ void whole_life(const std::string&) { std::atexit(at_exit); }
 
 int main(int argc, char** argv) {
     const std::map<std::string, void (*)(const std::string&)> modes = {
-        {"other-options", other_options}, {"same-path", same_path}, {"same-options", same_options},
-        {"bad-options", bad_options},     {"by-signal", by_signal}, {"dumped", dumped},
-        {"whole-life", whole_life},
+        {"other-options", other_options}, {"same-path", same_path},         {"same-options", same_options},
+        {"bad-options", bad_options},     {"by-signal", by_signal},         {"dumped", dumped},
+        {"whole-life", whole_life},       {"many-profiles", many_profiles},
     };
     const auto mode = modes.find(argc > 1 ? argv[1] : "");
     if (mode == modes.end()) return 2;
