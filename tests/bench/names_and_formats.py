@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The speed table of docs/performance.md, "Names and formats", by one command: folded text to SVG beside flamegraph.pl
-and inferno, and naming addresses in a library with much debug information beside llvm-symbolizer and addr2line.
+and inferno, and naming addresses in a library with much debug information beside llvm-symbolizer, addr2line and perf script.
 
 usage: names_and_formats.py RENDER SYMBOLIZE_ADDRESSES [--stacks N] [--megabytes N] [--addresses N] [--rounds N]
                             [--library FILE]
 
 flamegraph.pl is looked for in $FLAMEGRAPH_DIR, inferno-flamegraph in PATH; a program that is not found has a row that
-says so. addr2line does what `perf script` does for inlined functions: it asks addr2line's library for each address."""
+says so."""
 import argparse
 import os
 import shutil
@@ -50,6 +50,8 @@ def names(options, directory):
     ours("symbolize.py", options.symbolize_addresses, library, "--addresses", options.addresses, "--rounds", options.rounds)
     if not any(shutil.which(name) for name in ("llvm-symbolizer", "llvm-symbolizer-14")):
         print("llvm-symbolizer: not here")
+    if not shutil.which("perf"):
+        print("perf script: not here")
 
 
 def main():

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Names N addresses of one file by FlameProbe's symbolizer, llvm-symbolizer and addr2line (what perf script asks for
-inlined functions), A B C A B C, and prints medians of time and memory.
+"""Names N addresses of one file by FlameProbe's symbolizer, llvm-symbolizer, addr2line and perf script with inlined
+functions, A B C A B C, and prints medians of time and memory (perf script: once, and without the addr2line that it runs
+beside itself, so its CPU time and memory are more than is shown).
 
-  symbolize.py SYMBOLIZE_ADDRESSES [FILE] [--addresses N] [--rounds R] [--without addr2line]
+  symbolize.py SYMBOLIZE_ADDRESSES [FILE] [--addresses N] [--rounds R] [--without addr2line|perf]...
 
 FILE defaults to SYMBOLIZE_ADDRESSES itself; a file that matters is one of 100 MB of debug information or more."""
 import argparse
@@ -11,8 +12,10 @@ import random
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
+from pathlib import Path
 
 
 def text_section(path):
@@ -37,7 +40,7 @@ def measure(command, addresses):
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def contenders(arguments):
+def contenders(arguments, samples):
     ours = [arguments.program, arguments.file]
     yield "flameprobe", ours
     yield "flameprobe, 1 thread", ours + ["--workers", "1"]
@@ -46,8 +49,23 @@ def contenders(arguments):
         if shutil.which(name) and "llvm-symbolizer" not in arguments.without:
             yield name, [name, "--obj=" + arguments.file, "--inlines", "--demangle"]
             break
+    if samples:
+        yield PERF, ["perf", "script", "-i", samples]
     if shutil.which("addr2line") and "addr2line" not in arguments.without:
         yield "addr2line", ["addr2line", "-a", "-i", "-f", "-C", "-e", arguments.file]
+
+
+PERF = "perf script, inlines"
+
+
+def make_samples(arguments, addresses, samples):
+    """A perf.data with a sample at each of the addresses; the path, or nothing where there is no perf."""
+    if not shutil.which("perf") or "perf" in arguments.without:
+        return None
+    with open(addresses, encoding="ascii") as source, open(samples, "wb") as data:
+        subprocess.run([sys.executable, Path(__file__).with_name("perf_script.py"), arguments.file], stdin=source, stdout=data,
+                       check=True)
+    return samples
 
 
 def main():
@@ -58,17 +76,20 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--without", action="append", default=[])
     arguments = parser.parse_args()
-    arguments.file = arguments.file or arguments.program
+    arguments.file = os.path.abspath(arguments.file or arguments.program)
 
     start, size = text_section(arguments.file)
     chosen = random.Random(1).sample(range(start, start + size), min(arguments.addresses, size))
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as addresses:
         addresses.write("".join(f"{address:#x}\n" for address in chosen))
         addresses.flush()
-        results = {name: [] for name, _ in contenders(arguments)}
-        for _ in range(arguments.rounds):
-            for name, command in contenders(arguments):
-                results[name].append(measure(command, addresses.name))
+        with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
+            samples = make_samples(arguments, addresses.name, f"{directory}/perf.data")
+            results = {name: [] for name, _ in contenders(arguments, samples)}
+            for number in range(arguments.rounds):
+                for name, command in contenders(arguments, samples):
+                    if name != PERF or number == 0:
+                        results[name].append(measure(command, addresses.name))
     print(f"{len(chosen)} addresses of {arguments.file}, {os.path.getsize(arguments.file) >> 20} MB")
     print(f"{'':26}{'seconds':>9}{'  (least to most)':<18}{'CPU':>8}{'MB':>7}")
     for name, rounds in results.items():
