@@ -51,12 +51,12 @@ TEST_CASE("a collector that says it is alive is waited for longer than the patie
     std::thread collector([&] {
         mailbox.take(10 * second);
         for (int i = 0; i < 20; ++i) {
-            ::usleep(20'000);
+            ::usleep(100'000);
             mailbox.alive();
         }
         mailbox.answer();
     });
-    CHECK(mailbox.wait(mailbox.ask(request_flush), second / 5));
+    CHECK(mailbox.wait(mailbox.ask(request_flush), second));
     collector.join();
 }
 
