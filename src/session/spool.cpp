@@ -50,7 +50,7 @@ void Spool::publish() {
 
 Result<void> Spool::flush() {
     if (auto flushed = writer_.flush(); !flushed) {
-        if (!unpublished_.empty() && writer_.bytes_written() == 0) remove();
+        if (writer_.bytes_written() == 0) remove();  // an empty file helps nobody
         return flushed;
     }
     publish();

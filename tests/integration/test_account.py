@@ -34,6 +34,15 @@ class Accounts(Case):
                 self.assertAlmostEqual(told["threads"][0]["cpu_ns"] / told["cpu_time"]["process_ns"], 1, delta=0.05)
                 self.assertIn("of the process", ran.result().path("svg").read_text())
 
+    def test_frame_pointers(self):
+        """Without them in the program, what lies beyond the leaf is cut rather than guessed."""
+        ran = run([host("ends"), "return", "300"], self.directory, profiled(UNWIND="fp", FREQ=499, FORMAT="json,folded"))
+        told, stacks = summary(ran.result()), ran.result().stacks()
+        self.assertEqual(told["sampling"]["unwinder"], "fp")
+        self.assertEqual(told["samples"]["taken"], told["samples"]["rooted"] + told["samples"]["truncated"])
+        self.assertGreater(weight_of(stacks, "crunch"), 50)
+        self.assertEqual(weight_of(stacks, "[truncated]"), told["samples"]["truncated"])
+
     def copying(self, blocks, *settings):
         """A program that spends most of its time in system calls, and may not see the kernel: of the calls, the first
         is a try in a child, since inject works by a seccomp filter, and the second asks for the kernel."""

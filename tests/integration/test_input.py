@@ -210,10 +210,17 @@ class BadPlaces(Case):
             self.assertEqual((self.directory / name).read_bytes(), content, name)
 
     def test_full_disk(self):
-        self.in_own_mounts("mount -t tmpfs -o size=48k none {dir} && cd {dir}", ":")
+        ran = self.in_own_mounts("mount -t tmpfs -o size=4k none {dir} && cd {dir} && (head -c 9999 /dev/zero > full; true)", ":")
+        self.one_line(ran, "No space left on device")
 
     def test_read_only_disk(self):
-        self.in_own_mounts("mount -t tmpfs -o ro none {dir} && cd {dir}", ":")
+        ran = self.in_own_mounts("mount -t tmpfs -o ro none {dir} && cd {dir}", ":")
+        self.one_line(ran, "Read-only file system")
+
+    def one_line(self, ran, why):
+        lines = [line for line in ran.stderr.splitlines() if line.startswith("flameprobe:")]
+        self.assertEqual(len(lines), 1, ran.stderr)
+        self.assertIn(why, lines[0])
 
     def test_without_proc(self):
         kept = self.fresh_directory("kept")
@@ -231,6 +238,7 @@ class BadPlaces(Case):
         script = f"{before} && LD_PRELOAD={preload} {host('ends')} return 500; status=$?; {after}; exit $status"
         ran = run([*unshare, "sh", "-c", script.format(dir=place)], self.directory, env)
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        return ran
 
     def test_no_samples_no_picture(self):
         ran = run(["/bin/true"], self.directory, profiled())
