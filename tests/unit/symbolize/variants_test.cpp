@@ -102,7 +102,8 @@ void check_variant(const Variant& variant, const SymbolizeOptions& options) {
     CHECK(named.warnings.empty());
     REQUIRE(named.chains.size() == addresses.size());
     std::size_t i = 0;
-    for (const auto& [mark, address] : marks) {
+    for (const auto& entry : marks) {
+        const std::string& mark = entry.first;  // clang 14 captures no structured binding
         CAPTURE(mark);
         const std::vector<Symbol>& chain = named.chains[i++];
         const std::vector<Expected>& steps = expected.at(mark);
