@@ -58,8 +58,9 @@ class Exact(Case):
                 self.check(program, "ring", 3989, 2500)
 
     def test_timer(self):
-        # At most one sample a tick of the kernel: above its rate each counts for several, and chance with it.
-        self.check("exact_shares_O2", "timer", 199, 9000)
+        # At most one sample a tick of the kernel: where ticks are late (a busy virtual machine), one sample counts for
+        # several, and chance with it. The lower the rate, the less.
+        self.check("exact_shares_O2", "timer", 99, 9000)
 
     def test_signal(self):
         self.check("exact_shares_O2", "signal", 997, 6000)
