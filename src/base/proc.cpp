@@ -37,7 +37,8 @@ std::vector<std::uint32_t> list_threads() {
 
 bool has_ended(std::uint32_t tid) {
     const auto status = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/status").c_str());
-    return !status || status->find("\nState:\tZ") != std::string::npos || status->find("\nState:\tX") != std::string::npos;
+    return !status || status->find("\nState:\tZ") != std::string::npos ||
+           status->find("\nState:\tX") != std::string::npos;
 }
 
 std::string thread_comm(std::uint32_t tid) {

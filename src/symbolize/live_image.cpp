@@ -69,7 +69,8 @@ bool is_own_program(const std::string& path) {
 
 /// By the kernel, which gives an error where a fault would kill us.
 void copy_memory(std::uint64_t address, char* out, std::uint64_t size) {
-    iovec local{out, size}, remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address from /proc/thread-self/maps
+    iovec local{out, size},
+        remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address from /proc/thread-self/maps
     (void)::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
 }
 

@@ -19,17 +19,17 @@ enum class FrameKind : std::uint8_t {
     user,     // a function of the program or a library
     inlined,  // inlined into the frame towards the root
     kernel,
-    scope,    // FlameProbe::Scope
-    note,     // [truncated], [lost], ...
-    thread,   // the first frame of a stack: the thread's name
+    scope,   // FlameProbe::Scope
+    note,    // [truncated], [lost], ...
+    thread,  // the first frame of a stack: the thread's name
 };
 
 /// What a flame graph's box stands for. Equal functions have one id per NamedProfile.
 struct Function {
-    StringId name = 0;    // demangled; never with a suffix such as _[k]: that comes from `kind` when text is written
-    StringId file = 0;    // source file where it is defined, 0 (the empty string) if unknown
+    StringId name = 0;       // demangled; never with a suffix such as _[k]: that comes from `kind` when text is written
+    StringId file = 0;       // source file where it is defined, 0 (the empty string) if unknown
     std::uint32_t line = 0;  // of its declaration, 0 if unknown
-    StringId module = 0;  // path of the ELF file, 0 if none
+    StringId module = 0;     // path of the ELF file, 0 if none
     FrameKind kind = FrameKind::user;
 
     bool operator==(const Function&) const = default;
@@ -38,7 +38,7 @@ struct Function {
 /// A function at one place in it.
 struct NamedFrame {
     FunctionId function = 0;
-    std::uint32_t line = 0;           // the line being executed, or of the call; 0 if unknown
+    std::uint32_t line = 0;             // the line being executed, or of the call; 0 if unknown
     LocationId location = no_location;  // the code address it came from; inlined frames share it with their caller
     static constexpr LocationId no_location = ~LocationId{0};
 
@@ -52,7 +52,7 @@ struct NamedNode {
 
 /// Samples with the same stack and thread, added up.
 struct NamedCount {
-    NodeId node = 0;       // of the leaf
+    NodeId node = 0;  // of the leaf
     ThreadId thread = 0;
     std::uint64_t weight = 0;
 };

@@ -19,9 +19,9 @@ struct State {
 
     std::atomic<bool> sampling{false};  // relaxed: a handler that misses the change takes or drops one sample more
     std::atomic<bool> may_call{true};   // false: a seccomp filter was seen, so no system call from the handler
-    std::atomic<bool> strict{false};    // not even the number of the thread can be asked for, nor the time-stamp counter
-    std::atomic<bool> yielded{false};   // the host took our signal: no timer is armed until the collector has another
-    bool timers = true;  // false: perf events signal, and slots serve for alternate stacks and names only
+    std::atomic<bool> strict{false};   // not even the number of the thread can be asked for, nor the time-stamp counter
+    std::atomic<bool> yielded{false};  // the host took our signal: no timer is armed until the collector has another
+    bool timers = true;                // false: perf events signal, and slots serve for alternate stacks and names only
     std::int32_t signal = 0;
     std::int32_t pid = 0;
     std::uint32_t stack_bytes = 0;
