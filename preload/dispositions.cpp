@@ -121,6 +121,18 @@ void stand_in_for_default(int number, FatalHandler handler) {
     real_sigaction(number, &ours, nullptr);
 }
 
+void stop_standing_in() {
+    for (int number = 1; number < signals; ++number) {
+        StandIn& entry = stand_ins[number];
+        struct sigaction real;
+        if (entry.handler == nullptr) continue;
+        if (real_sigaction(number, nullptr, &real) == 0 && is_ours(number, real)) {
+            real_sigaction(number, &entry.host, nullptr);
+        }
+        entry.handler = nullptr;
+    }
+}
+
 }  // namespace flameprobe
 
 using namespace flameprobe;

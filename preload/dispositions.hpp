@@ -10,6 +10,10 @@ using FatalHandler = void (*)(int, siginfo_t*, void*);
 /// again brings the handler back.
 void stand_in_for_default(int number, FatalHandler handler);
 
+/// SIG_DFL is SIG_DFL again, for good: a handler of ours would make system calls that a seccomp filter kills for, and
+/// the process would end by SIGSYS instead.
+void stop_standing_in();
+
 /// The library function behind ours. Async-signal-safe after the first call.
 int real_sigaction(int number, const struct sigaction* action, struct sigaction* old);
 

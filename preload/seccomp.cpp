@@ -2,11 +2,11 @@
 // before, and handlers stop making system calls. Filters are entered by prctl, or after PR_SET_NO_NEW_PRIVS, which
 // whoever is not root must set (seccomp(2)).
 #include <errno.h>
-#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 
 #include "core.hpp"
+#include "dispositions.hpp"
 #include "interpose.hpp"
 
 namespace flameprobe {
@@ -14,12 +14,13 @@ namespace {
 
 int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
 
-void expect_seccomp(bool strict) noexcept {
+void expect_seccomp() noexcept {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
     const int saved = errno;
     core->secure();  // first: a child's engine may only just be starting
-    core->expect_seccomp(strict ? 1 : 0);
+    stop_standing_in();
+    core->expect_seccomp();
     errno = saved;
 }
 
@@ -35,8 +36,6 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
     unsigned long words[4];
     for (unsigned long& word : words) word = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
-        expect_seccomp(option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT);
-    }
+    if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) expect_seccomp();
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "session/filtered.hpp"
 #include "session/isolation.hpp"
 #include "session/results.hpp"
 #include "session/run_info.hpp"
@@ -115,6 +116,11 @@ bool Collector::handle(std::uint32_t requests) {
 }
 
 std::uint64_t Collector::pause_ns() const {
+    constexpr std::uint64_t unwoken_ns = 10 * millisecond;  // nobody can wake it: see filtered.hpp
+    return host_is_filtered ? std::min(wanted_pause_ns(), unwoken_ns) : wanted_pause_ns();
+}
+
+std::uint64_t Collector::wanted_pause_ns() const {
     if (!sampling()) return 2 * second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
     if (monotonic_ns() < hurry_until_ns_) return millisecond / 5;

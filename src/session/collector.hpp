@@ -63,6 +63,7 @@ private:
     void secure();
     void give_up(const std::string& why);
     std::uint64_t pause_ns() const;
+    std::uint64_t wanted_pause_ns() const;
 
     const Options options_;
     PathFacts paths_;

@@ -11,6 +11,7 @@
 #include "capture/handler/hooks.hpp"
 #include "session/core_api.h"
 #include "session/family.hpp"
+#include "session/filtered.hpp"
 #include "session/session.hpp"
 
 namespace flameprobe {
@@ -83,6 +84,7 @@ void load(const char* const* settings, size_t count, int start_by_default) {
 
 void after_fork() {
     Session* parent = current();
+    if (host_is_filtered) return the_session.store(nullptr, std::memory_order_release);  // no thread can be made
     if (parent != nullptr && parent->of_this_process()) return;
     new (&starting) std::mutex;  // whoever held it is not in this process
     if (parent == nullptr) return;
@@ -178,6 +180,7 @@ void secure() {
     if (Session* session = current()) session->secure();
 }
 void messages() {
+    if (host_is_filtered) return;
     guarded(nullptr, 0, []() -> Outcome {
         Session* session = current();
         if (session != nullptr && session->of_this_process()) session->messages();
@@ -186,7 +189,10 @@ void messages() {
 }
 int covers_threads() {
     const Session* session = current();
-    return session != nullptr && session->covers_threads() ? 1 : 0;
+    return session != nullptr && !host_is_filtered && session->covers_threads() ? 1 : 0;
+}
+void cover_thread() {
+    if (!host_is_filtered) handler::cover_this_thread();
 }
 int left_alone() {
     bool alone = false;
@@ -208,11 +214,15 @@ void come_back() {
     });
 }
 void yield_signal(int signal) {
-    if (handler::yield_signal(signal)) return;
+    if (handler::yield_signal(signal, !host_is_filtered)) return;
     if (Session* session = current()) session->yield_signal();
 }
 int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
-int scopes_in_use() { return Pipeline::scopes_seen() ? 1 : 0; }
+int scopes_in_use() { return Pipeline::scopes_seen() && !host_is_filtered ? 1 : 0; }
+void expect_seccomp() {
+    host_is_filtered = true;
+    handler::expect_seccomp();
+}
 
 constexpr flameprobe_core table = {
     .version = FLAMEPROBE_CORE_VERSION,
@@ -228,10 +238,10 @@ constexpr flameprobe_core table = {
     .messages = messages,
     .secure = secure,
     .covers_threads = covers_threads,
-    .cover_thread = [] { handler::cover_this_thread(); },
+    .cover_thread = cover_thread,
     .yield_signal = yield_signal,
     .is_own_handler = is_own_handler,
-    .expect_seccomp = [](int strict) { handler::expect_seccomp(strict != 0); },
+    .expect_seccomp = expect_seccomp,
     .is_own_thread = [](void* (*routine)(void*)) { return Collector::begins_with(routine) ? 1 : 0; },
     .left_alone = left_alone,
     .step_aside = step_aside,

@@ -49,8 +49,8 @@ struct flameprobe_core {
     void (*yield_signal)(int signal);
     /* Whether this address is a handler of ours, which the host must not be shown. */
     int (*is_own_handler)(uintptr_t handler);
-    /* The calling thread is about to enter a seccomp filter; `strict`: SECCOMP_MODE_STRICT. */
-    void (*expect_seccomp)(int strict);
+    /* The calling thread may be about to enter a seccomp filter. */
+    void (*expect_seccomp)(void);
 
     /* Whether this is what the collector's thread begins with. */
     int (*is_own_thread)(void* (*routine)(void*));

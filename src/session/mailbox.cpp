@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "session/filtered.hpp"
 
 namespace flameprobe {
 namespace {
@@ -14,12 +15,20 @@ bool is_gone(std::uint32_t tid) noexcept {
     return tid != 0 && ::clock_gettime(thread_cpu_clock(tid), &time) != 0 && errno == EINVAL;
 }
 
+void cpu_relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
+}
+
 }  // namespace
 
 std::uint32_t Mailbox::ask(Request request) noexcept {
     requests_.fetch_or(request, std::memory_order_relaxed);
     const std::uint32_t ticket = tickets_.fetch_add(1, std::memory_order_release) + 1;
-    futex_wake_all(tickets_);
+    if (!host_is_filtered) futex_wake_all(tickets_);
     return ticket;
 }
 
@@ -28,6 +37,7 @@ bool Mailbox::answered(std::uint32_t ticket) const noexcept {
 }
 
 bool Mailbox::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
+    if (host_is_filtered) return spin(ticket, patience_ns);
     constexpr std::uint64_t look_every_ns = 50'000'000;
     std::uint64_t last_cpu = 0;
     std::uint32_t last_progress = 0;
@@ -46,6 +56,20 @@ bool Mailbox::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
         last_cpu = cpu;
         last_progress = progress;
     }
+}
+
+bool Mailbox::spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
+    std::uint32_t last_progress = progress_.load(std::memory_order_relaxed);
+    std::uint64_t since = monotonic_ns();  // the vdso's
+    while (!answered(ticket)) {
+        for (int i = 0; i < 1000; ++i) cpu_relax();
+        const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
+        const std::uint64_t now = monotonic_ns();
+        if (progress != last_progress) since = now;
+        if (now - since >= patience_ns) return answered(ticket);
+        last_progress = progress;
+    }
+    return true;
 }
 
 std::uint32_t Mailbox::take(std::uint64_t nanoseconds) noexcept {

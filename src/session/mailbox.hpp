@@ -30,6 +30,8 @@ public:
     bool wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
 
     bool answered(std::uint32_t ticket) const noexcept;
+    /// wait() without a system call: see filtered.hpp.
+    bool spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
 
     /// Collector side: sleeps until somebody asks or the time is over; gives the requests.
     std::uint32_t take(std::uint64_t nanoseconds) noexcept;

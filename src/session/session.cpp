@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/proc.hpp"
+#include "session/filtered.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
@@ -61,7 +62,8 @@ Session::Session(std::vector<std::string> settings, bool later)
     for (const auto& problem : problems) log_.warning(problem);
 }
 
-bool Session::of_this_process() const noexcept { return real_pid() == pid_; }
+// A child of vfork in a filtered host cannot be told apart: it would only end its parent's profile too early.
+bool Session::of_this_process() const noexcept { return host_is_filtered || real_pid() == pid_; }
 
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
@@ -121,7 +123,7 @@ Outcome Session::dump(const std::string& path) {
 }
 
 bool Session::step_aside() noexcept {
-    if (!launched_ || !of_this_process()) return false;
+    if (!launched_ || host_is_filtered || !of_this_process()) return false;
     const std::uint32_t tid = collector_.mailbox().tid();
     if (!ask_and_wait(request_leave)) return false;
     launched_ = false;
@@ -137,7 +139,7 @@ Outcome Session::come_back() {
 }
 
 bool Session::left_alone() const {
-    if (!launched_ || !of_this_process() || collector_.finishing()) return false;
+    if (!launched_ || host_is_filtered || !of_this_process() || collector_.finishing()) return false;
     const std::uint32_t self = static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                         collector = collector_.mailbox().tid();
     const auto lives = [&](std::uint32_t tid) { return tid != self && tid != collector && !has_ended(tid); };

@@ -1,4 +1,4 @@
-/* Hosts that lock themselves in: sandbox strict | filter | everyone. */
+/* Hosts that lock themselves in: sandbox strict | filter | everyone | kill | fault. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -26,8 +26,8 @@ static void strict(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* What a sandboxed worker may do; everything else is EPERM. */
-static void allow_little(unsigned flags) {
+/* What a sandboxed worker may do; everything else has the outcome `otherwise`. */
+static void allow_little(unsigned flags, unsigned otherwise) {
 #define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -40,7 +40,7 @@ static void allow_little(unsigned flags) {
         ALLOW(rt_sigreturn),
         ALLOW(munmap),
         ALLOW(brk),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, otherwise),
     };
     const struct sock_fprog program = {sizeof code / sizeof *code, code};
     CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
@@ -57,12 +57,16 @@ int main(int argc, char** argv) {
     if (strcmp(mode, "strict") == 0)
         strict();
     else if (strcmp(mode, "filter") == 0)
-        allow_little(0);
+        allow_little(0, SECCOMP_RET_ERRNO | EPERM);
     else if (strcmp(mode, "everyone") == 0)
-        allow_little(SECCOMP_FILTER_FLAG_TSYNC); /* every thread, ours included */
+        allow_little(SECCOMP_FILTER_FLAG_TSYNC, SECCOMP_RET_ERRNO | EPERM); /* every thread, ours included */
+    else if (strcmp(mode, "kill") == 0 || strcmp(mode, "fault") == 0)
+        allow_little(0, SECCOMP_RET_KILL_PROCESS);
     else
         return 2;
     sandboxed_work();
-    printf("%s done\n", mode);
+    const char* text = "done\n";
+    if (write(1, text, strlen(text)) < 0) return 3; /* printf would ask what kind of file it writes to */
+    if (strcmp(mode, "fault") == 0) *(volatile int*)strlen("") = 1;
     return 0;
 }

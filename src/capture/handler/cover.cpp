@@ -132,11 +132,11 @@ void cover_this_thread() noexcept {
     slot.ready.store(1, std::memory_order_release);
 }
 
-bool yield_signal(int signal) noexcept {
+bool yield_signal(int signal, bool may_call) noexcept {
     const Visit visit;
     State* const state = visit.state();
     if (state == nullptr || !state->sampling.load(std::memory_order_relaxed) || state->signal != signal) return true;
-    if (!state->timers) return false;
+    if (!state->timers || !may_call) return false;
     // Before the timers are gone through: who arms one from now on sees it, or is seen by the loop.
     state->yielded.store(true, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < state->slot_count; ++i) {
@@ -148,11 +148,16 @@ bool yield_signal(int signal) noexcept {
     return true;
 }
 
-void expect_seccomp(bool strict) noexcept {
+void expect_seccomp() noexcept {
     const Visit visit;
-    if (visit.state() == nullptr) return;
-    visit.state()->may_call.store(false, std::memory_order_relaxed);
-    if (strict) visit.state()->strict.store(true, std::memory_order_relaxed);
+    State* const state = visit.state();
+    if (state == nullptr) return;
+    if (state->may_read_fs) {
+        state->filtered_tid.store(static_cast<std::uint32_t>(system_call(SYS_gettid)), std::memory_order_relaxed);
+        state->filtered_base.store(fs_base(), std::memory_order_release);
+    }
+    state->may_call.store(false, std::memory_order_relaxed);
+    state->silent.store(true, std::memory_order_release);
 }
 
 }  // namespace flameprobe::handler

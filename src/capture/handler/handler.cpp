@@ -91,8 +91,10 @@ void copy_registers(const ucontext_t& context, Registers& out) noexcept {
 
 std::uint64_t now(const State& state) noexcept {
     timespec time{};
-    if (state.clock == nullptr || state.clock(state.clock_id, &time) != 0) {
-        system_call(SYS_clock_gettime, long{state.clock_id}, &time);
+    const bool silent = state.silent.load(std::memory_order_relaxed);
+    const clockid_t clock = silent ? CLOCK_MONOTONIC_COARSE : state.clock_id;
+    if ((state.clock == nullptr || state.clock(clock, &time) != 0) && !silent) {
+        system_call(SYS_clock_gettime, long{clock}, &time);
     }
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
@@ -107,10 +109,11 @@ void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept 
     context.uc_stack.ss_flags = 0;
 }
 
-std::uint64_t fs_base() noexcept {
-    std::uint64_t base;
-    asm volatile("rdfsbase %0" : "=r"(base));
-    return base;
+/// The thread's id where it has no slot, and 0 where the kernel cannot be asked for it.
+std::uint32_t own_tid(const State& state) noexcept {
+    if (!state.silent.load(std::memory_order_acquire)) return static_cast<std::uint32_t>(system_call(SYS_gettid));
+    const bool known = state.may_read_fs && fs_base() == state.filtered_base.load(std::memory_order_acquire);
+    return known ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
 }
 
 void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
@@ -118,8 +121,9 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
         give_alternate_stack(*tick.slot, context);
         if (state.may_read_fs) tick.slot->control_block.store(fs_base(), std::memory_order_relaxed);
     }
-    const bool forbidden = tick.slot == nullptr && state.strict.load(std::memory_order_relaxed);
-    CellHead* cell = forbidden ? nullptr : state.pool.claim();
+    const std::uint32_t tid =
+        tick.slot != nullptr ? state.owners[tick.slot_index].load(std::memory_order_relaxed) : own_tid(state);
+    CellHead* cell = tid != 0 || tick.slot != nullptr ? state.pool.claim() : nullptr;
     if (cell == nullptr) {
         auto& dropped = tick.slot != nullptr ? tick.slot->dropped : state.dropped;
         dropped.fetch_add(tick.weight, std::memory_order_relaxed);
@@ -129,8 +133,7 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     cell->weight = tick.weight;
     cell->slot = tick.slot_index;
     cell->generation = tick.slot != nullptr ? tick.slot->generation : 0;
-    cell->tid = tick.slot != nullptr ? state.owners[tick.slot_index].load(std::memory_order_relaxed)
-                                     : static_cast<std::uint32_t>(system_call(SYS_gettid));
+    cell->tid = tid;
     copy_registers(context, cell->registers);
     // 32-bit code in a 64-bit process (the USER32_CS selector) has another stack and other registers.
     constexpr std::uint64_t code_segment_64 = 0x33;

@@ -12,16 +12,17 @@ namespace flameprobe::handler {
 void cover_this_thread() noexcept;
 
 /// The host is about to set a handler for `signal` itself. If it is the one in use, all timers are disarmed, so that
-/// none of our signals reaches that handler; the collector takes another signal at its next drain. False where it is
-/// not timers that signal, but events that only the collector can stop.
-bool yield_signal(int signal) noexcept;
+/// none of our signals reaches that handler; the collector takes another signal at its next drain. False where only
+/// the collector can stop what signals: events, or timers where the caller may make no system call.
+bool yield_signal(int signal, bool may_call = true) noexcept;
 
 /// Is `handler`, as the kernel gave it, ours? Then the host is to be told SIG_DFL.
 bool is_ours(std::uintptr_t handler) noexcept;
 
 /// The calling thread is about to enter a seccomp filter: from now on no handler makes a system call, which the filter
-/// might kill for. In strict mode even reading the time-stamp counter kills (PR_SET_TSC in prctl(2)): a handler that
-/// has no slot for the thread takes no sample there, and counts it as lost.
-void expect_seccomp(bool strict) noexcept;
+/// might kill for, nor reads the time-stamp counter (strict mode kills for that: PR_SET_TSC in prctl(2)). A handler
+/// without a slot for its thread cannot ask for the tid then: but for the calling thread's, its samples are lost, and
+/// counted.
+void expect_seccomp() noexcept;
 
 }  // namespace flameprobe::handler

@@ -29,4 +29,11 @@ inline long system_call(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0
     return result;
 }
 
+/// The calling thread's control block. Only where AT_HWCAP2 permits (State::may_read_fs).
+inline std::uint64_t fs_base() noexcept {
+    std::uint64_t base;
+    asm volatile("rdfsbase %0" : "=r"(base));
+    return base;
+}
+
 }  // namespace flameprobe::handler

@@ -19,9 +19,9 @@ struct State {
 
     std::atomic<bool> sampling{false};  // relaxed: a handler that misses the change takes or drops one sample more
     std::atomic<bool> may_call{true};   // false: a seccomp filter was seen, so no system call from the handler
-    std::atomic<bool> strict{false};   // not even the number of the thread can be asked for, nor the time-stamp counter
-    std::atomic<bool> yielded{false};  // the host took our signal: no timer is armed until the collector has another
-    bool timers = true;                // false: perf events signal, and slots serve for alternate stacks and names only
+    std::atomic<bool> silent{false};    // the host enters a seccomp filter: see expect_seccomp
+    std::atomic<bool> yielded{false};   // the host took our signal: no timer is armed until the collector has another
+    bool timers = true;  // false: perf events signal, and slots serve for alternate stacks and names only
     std::int32_t signal = 0;
     std::int32_t pid = 0;
     std::uint32_t stack_bytes = 0;
@@ -37,7 +37,9 @@ struct State {
     std::atomic<std::uint32_t>* owners = nullptr;  // tid per slot, 0: free. Acquire-release on claiming and freeing.
     ThreadSlot* slots = nullptr;
     std::uint32_t slot_count = 0;
-    std::atomic<std::uint32_t> hint{0};     // no free slot is known below: a guess, for speed only
+    std::atomic<std::uint32_t> hint{0};           // no free slot is known below: a guess, for speed only
+    std::atomic<std::uint64_t> filtered_base{0};  // control block and tid of the thread that entered the filter
+    std::atomic<std::uint32_t> filtered_tid{0};
     std::atomic<std::uint64_t> dropped{0};  // of the signal engine, which has no slots: samples that found no free cell
     std::atomic<std::uint64_t> stray{0};    // signals that were not ours
 };
