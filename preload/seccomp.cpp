@@ -24,6 +24,12 @@ void expect_seccomp() noexcept {
     errno = saved;
 }
 
+void give_up_signals() noexcept {
+    const int saved = errno;
+    if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(0);
+    errno = saved;
+}
+
 }  // namespace
 }  // namespace flameprobe
 
@@ -37,5 +43,7 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
     for (unsigned long& word : words) word = va_arg(list, unsigned long);
     va_end(list);
     if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) expect_seccomp();
+    // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
+    if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);
 }

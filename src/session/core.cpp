@@ -214,8 +214,9 @@ void come_back() {
     });
 }
 void yield_signal(int signal) {
-    if (handler::yield_signal(signal, !host_is_filtered)) return;
-    if (Session* session = current()) session->yield_signal();
+    Session* session = current();
+    const bool stop = signal == 0 ? covers_threads() != 0 : !handler::yield_signal(signal, !host_is_filtered);
+    if (stop && session != nullptr) session->yield_signal();
 }
 int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
 int scopes_in_use() { return Pipeline::scopes_seen() && !host_is_filtered ? 1 : 0; }

@@ -45,7 +45,8 @@ struct flameprobe_core {
      * Whether cover_thread() is of use, and the call, in a new thread before its own work. */
     int (*covers_threads)(void);
     void (*cover_thread)(void);
-    /* The host is about to set a handler for this signal: if it is the one in use, another is taken. */
+    /* The host is about to set a handler for this signal: if it is the one in use, another is taken. 0: no signal
+     * can be used any more. */
     void (*yield_signal)(int signal);
     /* Whether this address is a handler of ours, which the host must not be shown. */
     int (*is_own_handler)(uintptr_t handler);

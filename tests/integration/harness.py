@@ -105,7 +105,7 @@ class Run:
 
 def clean_environment(**changes):
     """Ours without anything that concerns profiling or preloading. None removes a variable."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("FLAMEPROBE_", "LD_", "DEBUGINFOD_"))}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("FLAMEPROBE_", "LD_", "DEBUGINFOD_", "MALLOC_"))}
     for name, value in changes.items():
         if value is None:
             env.pop(name, None)
