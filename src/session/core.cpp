@@ -204,8 +204,13 @@ int left_alone() {
     return alone ? 1 : 0;
 }
 int step_aside() {
-    Session* session = current();
-    return session != nullptr && session->step_aside() ? 1 : 0;
+    bool away = false;
+    guarded(nullptr, 0, [&]() -> Outcome {
+        Session* session = current();
+        away = session != nullptr && session->step_aside();
+        return {};
+    });
+    return away ? 1 : 0;
 }
 void come_back() {
     guarded(nullptr, 0, []() -> Outcome {

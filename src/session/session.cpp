@@ -122,8 +122,10 @@ Outcome Session::dump(const std::string& path) {
     return {};
 }
 
-bool Session::step_aside() noexcept {
-    if (!launched_ || host_is_filtered || !of_this_process()) return false;
+// Only where the kernel would let the host alone do it: with other threads of the host about it refuses anyway, and
+// they might come here at the same time.
+bool Session::step_aside() {
+    if (!launched_ || host_is_filtered || !of_this_process() || !only_caller_lives()) return false;
     const std::uint32_t tid = collector_.mailbox().tid();
     if (!ask_and_wait(request_leave)) return false;
     launched_ = false;
@@ -138,15 +140,18 @@ Outcome Session::come_back() {
     return {};
 }
 
+bool Session::only_caller_lives() const {
+    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.mailbox().tid();
+    const auto threads = list_threads();
+    return !threads.empty() && std::none_of(threads.begin(), threads.end(), [&](std::uint32_t tid) {
+        return tid != self && tid != collector && !has_ended(tid);
+    });
+}
+
 bool Session::left_alone() const {
     if (!launched_ || host_is_filtered || !of_this_process() || collector_.finishing()) return false;
-    const std::uint32_t self = static_cast<std::uint32_t>(::syscall(SYS_gettid)),
-                        collector = collector_.mailbox().tid();
-    const auto lives = [&](std::uint32_t tid) { return tid != self && tid != collector && !has_ended(tid); };
     for (int tries = 0; tries < 10; ++tries) {
-        const auto threads = list_threads();
-        if (threads.empty()) return false;
-        if (std::none_of(threads.begin(), threads.end(), lives)) return true;
+        if (only_caller_lives()) return true;
         sleep_for_a_millisecond();
     }
     return false;

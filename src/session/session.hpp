@@ -37,6 +37,9 @@ public:
     bool sampling() const { return collector_.sampling(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
     bool children_wanted() const { return options_.children && !collector_.broken() && (starting_ || sampling()); }
+    /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or if
+    /// the host has other threads than the caller.
+    bool step_aside();
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
     /// that are about to be gone.
@@ -53,14 +56,13 @@ public:
     void retire() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
-    /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer.
-    bool step_aside() noexcept;
     DeathNote& death_note() noexcept { return collector_.death_note(); }
 
     void messages() { log_.release(); }
 
 private:
     Outcome launch();
+    bool only_caller_lives() const;
     Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;
 

@@ -1,7 +1,9 @@
-/* A host that changes who or where it is: privileges setuid|chroot DIR|undumpable|chdir DIR|umask|unshare|setns.
+/* A host that changes who or where it is: privileges setuid|chroot DIR|undumpable|chdir DIR|umask|unshare|setns|
+   crowd.
    77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -16,6 +18,23 @@ static NOINLINE void before_change(void) {
 static NOINLINE void after_change(void) {
     work_ms(200);
     __asm__ volatile("");
+}
+
+/* Where there are other threads the kernel refuses, and the profiler must not begin to make way. */
+static void* join_own_namespace(void* unused) {
+    for (int i = 0; i < 300; ++i) {
+        const int space = open("/proc/self/ns/uts", O_RDONLY);
+        if (space < 0) break;
+        if (setns(space, 0) != 0) CHECK(errno == EPERM || errno == EINVAL);
+        close(space);
+    }
+    return unused;
+}
+
+static void crowd(void) {
+    pthread_t threads[16];
+    for (int i = 0; i < 16; ++i) CHECK(pthread_create(&threads[i], NULL, join_own_namespace, NULL) == 0);
+    for (int i = 0; i < 16; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
 static int change(const char* mode, const char* directory) {
@@ -44,6 +63,8 @@ static int change(const char* mode, const char* directory) {
         if (space < 0 || unshare(CLONE_FS) != 0) return 77;
         CHECK(setns(space, CLONE_NEWNS) == 0); /* refused to processes that share their file system state */
         close(space);
+    } else if (strcmp(mode, "crowd") == 0) {
+        crowd();
     } else {
         return 2;
     }

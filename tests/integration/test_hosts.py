@@ -24,6 +24,7 @@ HOSTS = [
     (("privileges", "umask"), ("before_change", "after_change")),
     (("privileges", "unshare"), ("before_change", "after_change")),
     (("privileges", "setns"), ("before_change", "after_change")),
+    (("privileges", "crowd"), ("before_change", "after_change")),
     (("threads", "short", "10000"), ()),
     (("threads", "living", "2000"), ("long_life",)),
     (("threads", "raw", "20"), ("raw_work",)),
