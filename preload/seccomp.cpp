@@ -18,7 +18,6 @@ void expect_seccomp() noexcept {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
     const int saved = errno;
-    core->secure();  // first: a child's engine may only just be starting
     stop_standing_in();
     core->expect_seccomp();
     errno = saved;

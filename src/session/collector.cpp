@@ -116,7 +116,7 @@ bool Collector::handle(std::uint32_t requests) {
 }
 
 std::uint64_t Collector::pause_ns() const {
-    constexpr std::uint64_t unwoken_ns = 10 * millisecond;  // nobody can wake it: see filtered.hpp
+    constexpr std::uint64_t unwoken_ns = 4 * millisecond;  // nobody can wake it: see filtered.hpp
     return host_is_filtered ? std::min(wanted_pause_ns(), unwoken_ns) : wanted_pause_ns();
 }
 

@@ -226,7 +226,11 @@ void yield_signal(int signal) {
 int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
 int scopes_in_use() { return Pipeline::scopes_seen() && !host_is_filtered ? 1 : 0; }
 void expect_seccomp() {
+    if (host_is_filtered) return;
+    Session* session = current();
+    if (session != nullptr) session->secure();  // a child's engine may only just be starting
     host_is_filtered = true;
+    if (session != nullptr) session->wake_collector();
     handler::expect_seccomp();
 }
 

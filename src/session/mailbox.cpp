@@ -32,6 +32,8 @@ std::uint32_t Mailbox::ask(Request request) noexcept {
     return ticket;
 }
 
+void Mailbox::wake() noexcept { futex_wake_all(tickets_); }
+
 bool Mailbox::answered(std::uint32_t ticket) const noexcept {
     return static_cast<std::int32_t>(answered_.load(std::memory_order_acquire) - ticket) >= 0;
 }

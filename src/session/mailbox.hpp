@@ -38,6 +38,7 @@ public:
     void answer() noexcept;
     /// "I am at work": see wait().
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
+    void wake() noexcept;
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
 
     std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }

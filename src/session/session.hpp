@@ -51,6 +51,8 @@ public:
     void toggle() noexcept;
     void flush() noexcept;
     void secure() noexcept;
+    /// Lets it see that host_is_filtered.
+    void wake_collector() noexcept { collector_.mailbox().wake(); }
     void finish() noexcept;
     /// Like finish(), and gives back what memory it can: another session has taken this one's place.
     void retire() noexcept;

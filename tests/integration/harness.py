@@ -87,11 +87,11 @@ class Run:
     samples: dict = field(default_factory=dict)
 
     def results(self):
-        """By pid; only files under the default names."""
+        """By pid and executable, since an exec keeps the pid; only files under the default names."""
         found = {}
         for path in sorted(self.directory.glob("flameprobe.*.*.fprobe")):
             result = Result(path.with_suffix(""))
-            found[result.pid] = result
+            found[result.pid, result.executable] = result
         return found
 
     def result(self, executable=None):
