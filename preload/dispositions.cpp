@@ -36,6 +36,11 @@ bool is_engines(const struct sigaction& action) {
     return core != nullptr && core->is_own_handler(reinterpret_cast<uintptr_t>(action.sa_sigaction)) != 0;
 }
 
+/// Where the engine samples with this signal, it makes way.
+void yield_to_host(int number) {
+    if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(number);
+}
+
 struct sigaction in_place_of_default(FatalHandler handler) {
     struct sigaction ours;
     ::memset(&ours, 0, sizeof ours);
@@ -50,8 +55,7 @@ struct sigaction in_place_of_default(FatalHandler handler) {
 /// Not the fatal signals' handler, but the one that a handler engine samples with: the host is told SIG_DFL, which is
 /// what the engine found there.
 int sigaction_past_engine(int number, const struct sigaction* action, struct sigaction* old) {
-    const flameprobe_core* core = core_if_loaded();
-    if (core != nullptr && action != nullptr) core->yield_signal(number);
+    if (action != nullptr) yield_to_host(number);
     struct sigaction real;
     const int failed = real_sigaction(number, action, &real);
     if (failed != 0 || old == nullptr) return failed;
@@ -79,7 +83,7 @@ int host_sigaction(int number, const struct sigaction* action, struct sigaction*
         if (failed == 0) entry.host = wanted;
     } else {
         const struct sigaction wanted = *action;  // `old` may be the same object
-        if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(number);
+        yield_to_host(number);
         failed = real_sigaction(number, &wanted, &real);
     }
     if (failed == 0 && old != nullptr) *old = is_ours(number, real) || is_engines(real) ? before : real;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t head_size = 64 * 1024;            // looked at before the meaning of two columns is decided
 constexpr std::size_t longest_line = 64 * 1024 * 1024;  // 10,000 frames of 6 kB; what is longer is no folded text
 constexpr std::uint64_t most_samples = std::numeric_limits<std::int64_t>::max();  // pprof and JSON tools have int64
-const std::string expected = "expected lines of FRAME;FRAME;... COUNT";
+constexpr const char* expected = "expected lines of FRAME;FRAME;... COUNT";
 constexpr std::uint32_t no_count = ~std::uint32_t{0};
 
 /// Where a frame of the line before ended, and its node.

@@ -123,7 +123,7 @@ std::uint64_t Collector::pause_ns() const {
 std::uint64_t Collector::wanted_pause_ns() const {
     if (!sampling()) return 2 * second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
-    if (monotonic_ns() < hurry_until_ns_) return millisecond / 5;
+    if (monotonic_ns() < hurry_until_ns_) return millisecond;
     const bool idle = samples_before_ == recording_->samples();
     return std::min(idle ? fill / 2 : fill / 4, flush_every_ns);
 }

@@ -113,8 +113,6 @@ Result<void> Recording::suspend() {
     return flushed;
 }
 
-Result<void> Recording::secure() { return spool_.create(); }
-
 Result<void> Recording::close() {
     pipeline_.settle_all();
     take_account();

@@ -16,7 +16,7 @@ namespace flameprobe {
 /// The collector thread only.
 class Recording {
 public:
-    /// `stem`: where the results go. Reads the code map from /proc/self/maps; without it stacks end at once.
+    /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
     /// `buffer_bytes` of the event source count as memory of ours.
     Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes);
 
@@ -40,7 +40,7 @@ public:
     void died(const DeathNote& note) { pipeline_.death(note.read(start_ns_)); }
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
     /// takes it away again.
-    Result<void> secure();
+    Result<void> secure() { return spool_.create(); }
     /// Takes away a file that was created but got no sample: before exec, after which nobody would.
     void drop_empty_file() {
         if (!has_samples()) spool_.remove();
