@@ -2,6 +2,9 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <random>
+
 #include "base/clock.hpp"
 
 namespace {
@@ -22,9 +25,27 @@ bool within(std::uint64_t pc, const char* start, const char* stop) {
     return reinterpret_cast<std::uint64_t>(start) <= pc && pc < reinterpret_cast<std::uint64_t>(stop);
 }
 
-const volatile unsigned unknown_to_the_compiler[] = {
-    flameprobe::test::known_shares[0], flameprobe::test::known_shares[1], flameprobe::test::known_shares[2],
-    flameprobe::test::known_shares[3]};
+/// A round of 100 units in an order that differs every time: in a fixed one its length, about a millisecond, would be
+/// in step with the samples, which would fall into the same functions again and again.
+class Round {
+public:
+    Round() {
+        std::size_t at = 0;
+        for (std::size_t share = 0; share < functions.size(); ++share) {
+            for (unsigned i = 0; i < flameprobe::test::known_shares[share]; ++i) units_[at++] = functions[share];
+        }
+    }
+    void run() {
+        std::shuffle(units_.begin(), units_.end(), random_);
+        for (const Function function : units_) function(1);
+    }
+
+private:
+    using Function = void (*)(unsigned);
+    static constexpr std::array<Function, 4> functions = {share_70, share_20, share_7, share_3};
+    std::array<Function, 100> units_{};
+    std::mt19937 random_{1};
+};
 
 }  // namespace
 
@@ -32,13 +53,8 @@ namespace flameprobe::test {
 
 void run_known_shares(std::uint64_t cpu_ns) {
     const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
-    const volatile unsigned* const units = unknown_to_the_compiler;  // so that no copy is made for a constant
-    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) {
-        share_70(units[0]);
-        share_20(units[1]);
-        share_7(units[2]);
-        share_3(units[3]);
-    }
+    Round round;
+    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) round.run();
 }
 
 int known_share_of(std::uint64_t pc) {
