@@ -92,8 +92,9 @@ TEST_CASE("firefox: every column has its table's length, and every stack its par
     std::size_t tables = 0;
     const auto check_table = [&](const json& table) {
         ++tables;
-        for (const auto& [name, column] : table.items())
-            if (column.is_array()) CHECK_MESSAGE(column.size() == table["length"].get<std::size_t>(), name);
+        for (const auto& column : table.items())
+            if (column.value().is_array())
+                CHECK_MESSAGE(column.value().size() == table["length"].get<std::size_t>(), column.key());
     };
     for (const auto& [name, table] : file["shared"].items())
         if (table.is_object()) check_table(table);
