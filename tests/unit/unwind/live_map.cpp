@@ -37,15 +37,15 @@ void add_own_mappings(CodeMap& map) {
 
 std::vector<std::byte> read_process(pid_t process, std::uint64_t address, std::size_t size) {
     std::vector<std::byte> out(size);
-    std::size_t done = 0;
-    while (done < size) {
+    // A page an element: a partial transfer ends between elements (process_vm_readv(2)).
+    std::vector<iovec> pages;
+    for (std::size_t done = 0; done < size; done += pages.back().iov_len) {
         const std::size_t piece = std::min<std::size_t>(size - done, 4096 - (address + done) % 4096);
-        iovec local{out.data() + done, piece};
-        iovec remote{reinterpret_cast<void*>(address + done), piece};
-        if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(piece)) break;
-        done += piece;
+        pages.push_back({reinterpret_cast<void*>(address + done), piece});
     }
-    out.resize(done);
+    const iovec local{out.data(), size};
+    const ssize_t got = ::process_vm_readv(process, &local, 1, pages.data(), pages.size(), 0);
+    out.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
     return out;
 }
 

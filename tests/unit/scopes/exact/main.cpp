@@ -2,6 +2,7 @@
 // at random moments of four threads.
 //
 // usage: exact step|random [SECONDS]      EXACT_VERBOSE=1 tells every difference on stderr
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -64,6 +65,15 @@ void begin(int number) {
     for (int i = 1; i < traced_threads; ++i) std::thread(work_for_ever, i).detach();
     work_for_ever(0);
     ::_exit(0);
+}
+
+/// The tracer and the traced take turns: on one CPU a turn is a context switch, on two it wakes an idle one up each
+/// time.
+void stay_on_this_cpu() {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(::sched_getcpu(), &only);
+    ::sched_setaffinity(0, sizeof only, &only);
 }
 
 /// Before every instruction of the case. False if the child did not end well.
@@ -149,6 +159,7 @@ int main(int argc, char** argv) {
     const exact::Copy copies[] = {EXACT_COPIES(LIST)};
     const bool step = argc > 1 && std::string(argv[1]) == "step";
     const std::chrono::milliseconds time(static_cast<int>((argc > 2 ? std::atof(argv[2]) : 2.0) * 1000));
+    if (step) exact::stay_on_this_cpu();
     bool good = true;
     for (const auto& copy : copies) {
         exact::Counts counts;
