@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "symbolize/elf_file.hpp"
@@ -13,6 +14,9 @@ struct DebugFileSearch {
     std::vector<std::string> directories;  // such as /usr/lib/debug
     FileAccess access = FileAccess::read;
 };
+
+/// The directories of a list such as PATH, without the empty ones; those that are relative lie in `base`.
+std::vector<std::string> directories_of_list(std::string_view list, const std::string& base);
 
 /// DIRECTORY/.build-id/xx/yyyy.debug, checked against the build id; null if there is none.
 std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search);

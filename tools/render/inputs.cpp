@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <new>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
+#include "symbolize/debug_file.hpp"
 
 namespace flameprobe {
 
@@ -95,6 +97,10 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
     SymbolizeOptions options;
     options.debug_directories.insert(options.debug_directories.end(), arguments.debug_directories.begin(),
                                      arguments.debug_directories.end());
+    if (const char* list = std::getenv("FLAMEPROBE_DEBUG_DIR"); list != nullptr) {
+        for (std::string& directory : directories_of_list(list, "."))
+            options.debug_directories.push_back(std::move(directory));
+    }
     options.map_files = true;
     options.debuginfod = arguments.debuginfod;
     // One limit for the whole program, however many inputs and files there are.
