@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -11,7 +12,8 @@
 namespace flameprobe {
 
 /// Passes everything on but samples, which it adds up by time slot, thread and stack, and summaries, of which it keeps
-/// the last. finish() gives these. Memory: about 40 bytes for each sum.
+/// the last. Sums are passed on when later slots have begun, the rest and the summary by finish(). Memory: about 40
+/// bytes for each sum of two slots.
 class Compactor final : public ProfileSink {
 public:
     /// `slot_ns`: how far apart in time samples may be that become one; not 0.
@@ -31,13 +33,13 @@ public:
     void finish();
 
 private:
-    struct Slot {
-        std::unordered_map<std::uint64_t, std::uint64_t> weights;  // by thread << 32 | stack
-    };
+    using Weights = std::unordered_map<std::uint64_t, std::uint64_t>;  // by thread << 32 | stack
+
+    void pass_on_first_slot();
 
     ProfileSink& to_;
     const std::uint64_t slot_ns_;
-    std::unordered_map<std::uint64_t, Slot> slots_;
+    std::map<std::uint64_t, Weights> slots_;
     std::optional<Summary> summary_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace flameprobe {
@@ -118,6 +119,16 @@ struct RunInfo {
     std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock
     std::uint32_t stack_bytes = 0;  // copied with each sample
 };
+
+/// Names of a Summary's counters that mean something to readers.
+namespace counter {
+/// A sentence that whoever reads the profile should know: the counter's name is this and the sentence, its value 1.
+inline constexpr std::string_view note = "note: ";
+/// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples earlier parts had
+/// that are no more. These two are not added up when profiles are merged.
+inline constexpr std::string_view part = "part of the profile";
+inline constexpr std::string_view given_up = "samples given up with the oldest parts";
+}  // namespace counter
 
 /// Known as sampling goes on; the last one written wins, so a killed host still has a recent one.
 struct Summary {

@@ -56,6 +56,21 @@ std::string cost_text(const Summary& summary) {
     return text + ", " + bytes_text(summary.own_memory) + " of memory";
 }
 
+/// Of a profile that outgrew one file, or of several that were merged and of which one did.
+std::string parts_text(const Summary& summary, bool merged) {
+    const auto part = summary.counters.find(std::string(counter::part));
+    const auto given_up = summary.counters.find(std::string(counter::given_up));
+    std::string text;
+    if (part != summary.counters.end()) {
+        text = "this is part " + std::to_string(part->second) + " of a profile that outgrew one file";
+    }
+    if (given_up != summary.counters.end()) {
+        text += (text.empty() ? "" : "; ") + std::string(merged ? "at least " : "") + count_text(given_up->second) +
+                " samples of the oldest parts were given up";
+    }
+    return text;
+}
+
 std::string basename_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -74,6 +89,12 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back({"Method", how_text(run)});
         facts.push_back({"Samples", samples_text(summary)});
         if (run.period_ns > 0 && summary.process_cpu_ns > 0) facts.push_back({"Coverage", coverage_text(run, summary)});
+        if (auto parts = parts_text(summary, run.pid == 0); !parts.empty()) {
+            facts.push_back({"Parts", std::move(parts)});
+        }
+        for (const auto& [name, value] : summary.counters) {
+            if (name.starts_with(counter::note)) facts.push_back({"Note", name.substr(counter::note.size())});
+        }
         facts.push_back({"FlameProbe", (run.version.empty() ? "" : run.version + ": ") + cost_text(summary)});
     }
     for (const std::string& warning : profile.warnings) facts.push_back({"Note", warning});

@@ -45,7 +45,7 @@ private:
 }  // namespace
 
 Collector::Collector(const Options& options, PathFacts paths, bool keep_others, Log& log)
-    : options_(options), paths_(std::move(paths)), keep_others_(keep_others), log_(log) {}
+    : options_(options), paths_(std::move(paths)), keep_others_(keep_others), log_(log), parts_(options.most_bytes) {}
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;
@@ -147,7 +147,7 @@ bool Collector::open() {
     return true;
 }
 
-void Collector::begin_recording() {
+void Collector::begin_recording(const std::string& stem) {
     const auto& facts = engine_.source->facts();
     run_ = describe_process();
     run_.engine = facts.engine;
@@ -161,13 +161,18 @@ void Collector::begin_recording() {
     run_.frequency_asked = options_.frequency;
     run_.period_ns = facts.period_ns;
     run_.stack_bytes = engine_.stack_bytes;
-    recording_ = std::make_unique<Recording>(run_, expand_path(options_.out, paths_), keep_others_, facts.buffer_bytes);
+    recording_ = std::make_unique<Recording>(run_, stem, keep_others_, facts.buffer_bytes, parts_.file_bytes());
+}
+
+void Collector::begin_profile() {
+    parts_ = Parts(options_.most_bytes);
+    begin_recording(expand_path(options_.out, paths_));
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
 }
 
 void Collector::start() {
     if (sampling() || broken_ || !open()) return;
-    if (!recording_) begin_recording();
+    if (!recording_) begin_profile();
     if (auto resumed = recording_->resume(); !resumed) return give_up(resumed.error().message);
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     sampling_.store(true, std::memory_order_relaxed);
@@ -202,7 +207,10 @@ void Collector::keep_house() {
         end_with_last_thread();
         last_clocks_ns_ = now;
     }
-    if (now - last_flush_ns_ >= flush_every_ns) flush();
+    if (now - last_flush_ns_ >= flush_every_ns) {
+        flush();
+        if (sampling() && recording_->outgrown()) next_part();
+    }
     if (options_.dump_every_ns != 0 && now >= next_dump_ns_) next_profile();
 }
 
@@ -257,10 +265,12 @@ void Collector::finish() {
     if (death_note_.written()) recording_->died(death_note_);
     if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
     engine_.source.reset();
-    if (!recording_->has_file()) return;
+    const std::string profile = recording_->has_file() ? recording_->path() : parts_.newest();
+    if (profile.empty()) return;
     const auto written = write_results(
-        recording_->path(), recording_->stem(), options_.formats, [&] { mailbox_.alive(); }, log_.terminal());
+        profile, recording_->stem(), options_, [&] { mailbox_.alive(); }, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
+    if (parts_.number() > 1) log_.warning(parts_.describe(recording_->has_file() ? recording_->stem() : ""));
     for (const auto& path : written.paths) log_.message("wrote " + path);
 }
 
@@ -273,8 +283,29 @@ void Collector::dump() {
     }
     if (sampling()) drain();
     flush();
-    const auto written = write_results(recording_->path(), dump_stem, options_.formats, [&] { mailbox_.alive(); });
+    const auto written = write_results(recording_->path(), dump_stem, options_, [&] { mailbox_.alive(); });
     if (!written.problems.empty()) dump_problem = written.problems.front();
+}
+
+// The profile so far is whole under another name, and goes on in a new file with empty tables. Without pictures, which
+// would hold up the collector: flameprobe-render makes them of all parts.
+void Collector::next_part() {
+    const std::string stem = recording_->stem();
+    if (auto moved = recording_->move_to(parts_.stem_when_over(stem)); !moved) {
+        if (recording_->go_on(parts_.most_bytes())) return;
+        recording_->remark("sampling ended here: " + moved.error().message);
+        return give_up("sampling ends: " + moved.error().message);
+    }
+    recording_->set_counter(counter::part, parts_.number());
+    recording_->pause();
+    if (auto closed = recording_->close(); !closed) return give_up(closed.error().message);
+    if (auto away = parts_.put_away(recording_->path(), recording_->samples()); !away)
+        return give_up("sampling ends: " + away.error().message);
+    log_.message("the profile goes on in another file; so far it is in " + recording_->path());
+    begin_recording(stem);
+    recording_->set_counter(counter::part, parts_.number());
+    recording_->set_counter(counter::given_up, parts_.given_up());
+    if (auto resumed = recording_->resume(); !resumed) give_up(resumed.error().message);
 }
 
 // FLAMEPROBE_DUMP_EVERY: each numbered result covers its own stretch of time.
@@ -283,12 +314,11 @@ void Collector::next_profile() {
     auto closed = recording_->close();
     if (!closed) return give_up(closed.error().message);
     if (recording_->has_file()) {
-        const auto written =
-            write_results(recording_->path(), recording_->stem(), options_.formats, [&] { mailbox_.alive(); });
+        const auto written = write_results(recording_->path(), recording_->stem(), options_, [&] { mailbox_.alive(); });
         for (const auto& problem : written.problems) log_.warning(problem);
     }
     ++paths_.dump;
-    begin_recording();
+    begin_profile();
     if (auto resumed = recording_->resume(); !resumed) give_up(resumed.error().message);
 }
 

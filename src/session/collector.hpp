@@ -13,6 +13,7 @@
 #include "session/mailbox.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
+#include "session/parts.hpp"
 #include "session/recording.hpp"
 
 namespace flameprobe {
@@ -53,12 +54,14 @@ private:
     void leave();
     void dump();
     void next_profile();
+    void next_part();
     void drain();
     void keep_house();
     void tell_of_engine();
     void end_with_last_thread();
     bool open();
-    void begin_recording();
+    void begin_profile();
+    void begin_recording(const std::string& stem);
     void flush();
     void secure();
     void give_up(const std::string& why);
@@ -81,6 +84,7 @@ private:
     Engine engine_;
     std::string told_note_;  // of the engine, as last said
     std::unique_ptr<Recording> recording_;
+    Parts parts_;
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;
     std::uint64_t next_dump_ns_ = 0;

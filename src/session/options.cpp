@@ -8,6 +8,8 @@
 #include <charconv>
 
 #include "capture/event_source.hpp"
+#include "session/run_info.hpp"
+#include "symbolize/debug_file.hpp"
 
 namespace flameprobe {
 namespace {
@@ -152,6 +154,25 @@ bool set_dump_every(std::string_view text, Options& options) {
     return true;
 }
 
+bool set_max_size(std::string_view text, Options& options) {
+    if (text.empty()) return false;
+    unsigned shift = 0;
+    if (const auto unit = std::string_view("KMGT").find(text.back()); unit != text.npos) {
+        shift = 10 * (static_cast<unsigned>(unit) + 1);
+        text.remove_suffix(1);
+    }
+    const auto value = whole_number(text);
+    constexpr std::uint64_t least = std::uint64_t{1} << 20, most = std::uint64_t{1} << 50;
+    if (!value || *value > most >> shift || *value << shift < least) return false;
+    options.most_bytes = *value << shift;
+    return true;
+}
+
+bool set_debug_dir(std::string_view text, Options& options) {
+    options.debug_directories = directories_of_list(text, working_directory());
+    return !options.debug_directories.empty();
+}
+
 bool set_children(std::string_view text, Options& options) {
     if (text != "on" && text != "off") return false;
     options.children = text == "on";
@@ -193,6 +214,8 @@ constexpr Variable variables[] = {
     {"FLAMEPROBE_START", "0 or 1", set_start},
     {"FLAMEPROBE_SIGNAL", "a signal's name such as USR2, or a realtime signal's number", set_signal},
     {"FLAMEPROBE_DUMP_EVERY", "off, or a time such as 30s, 5m, 1h", set_dump_every},
+    {"FLAMEPROBE_MAX_SIZE", "a size from 1M on, such as 64M or 2G", set_max_size},
+    {"FLAMEPROBE_DEBUG_DIR", "directories, with : between them", set_debug_dir},
     {"FLAMEPROBE_CHILDREN", "on or off", set_children},
     {"FLAMEPROBE_LOG", "auto, quiet, stderr or a file's path", set_log},
 };

@@ -28,6 +28,10 @@ struct Options {
     std::optional<bool> start;        // nothing: preloaded yes, linked no
     int toggle_signal = 0;            // 0: none
     std::uint64_t dump_every_ns = 0;  // 0: off
+    /// Of a profile on disk, its earlier parts included. An eighth, what one file has, is a day of one busy thread at
+    /// 99 Hz, and read and written again in less than a second.
+    std::uint64_t most_bytes = std::uint64_t{512} << 20;
+    std::vector<std::string> debug_directories;  // absolute; beside /usr/lib/debug
     bool children = true;
     LogMode log = LogMode::automatic;
     std::string log_path;

@@ -8,12 +8,21 @@
 #include "capture/proc_maps.hpp"
 
 namespace flameprobe {
+namespace {
 
-Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes)
+// Of stacks and unwind rows; and each thread that was sampled has its account in memory and in every summary, of which
+// a reader takes no larger one than a block (docs/formats.md).
+constexpr std::size_t most_memory = std::size_t{256} << 20;
+constexpr std::size_t most_threads = std::size_t{1} << 18;
+
+}  // namespace
+
+Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes,
+                     std::uint64_t file_bytes)
     : run_(run),
       start_ns_(monotonic_ns()),
       buffer_bytes_(buffer_bytes),
-      spool_(std::move(stem), keep_others),
+      spool_(std::move(stem), keep_others, file_bytes),
       pipeline_(spool_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid) {
     spool_.writer().run(run_);
     if (const auto maps = read_proc_maps()) {
@@ -104,6 +113,16 @@ Result<void> Recording::flush() {
     if (running_) account_for_unsampled(std::max<std::uint64_t>(20, periods_of_cpu() / 20));
     spool_.writer().summary(pipeline_.summary());
     return spool_.flush();
+}
+
+bool Recording::tables_full() {
+    return pipeline_.memory() >= most_memory || pipeline_.threads().accounts().size() >= most_threads;
+}
+
+bool Recording::go_on(std::uint64_t most_bytes) {
+    if (tables_full() || spool_.bytes() + spool_.most_bytes() > most_bytes) return false;
+    spool_.go_on();
+    return true;
 }
 
 Result<void> Recording::suspend() {

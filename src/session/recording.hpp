@@ -17,8 +17,9 @@ namespace flameprobe {
 class Recording {
 public:
     /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
-    /// `buffer_bytes` of the event source count as memory of ours.
-    Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes);
+    /// `buffer_bytes` of the event source count as memory of ours. `file_bytes`: see Spool.
+    Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes,
+              std::uint64_t file_bytes);
 
     EventSink& sink() { return pipeline_; }
     /// Sampling goes on / pauses: CPU time in between does not count.
@@ -36,7 +37,10 @@ public:
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();
     /// A sentence that whoever reads the profile should know.
-    void remark(const std::string& text) { pipeline_.summary().counters[text] = 1; }
+    void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
+    void set_counter(std::string_view name, std::uint64_t value) {
+        if (value != 0) pipeline_.summary().counters[std::string(name)] = value;
+    }
     void died(const DeathNote& note) { pipeline_.death(note.read(start_ns_)); }
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
     /// takes it away again.
@@ -45,6 +49,14 @@ public:
     void drop_empty_file() {
         if (!has_samples()) spool_.remove();
     }
+
+    /// The profile should go on in another file and with other tables. To be asked after a flush.
+    bool outgrown() { return spool_.full() || tables_full(); }
+    bool tables_full();
+    /// The file gets another name; nothing else changes.
+    Result<void> move_to(std::string stem) { return spool_.move_to(std::move(stem)); }
+    /// There can be no other file: this one goes on, to `most_bytes`. False if it, or a table, has all it may have.
+    bool go_on(std::uint64_t most_bytes);
 
     bool has_samples() { return pipeline_.summary().samples + pipeline_.summary().lost != 0; }
     bool has_file() const { return spool_.created(); }

@@ -18,12 +18,14 @@ constexpr std::chrono::seconds quiet_time{1};
 
 }  // namespace
 
-Written write_results(const std::string& profile_path, const std::string& stem, const std::vector<Format>& formats,
+Written write_results(const std::string& profile_path, const std::string& stem, const Options& options,
                       const std::function<void()>& alive, Descriptor terminal) {
     Written written;
-    if (formats.empty()) return written;
+    if (options.formats.empty()) return written;
     SymbolizeOptions symbols;
     symbols.deadline = std::chrono::steady_clock::now() + time_for_names;
+    symbols.debug_directories.insert(symbols.debug_directories.end(), options.debug_directories.begin(),
+                                     options.debug_directories.end());
     symbols.pid = static_cast<std::uint32_t>(::getpid());
     symbols.read_image = read_live_image;  // files that were deleted, memfds
     ProgressLine line(std::move(terminal), quiet_time);
@@ -38,7 +40,7 @@ Written write_results(const std::string& profile_path, const std::string& stem, 
         return written;
     }
     for (const auto& warning : profile->warnings) written.problems.push_back(warning);
-    for (const Format format : formats) {
+    for (const Format format : options.formats) {
         const std::string path = stem + std::string(ending_of(format));
         if (auto done = write_output(*profile, format, path, {}); done)
             written.paths.push_back(path);

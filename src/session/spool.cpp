@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,7 +53,7 @@ Result<void> Spool::flush() {
         return flushed;
     }
     publish();
-    if (created_ && writer_.bytes_written() >= compact_at_) compact();
+    if (created_ && !full_ && writer_.bytes_written() >= compact_at_) compact();
     return {};
 }
 
@@ -77,7 +76,7 @@ Result<void> Spool::reopen() {
     return {};
 }
 
-// Beside the old file, which stays until the new one is whole. Without room for both, the old one goes on growing.
+// Beside the old file, which stays until the new one is whole.
 void Spool::compact() {
     const std::string temporary = temporary_path();
     ::unlink(temporary.c_str());
@@ -87,9 +86,25 @@ void Spool::compact() {
     } else {
         unpublished_ = temporary;
         publish();
+        compact_at_ = most_bytes_;
     }
-    // Where stacks rather than samples fill the file little is gained: it may double before the next attempt.
-    compact_at_ = std::max(most_bytes_, 2 * writer_.bytes_written());
+    // What is left is stacks, threads and sums: after half of the size another attempt would come soon, and gain less.
+    full_ = writer_.bytes_written() > most_bytes_ / 2;
+}
+
+Result<void> Spool::move_to(std::string stem) {
+    if (::rename(path().c_str(), (stem + ".fprobe").c_str()) != 0) {
+        return Error{path() +
+                     " cannot be renamed to make room for the next part of the profile: " + std::strerror(errno)};
+    }
+    stem_ = std::move(stem);
+    unpublished_.clear();
+    return {};
+}
+
+void Spool::go_on() {
+    compact_at_ = writer_.bytes_written() + most_bytes_;
+    full_ = false;
 }
 
 void Spool::remove() {

@@ -141,7 +141,7 @@ class BadSettings(Case):
     BAD = [("FREQ", "0"), ("FREQ", "-5"), ("FREQ", "20001"), ("FREQ", "99x"), ("FREQ", ""), ("FREQ", "99999999999999999999"),
            ("FORMAT", "gif"), ("FORMAT", "svg,,gif"), ("ENGINE", "fast"), ("UNWIND", "magic"), ("STACK", "lots"),
            ("EVENT", "lightning"), ("KERNEL", "maybe"), ("START", "yes"), ("SIGNAL", "SIGNOTHING"), ("SIGNAL", "KILL"),
-           ("DUMP_EVERY", "soon"), ("DUMP_EVERY", "0s"), ("CHILDREN", "some"), ("OUT", "here.%q")]
+           ("DUMP_EVERY", "soon"), ("DUMP_EVERY", "0s"), ("MAX_SIZE", "1K"), ("CHILDREN", "some"), ("OUT", "here.%q")]
 
     def test_bad_values(self):
         for number, (name, value) in enumerate(self.BAD):

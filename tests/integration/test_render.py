@@ -311,6 +311,53 @@ class Debuginfod(Recorded):
         self.assertEqual(render(self.profile, "--debuginfod=soon", "--info").returncode, 2)
 
 
+class DebugDirectories(Recorded):
+    """The program's debug information is moved below a directory of the user's, by build id or by the debuglink's name."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        debug, cls.root = cls.shared / "phases.debug", cls.shared / "root"
+        for argv in (["objcopy", "--only-keep-debug", cls.program, debug],
+                     ["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", cls.program]):
+            subprocess.run([str(a) for a in argv], env=dict(clean_environment(), PATH=PATH), check=True, timeout=60)
+        identity = build_id(cls.program)
+        cls.by_id = cls.root / ".build-id" / identity[:2] / f"{identity[2:]}.debug"
+        cls.by_link = Path(f"{cls.root}{cls.shared}") / debug.name
+        for path in (cls.by_id, cls.by_link):
+            path.parent.mkdir(parents=True)
+        debug.rename(cls.by_id)
+
+    def assert_named(self, stacks, named=True):
+        self.assertEqual(any("inlined_step_[i]" in f for frames, _ in stacks for f in frames), named, stacks[:5])
+
+    def in_the_host(self, name, **settings):
+        directory = self.fresh_directory(name)
+        ran = run([self.program, 100], directory, profiled(FREQ=997, FORMAT="folded", **settings))
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        return ran.result().stacks()
+
+    def test_by_build_id(self):
+        self.assert_named(self.folded(), False)
+        self.assert_named(self.folded("--debug-dir", self.root))
+        self.assert_named(self.folded(env=clean_environment(FLAMEPROBE_DEBUG_DIR=f"/nowhere:{self.root}")))
+        self.assert_named(self.in_the_host("without"), False)
+        self.assert_named(self.in_the_host("with", DEBUG_DIR=f"/nowhere:{self.root}"))
+
+    def test_by_debuglink(self):
+        self.by_id.rename(self.by_link)
+        try:
+            self.assert_named(self.folded("--debug-dir", self.root))
+            self.assert_named(self.in_the_host("with", DEBUG_DIR=self.root))
+            # Debug information of another build: the checksum in the link is not that of this file.
+            good = self.by_link.read_bytes()
+            self.by_link.write_bytes(good + b"\0")
+            self.assert_named(self.folded("--debug-dir", self.root), False)
+            self.by_link.write_bytes(good)
+        finally:
+            self.by_link.rename(self.by_id)
+
+
 class Progress(Case):
     def errors_on_a_terminal(self, argv, feed):
         """What a program writes to a terminal as its stderr."""

@@ -32,6 +32,8 @@ constexpr const char* usage =
     "      --start 0|1       0: wait for the API or the signal\n"
     "      --signal NAME     a signal that starts and stops sampling\n"
     "      --dump-every T    write a result every so often: 30s, 5m\n"
+    "      --max-size BYTES      of a profile on disk: 64M, 2G\n"
+    "      --debug-dir LIST      where separate debug files are, beside /usr/lib/debug\n"
     "      --children WHEN   on, off: profile child processes too\n"
     "      --log WHERE       auto, quiet, stderr, or a file\n"
     "      --library FILE    the libflameprobe.so to load\n"
@@ -58,6 +60,8 @@ constexpr std::array settings = {
     Setting{"dump-every", 263, "FLAMEPROBE_DUMP_EVERY"},
     Setting{"children", 264, "FLAMEPROBE_CHILDREN"},
     Setting{"log", 265, "FLAMEPROBE_LOG"},
+    Setting{"max-size", 266, "FLAMEPROBE_MAX_SIZE"},
+    Setting{"debug-dir", 267, "FLAMEPROBE_DEBUG_DIR"},
 };
 constexpr int library_option = 300;
 

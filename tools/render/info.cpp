@@ -72,7 +72,9 @@ std::string info_text(const NamedProfile& profile) {
     const bool whole = !profile.has_run || total_weight(profile) == profile.summary.samples;
     out += line(whole ? "Weight" : "Selected", count_text(total_weight(profile)) + " samples in " +
                                                    count_text(profile.counts.size()) + " distinct stacks");
-    for (const auto& [name, value] : profile.summary.counters) out += line("Counter", name + " " + count_text(value));
+    for (const auto& [name, value] : profile.summary.counters) {
+        if (!name.starts_with(counter::note)) out += line("Counter", name + " " + count_text(value));
+    }
     return out + thread_lines(profile) + mapping_lines(profile);
 }
 

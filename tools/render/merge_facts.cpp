@@ -59,6 +59,14 @@ void merge_accounts(Summary& into, const Summary& from, const std::vector<Thread
     for (const auto& [id, account] : by_thread) into.threads.push_back(account);
 }
 
+void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<std::string, std::uint64_t>& from) {
+    for (const auto& [name, value] : from) {
+        std::uint64_t& known = into[name];
+        known = name == counter::given_up ? std::max(known, value) : known + value;
+    }
+    into.erase(std::string(counter::part));  // they are together now
+}
+
 void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
     into.complete = into.complete && from.complete;
     for (const auto field :
@@ -67,7 +75,7 @@ void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadI
           &Summary::own_cpu_ns, &Summary::own_memory}) {
         into.*field += from.*field;
     }
-    for (const auto& [name, value] : from.counters) into.counters[name] += value;
+    merge_counters(into.counters, from.counters);
     merge_accounts(into, from, threads);
 }
 

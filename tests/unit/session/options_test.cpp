@@ -21,7 +21,7 @@ TEST_CASE("settings are read, and others' variables passed by") {
         read({"PATH=/bin", "FLAMEPROBE_FREQ=997", "FLAMEPROBE_OUT=/tmp/%e.%p.%%", "FLAMEPROBE_FORMAT=json,svg,json",
               "FLAMEPROBE_ENGINE=timer", "FLAMEPROBE_UNWIND=fp", "FLAMEPROBE_STACK=32761", "FLAMEPROBE_KERNEL=off",
               "FLAMEPROBE_START=0", "FLAMEPROBE_SIGNAL=SIGUSR2", "FLAMEPROBE_DUMP_EVERY=5m", "FLAMEPROBE_CHILDREN=off",
-              "FLAMEPROBE_LOG=/tmp/log"},
+              "FLAMEPROBE_LOG=/tmp/log", "FLAMEPROBE_MAX_SIZE=3M", "FLAMEPROBE_DEBUG_DIR=/a::/b/c:"},
              problems);
     CHECK(problems.empty());
     CHECK(options.frequency == 997);
@@ -35,24 +35,28 @@ TEST_CASE("settings are read, and others' variables passed by") {
     CHECK(options.toggle_signal == SIGUSR2);
     CHECK(options.dump_every_ns == 300'000'000'000);
     CHECK_FALSE(options.children);
+    CHECK(options.most_bytes == 3 << 20);
+    CHECK(options.debug_directories == std::vector<std::string>{"/a", "/b/c"});
     CHECK(options.log == LogMode::file);
     CHECK(options.log_path == "/tmp/log");
 }
 
 TEST_CASE("a bad value is named, with what is accepted, and the default stays") {
-    for (const std::string_view line : {"FLAMEPROBE_FREQ=0",        "FLAMEPROBE_FREQ=20001",
-                                        "FLAMEPROBE_FREQ=99x",      "FLAMEPROBE_FREQ=",
-                                        "FLAMEPROBE_FREQ=-1",       "FLAMEPROBE_OUT=",
-                                        "FLAMEPROBE_OUT=a%q",       "FLAMEPROBE_OUT=a%",
-                                        "FLAMEPROBE_FORMAT=svgz",   "FLAMEPROBE_FORMAT=svg,,json",
-                                        "FLAMEPROBE_ENGINE=perf",   "FLAMEPROBE_UNWIND=lbr",
-                                        "FLAMEPROBE_STACK=100",     "FLAMEPROBE_STACK=65536",
-                                        "FLAMEPROBE_KERNEL=yes",    "FLAMEPROBE_EVENT=cpu",
-                                        "FLAMEPROBE_EVENT=",        "FLAMEPROBE_START=yes",
-                                        "FLAMEPROBE_SIGNAL=KILL",   "FLAMEPROBE_SIGNAL=NOSUCH",
-                                        "FLAMEPROBE_DUMP_EVERY=0s", "FLAMEPROBE_DUMP_EVERY=5d",
-                                        "FLAMEPROBE_CHILDREN=1",    "FLAMEPROBE_LOG=",
-                                        "FLAMEPROBE_FREQUENCY=99"}) {
+    for (const std::string_view line : {"FLAMEPROBE_FREQ=0",         "FLAMEPROBE_FREQ=20001",
+                                        "FLAMEPROBE_FREQ=99x",       "FLAMEPROBE_FREQ=",
+                                        "FLAMEPROBE_FREQ=-1",        "FLAMEPROBE_OUT=",
+                                        "FLAMEPROBE_OUT=a%q",        "FLAMEPROBE_OUT=a%",
+                                        "FLAMEPROBE_FORMAT=svgz",    "FLAMEPROBE_FORMAT=svg,,json",
+                                        "FLAMEPROBE_ENGINE=perf",    "FLAMEPROBE_UNWIND=lbr",
+                                        "FLAMEPROBE_STACK=100",      "FLAMEPROBE_STACK=65536",
+                                        "FLAMEPROBE_KERNEL=yes",     "FLAMEPROBE_EVENT=cpu",
+                                        "FLAMEPROBE_EVENT=",         "FLAMEPROBE_START=yes",
+                                        "FLAMEPROBE_SIGNAL=KILL",    "FLAMEPROBE_SIGNAL=NOSUCH",
+                                        "FLAMEPROBE_DUMP_EVERY=0s",  "FLAMEPROBE_DUMP_EVERY=5d",
+                                        "FLAMEPROBE_CHILDREN=1",     "FLAMEPROBE_LOG=",
+                                        "FLAMEPROBE_MAX_SIZE=1023K", "FLAMEPROBE_MAX_SIZE=M",
+                                        "FLAMEPROBE_MAX_SIZE=1E",    "FLAMEPROBE_MAX_SIZE=99999999T",
+                                        "FLAMEPROBE_DEBUG_DIR=:",    "FLAMEPROBE_FREQUENCY=99"}) {
         CAPTURE(line);
         std::vector<std::string> problems;
         const auto options = read({line}, problems);
@@ -63,6 +67,7 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
         CHECK(options.out == "flameprobe.%e.%p");
         CHECK(options.formats.size() == 2);
         CHECK(options.stack_bytes == 0);
+        CHECK(options.most_bytes == 512 << 20);
     }
 }
 

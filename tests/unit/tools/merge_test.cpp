@@ -96,6 +96,19 @@ TEST_CASE("facts are added up where that means something, and dropped where runs
     CHECK(merged.warnings.empty());
 }
 
+TEST_CASE("of parts of one profile, what was given up counts once") {
+    ProfileMerger merger;
+    for (const std::uint64_t part : {5, 6, 7}) {
+        NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
+        input.summary.counters[std::string(counter::part)] = part;
+        input.summary.counters[std::string(counter::given_up)] = 10 * part;
+        merger.add(input);
+    }
+    const NamedProfile merged = merger.take();
+    CHECK(merged.summary.counters.at(std::string(counter::given_up)) == 70);
+    CHECK(merged.summary.counters.count(std::string(counter::part)) == 0);
+}
+
 TEST_CASE("different periods are told once") {
     ProfileMerger merger;
     for (const std::uint64_t period : {10, 20, 30}) {

@@ -1,0 +1,80 @@
+"""A profile's size on disk, of a run whose stacks are all different, so that nothing makes it small."""
+
+import json
+import os
+import unittest
+
+from harness import Case, profiled, read_folded, render, run, started, wait_until
+from test_render import build
+
+MEBIBYTE = 1 << 20
+
+
+class Size(Case):
+    SECONDS = 4
+
+    def argv(self):
+        return [build(self.directory / "ever_new", "ever_new.c"), 1000 * self.SECONDS]
+
+    def facts(self, path, form="json"):
+        done = render(path, "-f", form, "-o", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_without_a_bound_that_is_reached_there_is_one_file(self):
+        ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all"))
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "done\n", ""))
+        self.assertEqual([p.name for p in self.directory.glob("*.fprobe")], ["all.fprobe"])
+        # What the other tests rely on.
+        self.assertGreater((self.directory / "all.fprobe").stat().st_size, 2 * MEBIBYTE)
+
+    def test_parts_within_the_bound_and_no_sample_that_is_not_counted(self):
+        ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all", MAX_SIZE="1M", FORMAT="folded,svg"))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+        profiles = {p.name: p for p in self.directory.glob("*fprobe*")}
+        self.assertIn("all.fprobe", profiles)
+        self.assertNotIn("all.part1.fprobe", profiles, "nothing was given up, so this tests nothing")
+        self.assertEqual(len(profiles), 7, profiles)
+        # Each may pass its eighth by what is sampled between two looks, which takes long on a busy machine.
+        self.assertLess(sum(p.stat().st_size for p in profiles.values()), 1.75 * MEBIBYTE)
+
+        facts = {name: self.facts(path) for name, path in profiles.items()}
+        numbers = sorted(f["counters"]["part of the profile"] for f in facts.values())
+        self.assertEqual(numbers, list(range(numbers[-1] - 6, numbers[-1] + 1)))
+        last = facts["all.fprobe"]
+        self.assertEqual(last["counters"]["part of the profile"], numbers[-1])
+        self.assertTrue(all(f["run"]["complete"] for f in facts.values()))
+        given_up = last["counters"]["samples given up with the oldest parts"]
+        self.assertGreater(given_up, 0)
+        taken = given_up + sum(f["samples"]["taken"] for f in facts.values())
+        self.assertAlmostEqual(taken / (997 * self.SECONDS), 1, delta=0.2)
+        self.assertIn(f"with {given_up} samples, were given up for FLAMEPROBE_MAX_SIZE", ran.stderr)
+        self.assertIn(f"this is part {numbers[-1]} of a profile", (self.directory / "all.svg").read_text())
+
+        # The command that the user is told makes one picture of what there is.
+        argv = ran.stderr.split("flameprobe-render ")[1].split("; the oldest")[0].split()
+        merged = render(*argv, "-f", "folded", "-o", "-")
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        weight = sum(count for _, count in read_folded(merged.stdout))
+        self.assertGreaterEqual(weight, taken - given_up)
+        info = render(*argv, "--info").stdout
+        self.assertIn(f"{given_up:,} samples of the oldest parts were given up", info)
+
+    def test_where_there_can_be_no_next_file_sampling_ends_at_the_bound_and_says_so(self):
+        place, away = self.fresh_directory("place"), self.directory / "away"
+        env = profiled(FREQ=997, OUT=place / "all", MAX_SIZE="1M", FORMAT="none")
+        with started(self.argv(), self.directory, env) as process:
+            wait_until(lambda: (place / "all.fprobe").exists(), 60, "a profile")
+            os.rename(place, away)  # stops root too
+            self.assertEqual(process.wait(120), 0)
+        log = (self.directory / "ever_new.log").read_text()
+        self.assertIn("sampling ends: ", log)
+        self.assertEqual([p.name for p in away.iterdir()], ["all.fprobe"])
+        self.assertGreater((away / "all.fprobe").stat().st_size, 0.8 * MEBIBYTE)
+        self.assertLess((away / "all.fprobe").stat().st_size, 2 * MEBIBYTE)
+        info = render(away / "all.fprobe", "--info").stdout
+        self.assertIn("Note:        sampling ended here: ", info)
+
+
+if __name__ == "__main__":
+    unittest.main()
