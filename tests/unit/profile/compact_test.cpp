@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 
+#include "profile/compactor.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"
@@ -98,6 +99,19 @@ TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids
     REQUIRE(read_profile(third.path(), again));
     CHECK(again.weights == truth.weights);
     CHECK(again.definitions.lines == truth.definitions.lines);
+}
+
+TEST_CASE("sums of times that are over are not kept, and a sample that comes late is not lost") {
+    Sums read;
+    Compactor compactor(read, 100);
+    for (std::uint64_t time = 0; time < 6400; ++time)
+        compactor.sample({time, 0, static_cast<StackId>(time % 7 + 1), 1});
+    CHECK(read.samples == 62 * 7);
+    compactor.sample({5, 0, 9, 3});
+    compactor.finish();
+    CHECK(read.samples == 64 * 7 + 1);
+    CHECK(read.weights[{0, 1}] == 915);
+    CHECK(read.weights[{0, 9}] == 3);
 }
 
 TEST_CASE("a file that cannot be compacted goes on as it was") {
