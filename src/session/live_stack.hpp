@@ -1,10 +1,6 @@
 // The part of a stack that did not fit in the copy, read from the living thread's memory.
 //
-// Popped stack keeps its old bytes, so nothing read here is certain by itself. The rules, in this order: read beyond
-// the copy first, then see that the copy's last bytes are still in place; the walk must end in an undefined return
-// address; no sample of the thread taken later, but before the read, may have its stack pointer above the copy's end
-// (Pipeline); and every return address beyond the copy must follow a call to the frame below it
-// (unwind/call_check.hpp).
+// Popped stack keeps its old bytes, so nothing read here is certain by itself: session/continuation.hpp has the rules.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,10 @@ namespace {
 
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
 
+// How long a stack that goes on beyond its copy waits for the thread's next sample.
+constexpr std::uint64_t least_patience_ns = 1'000'000'000, periods_of_patience = 5;
+constexpr std::uint64_t idle_ns = 10'000'000'000;
+
 constexpr std::string_view deleted_suffix = " (deleted)";
 
 // The kernel tells it for what is mapped while sampling is on; for the rest, the file does if it is still the one that
@@ -32,6 +36,7 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
       calls_(code_map_),
       scopes_(code_map_),
       threads_(sink),
+      continuations_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
       start_ns_(start_ns),
       period_ns_(period_ns),
       pid_(pid) {
@@ -93,7 +98,6 @@ void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
 
 void Pipeline::sample(const RawSample& raw) {
     if (raw.pid != pid_) return;  // a child that the kernel let inherit: it has its own session
-    refute_by(raw);
     Sample sample;
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
@@ -102,66 +106,72 @@ void Pipeline::sample(const RawSample& raw) {
     walk_.frames.clear();
     labels_.clear();
     walk_.end = WalkEnd::root;
-    walk_.frames_in_copy = 0;
     if (raw.has_registers) {
         const StackCopy copy{raw.registers.sp(), raw.stack};
-        live_.begin(copy);
-        unwinder_->walk(raw.registers, copy, &live_, walk_);
-        find_labels(copy);
+        unwinder_->walk(raw.registers, copy, nullptr, walk_);
+        if (walk_.end == WalkEnd::truncated) return deep_sample(raw, sample);
+        find_labels(copy, nullptr);
     }
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     const bool whole = walk_.end == WalkEnd::root;
-    if (!live_.read_any() || !raw.has_registers) {
-        sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain);
-        if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
-        write(sample, whole);
-        return;
-    }
-    const std::uint64_t copy_end = raw.registers.sp() + raw.stack.size();
-    waiting_.push_back({.sample = sample,
-                        .tid = raw.tid,
-                        .copy_end = copy_end,
-                        .read_ns = monotonic_ns(),
-                        .frames = walk_.frames,
-                        .proven = walk_.frames_in_copy,
-                        .labels = labels_,
-                        .kernel_chain = {raw.kernel_chain.begin(), raw.kernel_chain.end()},
-                        .refuted = !whole || !live_.copy_still_true() || !continues_plausibly(walk_.frames_in_copy)});
+    if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
+    sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain);
+    if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
+    write(sample, whole);
 }
 
-// Every frame beyond the copy must have called the one below it.
-bool Pipeline::continues_plausibly(std::size_t proven) {
-    for (std::size_t at = std::max<std::size_t>(proven, 1); at < walk_.frames.size(); ++at) {
+void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
+    const StackCopy copy{raw.registers.sp(), raw.stack};
+    DeepSample deep{.sample = sample, .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
+    live_.begin(copy);
+    deep.proven = walk_.frames_in_copy;
+    const bool extended = continuations_.extend(sample.thread, walk_);
+    if (extended) {
+        walk_.beyond_end = walk_.frames.back().cfa;
+    } else {
+        unwinder_->walk(raw.registers, copy, &live_, walk_);
+        deep.proven = walk_.frames_in_copy;
+        if (memory_continues()) deep.read_ns = monotonic_ns();
+    }
+    find_labels(copy, scopes_seen() || !extended ? &live_ : nullptr);
+    summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
+    if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
+    deep.frames = walk_.frames;
+    deep.labels = labels_;
+    deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
+    continuations_.add(std::move(deep), extended);
+}
+
+// What can be seen of live memory by itself: it leads to the start of the thread, the copy's end is still in place, and
+// every frame beyond the copy called the one below it.
+bool Pipeline::memory_continues() {
+    if (walk_.end != WalkEnd::root || !live_.copy_still_true()) return false;
+    for (std::size_t at = std::max<std::size_t>(walk_.frames_in_copy, 1); at < walk_.frames.size(); ++at) {
         if (!calls_.follows_call(walk_.frames[at].address + 1, walk_.frames[at - 1].address)) return false;
     }
     return true;
 }
 
-// A thread whose stack pointer was above the copy's end between the sample and the read had popped what was read.
-void Pipeline::refute_by(const RawSample& raw) {
-    for (auto& waiting : waiting_) {
-        if (waiting.tid == raw.tid && raw.time_ns < waiting.read_ns && raw.registers.sp() > waiting.copy_end)
-            waiting.refuted = true;
-    }
+void Pipeline::decided(const DeepSample& deep, bool whole) {
+    Sample sample = deep.sample;
+    sample.stack = intern(deep.frames, whole ? deep.frames.size() : deep.proven, whole, deep.labels, deep.kernel_chain);
+    write(sample, whole);
 }
 
-void Pipeline::settle(std::uint64_t drained_ns) {
-    rejections_last_round_ = 0;
+void Pipeline::settle(std::uint64_t now_ns) {
     live_.new_round();
-    const auto settled = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                               [&](const Waiting& w) { return !w.refuted && w.read_ns >= drained_ns; });
-    for (auto at = settled; at != waiting_.end(); ++at) {
-        const bool accepted = !at->refuted;
-        const std::size_t frames = accepted ? at->frames.size() : at->proven;
-        at->sample.stack = intern(at->frames, frames, accepted, at->labels, at->kernel_chain);
-        ++(accepted ? summary_.continued : summary_.continuation_rejected);
-        if (!accepted) ++rejections_last_round_;
-        write(at->sample, accepted);
-    }
-    waiting_.erase(settled, waiting_.end());
+    const std::uint64_t patience = std::max(least_patience_ns, periods_of_patience * period_ns_);
+    continuations_.give_up(now_ns > patience ? now_ns - patience : 0, now_ns > idle_ns ? now_ns - idle_ns : 0);
+    const std::uint64_t rejected = continuations_.rejected();
+    rejections_last_round_ = rejected - summary_.continuation_rejected;
+    summary_.continued = continuations_.accepted();
+    summary_.continuation_rejected = rejected;
 }
 
-void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
+void Pipeline::settle_all() {
+    continuations_.give_up(~std::uint64_t{0}, 0);
+    settle(0);
+}
 
 void Pipeline::write(Sample sample, bool whole) {
     summary_.samples += sample.weight;
@@ -170,8 +180,8 @@ void Pipeline::write(Sample sample, bool whole) {
     sink_.sample(sample);
 }
 
-void Pipeline::find_labels(StackCopy copy) {
-    scopes_.find(copy, walk_, live_.read_any() ? &live_ : nullptr, placed_);
+void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
+    scopes_.find(copy, walk_, beyond, placed_);
     if (!placed_.empty()) scopes_seen_.store(true, std::memory_order_relaxed);
     for (const auto& scope : placed_) {
         const auto next = static_cast<std::uint32_t>(text_of_label_.size());
@@ -182,7 +192,7 @@ void Pipeline::find_labels(StackCopy copy) {
 }
 
 StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
-                         const std::vector<Label>& labels, std::span<const std::uint64_t> kernel) {
+                         const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel) {
     StackId stack = 0;
     auto label = labels.begin();  // from the root on
     if (!whole) stack = push(stack, note_mapping, static_cast<std::uint64_t>(Note::truncated));
@@ -228,6 +238,8 @@ MappingId Pipeline::mapping_of(std::uint32_t region_id, std::uint64_t address) {
     return id;
 }
 
-std::size_t Pipeline::memory() const { return table_.memory() + unwinder_->statistics().memory; }
+std::size_t Pipeline::memory() const {
+    return table_.memory() + unwinder_->statistics().memory + continuations_.memory();
+}
 
 }  // namespace flameprobe

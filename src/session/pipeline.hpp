@@ -12,6 +12,7 @@
 #include "profile/sink.hpp"
 #include "profile/stack_table.hpp"
 #include "scope/scanner.hpp"
+#include "session/continuation.hpp"
 #include "session/live_stack.hpp"
 #include "session/thread_book.hpp"
 #include "unwind/call_check.hpp"
@@ -58,30 +59,16 @@ public:
     bool wants_faster_drain() const { return rejections_last_round_ != 0; }
 
 private:
-    struct Label {  // of an open scope; it stands on the leaf's side of the frame
-        std::uint32_t frame;
-        std::uint32_t text;
-    };
-    struct Waiting {  // a sample whose stack was continued from live memory
-        Sample sample;
-        std::uint32_t tid;
-        std::uint64_t copy_end;  // a later sample with its stack pointer above this refutes the continuation
-        std::uint64_t read_ns;
-        std::vector<CodeFrame> frames;
-        std::size_t proven;  // frames from the copy
-        std::vector<Label> labels;
-        std::vector<std::uint64_t> kernel_chain;
-        bool refuted = false;
-    };
     /// `count`: how many of the frames to keep, from the leaf.
     StackId intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
-                   const std::vector<Label>& labels, std::span<const std::uint64_t> kernel);
-    void find_labels(StackCopy copy);
+                   const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel);
+    void find_labels(StackCopy copy, StackBeyond* beyond);
+    void deep_sample(const RawSample& raw, Sample sample);
+    void decided(const DeepSample& deep, bool whole);
     StackId push(StackId parent, MappingId mapping, std::uint64_t address);
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);
     void write(Sample sample, bool whole);
-    void refute_by(const RawSample& raw);
-    bool continues_plausibly(std::size_t proven);
+    bool memory_continues();
 
     ProfileSink& sink_;
     CodeMap code_map_;
@@ -94,9 +81,9 @@ private:
     Summary summary_;
     Walk walk_;
     std::vector<PlacedScope> placed_;
-    std::vector<Label> labels_;
+    std::vector<StackLabel> labels_;
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
-    std::vector<Waiting> waiting_;
+    Continuations continuations_;
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::uint32_t next_mapping_ = 0;
     std::uint64_t start_ns_;

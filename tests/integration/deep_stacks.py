@@ -1,0 +1,76 @@
+"""Judges the stacks of tests/targets/deep, whose truth can be read from themselves."""
+
+import re
+from dataclasses import dataclass
+
+SEED_BITS = 16
+PATH_LENGTH = 160
+RECURSION_FRAME = 512
+
+FRAME = re.compile(r"deep::(spell|node|recurse|bottom)\b(?:<\w+, (\d)u?>)?")
+
+
+@dataclass
+class Verdict:
+    """Samples. `whole` ones reach the thread's start; of these, `wrong` ones hold parts of two paths."""
+
+    whole: int = 0
+    wrong: int = 0
+    truncated: int = 0
+
+    @property
+    def all(self):
+        return self.whole + self.truncated
+
+
+def path(seed):
+    """The kinds of the frames below the seed's, as deep.cpp draws them."""
+    state = seed
+    for _ in range(PATH_LENGTH):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield state >> 62
+
+
+def parts(frames):
+    """(bits of the seed, kinds of the path, frames of the recursion, whether it stands at the end)."""
+    bits, kinds, recursions, bottom = [], [], 0, False
+    for frame in frames:
+        found = FRAME.search(frame)
+        if not found:
+            continue
+        what, number = found.groups()
+        if what == "spell":
+            bits.append(int(number))
+        elif what == "node":
+            kinds.append(int(number))
+        elif what == "recurse":
+            recursions += 1
+        else:
+            bottom = True
+    return bits, kinds, recursions, bottom
+
+
+def path_is_right(frames):
+    bits, kinds, _, bottom = parts(frames)
+    if len(bits) < SEED_BITS:  # on its way down
+        return not kinds and not bottom
+    truth = list(path(int("".join(map(str, bits)), 2)))
+    return len(bits) == SEED_BITS and kinds == truth[:len(kinds)] and (not bottom or len(kinds) == PATH_LENGTH)
+
+
+def recursion_is_right(frames, kibibytes):
+    _, _, recursions, bottom = parts(frames)
+    most = kibibytes * 1024 // RECURSION_FRAME
+    return recursions == most if bottom else recursions <= most
+
+
+def judge(stacks, is_right):
+    """Of the samples that are in the program's main work, or are cut and may be."""
+    verdict = Verdict()
+    for frames, count in stacks:
+        if any("[truncated]" in frame for frame in frames):
+            verdict.truncated += count
+        elif any("deep::" in frame for frame in frames):
+            verdict.whole += count
+            verdict.wrong += 0 if is_right(frames) else count
+    return verdict

@@ -1,0 +1,42 @@
+"""Stacks deeper than any copy: what is shown whole is right, and what could not be proven is cut and says so."""
+
+import unittest
+
+from deep_stacks import judge, path_is_right, recursion_is_right
+from harness import ENGINES, Case, profiled, run, target
+
+
+class Deep(Case):
+    def verdict(self, engine, mode, amount, frequency, is_right):
+        directory = self.fresh_directory(f"{mode}-{amount}-{engine}")
+        ran = run([target("deep"), mode, amount, 1.5], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        verdict = judge(ran.result().stacks(), is_right)
+        self.assertGreater(verdict.all, 100, ran.stderr)
+        return verdict
+
+    def test_recursion_has_its_number_of_frames(self):
+        for engine in ENGINES:
+            for kibibytes, frequency in ((224, 999), (4096, 250)):
+                with self.subTest(engine=engine, kibibytes=kibibytes):
+                    verdict = self.verdict(engine, "recursion", kibibytes, frequency,
+                                           lambda frames, size=kibibytes: recursion_is_right(frames, size))
+                    self.assertEqual(verdict.wrong, 0)
+                    # A loaded machine reads late, never wrongly.
+                    self.assertGreater(verdict.whole, verdict.all / 2)
+
+    def test_paths_that_change_are_never_mixed(self):
+        """One in a thousand may be: of two paths that agree by chance in all frames that are compared."""
+        for engine in ENGINES:
+            whole = wrong = 0
+            for mode in ("tree", "even-tree"):
+                for microseconds in (20, 200, 2000, 20000):
+                    verdict = self.verdict(engine, mode, microseconds, 4000, path_is_right)
+                    whole, wrong = whole + verdict.whole, wrong + verdict.wrong
+            with self.subTest(engine=engine):
+                self.assertGreater(whole, 100)
+                self.assertLessEqual(wrong, whole / 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

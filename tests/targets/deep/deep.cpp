@@ -1,0 +1,115 @@
+// Stacks deeper than any copy of them, whose truth can be read from themselves.
+//
+// usage: deep recursion KIB SECONDS          one recursion of frames of half a kilobyte, which stands at its end
+//        deep tree MICROSECONDS SECONDS      a random path of calls, left and taken anew every so often
+//        deep even-tree MICROSECONDS SECONDS the same with frames of one size, so that every path ends at one address
+//
+// A path is drawn from a seed of 16 bits. Its outermost frames spell the seed, all others follow from it: a stack whose
+// ends are of two different paths shows that by its names alone (tests/integration/deep_stacks.py draws the same path).
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace deep {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned seed_bits = 16;
+constexpr unsigned path_length = 160;
+constexpr unsigned recursion_frame = 512;
+
+/// Keeps the frame its size, and the call before it from becoming a jump.
+#define KEEP(bytes) asm volatile("" : : "r"(bytes) : "memory")
+
+struct Path {
+    unsigned seed;
+    Clock::duration stay;
+};
+
+[[gnu::noipa]] void bottom(const Path& path) {
+    for (const auto end = Clock::now() + path.stay; Clock::now() < end;) {
+        for (int i = 0; i < 200; ++i) asm volatile("" : : : "memory");
+    }
+}
+
+constexpr std::uint64_t next(std::uint64_t state) { return state * 6364136223846793005ULL + 1442695040888963407ULL; }
+
+template <bool even, unsigned kind>
+void node(const Path& path, std::uint64_t state, unsigned left);
+
+/// Four calls by name, as a parser or an interpreter has them.
+template <bool even>
+[[gnu::always_inline]] inline void descend(const Path& path, std::uint64_t state, unsigned left) {
+    if (left == 0) return bottom(path);
+    switch (state >> 62) {
+        case 0:
+            return node<even, 0>(path, next(state), left - 1);
+        case 1:
+            return node<even, 1>(path, next(state), left - 1);
+        case 2:
+            return node<even, 2>(path, next(state), left - 1);
+        default:
+            return node<even, 3>(path, next(state), left - 1);
+    }
+}
+
+template <bool even, unsigned kind>
+[[gnu::noipa]] void node(const Path& path, std::uint64_t state, unsigned left) {
+    char bytes[even ? 600 : 200 + 300 * kind];
+    KEEP(bytes);
+    descend<even>(path, state, left);
+    KEEP(bytes);
+}
+
+template <bool even, unsigned bit>
+void spell(const Path& path, unsigned left);
+
+template <bool even>
+[[gnu::always_inline]] inline void spell_rest(const Path& path, unsigned left) {
+    if (left == 0) return descend<even>(path, next(path.seed), path_length);
+    if ((path.seed >> (left - 1) & 1) != 0) return spell<even, 1>(path, left - 1);
+    return spell<even, 0>(path, left - 1);
+}
+
+template <bool even, unsigned bit>
+[[gnu::noipa]] void spell(const Path& path, unsigned left) {
+    char bytes[600];
+    KEEP(bytes);
+    spell_rest<even>(path, left);
+    KEEP(bytes);
+}
+
+[[gnu::noipa]] void recurse(const Path& path, unsigned left) {
+    char bytes[recursion_frame - 32];
+    KEEP(bytes);
+    left == 0 ? bottom(path) : recurse(path, left - 1);
+    KEEP(bytes);
+}
+
+template <bool even>
+void walk_paths(Clock::duration stay, Clock::time_point end) {
+    for (std::uint64_t state = 1; Clock::now() < end; state = next(state))
+        spell_rest<even>({static_cast<unsigned>(state >> 48), stay}, seed_bits);
+}
+
+}  // namespace deep
+
+int main(int argc, char** argv) {
+    if (argc != 4) return 2;
+    const long amount = std::atol(argv[2]);
+    const auto time =
+        std::chrono::duration_cast<deep::Clock::duration>(std::chrono::duration<double>(std::atof(argv[3])));
+    const auto end = deep::Clock::now() + time;
+    const std::chrono::microseconds stay(amount);
+    if (std::strcmp(argv[1], "recursion") == 0)
+        deep::recurse({0, time}, static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1));
+    else if (std::strcmp(argv[1], "tree") == 0)
+        deep::walk_paths<false>(stay, end);
+    else if (std::strcmp(argv[1], "even-tree") == 0)
+        deep::walk_paths<true>(stay, end);
+    else
+        return 2;
+    return 0;
+}
