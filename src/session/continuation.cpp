@@ -5,12 +5,16 @@
 namespace flameprobe {
 namespace {
 
-// By chance, two paths of calls agree in one frame about as often as a function has few places that call on: twelve in
-// a row is 1 in 4096 for functions with two such places. Frames of kilobytes are few in a copy, but their addresses
-// agree by chance even less.
-constexpr std::size_t enough_links = 12;
-constexpr std::size_t enough_large_links = 4;
-constexpr std::uint64_t enough_bytes = 16u << 10;
+// How much two stacks must share. By chance, two paths of calls agree in one frame about as often as a function has few
+// places that call on: twelve in a row is 1 in 4096 for functions with two such places. Frames of kilobytes are few in
+// a copy, but their addresses agree by chance even less.
+struct Enough {
+    std::size_t links;
+    std::size_t large_links;  // where they span `bytes`
+    std::uint64_t bytes;
+};
+constexpr Enough alone{12, 4, 16u << 10};
+constexpr Enough between_two_alike{2, 2, 0};
 
 /// The first `count` frames of a stack. A link is a frame's CFA and the return address that is stored below it, so the
 /// frame that is last has none.
@@ -35,7 +39,7 @@ struct Junction {
     explicit operator bool() const { return in_first != 0; }
 };
 
-Junction junction(const Known& first, const Known& second) {
+Junction junction(const Known& first, const Known& second, const Enough& enough) {
     Junction at{first.links(), second.links()};
     if (at.in_first == 0 || at.in_second == 0) return {};
     const std::uint64_t first_end = first.frames[at.in_first - 1].cfa, second_end = second.frames[at.in_second - 1].cfa;
@@ -47,23 +51,50 @@ Junction junction(const Known& first, const Known& second) {
         return known.frames[index].cfa == other.frames[other_index].cfa &&
                known.frames[index + 1].address == other.frames[other_index + 1].address;
     };
-    while (same < most && same < enough_links && link(first, at.in_first - same - 1, second, at.in_second - same - 1))
+    while (same < most && same < enough.links && link(first, at.in_first - same - 1, second, at.in_second - same - 1))
         ++same;
-    if (same >= enough_links) return at;
-    if (same < enough_large_links) return {};
+    if (same >= enough.links) return at;
+    if (same < enough.large_links) return {};
     const std::uint64_t bytes = first.frames[at.in_first - 1].cfa - first.frames[at.in_first - same].cfa;
-    return bytes >= enough_bytes ? at : Junction{};
+    return bytes >= enough.bytes ? at : Junction{};
+}
+
+/// Where the first `proven` frames join `whole`, as the number of whole's links up to there.
+std::size_t joins(const std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole,
+                  const Enough& enough) {
+    const Junction at = junction({frames, proven}, {whole, whole.size()}, enough);
+    return at && at.in_first == proven - 1 ? at.in_second : 0;
+}
+
+void go_on(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole, std::size_t joint) {
+    // The copy ended before the CFA of its last frame was known.
+    frames.resize(proven - 1);
+    frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
+}
+
+bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::vector<CodeFrame>& second,
+                std::size_t second_at) {
+    return std::equal(first.begin() + static_cast<std::ptrdiff_t>(at), first.end(),
+                      second.begin() + static_cast<std::ptrdiff_t>(second_at), second.end(),
+                      [](const CodeFrame& a, const CodeFrame& b) { return a.address == b.address && a.cfa == b.cfa; });
+}
+
+/// As continue_like, between a whole stack from before and one from after.
+bool continue_between(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& before,
+                      const std::vector<CodeFrame>& after) {
+    const std::size_t earlier = joins(frames, proven, before, between_two_alike);
+    const std::size_t later = joins(frames, proven, after, between_two_alike);
+    if (earlier == 0 || later == 0 || !alike_from(before, earlier, after, later)) return false;
+    go_on(frames, proven, after, later);
+    return true;
 }
 
 }  // namespace
 
 bool continue_like(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole) {
-    const Junction at = junction({frames, proven}, {whole, whole.size()});
-    if (!at || at.in_first != proven - 1) return false;
-    // The copy ended before the CFA of its last frame was known.
-    frames.resize(proven - 1);
-    frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(at.in_second), whole.end());
-    return true;
+    const std::size_t joint = joins(frames, proven, whole, alone);
+    if (joint != 0) go_on(frames, proven, whole, joint);
+    return joint != 0;
 }
 
 bool Continuations::extend(ThreadId thread, Walk& walk) const {
@@ -75,6 +106,14 @@ bool Continuations::extend(ThreadId thread, Walk& walk) const {
     return last.read_ns != 0 && continue_like(walk.frames, walk.frames_in_copy, last.frames);
 }
 
+bool Continuations::went_on_like(ThreadId thread, const Walk& read) const {
+    const auto found = chains_.find(thread);
+    if (found == chains_.end() || !found->second.pending.empty()) return false;
+    const auto& whole = found->second.whole;
+    const std::size_t joint = joins(read.frames, read.frames_in_copy, whole, between_two_alike);
+    return joint != 0 && alike_from(read.frames, read.frames_in_copy - 1, whole, joint);
+}
+
 void Continuations::add(DeepSample deep, bool extended) {
     Chain& chain = chains_[deep.sample.thread];
     chain.seen_ns = deep.came_ns;
@@ -83,19 +122,22 @@ void Continuations::add(DeepSample deep, bool extended) {
         chain.whole = std::move(deep.frames);
         return;
     }
-    chain.whole.clear();
     if (!chain.pending.empty()) {
-        const DeepSample& last = chain.pending.back();
-        if (extended)
-            deep.read_ns = last.read_ns;
-        else if (!junction({last.frames, last.proven}, {deep.frames, deep.proven}))
-            cut(chain);
+        DeepSample& last = chain.pending.back();
+        last.like_next =
+            extended || static_cast<bool>(junction({last.frames, last.proven}, {deep.frames, deep.proven}, alone));
+        if (extended) deep.read_ns = last.read_ns;
+        last.frames.resize(last.proven);
+        last.frames.shrink_to_fit();
+        if (chain.pending.size() == most_pending) cut(chain, most_pending / 2);
     }
+    deep.walked = deep.frames.size();
     chain.pending.push_back(std::move(deep));
     const DeepSample& newest = chain.pending.back();
     if (!extended || newest.time_ns < newest.read_ns) return;
-    chain.whole = newest.frames;
-    settle(chain, chain.whole);
+    const std::vector<CodeFrame> whole = newest.frames;
+    settle(chain, whole);
+    chain.whole = whole;
 }
 
 void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns) {
@@ -106,25 +148,26 @@ void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& fra
     found->second.seen_ns = now_ns;
 }
 
-// From the newest back: each goes on as the one after it does.
+// From the newest back: each goes on as the one after it does, or as the last one before all of them did.
 void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
     const std::vector<CodeFrame>* next = &whole;
     for (auto at = chain.pending.rbegin(); at != chain.pending.rend(); ++at) {
-        std::vector<CodeFrame> frames(at->frames.begin(), at->frames.begin() + static_cast<std::ptrdiff_t>(at->proven));
-        bool good = next != nullptr && continue_like(frames, at->proven, *next);
+        const bool newest = at == chain.pending.rbegin();
+        bool good = next != nullptr && (newest || at->like_next) && continue_like(at->frames, at->proven, *next);
+        good = good || continue_between(at->frames, at->proven, chain.whole, whole);
         // Scopes beyond the copy were placed in the frames that memory held.
         const bool scopes_beyond = !at->labels.empty() && at->labels.front().frame >= at->proven;
-        if (good && scopes_beyond) good = frames.size() == at->frames.size();
-        if (good) at->frames = std::move(frames);
+        if (good && scopes_beyond) good = at->frames.size() == at->walked;
         decide(*at, good);
         next = good ? &at->frames : nullptr;
     }
     chain.pending.clear();
 }
 
-void Continuations::cut(Chain& chain) {
-    for (auto& deep : chain.pending) decide(deep, false);
-    chain.pending.clear();
+void Continuations::cut(Chain& chain, std::size_t count) {
+    const auto end = chain.pending.begin() + static_cast<std::ptrdiff_t>(count);
+    for (auto at = chain.pending.begin(); at != end; ++at) decide(*at, false);
+    chain.pending.erase(chain.pending.begin(), end);
 }
 
 void Continuations::decide(DeepSample& deep, bool whole) {
@@ -134,7 +177,7 @@ void Continuations::decide(DeepSample& deep, bool whole) {
 
 void Continuations::give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns) {
     for (auto& [thread, chain] : chains_)
-        if (!chain.pending.empty() && chain.pending.front().came_ns < oldest_ns) cut(chain);
+        if (!chain.pending.empty() && chain.pending.front().came_ns < oldest_ns) cut(chain, chain.pending.size());
     std::erase_if(chains_,
                   [&](const auto& each) { return each.second.seen_ns < idle_ns && each.second.pending.empty(); });
 }

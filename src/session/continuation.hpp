@@ -4,8 +4,10 @@
 // copies share their outermost frames, address for address and return address for return address, have not been there
 // in between, unless every one of those frames was called again from the same places. So a stack goes on
 //  - as another one of the thread went on, the one before or the one after, if that one is whole and shares enough;
-//  - as live memory did (session/live_stack.hpp), if a sample from after the reading shares enough.
-// Popped stack keeps its old bytes: memory alone, without a later sample, proves nothing. What is not proven is cut.
+//  - as both of them went on, if they went on alike: then sharing little is enough;
+//  - as live memory did (session/live_stack.hpp), if a sample from after the reading shares enough, or the one before
+//    shares a little and went on like that.
+// Popped stack keeps its old bytes: memory alone, without another sample, proves nothing. What is not proven is cut.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +36,9 @@ struct DeepSample {
     std::size_t proven = 0;           // of the frames, from the copy
     std::vector<StackLabel> labels{};
     std::vector<std::uint64_t> kernel_chain{};
+    // While it waits, behind newer ones of its thread:
+    bool like_next = false;  // shares enough with the next of them
+    std::size_t walked = 0;  // the number of frames that there were
 };
 
 /// Replaces all frames but the first `proven` by those of `whole`, a stack of the same thread up to its start. False,
@@ -51,7 +56,9 @@ public:
     void saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns);
     /// Goes on as the thread's last sample did, if it can; else live memory has to be read.
     bool extend(ThreadId thread, Walk& walk) const;
-    /// `extended`: what extend() said of it.
+    /// Whether the thread's last sample went on as live memory does now.
+    bool went_on_like(ThreadId thread, const Walk& read) const;
+    /// `extended`: what extend(), or after it went_on_like(), said of it.
     void add(DeepSample deep, bool extended);
     /// Cuts what was added before `oldest_ns`, and forgets threads that have not been seen since `idle_ns`.
     void give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns);
@@ -62,13 +69,16 @@ public:
 
 private:
     struct Chain {
-        std::vector<CodeFrame> whole;     // the last sample's, if that is certain
-        std::vector<DeepSample> pending;  // oldest first; each shares enough with the next
+        std::vector<CodeFrame> whole;  // the last sample's that was certain
+        std::vector<DeepSample>
+            pending;  // those since then, oldest first; all but the last without frames beyond the copy
         std::uint64_t seen_ns = 0;
     };
+    static constexpr std::size_t most_pending = 1024;  // of a thread
+
     void decide(DeepSample& deep, bool whole);
     void settle(Chain& chain, const std::vector<CodeFrame>& whole);
-    void cut(Chain& chain);
+    void cut(Chain& chain, std::size_t count);
 
     Tell tell_;
     std::unordered_map<ThreadId, Chain> chains_;  // of threads that have been deep

@@ -125,15 +125,18 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     DeepSample deep{.sample = sample, .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
     live_.begin(copy);
     deep.proven = walk_.frames_in_copy;
-    const bool extended = continuations_.extend(sample.thread, walk_);
+    bool extended = continuations_.extend(sample.thread, walk_);
     if (extended) {
         walk_.beyond_end = walk_.frames.back().cfa;
     } else {
         unwinder_->walk(raw.registers, copy, &live_, walk_);
         deep.proven = walk_.frames_in_copy;
-        if (memory_continues()) deep.read_ns = monotonic_ns();
+        if (memory_continues()) {
+            deep.read_ns = monotonic_ns();
+            extended = continuations_.went_on_like(sample.thread, walk_);
+        }
     }
-    find_labels(copy, scopes_seen() || !extended ? &live_ : nullptr);
+    find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
     deep.frames = walk_.frames;

@@ -53,12 +53,14 @@ struct Fixture {
         deep.sample.thread = thread;
         deep.time_ns = deep.came_ns = time_ns;
         deep.proven = proven;
+        bool went_on = false;
         if (!extended && read_ns != 0) {
             deep.read_ns = read_ns;
             walk.frames = stack(calls);
+            went_on = continuations.went_on_like(thread, walk);
         }
         deep.frames = walk.frames;
-        continuations.add(std::move(deep), extended);
+        continuations.add(std::move(deep), extended || went_on);
         return extended;
     }
 };
@@ -114,9 +116,9 @@ TEST_CASE("continue: a thread that was elsewhere in between is cut") {
     Fixture f;
     f.sample(path, 30, 100, 110);
     f.sample(other_middle, 30, 120, 130);
-    CHECK(f.told == std::vector<Told>{{30, false, 100}});
+    CHECK(f.told.empty());
     f.continuations.saw_whole(thread, stack(path.substr(0, 10)), 140);
-    CHECK(f.told.back() == Told{30, false, 120});
+    CHECK(f.told == std::vector<Told>{{30, false, 120}, {30, false, 100}});
     CHECK(f.continuations.rejected() == 2);
 }
 
@@ -127,6 +129,40 @@ TEST_CASE("continue: what is beyond every copy of both is not told apart, so a w
     CHECK(f.told.empty());
     f.continuations.saw_whole(thread, stack(other_root.substr(0, 40)), 120);
     CHECK(f.told == std::vector<Told>{{52, true, 110}, {52, true, 100}});
+}
+
+// 22 frames lie beyond the copy; the whole stacks reach five or six frames into it, too few for one of them alone.
+TEST_CASE("continue: between two whole stacks that went on alike, sharing little is enough") {
+    const std::string before = path.substr(0, 28), after = path.substr(0, 27);
+    for (const auto& [last, whole] : {std::pair(after, true), std::pair(other_root.substr(0, 27), false)}) {
+        Fixture f;
+        f.sample(path, 30, 10);
+        f.continuations.saw_whole(thread, stack(before), 20);
+        f.sample(path, 30, 100);
+        f.sample(other_middle, 30, 110);
+        f.told.clear();
+        f.continuations.saw_whole(thread, stack(last), 120);
+        const std::size_t frames = whole ? 52 : 30;
+        CHECK(f.told == std::vector<Told>{{frames, whole, 110}, {frames, whole, 100}});
+    }
+}
+
+TEST_CASE("continue: memory that goes on as the last whole stack did needs no later sample") {
+    for (const auto& [before, whole] : {std::pair(path, true), std::pair(other_root, false)}) {
+        Fixture f;
+        f.sample(path, 30, 10);
+        f.continuations.saw_whole(thread, stack(before.substr(0, 28)), 20);
+        f.told.clear();
+        CHECK_FALSE(f.sample(path, 30, 100, 150));
+        CHECK((f.told == std::vector<Told>{{52, true, 100}}) == whole);
+    }
+}
+
+TEST_CASE("continue: a thread that is never seen whole does not fill the memory") {
+    Fixture f;
+    for (std::uint64_t time = 0; time < 20'000; ++time) f.sample(time % 2 != 0 ? path : other_middle, 30, time);
+    CHECK(f.told.size() > 18'000);
+    CHECK(f.continuations.memory() < 2'000'000);
 }
 
 TEST_CASE("continue: nothing waits for ever, and nothing is told twice") {
