@@ -157,18 +157,25 @@ private:
     }
 
     /// Code without CFI has no frame that is certain, so a return address is believed only if it follows a call to
-    /// this very code: the one in the frame record, or else, where no record is ever set up, the first on the stack.
+    /// this very code: the one in the frame record, or else, where no record is ever set up, the first on the stack. A
+    /// record may be the caller's, so one whose call could be to anything is taken only if nothing below it is certain.
     End step_without_cfi(const Row& row, std::uint64_t lookup, Cursor& cursor) {
         const Row code = row;  // the calls below may move the cache
         const bool pushing = cursor.interrupted && code.record != RecordState::made;
         if (code.keeps_records || pushing) {
-            const End end = step_by_frame_pointer(code, lookup, cursor);
-            if (!end) return end;
+            Cursor caller = cursor;
+            if (!step_by_frame_pointer(code, lookup, caller)) {
+                const bool certain = rows_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
+                if (!certain && code.in_file && !step_by_scan(lookup, cursor, caller.sp)) return std::nullopt;
+                cursor = caller;
+                cfa_ = caller.sp;
+                return std::nullopt;
+            }
         }
         if (Cpu::return_address_in_register && cursor.interrupted && step_by_link_register(lookup, cursor))
             return std::nullopt;
         // Where code is made at run time, nothing says where one function ends: a call into it proves too little.
-        return code.in_file ? step_by_scan(lookup, cursor) : WalkEnd::no_unwind_info;
+        return code.in_file ? step_by_scan(lookup, cursor, ~std::uint64_t{0}) : WalkEnd::no_unwind_info;
     }
 
     /// A leaf that has not saved its return address.
@@ -182,9 +189,9 @@ private:
         return true;
     }
 
-    End step_by_scan(std::uint64_t lookup, Cursor& cursor) {
+    End step_by_scan(std::uint64_t lookup, Cursor& cursor, std::uint64_t below) {
         constexpr std::uint64_t words = 128;
-        for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end; slot += 8) {
+        for (std::uint64_t slot = cursor.sp, end = std::min(slot + 8 * words, below); slot < end; slot += 8) {
             std::uint64_t word = 0;
             if (!stack_.word(slot, word)) return WalkEnd::truncated;
             if (rows_.judge_call(word, lookup) != CallCheck::Verdict::certain) continue;

@@ -36,6 +36,17 @@ TEST_CASE("code without CFI is crossed only where a call proves it") {
         leaf.keeps_records = true;
         CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
     }
+    SUBCASE("a record that could be the caller's gives way to a certain return address below it") {
+        leaf.keeps_records = true;
+        scene.cursor.fp = stack_at + 48;
+        scene.rows.add(0x3000, RowKind::root);
+        scene.words[7] = 0x3001;
+        scene.rows.calls = {0x3001, 0x9001};
+        scene.rows.certain = {0x2001};
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
+        scene.rows.certain = {0x2001, 0x3001};
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x3000});
+    }
     SUBCASE("before the record is made the return address is on top") {
         leaf.record = RecordState::before;
         scene.words[0] = 0x2001;
