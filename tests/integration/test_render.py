@@ -13,7 +13,8 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import RENDER, ROOT, Case, clean_environment, named, profiled, read_folded, render, run, shares
+from harness import (RENDER, ROOT, Case, Result, clean_environment, named, profiled, read_folded, render, run, shares, started,
+                     wait_until)
 
 PROGRAMS = Path(__file__).resolve().parent / "render_programs"
 PATH = "/usr/bin:/bin:" + os.environ.get("PATH", "")
@@ -176,6 +177,25 @@ class Names(Case):
         self.assertFalse(program.exists())
         self.assert_function(ran.result().stacks(), "early_phase", 50)
 
+    def test_a_program_that_was_replaced_while_it_ran(self):
+        program = build(self.directory / "phases", "phases.cpp")
+        other = build(self.directory / "other", "ever_new.c")
+        with started([program, 1000], self.directory, profiled(FREQ=997, FORMAT="folded")) as process:
+            wait_until(lambda: list(self.directory.glob("flameprobe.phases.*.fprobe")), 60, "a profile")
+            os.replace(other, program)
+            self.assertEqual(process.wait(120), 0)
+        log = (self.directory / "phases.log").read_text()
+        result = Result(next(self.directory.glob("flameprobe.phases.*.fprobe")).with_suffix(""))
+        self.assert_function(result.stacks(), "early_phase", 200)  # from what is mapped
+        self.assertEqual(log, "done\n")
+        # Where only the new file is left it is not used, which is said: its names would be wrong.
+        later = render(result.path("fprobe"), "-f", "folded", "-o", "-")
+        self.assertEqual(later.returncode, 0, later.stderr)
+        names = {frame for frames, _ in read_folded(later.stdout) for frame in frames}
+        self.assertIn("[unknown in phases]", names)
+        self.assertFalse(names & {"next", "left", "right", "main"}, names)
+        self.assertRegex(later.stderr, f"{program}.*(replaced|other build)")
+
     def test_a_library_in_memory_only(self):
         loader = build(self.directory / "loader", "loader.c", "-ldl")
         plugin = build(self.directory / "plugin.so", "plugin.c", "-shared", "-fPIC", "-DWORK=work_in_memory")
@@ -215,6 +235,23 @@ class Names(Case):
             self.addCleanup(path.unlink, missing_ok=True)
         self.assertEqual((ran.returncode, ran.stdout), (0, "true\n"), ran.stderr)
         self.assert_function(ran.result().stacks(), "compiledByTheJit", 50)
+
+
+    def test_python_with_a_perf_map(self):
+        python = next((p for name in ("python3", "python3.13", "python3.12") if (p := shutil.which(name, path=PATH)) and
+                       subprocess.run([p, "-c", "import sys; sys.activate_stack_trampoline"],
+                                      env=clean_environment(), capture_output=True, check=False).returncode == 0), None)
+        if python is None:
+            self.skipTest("no Python has sys.activate_stack_trampoline (3.12)")
+        script = self.directory / "work.py"
+        script.write_text("import time\ndef inner_work(n):\n    return sum(i * i for i in range(n))\n"
+                          "def outer_work():\n    while time.process_time() < 0.7: inner_work(2000)\n"
+                          "outer_work(); print('done')\n")
+        ran = run([python, "-X", "perf", script], self.directory, profiled(FREQ=997))
+        self.addCleanup(Path(f"/tmp/perf-{ran.pid}.map").unlink, missing_ok=True)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+        stacks = max((r.stacks() for r in ran.results().values()), key=lambda s: shares(s, "inner_work")[0])
+        self.assert_function(stacks, "inner_work", 50)
 
 
 class DebugServer:
