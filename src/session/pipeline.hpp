@@ -51,6 +51,7 @@ public:
     ThreadBook& threads() { return threads_; }
     const CodeMap& code_map() const { return code_map_; }
     std::size_t memory() const;
+    std::size_t stacks() const { return table_.stacks(); }
     const ScopeStatistics& scope_statistics() const { return scopes_.statistics(); }
     UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
     /// Whether any process image of ours has shown a scope.

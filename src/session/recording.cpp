@@ -10,9 +10,9 @@
 namespace flameprobe {
 namespace {
 
-// Of stacks and unwind rows; and each thread that was sampled has its account in memory and in every summary, of which
-// a reader takes no larger one than a block (docs/formats.md).
-constexpr std::size_t most_memory = std::size_t{256} << 20;
+// About 256 MiB; and each thread that was sampled has its account in memory and in every summary, of which a reader
+// takes no larger one than a block (docs/formats.md).
+constexpr std::size_t most_stacks = std::size_t{1} << 24;
 constexpr std::size_t most_threads = std::size_t{1} << 18;
 
 }  // namespace
@@ -116,7 +116,7 @@ Result<void> Recording::flush() {
 }
 
 bool Recording::tables_full() {
-    return pipeline_.memory() >= most_memory || pipeline_.threads().accounts().size() >= most_threads;
+    return pipeline_.stacks() >= most_stacks || pipeline_.threads().accounts().size() >= most_threads;
 }
 
 bool Recording::go_on(std::uint64_t most_bytes) {
