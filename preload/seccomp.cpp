@@ -1,7 +1,10 @@
 // A thread that enters a seccomp filter may lose any system call, or be killed for it. What the collector needs is made
-// before, and handlers stop making system calls. Filters are entered by prctl, or after PR_SET_NO_NEW_PRIVS, which
-// whoever is not root must set (seccomp(2)).
+// before, and handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp), for which
+// libc has no function; whoever is not root must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
+#include "seccomp.hpp"
+
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 
@@ -13,6 +16,12 @@ namespace flameprobe {
 namespace {
 
 int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
+
+// Whether this process has been in seccomp(2) before. Until then it may be asked whether it is the one that was loaded,
+// rather than a child of vfork.
+constinit bool entered = false;
+constinit bool of_loaded_process = false;
+constinit bool entering = false;  // held by the one thread that is about to enter a filter
 
 void expect_seccomp() noexcept {
     const flameprobe_core* core = core_if_loaded();
@@ -29,7 +38,29 @@ void give_up_signals() noexcept {
     errno = saved;
 }
 
+// Without a lock that sleeps: that would be a system call.
+void before_filter(unsigned long flags, const void* program) noexcept {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    const int saved = errno;
+    while (__atomic_exchange_n(&entering, true, __ATOMIC_ACQUIRE)) {
+    }
+    if (!entered) of_loaded_process = core->is_this_process() != 0;
+    expect_seccomp();
+    const bool everyone = (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+    if (everyone && of_loaded_process) core->before_filter(program, flags, entered ? 0 : 1);
+    entered = true;
+    __atomic_store_n(&entering, false, __ATOMIC_RELEASE);
+    errno = saved;
+}
+
 }  // namespace
+
+void before_seccomp(unsigned long operation, unsigned long flags, const void* program) noexcept {
+    if (operation == SECCOMP_SET_MODE_FILTER) before_filter(flags, program);
+    if (operation == SECCOMP_SET_MODE_STRICT) expect_seccomp();
+}
+
 }  // namespace flameprobe
 
 using namespace flameprobe;

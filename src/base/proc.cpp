@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -32,6 +34,8 @@ std::vector<std::uint32_t> list_threads() {
         const unsigned long tid = std::strtoul(entry->d_name, nullptr, 10);
         if (tid != 0) tids.push_back(static_cast<std::uint32_t>(tid));
     }
+    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    if (std::find(tids.begin(), tids.end(), self) == tids.end()) tids.clear();
     return tids;
 }
 

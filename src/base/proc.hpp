@@ -10,7 +10,8 @@ namespace flameprobe {
 
 /// A whole small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(const char* path);
-/// The tids of this process. Empty where /proc is not mounted.
+/// The tids of this process. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers mean
+/// other threads.
 std::vector<std::uint32_t> list_threads();
 /// Whether a thread of this process is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);

@@ -86,6 +86,10 @@ bool is_default_for_host(int signal) {
     return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
 }
 
-bool holds_signal(int signal) { return handler::is_ours(handler::installed(signal)); }
+// Where a seccomp filter does not let us look, nothing has been heard to the contrary.
+bool holds_signal(int signal) {
+    const std::uintptr_t handler = handler::installed(signal);
+    return handler::is_ours(handler) || handler == handler::not_told;
+}
 
 }  // namespace flameprobe

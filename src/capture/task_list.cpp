@@ -36,7 +36,8 @@ bool TaskList::read(std::vector<std::uint32_t>& tids) const {
         }
     }
     std::sort(tids.begin(), tids.end());
-    return true;
+    // The numbers of another pid namespace's /proc mean other threads.
+    return std::binary_search(tids.begin(), tids.end(), static_cast<std::uint32_t>(::syscall(SYS_gettid)));
 }
 
 std::optional<std::string> TaskList::file(std::uint32_t tid, const char* name) const {

@@ -59,10 +59,12 @@ void ThreadTimers::stop() {
     }
 }
 
-// Two readings without anybody new prove that nobody was missed between.
+// Two readings without anybody new prove that nobody was missed between. Without /proc the main thread is known, and
+// who covers itself.
 void ThreadTimers::scan_tasks() {
-    for (bool found = true; found && tasks_.read(tids_);) {
+    for (bool found = true; found;) {
         found = false;
+        if (!tasks_.read(tids_)) tids_.assign(1, static_cast<std::uint32_t>(state_.pid));
         covered_.clear();
         for (std::size_t i = 0; i < state_.slot_count; ++i) {
             const std::uint32_t owner = state_.owners[i].load(std::memory_order_acquire);

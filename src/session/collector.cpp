@@ -27,6 +27,13 @@ constexpr std::uint64_t flush_late_ns = 500 * millisecond;   // or this where it
 constexpr std::uint64_t clocks_every_ns = second;
 constexpr std::uint64_t hurry_for_ns = second;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
+constexpr const char* without_proc =
+    "/proc is not mounted, or is another pid namespace's: threads that ran before are not found, and names may be "
+    "missing";
+constexpr const char* ended_for_signal =
+    "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
+constexpr const char* ended_for_filter =
+    "sampling ended where the program put all its threads into a seccomp filter that kills for what the collector does";
 
 /// All signals blocked while it lives: a thread made meanwhile inherits that and never takes one of the host's signals.
 class AllSignalsBlocked {
@@ -90,7 +97,7 @@ void Collector::run() {
             going_on = handle(requests);
         } catch (const std::exception& error) {
             give_up(std::string("sampling ends: ") + error.what());
-            going_on = (requests & last_requests) == 0;
+            going_on = (requests & last_requests) == 0 && !ends_before_filter();
         }
         mailbox_.answer();
     }
@@ -99,7 +106,8 @@ void Collector::run() {
 bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_toggle) != 0) requests |= sampling() ? request_stop : request_start;
     if ((requests & request_start) != 0) start();
-    if ((requests & request_stop) != 0) stop();
+    if ((requests & request_yield) != 0 && sampling()) say(ended_for_signal);
+    if ((requests & (request_stop | request_yield)) != 0) stop();
     if ((requests & request_flush) != 0 && sampling()) {
         drain();
         flush();
@@ -113,7 +121,8 @@ bool Collector::handle(std::uint32_t requests) {
         recording_.reset();
     }
     if ((requests & request_leave) != 0) leave();
-    return (requests & last_requests) == 0;
+    if ((requests & request_filter) != 0 && filter_would_kill(filter_program, filter_flags)) end_before_filter();
+    return (requests & last_requests) == 0 && !ends_before_filter();
 }
 
 std::uint64_t Collector::pause_ns() const {
@@ -169,6 +178,7 @@ void Collector::begin_profile() {
     parts_ = Parts(options_.most_bytes);
     begin_recording(expand_path(options_.out, paths_));
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
+    if (list_threads().empty()) say(without_proc);
 }
 
 void Collector::start() {
@@ -216,13 +226,17 @@ void Collector::keep_house() {
     if (options_.dump_every_ns != 0 && now >= next_dump_ns_) next_profile();
 }
 
+void Collector::say(const std::string& sentence) {
+    log_.warning(sentence);
+    if (recording_) recording_->remark(sentence);
+}
+
 // What an engine could not go on with is said when it happens, and in the profile.
 void Collector::tell_of_engine() {
     const std::string& note = engine_.source->facts().note;
     if (note == told_note_) return;
     told_note_ = note;
-    log_.warning(note);
-    recording_->remark(note);
+    say(note);
 }
 
 // Threads that end by the system call rather than through libc: where none but the collector is left, the kernel would
@@ -250,6 +264,16 @@ void Collector::give_up(const std::string& why) {
     if (sampling()) engine_.source->stop();
     sampling_.store(false, std::memory_order_relaxed);
     broken_ = true;
+}
+
+// The filter will be this thread's too, and any system call after that the process's end. So all is written now, and
+// the kernel tells when the thread is no more (set_tid_address(2)): the host can wait for that without a system call.
+// libc, whose word that was, thinks the thread's stack in use for ever: a mebibyte is left behind.
+void Collector::end_before_filter() {
+    thread_alive_.store(1, std::memory_order_release);
+    ::syscall(SYS_set_tid_address, &thread_alive_);
+    say(ended_for_filter);
+    finish();
 }
 
 // What was opened here is closed with this thread's descriptor table, and opened again by its successor.

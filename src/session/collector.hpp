@@ -44,6 +44,13 @@ public:
     std::string dump_stem;
     std::string dump_problem;
 
+    /// Set before request_filter: seccomp(2)'s arguments. After the answer: whether the collector ends because of it,
+    /// and whether the kernel is done with its thread.
+    const void* filter_program = nullptr;
+    unsigned long filter_flags = 0;
+    bool ends_before_filter() const { return thread_alive_.load(std::memory_order_acquire) != never_told; }
+    bool is_gone() const { return thread_alive_.load(std::memory_order_acquire) == 0; }
+
 private:
     static void* thread_main(void* self);
     void run();
@@ -58,7 +65,9 @@ private:
     void drain();
     void keep_house();
     void tell_of_engine();
+    void say(const std::string& sentence);
     void end_with_last_thread();
+    void end_before_filter();
     bool open();
     void begin_profile();
     void begin_recording(const std::string& stem);
@@ -79,6 +88,8 @@ private:
     std::atomic<bool> broken_{false};
     std::atomic<bool> finishing_{false};
     std::string why_not_ = "sampling was stopped";
+    static constexpr std::uint32_t never_told = ~std::uint32_t{0};
+    std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended
 
     RunInfo run_;
     Engine engine_;

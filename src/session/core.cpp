@@ -197,7 +197,7 @@ void cover_thread() {
 int left_alone() {
     bool alone = false;
     guarded(nullptr, 0, [&]() -> Outcome {
-        const Session* session = current();
+        Session* session = current();
         alone = session != nullptr && session->left_alone();
         return {};
     });
@@ -234,6 +234,19 @@ void expect_seccomp() {
     handler::expect_seccomp();
 }
 
+void before_filter(const void* program, unsigned long flags, int may_write) {
+    guarded(nullptr, 0, [&]() -> Outcome {
+        Session* session = current();
+        if (session != nullptr) session->before_filter(program, flags);
+        if (session != nullptr && may_write != 0) session->messages();
+        return {};
+    });
+}
+int is_this_process() {
+    const Session* session = current();
+    return session != nullptr && session->is_really_of_this_process() ? 1 : 0;
+}
+
 constexpr flameprobe_core table = {
     .version = FLAMEPROBE_CORE_VERSION,
     .load = load,
@@ -252,6 +265,8 @@ constexpr flameprobe_core table = {
     .yield_signal = yield_signal,
     .is_own_handler = is_own_handler,
     .expect_seccomp = expect_seccomp,
+    .before_filter = before_filter,
+    .is_this_process = is_this_process,
     .is_own_thread = [](void* (*routine)(void*)) { return Collector::begins_with(routine) ? 1 : 0; },
     .left_alone = left_alone,
     .step_aside = step_aside,

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 2
+#define FLAMEPROBE_CORE_VERSION 3
 
 struct flameprobe_core {
     uint32_t version;
@@ -52,6 +52,12 @@ struct flameprobe_core {
     int (*is_own_handler)(uintptr_t handler);
     /* The calling thread may be about to enter a seccomp filter. */
     void (*expect_seccomp)(void);
+    /* A seccomp filter is about to be put on every thread (seccomp(2): the program and the flags): if it would kill for
+     * what the collector does, that ends before, with its results written; it says so if the caller `may_write` in its
+     * filter so far. After expect_seccomp(), and in the process that was loaded only. */
+    void (*before_filter)(const void* program, unsigned long flags, int may_write);
+    /* Whether the caller is that process. Makes a system call. */
+    int (*is_this_process)(void);
 
     /* Whether this is what the collector's thread begins with. */
     int (*is_own_thread)(void* (*routine)(void*));

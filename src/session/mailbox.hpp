@@ -16,6 +16,8 @@ enum Request : std::uint32_t {
     request_secure = 64,   // create the file now
     request_leave = 128,   // end the thread; another will be launched
     request_retire = 256,  // finish, and give the memory back: another session follows
+    request_filter = 512,  // a seccomp filter is about to be put on every thread: end if it would kill
+    request_yield = 1024,  // the host takes the signal that the engine samples with: stop, and say so
 };
 
 /// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.

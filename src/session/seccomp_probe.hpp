@@ -15,4 +15,9 @@ bool seccomp_filters_us();
 /// force.
 bool seccomp_kills_for(std::initializer_list<long> system_calls);
 
+/// Whether a filter that the host is about to put on every thread (seccomp(2): SECCOMP_SET_MODE_FILTER with
+/// SECCOMP_FILTER_FLAG_TSYNC) would kill for what the collector does. Tried in a child that enters it. True where it
+/// cannot be tried; false for a filter that the kernel does not take.
+bool filter_would_kill(const void* program, unsigned long flags);
+
 }  // namespace flameprobe

@@ -1,11 +1,13 @@
 #include "session/session.hpp"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "session/filtered.hpp"
 #include "session/run_info.hpp"
@@ -38,6 +40,17 @@ bool keep_others(const Options& options, bool later) { return later || options.o
 // The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
 int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
 
+// Tells a forked child apart without a system call: it finds the page empty.
+const volatile char* make_mark() {
+    constexpr std::size_t size = 4096;
+    void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return nullptr;
+    auto* const mark = static_cast<char*>(page);
+    *mark = 1;
+    ::madvise(page, size, MADV_WIPEONFORK);
+    return mark;
+}
+
 void sleep_for_a_millisecond() noexcept {
     const timespec time{0, 1'000'000};
     ::nanosleep(&time, nullptr);
@@ -54,6 +67,7 @@ Session::Session(std::vector<std::string> settings, bool later)
       log_(options_.log,
            options_.log_path.starts_with('/') ? options_.log_path : working_directory() + "/" + options_.log_path),
       pid_(real_pid()),
+      mark_(make_mark()),
       collector_(options_, path_facts(options_), keep_others(options_, later), log_) {
     std::vector<std::string> problems;
     parse(settings_, problems);
@@ -63,7 +77,10 @@ Session::Session(std::vector<std::string> settings, bool later)
 }
 
 // A child of vfork in a filtered host cannot be told apart: it would only end its parent's profile too early.
-bool Session::of_this_process() const noexcept { return host_is_filtered || real_pid() == pid_; }
+bool Session::of_this_process() const noexcept {
+    return host_is_filtered ? mark_ == nullptr || *mark_ != 0 : real_pid() == pid_;
+}
+bool Session::is_really_of_this_process() const noexcept { return real_pid() == pid_; }
 
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
@@ -126,8 +143,12 @@ Outcome Session::dump(const std::string& path) {
 // they might come here at the same time.
 bool Session::step_aside() {
     if (!launched_ || host_is_filtered || !of_this_process() || !only_caller_lives()) return false;
+    return send_away(request_leave);
+}
+
+bool Session::send_away(Request last) {
     const std::uint32_t tid = collector_.mailbox().tid();
-    if (!ask_and_wait(request_leave)) return false;
+    if (!ask_and_wait(last)) return false;
     launched_ = false;
     // The answer comes a moment before the thread is gone for the kernel.
     for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, pid_, tid, 0) == 0; ++tries) sleep_for_a_millisecond();
@@ -148,8 +169,13 @@ bool Session::only_caller_lives() const {
     });
 }
 
-bool Session::left_alone() const {
+// Where /proc is not mounted nobody can tell. Then the collector ends instead, and libc counts right by itself.
+bool Session::left_alone() {
     if (!launched_ || host_is_filtered || !of_this_process() || collector_.finishing()) return false;
+    if (list_threads().empty()) {
+        send_away(request_finish);
+        return false;
+    }
     for (int tries = 0; tries < 10; ++tries) {
         if (only_caller_lives()) return true;
         sleep_for_a_millisecond();
@@ -171,10 +197,21 @@ void Session::secure() noexcept {
 void Session::yield_signal() noexcept {
     if (!sampling() || !of_this_process()) return;
     starting_ = false;
-    ask_and_wait(request_stop);
+    ask_and_wait(request_yield);
 }
 void Session::finish() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_finish);
+}
+void Session::before_filter(const void* program, unsigned long flags) noexcept {
+    if (!launched_) return;
+    collector_.filter_program = program;
+    collector_.filter_flags = flags;
+    ask_and_wait(request_filter);
+    if (!collector_.ends_before_filter()) return;
+    const std::uint64_t since = monotonic_ns();
+    while (!collector_.is_gone() && monotonic_ns() - since < patience_ns) {
+    }
+    launched_ = false;
 }
 void Session::retire() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_retire);

@@ -24,6 +24,8 @@ public:
     /// Empty if they were all good.
     const std::string& settings_problem() const { return settings_problem_; }
     bool of_this_process() const noexcept;
+    /// Asks the kernel even where a filter may be in force.
+    bool is_really_of_this_process() const noexcept;
 
     Outcome start();
     /// Like start(), without waiting for it: a forked child that goes on to exec must not be held up.
@@ -43,7 +45,7 @@ public:
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
     /// that are about to be gone.
-    bool left_alone() const;
+    bool left_alone();
     /// Lets the signal of FLAMEPROBE_SIGNAL start and stop: the collector waits for it.
     Outcome stand_by();
 
@@ -58,6 +60,8 @@ public:
     void retire() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
+    /// A filter is about to be put on every thread: no collector is left in it that it would kill for.
+    void before_filter(const void* program, unsigned long flags) noexcept;
     DeathNote& death_note() noexcept { return collector_.death_note(); }
 
     void messages() { log_.release(); }
@@ -65,6 +69,7 @@ public:
 private:
     Outcome launch();
     bool only_caller_lives() const;
+    bool send_away(Request last);
     Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;
 
@@ -72,6 +77,7 @@ private:
     const Options options_;
     Log log_;
     const int pid_;
+    const volatile char* const mark_;  // not zero in this process; null if there was no memory for it
     std::string settings_problem_;
     std::mutex mutex_;  // launching, dumping
     std::atomic<bool> launched_{false};

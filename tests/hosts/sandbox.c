@@ -1,8 +1,13 @@
-/* Hosts that lock themselves in: sandbox strict | filter | everyone | kill | fault. */
+/* Hosts that lock themselves in: sandbox strict | filter | everyone | kill | fault | kill_everyone | deny_everyone |
+   child. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -51,6 +56,88 @@ static NOINLINE void sandboxed_work(void) {
     work_ms(300);
     __asm__ volatile("");
 }
+static NOINLINE void open_work(void) {
+    work_ms(200);
+    __asm__ volatile("");
+}
+
+/* One filter for all threads, as libseccomp puts it there. Only what these threads do themselves from then on is
+   allowed, and anything else the end of the process. */
+static void kill_for_everyone(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(write),
+        ALLOW(clock_gettime),
+        ALLOW(futex),
+        ALLOW(exit),
+        ALLOW(exit_group),
+        ALLOW(rt_sigreturn),
+        ALLOW(rt_sigprocmask), /* pthread_exit */
+        ALLOW(madvise),
+        ALLOW(munmap),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+}
+
+/* Everything is allowed but what a server never does: what a hardened server has. */
+static void deny_for_everyone(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+}
+
+/* A child that no libc function made, as sandboxes have them: it ends at once, and waits for nobody meanwhile. */
+static void child_of_no_fork(void) {
+    struct rusage used;
+    int status = 0;
+    const long child = syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
+    CHECK(child >= 0);
+    if (child == 0) {
+        const struct sock_filter kill_all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+        struct sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            ALLOW(exit_group),
+            kill_all,
+        };
+        const struct sock_fprog program = {sizeof code / sizeof *code, code};
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        _exit(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0 ? 5 : 1);
+    }
+    CHECK(wait4((pid_t)child, &status, 0, &used) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+    CHECK(used.ru_utime.tv_sec < 2);
+}
+
+static atomic_int locked_in;
+
+static void* work_before_and_after(void* unused) {
+    open_work();
+    while (atomic_load(&locked_in) == 0) crunch(1000);
+    sandboxed_work();
+    return unused;
+}
+
+static void lock_in_a_crowd(void (*lock_in)(void)) {
+    enum { crowd = 3 };
+    pthread_t threads[crowd];
+    for (int i = 0; i < crowd; ++i) CHECK(pthread_create(&threads[i], NULL, work_before_and_after, NULL) == 0);
+    open_work();
+    lock_in();
+    atomic_store(&locked_in, 1);
+    sandboxed_work();
+    for (int i = 0; i < crowd; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+}
 
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "";
@@ -62,6 +149,12 @@ int main(int argc, char** argv) {
         allow_little(SECCOMP_FILTER_FLAG_TSYNC, SECCOMP_RET_ERRNO | EPERM); /* every thread, ours included */
     else if (strcmp(mode, "kill") == 0 || strcmp(mode, "fault") == 0)
         allow_little(0, SECCOMP_RET_KILL_PROCESS);
+    else if (strcmp(mode, "kill_everyone") == 0)
+        lock_in_a_crowd(kill_for_everyone);
+    else if (strcmp(mode, "child") == 0)
+        child_of_no_fork();
+    else if (strcmp(mode, "deny_everyone") == 0)
+        lock_in_a_crowd(deny_for_everyone);
     else
         return 2;
     sandboxed_work();

@@ -194,8 +194,8 @@ int install(int signal) noexcept {
 
 std::uintptr_t installed(int signal) noexcept {
     KernelAction action{};
-    system_call(SYS_rt_sigaction, long{signal}, 0L, &action, 8L);
-    return action.handler;
+    const long failed = system_call(SYS_rt_sigaction, long{signal}, 0L, &action, 8L);
+    return failed == 0 ? action.handler : not_told;
 }
 
 bool is_ours(std::uintptr_t handler) noexcept { return handler == reinterpret_cast<std::uintptr_t>(&on_signal); }

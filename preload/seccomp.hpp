@@ -1,0 +1,8 @@
+#pragma once
+
+namespace flameprobe {
+
+/// The host is about to call seccomp(2) with these words. Makes no system call that the host is not allowed.
+void before_seccomp(unsigned long operation, unsigned long flags, const void* program) noexcept;
+
+}  // namespace flameprobe
