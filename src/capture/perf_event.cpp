@@ -1,5 +1,6 @@
 #include "capture/perf_event.hpp"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -112,6 +113,19 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
             return error;
         }
     }
+}
+
+bool leaves_descriptors(const Descriptor& event) {
+    constexpr rlim_t for_files = 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    return static_cast<rlim_t>(event.get()) + for_files < limit.rlim_cur;
+}
+
+std::string describe_uncovered(std::size_t threads) {
+    return std::to_string(threads) +
+           " threads that ran before are not sampled, nor are those they create: perf needs more descriptors for them "
+           "than the limit (ulimit -n) permits";
 }
 
 std::string explain_refusal(int error_number) {

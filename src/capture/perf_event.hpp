@@ -3,7 +3,9 @@
 
 #include <linux/perf_event.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
@@ -17,6 +19,13 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 /// `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not permitted (the kernel:
 /// paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
+
+/// An event of a thread that ran before sampling began costs a descriptor. False where those that are left are needed
+/// for files: RLIMIT_NOFILE counts per table, and the collector's own is no larger.
+bool leaves_descriptors(const Descriptor& event);
+
+/// What to say of `threads` for which there was none.
+std::string describe_uncovered(std::size_t threads);
 
 /// Why perf_event_open said no, and what mends it, in one sentence.
 std::string explain_refusal(int error_number);

@@ -62,6 +62,7 @@ public:
 private:
     Result<void> open_main(const CaptureOptions& options);
     void cover_running_threads();
+    bool cover(std::uint32_t tid);
     void describe(const CaptureOptions& options, std::size_t cpus_wanted);
 
     perf_event_attr attributes_{};
@@ -107,6 +108,22 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     return {};
 }
 
+bool RingSource::cover(std::uint32_t tid) {
+    const std::size_t before = others_.size();
+    for (auto& ring : rings_) {
+        auto event = open_event(attributes_, tid, ring.cpu);
+        if (event ? !leaves_descriptors(*event) : errno == EMFILE) {
+            others_.resize(before);
+            facts_.uncovered_threads = 1;
+            return false;
+        }
+        if (!event) break;  // the thread has ended
+        if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) break;
+        others_.push_back(std::move(*event));
+    }
+    return others_.size() != before;
+}
+
 // Threads born while this goes on inherit from their creator if that one is covered; those that slip through between
 // are found by listing again until a round finds nobody new.
 void RingSource::cover_running_threads() {
@@ -117,13 +134,10 @@ void RingSource::cover_running_threads() {
         for (const std::uint32_t tid : list_threads()) {
             if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
             known.push_back(tid);
-            for (auto& ring : rings_) {
-                auto event = open_event(attributes_, tid, ring.cpu);
-                if (!event) break;  // the thread has ended
-                if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) break;
-                others_.push_back(std::move(*event));
-                found = true;
-            }
+            if (facts_.uncovered_threads != 0)
+                ++facts_.uncovered_threads;
+            else
+                found |= cover(tid);
         }
     }
 }
@@ -141,7 +155,9 @@ void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wante
     for (const auto& ring : rings_) facts_.buffer_bytes += ring.ring.data_bytes();
     const std::uint64_t records = rings_.front().ring.data_bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;
-    if (options.kernel && !facts_.kernel) {
+    if (facts_.uncovered_threads != 0) {
+        facts_.note = describe_uncovered(facts_.uncovered_threads);
+    } else if (options.kernel && !facts_.kernel) {
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
         facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
                       (paranoid ? std::to_string(*paranoid) : "unknown") + ", 1 or less is needed)";

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -80,6 +81,7 @@ Result<void> SignalSource::open_events() {
     if (!event) return event.error();
     events_.push_back(std::move(*event));
     cover_running_threads();
+    if (facts_.uncovered_threads != 0) facts_.note = describe_uncovered(facts_.uncovered_threads);
     return {};
 }
 
@@ -91,7 +93,8 @@ void SignalSource::cover_running_threads() {
             if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
             known.push_back(tid);
             auto event = open_event(attributes_, tid, -1);
-            if (!event) continue;  // the thread has ended
+            if (event ? !leaves_descriptors(*event) : errno == EMFILE) ++facts_.uncovered_threads;
+            if (!event || facts_.uncovered_threads != 0) continue;  // the thread has ended, or there are too many
             events_.push_back(std::move(*event));
             found = true;
         }

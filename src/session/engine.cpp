@@ -31,6 +31,8 @@ Engine made(std::unique_ptr<EventSource> source, std::string reason, const Optio
     if (facts.frequency < options.frequency) {
         engine.warning = "FLAMEPROBE_FREQ was lowered from " + std::to_string(options.frequency) + " to " +
                          std::to_string(facts.frequency) + " samples a second: more is not permitted by the kernel";
+    } else if (facts.uncovered_threads != 0) {
+        engine.warning = facts.note;
     } else if (options.kernel == KernelChoice::on && !facts.kernel) {
         engine.warning =
             facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine" : facts.note;
@@ -70,9 +72,9 @@ Result<Engine> open_engine(const Options& options) {
     std::string refusal = "asked for by FLAMEPROBE_ENGINE";
     if (options.engine != EngineChoice::timer) {
         auto ring = open_ring(options, capture);
-        if (ring) return ring;
+        if (ring && (options.engine == EngineChoice::ring || ring->source->facts().uncovered_threads == 0)) return ring;
         if (options.engine == EngineChoice::ring) return Error{"the ring engine cannot run: " + ring.error().message};
-        refusal = ring.error().message;
+        refusal = ring ? "with the ring engine " + ring->source->facts().note : ring.error().message;
     }
     if (seccomp_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete})) {
         return Error{"nothing can be sampled: " + refusal +

@@ -242,7 +242,10 @@ MappingId Pipeline::mapping_of(std::uint32_t region_id, std::uint64_t address) {
 }
 
 std::size_t Pipeline::memory() const {
-    return table_.memory() + unwinder_->statistics().memory + continuations_.memory();
+    constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
+    const std::size_t nodes = mapping_of_region_.size() + text_of_label_.size() + unsampled_ns_.size();
+    return table_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
+           threads_.memory() + nodes * node;
 }
 
 }  // namespace flameprobe

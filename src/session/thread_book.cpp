@@ -1,5 +1,6 @@
 #include "session/thread_book.hpp"
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ ThreadId ThreadBook::find(std::uint32_t tid) {
     if (known != living_.end()) return known->second;
     auto name = thread_comm(tid);
     // A thread that has ended by now shares the name of the main thread, as the kernel gives it to every new thread.
-    if (name.empty() && !threads_.empty()) name = threads_.front().name;
+    if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().name;
     return add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
 }
 
@@ -56,6 +57,14 @@ void ThreadBook::reset_clocks() {
         if (const auto known = living_.find(tid); known != living_.end()) already = accounts_[known->second].cpu_ns;
         bases_[tid] = read_clock(thread_cpu_clock(tid)) - already;
     }
+}
+
+// A name is too short to have memory of its own (comm: 15 characters). The accounts are there twice, since the summary
+// has them too. A node of libstdc++'s hash tables: the value, the next one's address and malloc's own words.
+std::size_t ThreadBook::memory() const {
+    constexpr std::size_t node = sizeof(std::pair<std::uint32_t, std::uint64_t>) + 3 * sizeof(void*);
+    return threads_.capacity() * sizeof(Thread) + 2 * accounts_.capacity() * sizeof(ThreadAccount) +
+           (living_.size() + bases_.size()) * node + (living_.bucket_count() + bases_.bucket_count()) * sizeof(void*);
 }
 
 }  // namespace flameprobe

@@ -1,6 +1,7 @@
 // Which threads were seen, and how much CPU time each used while sampling was on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,7 @@ public:
     /// The time from now on counts: for a start in the middle of the host's life.
     void reset_clocks();
     const std::vector<ThreadAccount>& accounts() const { return accounts_; }
+    std::size_t memory() const;  // bytes, estimated
 
 private:
     ThreadId add(std::uint32_t tid, std::string_view name);

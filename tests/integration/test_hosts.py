@@ -41,12 +41,16 @@ HOSTS = [
     (("sandbox", "strict"), ("sandboxed_work",)),
     (("sandbox", "filter"), ("sandboxed_work",)),
     # The filter refuses the collector every file, and with them the unwind tables: only the leaf is known.
+    (("sandbox", "everyone"), ("crunch",)),
     (("sandbox", "kill"), ("sandboxed_work",)),  # for any other call, such as a futex's: at exit nothing may be asked for
     (("sandbox", "fault"), ("sandboxed_work",)),
-    (("sandbox", "everyone"), ("crunch",)),
+    (("sandbox", "kill_everyone"), ("open_work",)),  # sampling ends before a filter that would kill for what it does
+    (("sandbox", "child"), ("sandboxed_work",)),
+    (("sandbox", "deny_everyone"), ("open_work", "sandboxed_work")),
     (("limits", "descriptors"), ("all_descriptors",)),
     (("limits", "memory"), ("all_memory",)),
     (("limits", "files"), ()),
+    (("system_calls",), ()),
     (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
     (("forking_server", "4"), ("answer",)),
 ]

@@ -163,3 +163,14 @@ TEST_CASE("live memory counts as the same stack only while the copy's end is in 
     stack[500] = std::byte{1};
     CHECK_FALSE(live.copy_still_true());
 }
+
+TEST_CASE("memory that grows with threads and labels is reported") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    const std::size_t before = pipeline.memory();
+    constexpr std::uint32_t threads = 10000, no_such_tid = 1U << 30;
+    for (std::uint32_t i = 0; i < threads; ++i) pipeline.threads().find(no_such_tid + i);
+    // An account, its copy in the summary, the thread itself and where it is found by its tid.
+    CHECK(pipeline.memory() >= before + threads * (2 * sizeof(ThreadAccount) + sizeof(Thread)));
+    CHECK(pipeline.memory() <= before + threads * 400);
+}

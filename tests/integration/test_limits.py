@@ -1,0 +1,212 @@
+"""What a host's limits and surroundings take away costs samples at most, and is said: no descriptor, no locked memory, no
+free signal, no /proc, a kernel that permits less, a name that is taken, a seccomp filter over every thread."""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import unittest
+
+from harness import ENGINES, LIBRARY, Case, Result, clean_environment, host, profiled, read_folded, render, run, shares
+
+NOBODY = 65534
+ALL_TAKEN = "the program uses every signal that could carry samples"
+
+
+def summary(result):
+    return json.loads(result.path("json").read_text())
+
+
+class LateStart(Case):
+    """Where the host has left nothing when sampling begins."""
+
+    def late(self, mode, how, engine, **settings):
+        if how == "signal":
+            settings["SIGNAL"] = "USR2"
+        ran = run([host("late"), mode, how], self.fresh_directory(f"{mode}-{how}-{engine}"),
+                  profiled(ENGINE=engine, START="0", FREQ=499, FORMAT="json,folded", **settings))
+        self.assertEqual((ran.returncode, ran.stdout), (0, f"{mode} {how} done\n"), ran.stderr)
+        return ran
+
+    def test_no_descriptor_left(self):
+        for engine in ENGINES:
+            for how in ("api", "signal"):
+                with self.subTest(engine=engine, how=how):
+                    stacks = self.late("descriptors", how, engine).result().stacks()
+                    self.assert_function(stacks, "late_work", at_least=20)
+                    self.assertEqual(shares(stacks, "early_work")[0], 0)
+
+    def test_every_signal_is_the_hosts(self):
+        self.assert_function(self.late("signals", "api", "auto").result().stacks(), "late_work", at_least=20)
+        for engine, why in (("timer", ALL_TAKEN), ("signal", "has a handler for SIGTRAP itself")):
+            with self.subTest(engine=engine):
+                ran = self.late("signals", "api", engine)
+                refusals = [line for line in ran.stderr.splitlines() if line.startswith("refused: ")]
+                self.assertEqual(len(refusals), 1, ran.stderr)
+                self.assertIn(why, refusals[0])
+                self.assertEqual(ran.results(), {})
+
+    def test_more_threads_than_descriptors(self):
+        told = summary(self.late("threads", "api", "auto").result())
+        self.assertEqual(told["sampling"]["engine"], "timer")
+        self.assertIn("threads that ran before are not sampled", told["sampling"]["engine_reason"])
+        for engine in ("ring", "signal"):
+            with self.subTest(engine=engine):
+                ran = self.late("threads", "api", engine)
+                self.assertIn("threads that ran before are not sampled", ran.stderr)
+                self.assert_function(ran.result().stacks(), "late_work", at_least=20)
+
+
+class Taken(Case):
+    """What the host takes while it is sampled."""
+
+    def test_signals(self):
+        for engine, why in (("timer", ALL_TAKEN), ("signal", "took away the signal that the engine needs")):
+            with self.subTest(engine=engine):
+                ran = run([host("late"), "yield"], self.fresh_directory(engine), profiled(ENGINE=engine, FREQ=499))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "yield api done\n"), ran.stderr)
+                self.assertIn(why, ran.stderr)
+                self.assertIn(why, render(ran.result().path("fprobe"), "--info").stdout)
+                self.assert_function(ran.result().stacks(), "early_work", at_least=15)
+
+    def test_system_calls(self):
+        """A filter for every thread is the collector's too: it ends before one that would kill, and says so."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run([host("sandbox"), "kill_everyone"], self.fresh_directory(engine),
+                          profiled(ENGINE=engine, FREQ=499))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+                result, why = ran.result(), "into a seccomp filter that kills for what the collector does"
+                self.assertIn(why, ran.stderr)
+                self.assertIn(why, render(result.path("fprobe"), "--info").stdout)
+                self.assertLessEqual({"folded", "svg"}, result.endings)
+                self.assert_function(result.stacks(), "open_work", at_least=100)
+
+
+class Refused(Case):
+    def test_no_locked_memory(self):
+        """Eight processes at once, whose user may lock nothing: perf's own budget is small, and shared."""
+        for user in {os.geteuid(), NOBODY if os.geteuid() == 0 else os.geteuid()}:
+            with self.subTest(user=user):
+                self.lock_nothing(user)
+
+    def lock_nothing(self, user):
+        directory = self.fresh_directory(f"user-{user}")
+        os.chmod(self.directory, 0o755)
+        os.chmod(directory, 0o777)
+        who = {} if user == os.geteuid() else {"user": user, "group": user, "extra_groups": []}
+        command = [str(host("ends")), "return", "300"]
+        try:
+            subprocess.run(command, cwd=directory, env=clean_environment(), capture_output=True, check=False, **who)
+        except PermissionError:
+            self.skipTest(f"user {user} cannot enter the build directory")
+        processes = [subprocess.Popen(command, cwd=directory, env=profiled(FREQ=4000, FORMAT="json,folded"), text=True,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      start_new_session=True,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)), **who)
+                     for _ in range(8)]
+        for process in processes:
+            out, err = process.communicate(timeout=120)
+            self.assertEqual((process.returncode, out), (6, "ending by return\n"), err)
+            result = Result(directory / f"flameprobe.host-ends.{process.pid}")
+            told = summary(result)
+            self.assertIn(told["sampling"]["engine"], ("ring", "timer"), err)
+            self.assertNotEqual(told["sampling"]["engine_reason"], "")
+            self.assert_function(result.stacks(), "work_ms", at_least=50)
+
+
+class Elsewhere(Case):
+    """In namespaces of its own, where something is not as usual."""
+
+    def inside(self, name, before, argv, *unshare, **settings):
+        """Runs the program in new namespaces, after the shell commands `before`."""
+        directory = self.fresh_directory(name)
+        self.need("unshare")
+        own = ["unshare", "-r", *unshare, "sh", "-c"]
+        if run([*own, before], directory).returncode != 0:
+            self.skipTest(f"this user may not: {before}")
+        variables = [f"FLAMEPROBE_{key}={value}" for key, value in settings.items()]
+        return run([*own, before + ' && exec "$@"', "sh", "env", f"LD_PRELOAD={LIBRARY}", *variables, *argv], directory,
+                   timeout=60)
+
+    def test_kernel_permits_a_lower_frequency(self):
+        limit = self.directory / "limit"
+        limit.write_text("1000\n")
+        for engine in ("ring", "signal"):
+            with self.subTest(engine=engine):
+                ran = self.inside(engine, f"mount --bind '{limit}' /proc/sys/kernel/perf_event_max_sample_rate",
+                                  [host("ends"), "return", "200"], "-m", ENGINE=engine, FREQ=4000, FORMAT="json")
+                self.assertEqual(ran.returncode, 6, ran.stderr)
+                self.assertIn("FLAMEPROBE_FREQ was lowered from 4000 to 1000", ran.stderr)
+                told = summary(ran.result("host-ends"))["sampling"]
+                self.assertEqual((told["frequency_asked_hz"], told["period_ns"]), (4000, 1000000))
+
+    def test_without_proc(self):
+        hosts = {("ends", "return", "200"): (6, "ending by return\n"), ("ends", "int", "200"): (-2, "ending by int\n"),
+                 ("threads", "short", "200"): (0, "200 short threads\n"), ("last_thread", "pthread_exit"): (0, "")}
+        for engine in ENGINES:
+            for argv, expected in hosts.items():
+                with self.subTest(engine=engine, host=argv):
+                    ran = self.inside(f"{engine}-{'-'.join(argv)}", "mount -t tmpfs none /proc",
+                                      [host(argv[0]), *argv[1:]], "-m", ENGINE=engine, FREQ=499)
+                    self.assertEqual((ran.returncode, ran.stdout), expected, ran.stderr)
+                    self.assertIn("/proc is not mounted", ran.stderr)
+                    if argv[0] == "ends":
+                        self.assertGreater(sum(count for _, count in ran.result("host-ends").stacks()), 30)
+
+    def test_pid_that_comes_again(self):
+        """Every run is process 1 of a namespace of its own."""
+        directory = None
+        for _ in range(3):
+            own = ["unshare", "-r", "-p", "-f", "sh", "-c", 'exec "$@"', "sh"]
+            if run([*own, "true"], self.directory).returncode != 0:
+                self.skipTest("this user may not make pid namespaces")
+            directory = directory or self.fresh_directory("pids")
+            ran = run([*own, "env", f"LD_PRELOAD={LIBRARY}", "FLAMEPROBE_FREQ=499", host("ends"), "return", "150"],
+                      directory)
+            self.assertEqual(ran.returncode, 6, ran.stderr)
+            self.assertIn("another pid namespace", ran.stderr)  # whose /proc this one is
+        for stem in ("flameprobe.host-ends.1", "flameprobe.host-ends.1.2", "flameprobe.host-ends.1.3"):
+            self.assert_function(read_folded((directory / f"{stem}.folded").read_text()), "work_ms", at_least=20)
+
+
+class Names(Case):
+    def test_result_that_is_there_already(self):
+        """A profile under the same name stays as it is: the shell knows its pid, and exec keeps it."""
+        ran = run(["sh", "-c", 'for e in fprobe svg folded; do echo theirs > "flameprobe.host-ends.$$.$e"; done; '
+                   f'exec env LD_PRELOAD={LIBRARY} "$@"', "sh", host("ends"), "return", "150"], self.directory,
+                  clean_environment(FLAMEPROBE_FREQ="499"))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        stem = self.directory / f"flameprobe.host-ends.{ran.pid}"
+        for ending in ("fprobe", "svg", "folded"):
+            self.assertEqual(Result(stem).path(ending).read_text(), "theirs\n")
+        self.assert_function(read_folded((self.directory / f"{stem.name}.2.folded").read_text()), "work_ms", at_least=20)
+
+
+class Cores(Case):
+    def status_of(self, mode, directory, env):
+        def may_dump():
+            resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        process = subprocess.Popen([host("ends"), mode, "50"], cwd=directory, env=env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                   preexec_fn=may_dump)
+        status = os.waitpid(process.pid, 0)[1]
+        process.returncode = 0
+        return status, sorted(path.name.split(".")[0] for path in directory.glob("core*"))
+
+    def test_dumped_as_without(self):
+        if resource.getrlimit(resource.RLIMIT_CORE)[1] != resource.RLIM_INFINITY and os.geteuid() != 0:
+            self.skipTest("no core files are permitted")
+        for mode in ("segv", "abort", "fpe", "ill", "kill"):
+            with self.subTest(mode=mode):
+                alone = self.status_of(mode, self.fresh_directory(mode + "-alone"), clean_environment())
+                for engine in ENGINES:
+                    directory = self.fresh_directory(f"{mode}-{engine}")
+                    self.assertEqual(self.status_of(mode, directory, profiled(ENGINE=engine, FREQ=499)), alone)
+                    shutil.rmtree(directory)
+                self.assertEqual(os.WCOREDUMP(alone[0]), mode != "kill")
+
+
+if __name__ == "__main__":
+    unittest.main()
