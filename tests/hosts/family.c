@@ -1,5 +1,7 @@
-/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan. "family child N" works and ends with N.
+/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd. "family child N" works and ends
+ * with N.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -110,6 +112,39 @@ static int chain(long left) {
     return 1;
 }
 
+static int done;
+static void* allocate(void* unused) {
+    for (size_t size = 1; __atomic_load_n(&done, __ATOMIC_RELAXED) == 0; size = size % 9000 + 77) {
+        char* piece = malloc(size);
+        CHECK(piece != NULL);
+        piece[size - 1] = 1;
+        free(piece);
+    }
+    return unused;
+}
+
+/* Forks while other threads hold whatever lock there is; the children have threads of their own again. */
+static void forks_in_a_crowd(void) {
+    enum { crowd = 3, children = 12 };
+    pthread_t threads[crowd], thread;
+    for (int i = 0; i < crowd; ++i) CHECK(pthread_create(&threads[i], NULL, allocate, NULL) == 0);
+    for (int i = 0; i < children; ++i) {
+        const pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            CHECK(pthread_create(&thread, NULL, allocate, NULL) == 0);
+            child_work();
+            __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+            CHECK(pthread_join(thread, NULL) == 0);
+            if (i % 3 == 0) execv(self, child_arguments(70 + i));
+            exit(70 + i);
+        }
+        CHECK(wait_for(child) == 70 + i);
+    }
+    __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < crowd; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 /* The parent ends first; the child goes on. A pipe tells whoever waits when it has ended. */
 static void orphan(void) {
     const pid_t child = fork();
@@ -141,6 +176,8 @@ int main(int argc, char** argv) {
         spawns();
     else if (strcmp(mode, "system") == 0)
         systems();
+    else if (strcmp(mode, "crowd") == 0)
+        forks_in_a_crowd();
     else if (strcmp(mode, "orphan") == 0)
         orphan();
     else

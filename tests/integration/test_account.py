@@ -34,6 +34,33 @@ class Accounts(Case):
                 self.assertAlmostEqual(told["threads"][0]["cpu_ns"] / told["cpu_time"]["process_ns"], 1, delta=0.05)
                 self.assertIn("of the process", ran.result().path("svg").read_text())
 
+    def test_frequencies(self):
+        """The lowest and the highest that may be asked for."""
+        for engine in ENGINES:
+            for frequency, milliseconds, least in ((1, 3500, 1), (20000, 200, 20)):
+                with self.subTest(engine=engine, frequency=frequency):
+                    ran = run([host("ends"), "return", milliseconds], self.fresh_directory(f"{engine}-{frequency}"),
+                              profiled(ENGINE=engine, FREQ=frequency, FORMAT="json"))
+                    self.assertEqual(ran.returncode, 6, ran.stderr)
+                    told = summary(ran.result())
+                    self.assertEqual(told["sampling"]["frequency_asked_hz"], frequency)
+                    if "was lowered" not in ran.stderr:
+                        self.assertEqual(told["sampling"]["period_ns"], 1000000000 // frequency)
+                    self.assertGreaterEqual(told["samples"]["taken"], least)
+
+    def test_memory_of_many_threads(self):
+        """10,000 that come and go and 2,000 at once: what FlameProbe holds for them is told, and little."""
+        for engine in ENGINES:
+            for argv in (("short", "10000"), ("living", "2000")):
+                with self.subTest(engine=engine, threads=argv):
+                    ran = run([host("threads"), *argv], self.fresh_directory(f"{engine}-{argv[0]}"),
+                              profiled(ENGINE=engine, FREQ=9973, FORMAT="json"))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    told = summary(ran.result())
+                    held = told["cpu_time"]["flameprobe_memory_bytes"]
+                    self.assertGreater(held, len(told["threads"]) * 100)
+                    self.assertLess(held, 48 << 20)
+
     def test_frame_pointers(self):
         """Without them in the program, what lies beyond the leaf is cut rather than guessed."""
         ran = run([host("ends"), "return", "300"], self.directory, profiled(UNWIND="fp", FREQ=499, FORMAT="json,folded"))

@@ -17,6 +17,7 @@ HOSTS = [
     (("family", "spawn"), ("child_work",)),
     (("family", "system"), ("child_work",)),
     (("family", "chain", "100"), ()),
+    (("family", "crowd"), ("allocate", "child_work")),
     (("privileges", "setuid"), ("before_change", "after_change")),
     (("privileges", "chroot", "{dir}"), ("before_change", "after_change")),
     (("privileges", "undumpable"), ("before_change", "after_change")),
