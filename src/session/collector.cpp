@@ -323,19 +323,22 @@ void Collector::next_part() {
         return give_up("sampling ends: " + moved.error().message);
     }
     recording_->set_counter(counter::part, parts_.number());
+    drain();  // what was sampled meanwhile belongs to the CPU time that was used meanwhile
     recording_->pause();
     if (auto closed = recording_->close(); !closed) return give_up(closed.error().message);
     if (auto away = parts_.put_away(recording_->path(), recording_->samples()); !away)
         return give_up("sampling ends: " + away.error().message);
     log_.message("the profile goes on in another file; so far it is in " + recording_->path());
+    const auto counted_to = recording_->counted_to();
     begin_recording(stem);
     recording_->set_counter(counter::part, parts_.number());
     recording_->set_counter(counter::given_up, parts_.given_up());
-    if (auto resumed = recording_->resume(); !resumed) give_up(resumed.error().message);
+    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
 }
 
 // FLAMEPROBE_DUMP_EVERY: each numbered result covers its own stretch of time.
 void Collector::next_profile() {
+    drain();
     recording_->pause();
     auto closed = recording_->close();
     if (!closed) return give_up(closed.error().message);
@@ -343,9 +346,10 @@ void Collector::next_profile() {
         const auto written = write_results(recording_->path(), recording_->stem(), options_, [&] { mailbox_.alive(); });
         for (const auto& problem : written.problems) log_.warning(problem);
     }
+    const auto counted_to = recording_->counted_to();
     ++paths_.dump;
     begin_profile();
-    if (auto resumed = recording_->resume(); !resumed) give_up(resumed.error().message);
+    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
 }
 
 }  // namespace flameprobe

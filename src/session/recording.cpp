@@ -30,12 +30,14 @@ Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std
     }
 }
 
-Result<void> Recording::resume() {
+Recording::Clocks Recording::Clocks::now() {
+    return {monotonic_ns(), read_clock(CLOCK_PROCESS_CPUTIME_ID), read_clock(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+Result<void> Recording::resume(const Clocks& from) {
     if (auto reopened = spool_.reopen(); !reopened) return reopened;
     running_ = true;
-    resumed_ns_ = monotonic_ns();
-    process_cpu_base_ = read_clock(CLOCK_PROCESS_CPUTIME_ID);
-    own_cpu_base_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    counted_to_ = from;
     pipeline_.threads().reset_clocks();
     return {};
 }
@@ -47,16 +49,13 @@ void Recording::pause() {
 
 void Recording::take_account() {
     if (!running_) return;
-    const std::uint64_t now = monotonic_ns();
-    const std::uint64_t process = read_clock(CLOCK_PROCESS_CPUTIME_ID);
-    const std::uint64_t own = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    duration_ns_ += now - resumed_ns_;
-    own_cpu_ns_ += own - own_cpu_base_;
-    // The collector's own time is the process's too, but none of the host's.
-    process_cpu_ns_ += (process - process_cpu_base_) - std::min(process - process_cpu_base_, own - own_cpu_base_);
-    resumed_ns_ = now;
-    process_cpu_base_ = process;
-    own_cpu_base_ = own;
+    const Clocks now = Clocks::now();
+    const std::uint64_t process = now.process_cpu_ns - counted_to_.process_cpu_ns;
+    const std::uint64_t own = now.own_cpu_ns - counted_to_.own_cpu_ns;
+    duration_ns_ += now.time_ns - counted_to_.time_ns;
+    own_cpu_ns_ += own;
+    process_cpu_ns_ += process - std::min(process, own);  // the collector's own time is none of the host's
+    counted_to_ = now;
     pipeline_.threads().read_clocks();
 
     Summary& summary = pipeline_.summary();

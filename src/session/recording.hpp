@@ -22,8 +22,15 @@ public:
               std::uint64_t file_bytes);
 
     EventSink& sink() { return pipeline_; }
-    /// Sampling goes on / pauses: CPU time in between does not count.
-    Result<void> resume();
+    /// Up to when CPU time is in somebody's account.
+    struct Clocks {
+        std::uint64_t time_ns = 0, process_cpu_ns = 0, own_cpu_ns = 0;
+        static Clocks now();
+    };
+    /// Sampling goes on / pauses: CPU time in between does not count. Where sampling did not pause, what counts begins
+    /// where the recording before ended.
+    Result<void> resume(const Clocks& from = Clocks::now());
+    const Clocks& counted_to() const { return counted_to_; }
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
@@ -79,9 +86,8 @@ private:
     Spool spool_;
     Pipeline pipeline_;
     bool running_ = false;
-    std::uint64_t resumed_ns_ = 0, duration_ns_ = 0;
-    std::uint64_t process_cpu_base_ = 0, process_cpu_ns_ = 0;
-    std::uint64_t own_cpu_base_ = 0, own_cpu_ns_ = 0;
+    Clocks counted_to_;
+    std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
     std::vector<std::uint64_t> noted_;  // by thread: periods that no sample stands for, as told so far
     std::uint64_t all_noted_ = 0;
 };
