@@ -8,12 +8,14 @@
 #include "dispositions.hpp"
 #include "host_threads.hpp"
 #include "interpose.hpp"
+#include "seccomp.hpp"
 
 namespace flameprobe {
 namespace {
 
 void begin_child() {
     forget_ending_in_child();
+    forget_entering_in_child();
     forget_other_threads();
     if (const flameprobe_core* core = core_if_loaded()) core->after_fork();
 }

@@ -17,8 +17,8 @@ namespace {
 
 int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
 
-// Whether this process has been in seccomp(2) before. Until then it may be asked whether it is the one that was loaded,
-// rather than a child of vfork.
+// Whether the process that was loaded has been in seccomp(2) before. Until then it may be asked whether it is that one,
+// rather than a child of vfork, which writes to the same memory.
 constinit bool entered = false;
 constinit bool of_loaded_process = false;
 constinit bool entering = false;  // held by the one thread that is about to enter a filter
@@ -38,28 +38,37 @@ void give_up_signals() noexcept {
     errno = saved;
 }
 
-// Without a lock that sleeps: that would be a system call.
-void before_filter(unsigned long flags, const void* program) noexcept {
-    const flameprobe_core* core = core_if_loaded();
-    if (core == nullptr) return;
-    const int saved = errno;
-    while (__atomic_exchange_n(&entering, true, __ATOMIC_ACQUIRE)) {
+// One thread at a time, without a lock that sleeps: that would be a system call.
+class Entrance {
+public:
+    Entrance() {
+        while (__atomic_exchange_n(&entering, true, __ATOMIC_ACQUIRE)) {
+        }
+        const flameprobe_core* core = core_if_loaded();
+        if (!entered && core != nullptr) of_loaded_process = core->is_this_process() != 0;
+        expect_seccomp();
     }
-    if (!entered) of_loaded_process = core->is_this_process() != 0;
-    expect_seccomp();
-    const bool everyone = (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
-    if (everyone && of_loaded_process) core->before_filter(program, flags, entered ? 0 : 1);
-    entered = true;
-    __atomic_store_n(&entering, false, __ATOMIC_RELEASE);
-    errno = saved;
-}
+    ~Entrance() {
+        if (of_loaded_process) entered = true;
+        __atomic_store_n(&entering, false, __ATOMIC_RELEASE);
+    }
+    Entrance(const Entrance&) = delete;
+    Entrance& operator=(const Entrance&) = delete;
+};
 
 }  // namespace
 
 void before_seccomp(unsigned long operation, unsigned long flags, const void* program) noexcept {
-    if (operation == SECCOMP_SET_MODE_FILTER) before_filter(flags, program);
-    if (operation == SECCOMP_SET_MODE_STRICT) expect_seccomp();
+    if (operation != SECCOMP_SET_MODE_FILTER && operation != SECCOMP_SET_MODE_STRICT) return;
+    const int saved = errno;
+    const Entrance entrance;
+    const bool everyone = operation == SECCOMP_SET_MODE_FILTER && (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+    const flameprobe_core* core = core_if_loaded();
+    if (everyone && of_loaded_process && core != nullptr) core->before_filter(program, flags, entered ? 0 : 1);
+    errno = saved;
 }
+
+void forget_entering_in_child() { __atomic_store_n(&entering, false, __ATOMIC_RELEASE); }
 
 }  // namespace flameprobe
 
@@ -72,7 +81,8 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
     unsigned long words[4];
     for (unsigned long& word : words) word = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) expect_seccomp();
+    if (option == PR_SET_SECCOMP) before_seccomp(SECCOMP_SET_MODE_STRICT, 0, nullptr);  // for this thread alone
+    if (option == PR_SET_NO_NEW_PRIVS) expect_seccomp();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);

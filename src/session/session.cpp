@@ -80,7 +80,9 @@ Session::Session(std::vector<std::string> settings, bool later)
 bool Session::of_this_process() const noexcept {
     return host_is_filtered ? mark_ == nullptr || *mark_ != 0 : real_pid() == pid_;
 }
-bool Session::is_really_of_this_process() const noexcept { return real_pid() == pid_; }
+bool Session::is_really_of_this_process() const noexcept {
+    return (mark_ == nullptr || *mark_ != 0) && real_pid() == pid_;
+}
 
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);

@@ -24,7 +24,7 @@ public:
     /// Empty if they were all good.
     const std::string& settings_problem() const { return settings_problem_; }
     bool of_this_process() const noexcept;
-    /// Asks the kernel even where a filter may be in force.
+    /// Asks the kernel, even where a filter may be in force; a forked child is known without.
     bool is_really_of_this_process() const noexcept;
 
     Outcome start();
