@@ -178,7 +178,7 @@ void Collector::begin_profile() {
     parts_ = Parts(options_.most_bytes);
     begin_recording(expand_path(options_.out, paths_));
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
-    if (list_threads().empty()) say(without_proc);
+    if (list_threads().empty()) paths_.dump <= 1 ? say(without_proc) : recording_->remark(without_proc);
 }
 
 void Collector::start() {

