@@ -93,7 +93,9 @@ bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::ui
             const bool outside = to - address >= code.size();
             if (to == target || (outside && jump && follow_stubs(to) == target)) return true;
         }
-        if (bytes[i] == 0xff && (bytes[i + 1] >> 3 & 7) == 4) {
+        // A jump back ends in ff too, and what fills the space behind it would make it a jump through memory.
+        const bool displacement = i >= 4 && bytes[i - 4] == 0xe9;
+        if (bytes[i] == 0xff && !displacement && (bytes[i + 1] >> 3 & 7) == 4) {
             const unsigned mod = bytes[i + 1] >> 6, rm = bytes[i + 1] & 7;
             std::uint64_t to = 0;
             if (mod == 0 && rm == 5 && i + 6 <= code.size() &&

@@ -41,7 +41,10 @@ std::vector<std::string> expected_variants() {
              {"dwarf4", "split4", "dwp4", "llvm-dwp-144", "dwarf5", "split5", "llvm-dwp-145", "gz", "fixed-address"})
             names.push_back(compiler + form);
     }
-    for (const char* form : {"dwz-alternate4", "dwz-single4", "dwz-alternate5", "dwz-single5"}) names.push_back(form);
+    for (const char* form : {"dwz-alternate4", "dwz-single4"}) names.push_back(form);
+#ifndef __clang__  // whose DWARF 5 has a section, .debug_addr, that dwz does not know
+    for (const char* form : {"dwz-alternate5", "dwz-single5"}) names.push_back(form);
+#endif
     return names;
 }
 

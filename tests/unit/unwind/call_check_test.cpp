@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <span>
 
 #include "live_map.hpp"
+#include "unwind/call_bytes.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::testing;
@@ -97,6 +99,17 @@ TEST_CASE("a function that jumps on to another can have been called in its place
     CHECK(check.judge(back, address_of(other)) == Verdict::no);
     CHECK(check.judge(back, address_of(call_directly)) == Verdict::no);
 }
+
+#ifdef __x86_64__
+TEST_CASE("a jump back, and what fills the space behind it, are no jump through memory") {
+    const std::uint8_t bytes[] = {0xe9, 0x79, 0xff, 0xff, 0xff, 0x66, 0x0f, 0x1f, 0x84, 0x00};
+    const auto code = std::as_bytes(std::span(bytes));
+    CHECK(may_jump_to(code, 0x1000, 0x1005 - 0x87));
+    CHECK_FALSE(may_jump_to(code, 0x1000, 0x2000));
+    const std::uint8_t through_memory[] = {0xff, 0x66, 0x10};
+    CHECK(may_jump_to(std::as_bytes(std::span(through_memory)), 0x1000, 0x2000));
+}
+#endif
 
 TEST_CASE("addresses inside other instructions, of functions and of nothing follow no call") {
     CodeMap map;
