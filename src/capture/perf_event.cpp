@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "capture/record.hpp"
 
@@ -39,7 +40,7 @@ bool is_clock(const EventName& event) {
 // each of which is worth a sample.
 void set_rate(perf_event_attr& attr, const EventName& event, std::uint64_t frequency) {
     if (is_clock(event)) {
-        attr.sample_period = 1'000'000'000 / frequency;
+        attr.sample_period = uneven_period(frequency, monotonic_ns());
     } else if (event.type == PERF_TYPE_HARDWARE) {
         attr.freq = 1;
         attr.sample_freq = frequency;
@@ -49,6 +50,14 @@ void set_rate(perf_event_attr& attr, const EventName& event, std::uint64_t frequ
 }
 
 }  // namespace
+
+// Where the samples begin cannot be set: an inherited event begins with a whole period, and PERF_EVENT_IOC_PERIOD does not
+// reach it. So that a program whose own rhythm is a millisecond does not meet every sample at the same place, the period
+// is never quite what was asked for.
+std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed) {
+    const std::uint64_t even = 1'000'000'000 / frequency, least = even / 500, most = even / 100;
+    return even + least + (seed * 0x9e3779b97f4a7c15u >> 32) % (most - least + 1);
+}
 
 std::string event_names() {
     std::string names;

@@ -16,6 +16,9 @@ namespace flameprobe {
 /// The event, not yet opened. An event name that is not known is an Error listing what is accepted.
 Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 
+/// Nanoseconds between two samples of a clock, 0.2 to 1 percent more than 1 / `frequency`; another for each `seed`.
+std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
+
 /// `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not permitted (the kernel:
 /// paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);

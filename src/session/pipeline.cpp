@@ -1,6 +1,7 @@
 #include "session/pipeline.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "unwind/elf_image.hpp"
@@ -139,6 +140,7 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
+    read_unproven_ = read_unproven_ || !extended;
     deep.frames = walk_.frames;
     deep.labels = labels_;
     deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
@@ -165,10 +167,9 @@ void Pipeline::settle(std::uint64_t now_ns) {
     live_.new_round();
     const std::uint64_t patience = std::max(least_patience_ns, periods_of_patience * period_ns_);
     continuations_.give_up(now_ns > patience ? now_ns - patience : 0, now_ns > idle_ns ? now_ns - idle_ns : 0);
-    const std::uint64_t rejected = continuations_.rejected();
-    rejections_last_round_ = rejected - summary_.continuation_rejected;
     summary_.continued = continuations_.accepted();
-    summary_.continuation_rejected = rejected;
+    summary_.continuation_rejected = continuations_.rejected();
+    wants_faster_drain_ = std::exchange(read_unproven_, false);
 }
 
 void Pipeline::settle_all() {

@@ -57,7 +57,7 @@ public:
     /// Whether any process image of ours has shown a scope.
     static bool scopes_seen() noexcept { return scopes_seen_.load(std::memory_order_relaxed); }
     /// Deep stacks change faster than they are read: drain sooner.
-    bool wants_faster_drain() const { return rejections_last_round_ != 0; }
+    bool wants_faster_drain() const { return wants_faster_drain_; }
 
 private:
     /// `count`: how many of the frames to keep, from the leaf.
@@ -91,7 +91,8 @@ private:
     std::uint64_t period_ns_;
     std::uint32_t pid_;
     std::unordered_map<ThreadId, std::uint64_t> unsampled_ns_;  // less than a period: not told yet
-    std::uint64_t rejections_last_round_ = 0;
+    bool read_unproven_ = false;                                // since the last settle()
+    bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;
 };
 

@@ -140,7 +140,8 @@ class Elsewhere(Case):
                 self.assertEqual(ran.returncode, 6, ran.stderr)
                 self.assertIn("FLAMEPROBE_FREQ was lowered from 4000 to 1000", ran.stderr)
                 told = summary(ran.result("host-ends"))["sampling"]
-                self.assertEqual((told["frequency_asked_hz"], told["period_ns"]), (4000, 1000000))
+                self.assertEqual(told["frequency_asked_hz"], 4000)
+                self.assertTrue(1000000 <= told["period_ns"] <= 1010000, told)
 
     def test_without_proc(self):
         hosts = {("ends", "return", "200"): (6, "ending by return\n"), ("ends", "int", "200"): (-2, "ending by int\n"),

@@ -75,7 +75,7 @@ def to_picture(samples_wanted, directory):
     subprocess.run([perf, "record", "-q", "-o", data, "-e", "cpu-clock", "-F", str(frequency), "--call-graph", "dwarf,16384",
                     "--", *map(str, argv)], env=clean_environment(), cwd=directory, check=True, capture_output=True)
     toolkit = os.environ.get("FLAMEGRAPH_DIR")
-    steps = f" | {toolkit}/stackcollapse-perf.pl | {toolkit}/flamegraph.pl" if toolkit else ""
+    steps = f" | perl '{toolkit}/stackcollapse-perf.pl' | perl '{toolkit}/flamegraph.pl'" if toolkit else ""
     begun = time.perf_counter()
     try:
         subprocess.run(f"'{perf}' script -i '{data}'{steps} > '{directory}/perf.out'", shell=True, env=clean_environment(),
@@ -137,7 +137,7 @@ def main():
         startup(3 if small else 60, directory)
         own_time(4000, 200 if small else 20000, directory)
         memory(2 if small else 60, directory)
-        to_picture(500 if small else 300000, directory)
+        to_picture(500 if small else 2000000, directory)
 
 
 if __name__ == "__main__":
