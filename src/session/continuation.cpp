@@ -117,6 +117,7 @@ bool Continuations::went_on_like(ThreadId thread, const Walk& read) const {
 void Continuations::add(DeepSample deep, bool extended) {
     Chain& chain = chains_[deep.sample.thread];
     chain.seen_ns = deep.came_ns;
+    deep.read_round = round_;
     if (chain.pending.empty() && extended) {
         decide(deep, true);
         chain.whole = std::move(deep.frames);
@@ -126,7 +127,7 @@ void Continuations::add(DeepSample deep, bool extended) {
         DeepSample& last = chain.pending.back();
         last.like_next =
             extended || static_cast<bool>(junction({last.frames, last.proven}, {deep.frames, deep.proven}, alone));
-        if (extended) deep.read_ns = last.read_ns;
+        if (extended) deep.read_ns = last.read_ns, deep.read_round = last.read_round;
         last.frames.resize(last.proven);
         last.frames.shrink_to_fit();
         if (chain.pending.size() == most_pending) cut(chain, most_pending / 2);
@@ -134,10 +135,16 @@ void Continuations::add(DeepSample deep, bool extended) {
     deep.walked = deep.frames.size();
     chain.pending.push_back(std::move(deep));
     const DeepSample& newest = chain.pending.back();
-    if (!extended || newest.time_ns < newest.read_ns) return;
+    if (!extended || !taken_after_reading(newest)) return;
     const std::vector<CodeFrame> whole = newest.frames;
     settle(chain, whole);
     chain.whole = whole;
+}
+
+// Handlers stamp their samples with the last tick's time. But what came in the second drain after the reading was not
+// there when the first one began: it was taken later, or its thread stood in the handler all the while.
+bool Continuations::taken_after_reading(const DeepSample& deep) const {
+    return deep.time_ns >= deep.read_ns || round_ >= deep.read_round + 2;
 }
 
 void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns) {
@@ -176,6 +183,7 @@ void Continuations::decide(DeepSample& deep, bool whole) {
 }
 
 void Continuations::give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns) {
+    ++round_;
     for (auto& [thread, chain] : chains_)
         if (!chain.pending.empty() && chain.pending.front().came_ns < oldest_ns) cut(chain, chain.pending.size());
     std::erase_if(chains_,

@@ -29,7 +29,7 @@ struct StackLabel {
 
 struct DeepSample {
     Sample sample;
-    std::uint64_t time_ns = 0;        // when it was taken; CLOCK_MONOTONIC, as are:
+    std::uint64_t time_ns = 0;        // when it was taken, or up to a tick before; CLOCK_MONOTONIC, as are:
     std::uint64_t came_ns = 0;        // when it was added
     std::uint64_t read_ns = 0;        // when live memory was read for `frames`; 0: they are those of the copy alone
     std::vector<CodeFrame> frames{};  // leaf first
@@ -39,6 +39,7 @@ struct DeepSample {
     // While it waits, behind newer ones of its thread:
     bool like_next = false;  // shares enough with the next of them
     std::size_t walked = 0;  // the number of frames that there were
+    std::uint64_t read_round = 0;
 };
 
 /// Replaces all frames but the first `proven` by those of `whole`, a stack of the same thread up to its start. False,
@@ -60,7 +61,8 @@ public:
     bool went_on_like(ThreadId thread, const Walk& read) const;
     /// `extended`: what extend(), or after it went_on_like(), said of it.
     void add(DeepSample deep, bool extended);
-    /// Cuts what was added before `oldest_ns`, and forgets threads that have not been seen since `idle_ns`.
+    /// After each drain. Cuts what was added before `oldest_ns`, and forgets threads that have not been seen since
+    /// `idle_ns`.
     void give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns);
 
     std::uint64_t accepted() const { return accepted_; }
@@ -76,6 +78,7 @@ private:
     };
     static constexpr std::size_t most_pending = 1024;  // of a thread
 
+    bool taken_after_reading(const DeepSample& deep) const;
     void decide(DeepSample& deep, bool whole);
     void settle(Chain& chain, const std::vector<CodeFrame>& whole);
     void cut(Chain& chain, std::size_t count);
@@ -83,6 +86,7 @@ private:
     Tell tell_;
     std::unordered_map<ThreadId, Chain> chains_;  // of threads that have been deep
     std::uint64_t accepted_ = 0, rejected_ = 0;
+    std::uint64_t round_ = 0;  // of draining
 };
 
 }  // namespace flameprobe

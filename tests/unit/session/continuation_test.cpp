@@ -112,6 +112,17 @@ TEST_CASE("continue: memory alone proves nothing, a later sample does") {
     CHECK(f.continuations.accepted() == 4);
 }
 
+TEST_CASE("continue: a sample that is stamped with the last tick counts as later from the second drain on") {
+    Fixture f;
+    f.sample(path, 30, 100, 150);
+    f.continuations.give_up(0, 0);
+    f.sample(path, 30, 100);
+    CHECK(f.told.empty());
+    f.continuations.give_up(0, 0);
+    f.sample(path, 30, 100);
+    CHECK(f.told.size() == 3);
+}
+
 TEST_CASE("continue: a thread that was elsewhere in between is cut") {
     Fixture f;
     f.sample(path, 30, 100, 110);
