@@ -1,6 +1,7 @@
 // Copying the top of the interrupted stack without ever faulting.
 #pragma once
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -36,7 +37,10 @@ inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::u
     if (state.may_call.load(std::memory_order_relaxed)) {
         const iovec local{to, wanted};
         const iovec remote{reinterpret_cast<void*>(sp), wanted};
-        const long copied = system_call(SYS_process_vm_readv, state.pid, &local, 1L, &remote, 1L, 0L);
+        long copied = system_call(SYS_process_vm_readv, state.pid, &local, 1L, &remote, 1L, 0L);
+        if (copied == -ESRCH) {  // the main thread has ended, and has no memory any more
+            copied = system_call(SYS_process_vm_readv, system_call(SYS_gettid), &local, 1L, &remote, 1L, 0L);
+        }
         return copied > 0 ? static_cast<std::size_t>(copied) : 0;
     }
     constexpr std::uint64_t page = 4096;
