@@ -93,6 +93,7 @@ void Pipeline::lost(std::uint64_t samples) {
 }
 
 void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
+    depth_ = 0;
     const StackId stack = push(0, note_mapping, static_cast<std::uint64_t>(note));
     sink_.sample({.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight});
 }
@@ -198,6 +199,7 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
                          const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel) {
     StackId stack = 0;
+    depth_ = 0;
     auto label = labels.begin();  // from the root on
     if (!whole) stack = push(stack, note_mapping, static_cast<std::uint64_t>(Note::truncated));
     // Scopes are believed on proofs of their own, so they stay where the frames that opened them are cut.
@@ -211,12 +213,17 @@ StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count
     return stack;
 }
 
+// Most stacks begin as the last one did: that part is not looked up again.
 StackId Pipeline::push(StackId parent, MappingId mapping, std::uint64_t address) {
     const Location location{mapping, address};
+    if (depth_ < path_.size() && path_[depth_].parent == parent && path_[depth_].location == location)
+        return path_[depth_++].id;
+    path_.resize(depth_++);
     const auto place = table_.location(location);
     if (place.is_new) sink_.location(place.id, location);
     const auto stack = table_.stack(parent, place.id);
     if (stack.is_new) sink_.stack(stack.id, {parent, place.id});
+    path_.push_back({parent, location, stack.id});
     return stack.id;
 }
 

@@ -78,6 +78,13 @@ private:
     LiveStack live_;
     ScopeScanner scopes_;
     StackTable table_;
+    struct Step {
+        StackId parent;
+        Location location;
+        StackId id;
+    };
+    std::vector<Step> path_;  // of the last stack, root first
+    std::size_t depth_ = 0;   // so much of it is the path of the stack that is being interned
     ThreadBook threads_;
     Summary summary_;
     Walk walk_;
