@@ -12,6 +12,11 @@ RecordState record_state(std::uint64_t address);
 /// Whether `address` comes right after a `syscall` instruction: there a thread stands that is in the kernel.
 bool after_syscall(std::uint64_t address);
 
+/// Whether the code from `address` on leads straight to its function's return, by nothing but pushes, pops, calls and
+/// changes of the stack pointer by a constant: then `row` gets the rule for it. A call may still not come back, so what
+/// the rule leads to must be looked at.
+bool way_out(std::uint64_t address, Row& row);
+
 /// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`
 /// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);

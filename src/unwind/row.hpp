@@ -50,6 +50,7 @@ struct Row {
     bool after_syscall : 1 = false;
     bool keeps_records : 1 = false;  // frame records are set up in the code before it
     bool in_file : 1 = false;        // not made at run time
+    bool leads_out : 1 = false;      // the fields for a rule say what the code itself does (way_out)
 };
 static_assert(sizeof(Row) == 32, "two rows a cache line");
 

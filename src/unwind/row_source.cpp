@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "unwind/call_bytes.hpp"
 #include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
@@ -26,6 +27,9 @@ void RowSource::look_at_code(const CodeRegion& region, const ModuleTable::Tables
     constexpr std::uint64_t searched = 16384;  // a just-in-time compiler's functions are long
     row.record = record_state(row.address);
     row.after_syscall = after_syscall(row.address);
+    // A caller's row is asked for by the last byte of its call.
+    const bool is_caller = read_call_site(row.address + 1, map_).kind != CallSite::Kind::none;
+    row.leads_out = row.kind == RowKind::no_cfi && way_out(row.address + (is_caller ? 1 : 0), row);
     row.in_file = region.kind != RegionKind::anonymous;
     const std::uint64_t from = row.address - std::min(row.address - region.start, searched);
     const std::uint64_t set_up = last_record_set_up(from, row.address);

@@ -161,6 +161,14 @@ private:
     /// record may be the caller's, so one whose call could be to anything is taken only if nothing below it is certain.
     End step_without_cfi(const Row& row, std::uint64_t lookup, Cursor& cursor) {
         const Row code = row;  // the calls below may move the cache
+        if (code.leads_out) {
+            Cursor caller = cursor;
+            caller.doubtful = true;
+            if (!checked(step_by_rule(code, caller), caller)) {
+                cursor = caller;
+                return std::nullopt;
+            }
+        }
         const bool pushing = cursor.interrupted && code.record != RecordState::made;
         if (code.keeps_records || pushing) {
             Cursor caller = cursor;
