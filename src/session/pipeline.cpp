@@ -116,10 +116,16 @@ void Pipeline::sample(const RawSample& raw) {
     }
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     const bool whole = walk_.end == WalkEnd::root;
+    in_haste_ = in_haste_ || in_no_mapping();
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
     sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
     write(sample, whole);
+}
+
+// Code that has been unloaded before anybody told of it, where no kernel does: it may come again.
+bool Pipeline::in_no_mapping() const {
+    return walk_.frames.size() == 1 && walk_.frames.front().region == CodeFrame::no_region;
 }
 
 void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
@@ -141,7 +147,7 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
-    read_unproven_ = read_unproven_ || !extended;
+    in_haste_ = in_haste_ || !extended;
     deep.frames = walk_.frames;
     deep.labels = labels_;
     deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
@@ -170,7 +176,7 @@ void Pipeline::settle(std::uint64_t now_ns) {
     continuations_.give_up(now_ns > patience ? now_ns - patience : 0, now_ns > idle_ns ? now_ns - idle_ns : 0);
     summary_.continued = continuations_.accepted();
     summary_.continuation_rejected = continuations_.rejected();
-    wants_faster_drain_ = std::exchange(read_unproven_, false);
+    wants_faster_drain_ = std::exchange(in_haste_, false);
 }
 
 void Pipeline::settle_all() {

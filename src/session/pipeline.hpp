@@ -56,7 +56,7 @@ public:
     UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
     /// Whether any process image of ours has shown a scope.
     static bool scopes_seen() noexcept { return scopes_seen_.load(std::memory_order_relaxed); }
-    /// Deep stacks change faster than they are read: drain sooner.
+    /// What is to be looked at changes faster than it is looked at, deep stacks or mappings: drain sooner.
     bool wants_faster_drain() const { return wants_faster_drain_; }
 
 private:
@@ -70,6 +70,7 @@ private:
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);
     void write(Sample sample, bool whole);
     bool memory_continues();
+    bool in_no_mapping() const;
 
     ProfileSink& sink_;
     CodeMap code_map_;
@@ -98,7 +99,7 @@ private:
     std::uint64_t period_ns_;
     std::uint32_t pid_;
     std::unordered_map<ThreadId, std::uint64_t> unsampled_ns_;  // less than a period: not told yet
-    bool read_unproven_ = false;                                // since the last settle()
+    bool in_haste_ = false;                                     // since the last settle()
     bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;
 };
