@@ -38,8 +38,11 @@ struct Options {
 };
 
 /// How much stack to copy at a frequency, unless the user says it. Below 1 kHz the copy costs nothing that could be
-/// measured, and 32 KiB hold all but the deepest stacks; above, the rings would have to be large.
-constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) { return frequency <= 1000 ? 32 * 1024 : 16 * 1024; }
+/// measured, and 32 KiB hold all but the deepest stacks; above, the rings would have to be large. At rates like the
+/// default one, all that a perf record can hold.
+constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) {
+    return frequency <= 250 ? 60 * 1024 : frequency <= 1000 ? 32 * 1024 : 16 * 1024;
+}
 
 /// From "NAME=VALUE" lines. A variable that is unknown or has a bad value leaves the default and adds one line to
 /// `problems` that names the variable, the value and what is accepted.

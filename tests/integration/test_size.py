@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import unittest
 
 from harness import Case, profiled, read_folded, render, run, started, wait_until
@@ -32,26 +33,28 @@ class Size(Case):
         ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all", MAX_SIZE="1M", FORMAT="folded,svg"))
         self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
         profiles = {p.name: p for p in self.directory.glob("*fprobe*")}
-        self.assertIn("all.fprobe", profiles)
         self.assertNotIn("all.part1.fprobe", profiles, "nothing was given up, so this tests nothing")
-        self.assertEqual(len(profiles), 7, profiles)
+        # The one being written and six before it; but where that one has just begun it is empty, and not kept.
+        self.assertEqual(len(profiles), 7 if "all.fprobe" in profiles else 6, profiles)
         # Each may pass its eighth by what is sampled between two looks, which takes long on a busy machine.
         self.assertLess(sum(p.stat().st_size for p in profiles.values()), 1.75 * MEBIBYTE)
 
         facts = {name: self.facts(path) for name, path in profiles.items()}
         numbers = sorted(f["counters"]["part of the profile"] for f in facts.values())
-        self.assertEqual(numbers, list(range(numbers[-1] - 6, numbers[-1] + 1)))
-        last = facts["all.fprobe"]
-        self.assertEqual(last["counters"]["part of the profile"], numbers[-1])
+        self.assertEqual(numbers, list(range(numbers[-1] - len(profiles) + 1, numbers[-1] + 1)))
+        last = max(facts.values(), key=lambda f: f["counters"]["part of the profile"])
         self.assertTrue(all(f["run"]["complete"] for f in facts.values()))
         given_up = last["counters"]["samples given up with the oldest parts"]
+        told = int(re.search(r"with (\d+) samples, were given up for FLAMEPROBE_MAX_SIZE", ran.stderr)[1])
         self.assertGreater(given_up, 0)
-        taken = given_up + sum(f["samples"]["taken"] for f in facts.values())
+        if "all.fprobe" in profiles:
+            self.assertEqual(facts["all.fprobe"], last)
+            self.assertEqual(told, given_up)
+        taken = told + sum(f["samples"]["taken"] for f in facts.values())
         self.assertAlmostEqual(taken / (997 * self.SECONDS), 1, delta=0.2)
         # CPU time is in one part's account or another's, though the collector takes some to begin a part.
         self.assertAlmostEqual(sum(f["cpu_time"]["sampled_ns"] for f in facts.values()) /
                                sum(f["cpu_time"]["process_ns"] for f in facts.values()), 1, delta=0.1)
-        self.assertIn(f"with {given_up} samples, were given up for FLAMEPROBE_MAX_SIZE", ran.stderr)
         self.assertIn(f"this is part {numbers[-1]} of a profile", (self.directory / "all.svg").read_text())
 
         # The command that the user is told makes one picture of what there is.
@@ -59,7 +62,7 @@ class Size(Case):
         merged = render(*argv, "-f", "folded", "-o", "-")
         self.assertEqual(merged.returncode, 0, merged.stderr)
         weight = sum(count for _, count in read_folded(merged.stdout))
-        self.assertGreaterEqual(weight, taken - given_up)
+        self.assertGreaterEqual(weight, taken - told)
         info = render(*argv, "--info").stdout
         self.assertIn(f"{given_up:,} samples of the oldest parts were given up", info)
 

@@ -1,6 +1,6 @@
 """How much slower an optimised C++ program without frame pointers (engine.cpp) runs under each profiler.
 
-slowdown.py [--freq HZ]... [--pairs N] [--seconds S] [--small]
+slowdown.py [--freq HZ]... [--pairs N] [--seconds S] [--stack BYTES]... [--only NAME] [--small]
 
 Every pair is a run alone and a run profiled, one right after the other, in an order that alternates; the ratio of the two is
 one value. Printed are the median of all pairs and their quartiles, for the wall clock and for the thread's CPU time. A
@@ -24,9 +24,9 @@ def timed(before, env, rounds, directory):
     return int(wall), int(cpu)
 
 
-def measure(frequency, pairs, seconds, engines):
+def measure(frequency, pairs, seconds, engines, stacks, only):
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
-        found = contenders(frequency, directory, engines)
+        found = contenders(frequency, directory, engines, stacks, only)
         alone = found.pop("alone")
         rounds = max(1, round(200 * seconds * 1e9 / timed(*alone, 200, directory)[0]))
         ratios = {name: ([], [], [], []) for name in found}  # wall, CPU; CPU times profiled, alone
@@ -69,13 +69,17 @@ def main():
     parser.add_argument("--pairs", type=int, default=25)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--engines", default="ring", help="comma list of ring, timer, signal")
+    parser.add_argument("--stack", type=int, action="append", help="FlameProbe with so many bytes of stack a sample, too")
+    parser.add_argument("--only", default="", help="a part of the names of the profilers wanted")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     options = parser.parse_args()
     if options.small:
         options.pairs, options.seconds = 1, 0.1
     print(machine())
     for frequency in options.freq or (99, 4000):
-        show(frequency, measure(frequency, options.pairs, options.seconds, options.engines.split(",")), options.pairs)
+        ratios = measure(frequency, options.pairs, options.seconds, options.engines.split(","), options.stack or (),
+                         options.only)
+        show(frequency, ratios, options.pairs)
 
 
 if __name__ == "__main__":
