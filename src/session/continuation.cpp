@@ -6,14 +6,14 @@ namespace flameprobe {
 namespace {
 
 // How much two stacks must share. By chance, two paths of calls agree in one frame about as often as a function has few
-// places that call on: twelve in a row is 1 in 4096 for functions with two such places. Frames of kilobytes are few in
-// a copy, but their addresses agree by chance even less.
+// places that call on: sixteen in a row is 1 in 65,536 for functions with two such places. Frames of kilobytes are few
+// in a copy, but their addresses agree by chance even less.
 struct Enough {
     std::size_t links;
     std::size_t large_links;  // where they span `bytes`
     std::uint64_t bytes;
 };
-constexpr Enough alone{12, 4, 16u << 10};
+constexpr Enough alone{16, 4, 16u << 10};
 constexpr Enough between_two_alike{2, 2, 0};
 
 /// The first `count` frames of a stack. A link is a frame's CFA and the return address that is stored below it, so the

@@ -83,7 +83,7 @@ TEST_CASE("continue: the frames beyond the copy are those of a whole stack that 
 
 TEST_CASE("continue: not like one that called from elsewhere, stands elsewhere, or shares too little") {
     auto frames = first(stack(path), 30);
-    // The fifth frame within the copy's outermost twelve.
+    // The fifth frame within the copy's outermost sixteen.
     CHECK_FALSE(continue_like(frames, 30, stack(other_middle)));
     auto moved = stack(path);
     for (auto& frame : moved) frame.cfa += 16;
