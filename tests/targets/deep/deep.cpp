@@ -20,6 +20,13 @@ constexpr unsigned seed_bits = 16;
 constexpr unsigned path_length = 160;
 constexpr unsigned recursion_frame = 512;
 
+// No caller knows what a function does, nor whether it could be left out.
+#ifdef __clang__
+#define DEEP_APART gnu::noinline
+#else
+#define DEEP_APART gnu::noipa
+#endif
+
 /// Keeps the frame its size, and the call before it from becoming a jump.
 #define KEEP(bytes) asm volatile("" : : "r"(bytes) : "memory")
 
@@ -28,7 +35,7 @@ struct Path {
     Clock::duration stay;
 };
 
-[[gnu::noipa]] void bottom(const Path& path) {
+[[DEEP_APART]] void bottom(const Path& path) {
     for (const auto end = Clock::now() + path.stay; Clock::now() < end;) {
         for (int i = 0; i < 200; ++i) asm volatile("" : : : "memory");
     }
@@ -56,7 +63,7 @@ template <bool even>
 }
 
 template <bool even, unsigned kind>
-[[gnu::noipa]] void node(const Path& path, std::uint64_t state, unsigned left) {
+[[DEEP_APART]] void node(const Path& path, std::uint64_t state, unsigned left) {
     char bytes[even ? 600 : 200 + 300 * kind];
     KEEP(bytes);
     descend<even>(path, state, left);
@@ -74,14 +81,14 @@ template <bool even>
 }
 
 template <bool even, unsigned bit>
-[[gnu::noipa]] void spell(const Path& path, unsigned left) {
+[[DEEP_APART]] void spell(const Path& path, unsigned left) {
     char bytes[600];
     KEEP(bytes);
     spell_rest<even>(path, left);
     KEEP(bytes);
 }
 
-[[gnu::noipa]] void recurse(const Path& path, unsigned left) {
+[[DEEP_APART]] void recurse(const Path& path, unsigned left) {
     char bytes[recursion_frame - 32];
     KEEP(bytes);
     left == 0 ? bottom(path) : recurse(path, left - 1);
