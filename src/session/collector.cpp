@@ -16,6 +16,7 @@
 #include "session/results.hpp"
 #include "session/run_info.hpp"
 #include "session/seccomp_probe.hpp"
+#include "session/thread_storage.hpp"
 #include "unwind/self_memory.hpp"
 
 namespace flameprobe {
@@ -75,6 +76,7 @@ void* Collector::thread_main(void* self) {
 void Collector::run() {
     mailbox_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
+    allocate_thread_storage();
     log_.hold();
     if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
         give_up("nothing is sampled: a seccomp filter would kill the process for what the collector does");
