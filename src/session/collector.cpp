@@ -23,8 +23,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
-constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much,
-constexpr std::uint64_t flush_late_ns = 500 * millisecond;   // or this where it is next to nothing
+constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much
 constexpr std::uint64_t clocks_every_ns = second;
 constexpr std::uint64_t hurry_for_ns = second;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
@@ -220,8 +219,7 @@ void Collector::keep_house() {
         end_with_last_thread();
         last_clocks_ns_ = now;
     }
-    const std::uint64_t since_flush = now - last_flush_ns_;
-    if (since_flush >= flush_late_ns || (since_flush >= flush_every_ns && recording_->much_waits())) {
+    if (now - last_flush_ns_ >= flush_every_ns) {
         flush();
         if (sampling() && recording_->outgrown()) next_part();
     }

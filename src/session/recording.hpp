@@ -43,9 +43,6 @@ public:
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();
-    /// Whether what is not in the file yet is worth a block. The header of one is as much as a sample or two, which on
-    /// a server with little to do would be a third of the file.
-    bool much_waits() { return spool_.writer().buffered() >= 256; }
     /// A sentence that whoever reads the profile should know.
     void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
     void set_counter(std::string_view name, std::uint64_t value) {
