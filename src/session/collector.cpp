@@ -219,7 +219,7 @@ void Collector::keep_house() {
         end_with_last_thread();
         last_clocks_ns_ = now;
     }
-    if (now - last_flush_ns_ >= flush_every_ns) {
+    if (now + wanted_pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
         flush();
         if (sampling() && recording_->outgrown()) next_part();
     }
