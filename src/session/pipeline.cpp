@@ -151,6 +151,8 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     deep.frames = walk_.frames;
     deep.labels = labels_;
     deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
+    // Where next to nothing could be copied, no other sample can prove anything: it does not wait for one.
+    if (deep.proven < 2) return decided(deep, false);
     continuations_.add(std::move(deep), extended);
 }
 
