@@ -12,7 +12,7 @@ namespace {
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
 
 // How long a stack that goes on beyond its copy waits for the thread's next sample.
-constexpr std::uint64_t least_patience_ns = 1'000'000'000, periods_of_patience = 5;
+constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
 
 constexpr std::string_view deleted_suffix = " (deleted)";
