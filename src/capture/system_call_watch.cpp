@@ -1,19 +1,34 @@
 #include "capture/system_call_watch.hpp"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "base/proc.hpp"
 
 namespace flameprobe {
+namespace {
+
+constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
+/// The filters in force for a thread (proc(5): Seccomp_filters, Linux 5.9); unknown in strict mode, and where an older
+/// kernel only says that there are some.
+std::uint64_t filters(const char* status_path) {
+    const auto status = read_small_file(status_path);
+    if (!status) return 0;
+    const char* const mode = std::strstr(status->c_str(), "\nSeccomp:\t");
+    if (mode == nullptr || mode[10] == '0') return 0;
+    const char* const count = std::strstr(status->c_str(), "\nSeccomp_filters:\t");
+    return mode[10] != '2' || count == nullptr ? unknown : std::strtoull(count + 18, nullptr, 10);
+}
+
+}  // namespace
 
 void SystemCallWatch::look(handler::State& state, std::uint64_t now_ns) {
     if (now_ns < next_ns_ || !state.may_call.load(std::memory_order_relaxed)) return;
+    if (next_ns_ == 0) own_ = filters("/proc/thread-self/status");
     next_ns_ = now_ns + 50'000'000;
-    const auto status = read_small_file("/proc/self/status");  // of the main thread
-    if (status && std::strstr(status->c_str(), "\nSeccomp:\t0") == nullptr &&
-        std::strstr(status->c_str(), "\nSeccomp:") != nullptr) {
-        state.may_call.store(false, std::memory_order_relaxed);
-    }
+    const std::uint64_t now = filters("/proc/self/status");  // of the main thread
+    if (now == unknown || now > own_) state.may_call.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace flameprobe

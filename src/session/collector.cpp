@@ -255,6 +255,7 @@ void Collector::flush() {
 
 void Collector::secure() {
     if (!sampling()) return;
+    drain();  // the thread's stack is known from then on
     if (auto secured = recording_->secure(); !secured) give_up(secured.error().message);
 }
 

@@ -115,6 +115,8 @@ bool Continuations::went_on_like(ThreadId thread, const Walk& read) const {
 }
 
 void Continuations::add(DeepSample deep, bool extended) {
+    // Where next to nothing could be copied, no other sample can prove anything: it does not wait for one.
+    if (deep.proven < 2) return decide(deep, false);
     Chain& chain = chains_[deep.sample.thread];
     chain.seen_ns = deep.came_ns;
     deep.read_round = round_;
@@ -136,9 +138,7 @@ void Continuations::add(DeepSample deep, bool extended) {
     chain.pending.push_back(std::move(deep));
     const DeepSample& newest = chain.pending.back();
     if (!extended || !taken_after_reading(newest)) return;
-    const std::vector<CodeFrame> whole = newest.frames;
-    settle(chain, whole);
-    chain.whole = whole;
+    settle(chain, std::vector(newest.frames));
 }
 
 // Handlers stamp their samples with the last tick's time. But what came in the second drain after the reading was not
@@ -151,7 +151,6 @@ void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& fra
     const auto found = chains_.find(thread);
     if (found == chains_.end()) return;
     settle(found->second, frames);
-    found->second.whole = frames;
     found->second.seen_ns = now_ns;
 }
 
@@ -169,6 +168,7 @@ void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
         next = good ? &at->frames : nullptr;
     }
     chain.pending.clear();
+    chain.whole = whole;
 }
 
 void Continuations::cut(Chain& chain, std::size_t count) {

@@ -151,8 +151,6 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     deep.frames = walk_.frames;
     deep.labels = labels_;
     deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
-    // Where next to nothing could be copied, no other sample can prove anything: it does not wait for one.
-    if (deep.proven < 2) return decided(deep, false);
     continuations_.add(std::move(deep), extended);
 }
 
@@ -181,10 +179,7 @@ void Pipeline::settle(std::uint64_t now_ns) {
     wants_faster_drain_ = std::exchange(in_haste_, false);
 }
 
-void Pipeline::settle_all() {
-    continuations_.give_up(~std::uint64_t{0}, 0);
-    settle(0);
-}
+void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
 void Pipeline::write(Sample sample, bool whole) {
     summary_.samples += sample.weight;

@@ -31,6 +31,13 @@ static void strict(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+static void enter(struct sock_filter* code, unsigned short length, unsigned flags) {
+    const struct sock_fprog program = {length, code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0);
+}
+#define ENTER(code, flags) enter(code, sizeof(code) / sizeof *(code), flags)
+
 /* What a sandboxed worker may do; everything else has the outcome `otherwise`. */
 static void allow_little(unsigned flags, unsigned otherwise) {
 #define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -47,9 +54,7 @@ static void allow_little(unsigned flags, unsigned otherwise) {
         ALLOW(brk),
         BPF_STMT(BPF_RET | BPF_K, otherwise),
     };
-    const struct sock_fprog program = {sizeof code / sizeof *code, code};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0);
+    ENTER(code, flags);
 }
 
 static NOINLINE void sandboxed_work(void) {
@@ -77,9 +82,7 @@ static void kill_for_everyone(void) {
         ALLOW(munmap),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
-    const struct sock_fprog program = {sizeof code / sizeof *code, code};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    ENTER(code, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 /* Everything is allowed but what a server never does: what a hardened server has. */
@@ -92,9 +95,7 @@ static void deny_for_everyone(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const struct sock_fprog program = {sizeof code / sizeof *code, code};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    ENTER(code, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 /* A child that no libc function made, as sandboxes have them: it ends at once, and waits for nobody meanwhile. */

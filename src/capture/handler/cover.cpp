@@ -52,6 +52,12 @@ void clear(ThreadSlot& slot) noexcept {
     slot.control_block.store(0, std::memory_order_relaxed);
 }
 
+std::uint32_t slot_of(const State& state, std::uint32_t tid) noexcept {
+    std::uint32_t index = 0;
+    while (index < state.slot_count && state.owners[index].load(std::memory_order_acquire) != tid) ++index;
+    return index;
+}
+
 }  // namespace
 
 std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept {
@@ -153,7 +159,12 @@ void expect_seccomp() noexcept {
     State* const state = visit.state();
     if (state == nullptr) return;
     if (state->may_read_fs) {
-        state->filtered_tid.store(static_cast<std::uint32_t>(system_call(SYS_gettid)), std::memory_order_relaxed);
+        const auto tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
+        const std::uint32_t index = slot_of(*state, tid);
+        // The stack's range is needed most from now on: the collector finds it by the control block.
+        if (index != state->slot_count) state->slots[index].control_block.store(fs_base(), std::memory_order_relaxed);
+        state->filtered_tid.store(tid, std::memory_order_relaxed);
+        state->filtered_slot.store(index, std::memory_order_relaxed);
         state->filtered_base.store(fs_base(), std::memory_order_release);
     }
     state->may_call.store(false, std::memory_order_relaxed);

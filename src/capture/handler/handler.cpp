@@ -109,11 +109,23 @@ void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept 
     context.uc_stack.ss_flags = 0;
 }
 
-/// The thread's id where it has no slot, and 0 where the kernel cannot be asked for it.
+bool is_filtered_thread(const State& state) noexcept {
+    return state.may_read_fs && fs_base() == state.filtered_base.load(std::memory_order_acquire);
+}
+
+/// The thread's id where perf events signal, and 0 where the kernel cannot be asked for it.
 std::uint32_t own_tid(const State& state) noexcept {
     if (!state.silent.load(std::memory_order_acquire)) return static_cast<std::uint32_t>(system_call(SYS_gettid));
-    const bool known = state.may_read_fs && fs_base() == state.filtered_base.load(std::memory_order_acquire);
-    return known ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
+    return is_filtered_thread(state) ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
+}
+
+/// Where the thread's stack may be told, if it has no timer but is known.
+const ThreadSlot* own_slot(const State& state) noexcept {
+    if (!state.silent.load(std::memory_order_acquire) || !is_filtered_thread(state)) return nullptr;
+    const std::uint32_t index = state.filtered_slot.load(std::memory_order_relaxed);
+    const bool known = index < state.slot_count && state.owners[index].load(std::memory_order_relaxed) ==
+                                                       state.filtered_tid.load(std::memory_order_relaxed);
+    return known ? &state.slots[index] : nullptr;
 }
 
 void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
@@ -139,10 +151,12 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     constexpr std::uint64_t code_segment_64 = 0x33;
     cell->has_registers =
         (static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_CSGSFS]) & 0xffff) == code_segment_64;
-    cell->stack_bytes = cell->has_registers && state.stack_bytes != 0
-                            ? static_cast<std::uint32_t>(copy_stack(state, tick.slot, cell->registers.sp(),
-                                                                    SamplePool::stack(cell), state.stack_bytes))
-                            : 0;
+    cell->stack_bytes = 0;
+    if (cell->has_registers && state.stack_bytes != 0) {
+        const ThreadSlot* const slot = tick.slot != nullptr ? tick.slot : own_slot(state);
+        cell->stack_bytes = static_cast<std::uint32_t>(
+            copy_stack(state, slot, cell->registers.sp(), SamplePool::stack(cell), state.stack_bytes));
+    }
     state.pool.publish(cell);
 }
 

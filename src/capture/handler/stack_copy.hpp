@@ -23,7 +23,7 @@ inline void copy_bytes(std::byte* to, std::uint64_t from, std::size_t size) noex
 /// the thread's own stack is mapped as long as the thread lives, so it is read directly;
 /// any other (coroutines, alternate stacks) could lose its upper neighbours at any time, and process_vm_readv stops
 /// before what is not mapped (2.6 µs for 16 KiB);
-/// under a seccomp filter that call might kill, and only the page in use is sure to be there.
+/// under a seccomp filter that call might kill or be refused, and only the page in use is sure to be there.
 inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::uint64_t sp, std::byte* to,
                               std::size_t wanted) noexcept {
     if (slot != nullptr && sp >= slot->stack_low.load(std::memory_order_acquire)) {
@@ -41,7 +41,8 @@ inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::u
         if (copied == -ESRCH) {  // the main thread has ended, and has no memory any more
             copied = system_call(SYS_process_vm_readv, system_call(SYS_gettid), &local, 1L, &remote, 1L, 0L);
         }
-        return copied > 0 ? static_cast<std::size_t>(copied) : 0;
+        if (copied >= 0) return static_cast<std::size_t>(copied);
+        if (copied != -EPERM && copied != -ENOSYS) return 0;
     }
     constexpr std::uint64_t page = 4096;
     // The interrupted instruction need not have touched its stack page yet, but the pc may stand right after an

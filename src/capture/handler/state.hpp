@@ -38,8 +38,10 @@ struct State {
     ThreadSlot* slots = nullptr;
     std::uint32_t slot_count = 0;
     std::atomic<std::uint32_t> hint{0};           // no free slot is known below: a guess, for speed only
-    std::atomic<std::uint64_t> filtered_base{0};  // control block and tid of the thread that entered the filter
+    // Control block, tid and slot (slot_count: none) of the thread that entered the filter.
+    std::atomic<std::uint64_t> filtered_base{0};
     std::atomic<std::uint32_t> filtered_tid{0};
+    std::atomic<std::uint32_t> filtered_slot{0};
     std::atomic<std::uint64_t> dropped{0};  // of the signal engine, which has no slots: samples that found no free cell
     std::atomic<std::uint64_t> stray{0};    // signals that were not ours
 };

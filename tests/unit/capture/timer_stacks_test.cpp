@@ -1,5 +1,6 @@
 // Stacks that are small, and threads that may not call the kernel.
 #include <doctest/doctest.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -8,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -90,6 +92,93 @@ TEST_CASE("coroutines on guarded stacks of 4 KiB live on") {
     std::size_t small = 0;
     for (const auto& sample : seen.samples) small += sample.tid == tid && sample.stack.size() < 4096 ? 1 : 0;
     CHECK(small > 20);
+}
+
+namespace {
+
+constexpr std::size_t large_frame = 12 << 10;
+
+// Long enough for dozens of samples, in a frame that no single page holds.
+void work_in_large_frame() {
+    volatile char room[large_frame];
+    room[0] = 1;
+    run_known_shares(300 * millisecond);
+    asm volatile("" ::"r"(room) : "memory");
+}
+
+void large_coroutine_body() {
+    work_in_large_frame();
+    ::swapcontext(&coroutine, &scheduler);
+}
+
+void run_on_large_stack() {
+    std::vector<std::byte> memory(256 << 10);
+    ::getcontext(&coroutine);
+    coroutine.uc_stack.ss_sp = memory.data();
+    coroutine.uc_stack.ss_size = memory.size();
+    coroutine.uc_link = nullptr;
+    ::makecontext(&coroutine, &large_coroutine_body, 0);
+    ::swapcontext(&scheduler, &coroutine);
+}
+
+// What a container's filter is to its programs: perf_event_open is refused, and nothing is said of what we do.
+bool enter_container_filter() {
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{std::size(code), code};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool mostly_large(const Seen& seen, std::uint32_t tid, std::uint64_t since_ns) {
+    std::size_t large = 0, all = 0;
+    for (const auto& sample : seen.samples) {
+        if (sample.tid != tid || sample.time_ns < since_ns) continue;
+        ++all;
+        large += sample.stack.size() >= large_frame ? 1 : 0;
+    }
+    return large > 20 && large * 10 > all * 9;
+}
+
+}  // namespace
+
+TEST_CASE("in a container's filter coroutines' stacks are copied whole" * doctest::skip(under_tsan)) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (!enter_container_filter()) ::_exit(2);
+        Collected collected(&open_timer_source, {.frequency = 1000}, std::chrono::milliseconds(5));
+        std::atomic<std::uint32_t> tid{0};
+        std::thread([&] {
+            tid = my_tid();
+            collected.rounds(2);
+            run_on_large_stack();
+        }).join();
+        ::_exit(mostly_large(collected.finish(), tid, 0) ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("who enters a filter is known by its stack where perf events signal" *
+          doctest::skip(under_tsan || !open_signal_source({}))) {
+    Collected collected(&open_signal_source, {.frequency = 1000}, std::chrono::milliseconds(5));
+    REQUIRE(collected.error() == "");
+    std::uint32_t tid = 0;
+    std::uint64_t since_ns = 0;
+    std::thread([&] {
+        tid = my_tid();
+        collected.rounds(2);
+        handler::expect_seccomp();
+        collected.rounds(2);
+        since_ns = monotonic_ns();
+        work_in_large_frame();
+    }).join();
+    CHECK(mostly_large(collected.finish(), tid, since_ns));
 }
 
 TEST_CASE("under seccomp's strict mode the handler makes no call that kills" * doctest::skip(under_tsan)) {

@@ -191,6 +191,18 @@ TEST_CASE("continue: nothing waits for ever, and nothing is told twice") {
     CHECK(f.continuations.memory() == 0);
 }
 
+TEST_CASE("continue: a copy without a return address cannot be proven, and does not wait") {
+    Fixture f;
+    DeepSample deep;
+    deep.sample.thread = thread;
+    deep.time_ns = deep.came_ns = 100;
+    deep.frames = stack("a");
+    deep.proven = 1;
+    f.continuations.add(std::move(deep), false);
+    CHECK(f.told == std::vector<Told>{{1, false, 100}});
+    CHECK(f.continuations.rejected() == 1);
+}
+
 TEST_CASE("continue: threads do not vouch for each other") {
     Fixture f;
     f.sample(path, 30, 100, 110);
