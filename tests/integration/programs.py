@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Run, clean_environment, run, started, wait_until
+from harness import BUILD, ROOT, Run, clean_environment, run, started, wait_until
 
 PATH = "/usr/bin:/usr/sbin:/sbin:" + os.environ.get("PATH", "")  # Debian's first: a wrapper such as ccache is no compiler
 
@@ -34,6 +34,11 @@ def free_port():
 def listening(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def bound(port):
+    """As listening(), but without a connection, which iperf3 would take for its only client."""
+    return f":{port:04X} 00000000:0000 0A" in Path("/proc/net/tcp").read_text()
 
 
 def load(argv, timeout=60):
@@ -156,6 +161,38 @@ def rust(directory, env, seconds):
     return whole([directory / "rust_work", 100 * seconds], directory, env)
 
 
+REGISTRY = Path("/usr/share/cargo/registry")  # where Debian's librust packages put their sources
+
+
+def forwarder_built():
+    """Once for each build directory: cargo itself sees that nothing has changed."""
+    if not list(REGISTRY.glob("tokio-1.*")):
+        raise Missing(f"tokio's sources under {REGISTRY}")
+    place = BUILD / "tests" / "targets" / "rust_forwarder"
+    shutil.copytree(ROOT / "tests" / "targets" / "rust_forwarder", place / "source", dirs_exist_ok=True)
+    done = subprocess.run([find("cargo"), "build", "--release", "--offline", "--manifest-path", place / "source" / "Cargo.toml",
+                           "--target-dir", place, "--config", 'source.crates-io.replace-with="debian"',
+                           "--config", f'source.debian.directory="{REGISTRY}"'],
+                          env=dict(clean_environment(), PATH=PATH, CARGO_HOME=str(place / "home")), capture_output=True,
+                          text=True, timeout=600)
+    if done.returncode != 0:
+        raise AssertionError(f"cargo failed: {done.stderr[-2000:]}")
+    return place / "release" / "rust_forwarder"
+
+
+def forwarder(directory, env, seconds):
+    """tokio's tasks between two workers, and iperf3 on both sides."""
+    iperf, program = find("iperf3"), forwarder_built()
+    port, target, begun = free_port(), free_port(), time.monotonic()
+    with started([iperf, "-s", "-1", "-B", "127.0.0.1", "-p", target], directory, clean_environment()):
+        wait_until(lambda: bound(target), what="iperf3 listens")
+        with started([program, port, target], directory, env) as process:
+            wait_until(lambda: bound(port), what="the forwarder listens")
+            load([iperf, "-c", "127.0.0.1", "-p", port, "-P", "4", "-t", seconds], timeout=seconds + 30)
+            process.terminate()
+            return ended(process, directory, begun, "the forwarder"), str(program)
+
+
 def compiler(directory, env, seconds):
     """gcc, its compiler proper and assembler under make -j2: a tree of short processes."""
     make, gcc = find("make"), find("gcc")
@@ -183,5 +220,6 @@ PROGRAMS = (
     Program("xz -T2", compressor("xz", "-T2", "-3", "-k", "--block-size=2MiB")),
     Program("zstd -T2", compressor("zstd", "-T2", "-15", "-k", "-q")),
     Program("rust -O", rust, 1, ("count_words", "make_words", "rank")),
+    Program("rust tokio", forwarder, 1, ("tokio::io::util::copy_bidirectional::transfer_one_direction",)),
 )
 COMPILER = Program("make -j2 gcc", compiler, 8)
