@@ -1,5 +1,6 @@
 #include "symbolize/other_names.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -41,6 +42,14 @@ std::string unknown_in(const Mapping& mapping, std::uint64_t address) {
 
 }  // namespace
 
+void OtherNames::prepare(const std::vector<Mapping>& mappings, const std::vector<Location>& locations) {
+    const bool wanted = std::ranges::any_of(locations, [&](const Location& location) {
+        return location.mapping < mappings.size() && mappings[location.mapping].kind == MappingKind::kernel;
+    });
+    if (wanted)
+        kernel_ = std::make_unique<KernelSymbols>(options_.same_boot ? KernelSymbols::running() : KernelSymbols{});
+}
+
 std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
     switch (mapping.kind) {
         case MappingKind::note:
@@ -61,9 +70,7 @@ std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
 }
 
 std::string OtherNames::kernel_name(std::uint64_t address) {
-    if (!kernel_)
-        kernel_ = std::make_unique<KernelSymbols>(options_.same_boot ? KernelSymbols::running() : KernelSymbols{});
-    std::string name = kernel_->find(address);
+    std::string name = kernel_ ? kernel_->find(address) : std::string{};
     return name.empty() ? "[unknown in kernel]" : name;
 }
 

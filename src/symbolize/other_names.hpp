@@ -19,6 +19,8 @@ public:
     OtherNames(const std::vector<std::string>& strings, const SymbolizeOptions& options)
         : strings_(strings), options_(options) {}
 
+    /// Reads the kernel's symbols, of which the kernel is slow to tell, if a location needs them.
+    void prepare(const std::vector<Mapping>& mappings, const std::vector<Location>& locations);
     /// Never empty. For kind `file` it looks at the perf map only (some JITs map a file), and gives `[unknown in FILE]`
     /// where that knows nothing.
     std::string name(const Mapping& mapping, std::uint64_t address);

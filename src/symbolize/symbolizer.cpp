@@ -34,10 +34,9 @@ std::vector<ModuleJob> group_by_module(const std::vector<Mapping>& mappings, con
     return jobs;
 }
 
-void name_the_rest(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
-                   const std::vector<std::string>& strings, const SymbolizeOptions& options, SymbolChains& chains) {
+void name_the_rest(const std::vector<Mapping>& mappings, const std::vector<Location>& locations, OtherNames& others,
+                   SymbolChains& chains) {
     const Mapping nowhere;
-    OtherNames others(strings, options);
     for (LocationId id = 0; id < locations.size(); ++id) {
         std::vector<Symbol>& chain = chains[id];
         if (chain.empty()) chain.emplace_back();
@@ -60,13 +59,16 @@ SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<L
     std::vector<ModuleJob> jobs = group_by_module(mappings, locations);
     const unsigned workers = options.workers != 0 ? options.workers : allowed_cpus();
 
-    run_parallel(workers, jobs.size(), [&](std::size_t i) { jobs[i].use_symbol_tables(options, chains); });
-
     DebugPass debug(options, workers, locations.size());
-    if (options.debug_info) debug.run(jobs, chains);
+    OtherNames others(strings, options);
+    const auto name_files = [&] {
+        run_parallel(workers, jobs.size(), [&](std::size_t i) { jobs[i].use_symbol_tables(options, chains); });
+        if (options.debug_info) debug.run(jobs, chains);
+    };
+    run_parallel(workers, 2, [&](std::size_t i) { i == 0 ? name_files() : others.prepare(mappings, locations); });
     if (debug.late()) warnings.push_back(late_warning);
 
-    name_the_rest(mappings, locations, strings, options, chains);
+    name_the_rest(mappings, locations, others, chains);
     for (const ModuleJob& job : jobs)
         for (std::string& warning : job.warnings(chains))
             if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
