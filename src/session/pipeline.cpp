@@ -46,7 +46,7 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
         mapping.kind = kind;
         sink_.mapping(next_mapping_++, mapping);
     }
-    threads_.find(pid);  // the main thread is number 0, and has what belongs to no thread
+    threads_.find(pid);  // the main thread is number 0
 }
 
 void Pipeline::mapping(const RawMapping& raw) {
@@ -89,7 +89,7 @@ void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns) {
 
 void Pipeline::lost(std::uint64_t samples) {
     summary_.lost += samples;
-    note(Note::lost, 0, samples);
+    note(Note::lost, threads_.unknown(), samples);
 }
 
 void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {

@@ -88,7 +88,7 @@ void Recording::account_for_unsampled(std::uint64_t margin_of_periods) {
     const std::uint64_t known = summary.samples + summary.lost + all_noted_ + margin_of_periods;
     std::uint64_t missing = expected - std::min(expected, known);
     const auto& accounts = pipeline_.threads().accounts();
-    noted_.resize(accounts.size() + 1);
+    noted_.resize(accounts.size() + 1);  // and that of the unknown, who may come at the end
     const auto tell = [&](ThreadId thread, std::uint64_t weight) {
         pipeline_.note(why, thread, weight);
         noted_[thread] += weight;
@@ -101,7 +101,7 @@ void Recording::account_for_unsampled(std::uint64_t margin_of_periods) {
             std::min(missing, of_thread - std::min(of_thread, account.samples + noted_[account.thread]));
         if (share > 1) tell(account.thread, share);  // 1: the period that was under way when the clock was read
     }
-    if (missing > accounts.size()) tell(0, missing);  // of threads that ended between two looks
+    if (missing > accounts.size()) tell(pipeline_.threads().unknown(), missing);  // they ended between two looks
 }
 
 Result<void> Recording::flush() {

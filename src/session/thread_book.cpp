@@ -13,7 +13,6 @@ ThreadId ThreadBook::add(std::uint32_t tid, std::string_view name) {
     const auto id = static_cast<ThreadId>(threads_.size());
     threads_.push_back({tid, std::string(name)});
     accounts_.push_back({.thread = id});
-    living_[tid] = id;
     sink_.thread(id, threads_.back());
     return id;
 }
@@ -24,7 +23,14 @@ ThreadId ThreadBook::find(std::uint32_t tid) {
     auto name = thread_comm(tid);
     // A thread that has ended by now shares the name of the main thread, as the kernel gives it to every new thread.
     if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().name;
-    return add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
+    const ThreadId id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
+    living_[tid] = id;
+    return id;
+}
+
+ThreadId ThreadBook::unknown() {
+    if (unknown_ == none) unknown_ = add(0, "[thread not known]");
+    return unknown_;
 }
 
 void ThreadBook::renamed(std::uint32_t tid, std::string_view name) {

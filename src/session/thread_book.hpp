@@ -18,6 +18,8 @@ public:
 
     /// The thread that has this tid now; a tid that was reused is another thread.
     ThreadId find(std::uint32_t tid);
+    /// For what is known of the process only: a thread of its own, with tid 0, so that it is put down to no other.
+    ThreadId unknown();
     void renamed(std::uint32_t tid, std::string_view name);
     void ended(std::uint32_t tid);
     void count(ThreadId thread, std::uint64_t weight) { accounts_[thread].samples += weight; }
@@ -31,12 +33,14 @@ public:
 
 private:
     ThreadId add(std::uint32_t tid, std::string_view name);
+    static constexpr ThreadId none = ~ThreadId{0};
 
     ProfileSink& sink_;
     std::unordered_map<std::uint32_t, ThreadId> living_;
     std::unordered_map<std::uint32_t, std::uint64_t> bases_;  // tid to its CPU clock when sampling began
     std::vector<ThreadAccount> accounts_;
     std::vector<Thread> threads_;
+    ThreadId unknown_ = none;
 };
 
 }  // namespace flameprobe

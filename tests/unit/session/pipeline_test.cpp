@@ -124,6 +124,10 @@ TEST_CASE("lost samples are samples, with their weight") {
     REQUIRE(kept.samples.size() == 1);
     CHECK(kept.samples[0].weight == 7);
     CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
+    // Nobody knows of which thread: of no thread that has a name.
+    REQUIRE(kept.threads.size() == 2);
+    CHECK(kept.threads[1].tid == 0);
+    CHECK(kept.samples[0].thread == 1);
     CHECK(pipeline.summary().lost == 7);
     CHECK(pipeline.summary().samples == 0);
 }
