@@ -62,9 +62,9 @@ void before_seccomp(unsigned long operation, unsigned long flags, const void* pr
     if (operation != SECCOMP_SET_MODE_FILTER && operation != SECCOMP_SET_MODE_STRICT) return;
     const int saved = errno;
     const Entrance entrance;
-    const bool everyone = operation == SECCOMP_SET_MODE_FILTER && (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     const flameprobe_core* core = core_if_loaded();
-    if (everyone && of_loaded_process && core != nullptr) core->before_filter(program, flags, entered ? 0 : 1);
+    if (operation == SECCOMP_SET_MODE_FILTER && of_loaded_process && core != nullptr)
+        core->before_filter(program, flags, entered ? 0 : 1);
     errno = saved;
 }
 
@@ -81,7 +81,11 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
     unsigned long words[4];
     for (unsigned long& word : words) word = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_SECCOMP) before_seccomp(SECCOMP_SET_MODE_STRICT, 0, nullptr);  // for this thread alone
+    if (option == PR_SET_SECCOMP) {
+        const bool filter = words[0] == SECCOMP_MODE_FILTER;
+        before_seccomp(filter ? SECCOMP_SET_MODE_FILTER : SECCOMP_SET_MODE_STRICT, 0,
+                       reinterpret_cast<const void*>(words[1]));
+    }
     if (option == PR_SET_NO_NEW_PRIVS) expect_seccomp();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();

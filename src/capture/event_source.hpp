@@ -19,6 +19,9 @@ struct CaptureOptions {
     std::string event = "cpu-clock";
 };
 
+/// The most that a perf record can hold beside the rest (perf_event_open(2): its size has 16 bits). Handlers copy more.
+inline constexpr std::uint32_t most_ring_stack_bytes = 60 * 1024;
+
 /// What the source really does, for the footer and `flameprobe doctor`.
 struct CaptureFacts {
     std::string engine;  // ring, signal, timer

@@ -36,7 +36,11 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-Result<HandlerMemory> HandlerMemory::make(const Size& size) {
+// Large cells are fewer: the collector comes the sooner.
+Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
+    constexpr std::uint32_t least_cells = 32, most_bytes = 64 << 20;
+    Size size = wanted;
+    size.cells = std::min(size.cells, std::max(least_cells, most_bytes / std::max(size.stack_bytes, 1u)));
     const std::size_t cell_bytes = (sizeof(handler::CellHead) + size.stack_bytes + 63) & ~std::size_t{63};
     const std::size_t head = round_up(sizeof(handler::State));
     const std::size_t owners = round_up(size.slots * sizeof(std::atomic<std::uint32_t>));

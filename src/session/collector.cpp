@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/all_signals_blocked.hpp"
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "session/filter_verdict.hpp"
 #include "session/filtered.hpp"
 #include "session/isolation.hpp"
-#include "session/results.hpp"
-#include "session/run_info.hpp"
 #include "session/seccomp_probe.hpp"
 #include "session/thread_storage.hpp"
 #include "unwind/self_memory.hpp"
@@ -27,28 +27,13 @@ constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at 
 constexpr std::uint64_t clocks_every_ns = second;
 constexpr std::uint64_t hurry_for_ns = second;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
-constexpr const char* without_proc =
-    "/proc is not mounted, or is another pid namespace's: threads that ran before are not found, and names may be "
-    "missing";
 constexpr const char* ended_for_signal =
     "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
 constexpr const char* ended_for_filter =
     "sampling ended where the program put all its threads into a seccomp filter that kills for what the collector does";
-
-/// All signals blocked while it lives: a thread made meanwhile inherits that and never takes one of the host's signals.
-class AllSignalsBlocked {
-public:
-    AllSignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-
-private:
-    sigset_t before_;
-};
+constexpr const char* ended_for_return =
+    "sampling ended where the program entered a seccomp filter in which no signal handler can return (rt_sigreturn): "
+    "FLAMEPROBE_ENGINE=ring needs none";
 
 }  // namespace
 
@@ -122,7 +107,7 @@ bool Collector::handle(std::uint32_t requests) {
         recording_.reset();
     }
     if ((requests & request_leave) != 0) leave();
-    if ((requests & request_filter) != 0 && filter_would_kill(filter_program, filter_flags)) end_before_filter();
+    if ((requests & request_filter) != 0) before_filter();
     return (requests & last_requests) == 0 && !ends_before_filter();
 }
 
@@ -156,30 +141,6 @@ bool Collector::open() {
     log_.message("engine " + facts.engine + " (" + engine_.reason + "), " + std::to_string(facts.frequency) +
                  " samples a second");
     return true;
-}
-
-void Collector::begin_recording(const std::string& stem) {
-    const auto& facts = engine_.source->facts();
-    run_ = describe_process();
-    run_.engine = facts.engine;
-    run_.engine_reason = engine_.reason;
-    run_.unwinder = options_.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
-    run_.event = facts.event;
-    run_.event_kind = facts.event_kind;
-    run_.kernel = facts.kernel                           ? "on"
-                  : options_.kernel == KernelChoice::off ? "off, as asked for"
-                                                         : "off, not permitted";
-    run_.frequency_asked = options_.frequency;
-    run_.period_ns = facts.period_ns;
-    run_.stack_bytes = engine_.stack_bytes;
-    recording_ = std::make_unique<Recording>(run_, stem, keep_others_, facts.buffer_bytes, parts_.file_bytes());
-}
-
-void Collector::begin_profile() {
-    parts_ = Parts(options_.most_bytes);
-    begin_recording(expand_path(options_.out, paths_));
-    next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
-    if (list_threads().empty()) paths_.dump <= 1 ? say(without_proc) : recording_->remark(without_proc);
 }
 
 void Collector::start() {
@@ -267,6 +228,15 @@ void Collector::give_up(const std::string& why) {
     broken_ = true;
 }
 
+void Collector::before_filter() {
+    const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+    if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
+    if (!covers_threads_ || broken_ || lets_handlers_return(filter_program)) return;
+    if (recording_) recording_->remark(ended_for_return);
+    stop();
+    give_up(ended_for_return);
+}
+
 // The filter will be this thread's too, and any system call after that the process's end. So all is written now, and
 // the kernel tells when the thread is no more (set_tid_address(2)): the host can wait for that without a system call.
 // libc, whose word that was, thinks the thread's stack in use for ever: a mebibyte is left behind.
@@ -283,74 +253,6 @@ void Collector::leave() {
     engine_.source.reset();
     if (!recording_) return;
     if (auto suspended = recording_->suspend(); !suspended) give_up(suspended.error().message);
-}
-
-void Collector::finish() {
-    finishing_ = true;
-    stop();
-    if (!recording_) return;
-    if (death_note_.written()) recording_->died(death_note_);
-    if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
-    engine_.source.reset();
-    const std::string profile = recording_->has_file() ? recording_->path() : parts_.newest();
-    if (profile.empty()) return;
-    const auto written = write_results(
-        profile, recording_->stem(), options_, [&] { mailbox_.alive(); }, log_.terminal());
-    for (const auto& problem : written.problems) log_.warning(problem);
-    if (parts_.number() > 1) log_.warning(parts_.describe(recording_->has_file() ? recording_->stem() : ""));
-    for (const auto& path : written.paths) log_.message("wrote " + path);
-}
-
-// The profile so far, beside the one that goes on.
-void Collector::dump() {
-    dump_problem.clear();
-    if (!recording_ || !recording_->has_samples()) {
-        dump_problem = "there are no samples yet";
-        return;
-    }
-    if (sampling()) drain();
-    flush();
-    const auto written = write_results(recording_->path(), dump_stem, options_, [&] { mailbox_.alive(); });
-    if (!written.problems.empty()) dump_problem = written.problems.front();
-}
-
-// The profile so far is whole under another name, and goes on in a new file with empty tables. Without pictures, which
-// would hold up the collector: flameprobe-render makes them of all parts.
-void Collector::next_part() {
-    const std::string stem = recording_->stem();
-    if (auto moved = recording_->move_to(parts_.stem_when_over(stem)); !moved) {
-        if (recording_->go_on(parts_.most_bytes())) return;
-        recording_->remark("sampling ended here: " + moved.error().message);
-        return give_up("sampling ends: " + moved.error().message);
-    }
-    recording_->set_counter(counter::part, parts_.number());
-    drain();  // what was sampled meanwhile belongs to the CPU time that was used meanwhile
-    recording_->pause();
-    if (auto closed = recording_->close(); !closed) return give_up(closed.error().message);
-    if (auto away = parts_.put_away(recording_->path(), recording_->samples()); !away)
-        return give_up("sampling ends: " + away.error().message);
-    log_.message("the profile goes on in another file; so far it is in " + recording_->path());
-    const auto counted_to = recording_->counted_to();
-    begin_recording(stem);
-    recording_->set_counter(counter::part, parts_.number());
-    recording_->set_counter(counter::given_up, parts_.given_up());
-    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
-}
-
-// FLAMEPROBE_DUMP_EVERY: each numbered result covers its own stretch of time.
-void Collector::next_profile() {
-    drain();
-    recording_->pause();
-    auto closed = recording_->close();
-    if (!closed) return give_up(closed.error().message);
-    if (recording_->has_file()) {
-        const auto written = write_results(recording_->path(), recording_->stem(), options_, [&] { mailbox_.alive(); });
-        for (const auto& problem : written.problems) log_.warning(problem);
-    }
-    const auto counted_to = recording_->counted_to();
-    ++paths_.dump;
-    begin_profile();
-    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
 }
 
 }  // namespace flameprobe

@@ -44,7 +44,7 @@ public:
     std::string dump_stem;
     std::string dump_problem;
 
-    /// Set before request_filter: seccomp(2)'s arguments. After the answer: whether the collector ends because of it,
+    /// Set before request_filter: what seccomp(2) is given. After the answer: whether the collector ends because of it,
     /// and whether the kernel is done with its thread.
     const void* filter_program = nullptr;
     unsigned long filter_flags = 0;
@@ -67,6 +67,7 @@ private:
     void tell_of_engine();
     void say(const std::string& sentence);
     void end_with_last_thread();
+    void before_filter();
     void end_before_filter();
     bool open();
     void begin_profile();

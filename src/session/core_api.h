@@ -52,9 +52,10 @@ struct flameprobe_core {
     int (*is_own_handler)(uintptr_t handler);
     /* The calling thread may be about to enter a seccomp filter. */
     void (*expect_seccomp)(void);
-    /* A seccomp filter is about to be put on every thread (seccomp(2): the program and the flags): if it would kill for
-     * what the collector does, that ends before, with its results written; it says so if the caller `may_write` in its
-     * filter so far. After expect_seccomp(), and in the process that was loaded only. */
+    /* A seccomp filter is about to be entered (seccomp(2): the program and the flags). If it would kill for what the
+     * collector does (one for every thread), that ends before, with its results written; if no signal handler could
+     * return in it, an engine that needs one ends. It says so if the caller `may_write` in its filter so far. After
+     * expect_seccomp(), and in the process that was loaded only. */
     void (*before_filter)(const void* program, unsigned long flags, int may_write);
     /* Whether the caller is that process. Makes a system call. */
     int (*is_this_process)(void);

@@ -42,6 +42,7 @@ Engine made(std::unique_ptr<EventSource> source, std::string reason, const Optio
 
 Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     capture.frequency = permitted_frequency(capture.frequency);
+    capture.stack_bytes = std::min(capture.stack_bytes, most_ring_stack_bytes);
     if (seccomp_kills_for({SYS_perf_event_open}))
         return Error{"a seccomp filter would kill the process for perf_event_open"};
     auto ring = open_ring_source(capture);
@@ -56,6 +57,12 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     std::string reason = "perf_event_open is permitted";
     if (!(*ring)->facts().note.empty()) reason += "; " + (*ring)->facts().note;
     auto engine = made(std::move(*ring), std::move(reason), options);
+    engine.stack_bytes = capture.stack_bytes;
+    if (options.stack_bytes > capture.stack_bytes) {
+        engine.warning = "FLAMEPROBE_STACK was lowered from " + std::to_string(options.stack_bytes) + " to " +
+                         std::to_string(capture.stack_bytes) +
+                         " bytes: the kernel copies no more (FLAMEPROBE_ENGINE=timer does)";
+    }
     if (!other_event.empty()) engine.warning = std::move(other_event);
     return engine;
 }

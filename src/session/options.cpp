@@ -91,8 +91,7 @@ bool set_unwind(std::string_view text, Options& options) {
 
 bool set_stack(std::string_view text, Options& options) {
     const auto value = whole_number(text);
-    // A record with its stack is under 64 KiB (perf_event_open(2): the size field has 16 bits).
-    if (!value || *value < 1024 || *value > 61440) return false;
+    if (!value || *value < 1024 || *value > most_stack_bytes) return false;
     options.stack_bytes = static_cast<std::uint32_t>(*value & ~std::uint64_t{7});
     return true;
 }
@@ -205,7 +204,7 @@ constexpr Variable variables[] = {
     {"FLAMEPROBE_FORMAT", "none, or a comma list of folded, svg, html, pprof, speedscope, firefox, json", set_formats},
     {"FLAMEPROBE_ENGINE", "auto, ring, signal or timer", set_engine},
     {"FLAMEPROBE_UNWIND", "auto, dwarf or fp", set_unwind},
-    {"FLAMEPROBE_STACK", "a number of bytes from 1024 to 61440", set_stack},
+    {"FLAMEPROBE_STACK", "a number of bytes from 1024 to 1048576", set_stack},
     {"FLAMEPROBE_EVENT",
      "cpu-clock, task-clock, page-faults, context-switches, cpu-migrations, cycles, instructions, cache-misses or "
      "branch-misses",

@@ -16,13 +16,16 @@ enum class UnwindChoice : std::uint8_t { automatic, dwarf, frame_pointer };
 enum class KernelChoice : std::uint8_t { automatic, on, off };
 enum class LogMode : std::uint8_t { automatic, quiet, standard_error, file };
 
+/// Of which rings take 60 KiB (capture/event_source.hpp).
+inline constexpr std::uint32_t most_stack_bytes = 1 << 20;
+
 struct Options {
     std::uint64_t frequency = 99;  // 1 to 20000 a second
     std::string out = "flameprobe.%e.%p";
     std::vector<Format> formats = {Format::folded, Format::svg};
     EngineChoice engine = EngineChoice::automatic;
     UnwindChoice unwind = UnwindChoice::automatic;
-    std::uint32_t stack_bytes = 0;  // 1024 to 60 KiB, a multiple of 8; 0: see stack_bytes_for()
+    std::uint32_t stack_bytes = 0;  // 1024 to most_stack_bytes, a multiple of 8; 0: see stack_bytes_for()
     std::string event = "cpu-clock";
     KernelChoice kernel = KernelChoice::automatic;
     std::optional<bool> start;        // nothing: preloaded yes, linked no

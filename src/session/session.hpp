@@ -60,7 +60,7 @@ public:
     void retire() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
-    /// A filter is about to be put on every thread: no collector is left in it that it would kill for.
+    /// A filter is about to be entered: nothing is left that it would kill for.
     void before_filter(const void* program, unsigned long flags) noexcept;
     DeathNote& death_note() noexcept { return collector_.death_note(); }
 

@@ -2,13 +2,14 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <vector>
+
+#include "base/all_signals_blocked.hpp"
 
 namespace flameprobe {
 
@@ -37,21 +38,6 @@ void* run_loop(void* loop) {
     static_cast<Loop*>(loop)->run();
     return nullptr;
 }
-
-/// Threads start with their creator's mask.
-class AllSignalsBlocked {
-public:
-    AllSignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_;
-};
 
 }  // namespace
 

@@ -66,6 +66,21 @@ static NOINLINE void open_work(void) {
     __asm__ volatile("");
 }
 
+/* No handler can return in it, so none may run. Entered the older way. */
+static void allow_no_return(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(write),
+        ALLOW(clock_gettime),
+        ALLOW(exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    open_work();
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
 /* One filter for all threads, as libseccomp puts it there. Only what these threads do themselves from then on is
    allowed, and anything else the end of the process. */
 static void kill_for_everyone(void) {
@@ -150,6 +165,8 @@ int main(int argc, char** argv) {
         allow_little(SECCOMP_FILTER_FLAG_TSYNC, SECCOMP_RET_ERRNO | EPERM); /* every thread, ours included */
     else if (strcmp(mode, "kill") == 0 || strcmp(mode, "fault") == 0)
         allow_little(0, SECCOMP_RET_KILL_PROCESS);
+    else if (strcmp(mode, "no_return") == 0)
+        allow_no_return();
     else if (strcmp(mode, "kill_everyone") == 0)
         lock_in_a_crowd(kill_for_everyone);
     else if (strcmp(mode, "child") == 0)

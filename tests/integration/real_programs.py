@@ -1,4 +1,5 @@
-"""The table of real programs: real_programs.py [--engine E] [--unwind U] [--freq HZ] [--seconds N] [PROGRAM...]
+"""The table of real programs: real_programs.py [--engine E] [--unwind U] [--freq HZ] [--stack BYTES]
+[--seconds N] [PROGRAM...]
 
 Each program, unmodified from Debian's packages, is run under a load with FlameProbe preloaded; printed are the samples,
 how many of them are rooted (their stack reaches the thread's start) and how many of their frames are named (of the
@@ -38,6 +39,7 @@ def main():
     parser.add_argument("--engine", default="auto")
     parser.add_argument("--unwind", default="auto")
     parser.add_argument("--freq", type=int, default=999)
+    parser.add_argument("--stack", type=int)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--table", action="store_true", help="the default and only output")
     parser.add_argument("programs", nargs="*")
@@ -48,7 +50,8 @@ def main():
         if options.programs and program.name not in options.programs:
             continue
         with tempfile.TemporaryDirectory(prefix="flameprobe-table-") as directory:
-            env = profiled(FREQ=options.freq, ENGINE=options.engine, UNWIND=options.unwind)
+            env = profiled(FREQ=options.freq, ENGINE=options.engine, UNWIND=options.unwind,
+                           **({"STACK": options.stack} if options.stack else {}))
             (Path(directory) / "run").mkdir()
             try:
                 figures, engine, unwinder, _ = measure(program, Path(directory) / "run", env, options.seconds)

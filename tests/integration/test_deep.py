@@ -7,9 +7,9 @@ from harness import ENGINES, Case, profiled, run, target
 
 
 class Deep(Case):
-    def verdict(self, engine, mode, amount, frequency, is_right):
+    def verdict(self, engine, mode, amount, frequency, is_right, **settings):
         directory = self.fresh_directory(f"{mode}-{amount}-{engine}")
-        ran = run([target("deep"), mode, amount, 1.5], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded"))
+        ran = run([target("deep"), mode, amount, 1.5], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         verdict = judge(ran.result().stacks(), is_right)
         self.assertGreater(verdict.all, 100, ran.stderr)
@@ -35,6 +35,19 @@ class Deep(Case):
             with self.subTest(engine=engine):
                 self.assertGreater(whole, 100)
                 self.assertLessEqual(wrong, whole / 1000)
+
+    def test_handlers_copy_as_much_as_is_asked_for(self):
+        """Where nothing goes beyond the copy, nothing has to be proven, however fast it changes."""
+        for engine in ("timer", "signal"):
+            with self.subTest(engine=engine):
+                verdict = self.verdict(engine, "tree", 20, 4000, path_is_right, STACK=262144)
+                self.assertEqual(verdict.wrong, 0)
+                self.assertGreater(verdict.whole, verdict.all * 0.99)
+
+    def test_rings_take_what_the_kernel_copies(self):
+        directory = self.fresh_directory("ring")
+        ran = run([target("deep"), "tree", 20000, 0.3], directory, profiled(ENGINE="ring", STACK=262144))
+        self.assertIn("FLAMEPROBE_STACK was lowered from 262144 to 61440 bytes", ran.stderr)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ HOSTS = [
     (("sandbox", "everyone"), ("crunch",)),
     (("sandbox", "kill"), ("sandboxed_work",)),  # for any other call, such as a futex's: at exit nothing may be asked for
     (("sandbox", "fault"), ("sandboxed_work",)),
+    (("sandbox", "no_return"), ("open_work",)),
     (("sandbox", "kill_everyone"), ("open_work",)),  # sampling ends before a filter that would kill for what it does
     (("sandbox", "child"), ("sandboxed_work",)),
     (("sandbox", "deny_everyone"), ("open_work", "sandboxed_work")),

@@ -74,14 +74,27 @@ class Taken(Case):
         """A filter for every thread is the collector's too: it ends before one that would kill, and says so."""
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                ran = run([host("sandbox"), "kill_everyone"], self.fresh_directory(engine),
-                          profiled(ENGINE=engine, FREQ=499))
-                self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
-                result, why = ran.result(), "into a seccomp filter that kills for what the collector does"
-                self.assertIn(why, ran.stderr)
-                self.assertIn(why, render(result.path("fprobe"), "--info").stdout)
+                result = self.ended_by_filter("kill_everyone", engine, "into a seccomp filter that kills for what the collector does")
                 self.assertLessEqual({"folded", "svg"}, result.endings)
-                self.assert_function(result.stacks(), "open_work", at_least=100)
+
+    def test_return(self):
+        """Where a filter lets no handler return, who needs one ends before, and says so; the rings go on."""
+        for engine in ("timer", "signal"):
+            with self.subTest(engine=engine):
+                result = self.ended_by_filter("no_return", engine, "a seccomp filter in which no signal handler can return")
+                self.assertFalse(any("sandboxed_work" in stack for stack, _ in result.stacks()))
+        ran = run([host("sandbox"), "no_return"], self.fresh_directory("ring"), profiled(ENGINE="ring", FREQ=499))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+        self.assert_function(ran.result().stacks(), "sandboxed_work", at_least=100)
+
+    def ended_by_filter(self, mode, engine, why):
+        ran = run([host("sandbox"), mode], self.fresh_directory(engine), profiled(ENGINE=engine, FREQ=499))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+        result = ran.result()
+        self.assertIn(why, ran.stderr)
+        self.assertIn(why, render(result.path("fprobe"), "--info").stdout)
+        self.assert_function(result.stacks(), "open_work", at_least=60)
+        return result
 
 
 class Refused(Case):

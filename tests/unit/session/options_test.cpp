@@ -48,7 +48,7 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
                                         "FLAMEPROBE_OUT=a%q",        "FLAMEPROBE_OUT=a%",
                                         "FLAMEPROBE_FORMAT=svgz",    "FLAMEPROBE_FORMAT=svg,,json",
                                         "FLAMEPROBE_ENGINE=perf",    "FLAMEPROBE_UNWIND=lbr",
-                                        "FLAMEPROBE_STACK=100",      "FLAMEPROBE_STACK=65536",
+                                        "FLAMEPROBE_STACK=100",      "FLAMEPROBE_STACK=1048577",
                                         "FLAMEPROBE_KERNEL=yes",     "FLAMEPROBE_EVENT=cpu",
                                         "FLAMEPROBE_EVENT=",         "FLAMEPROBE_START=yes",
                                         "FLAMEPROBE_SIGNAL=KILL",    "FLAMEPROBE_SIGNAL=NOSUCH",

@@ -1,0 +1,109 @@
+// The profiles of a run, one after the other: how each begins, goes on elsewhere, and ends.
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+#include "session/collector.hpp"
+#include "session/results.hpp"
+#include "session/run_info.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr const char* without_proc =
+    "/proc is not mounted, or is another pid namespace's: threads that ran before are not found, and names may be "
+    "missing";
+
+}  // namespace
+
+void Collector::begin_recording(const std::string& stem) {
+    const auto& facts = engine_.source->facts();
+    run_ = describe_process();
+    run_.engine = facts.engine;
+    run_.engine_reason = engine_.reason;
+    run_.unwinder = options_.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
+    run_.event = facts.event;
+    run_.event_kind = facts.event_kind;
+    run_.kernel = facts.kernel                           ? "on"
+                  : options_.kernel == KernelChoice::off ? "off, as asked for"
+                                                         : "off, not permitted";
+    run_.frequency_asked = options_.frequency;
+    run_.period_ns = facts.period_ns;
+    run_.stack_bytes = engine_.stack_bytes;
+    recording_ = std::make_unique<Recording>(run_, stem, keep_others_, facts.buffer_bytes, parts_.file_bytes());
+}
+
+void Collector::begin_profile() {
+    parts_ = Parts(options_.most_bytes);
+    begin_recording(expand_path(options_.out, paths_));
+    next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
+    if (list_threads().empty()) paths_.dump <= 1 ? say(without_proc) : recording_->remark(without_proc);
+}
+
+void Collector::finish() {
+    finishing_ = true;
+    stop();
+    if (!recording_) return;
+    if (death_note_.written()) recording_->died(death_note_);
+    if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
+    engine_.source.reset();
+    const std::string profile = recording_->has_file() ? recording_->path() : parts_.newest();
+    if (profile.empty()) return;
+    const auto written = write_results(
+        profile, recording_->stem(), options_, [&] { mailbox_.alive(); }, log_.terminal());
+    for (const auto& problem : written.problems) log_.warning(problem);
+    if (parts_.number() > 1) log_.warning(parts_.describe(recording_->has_file() ? recording_->stem() : ""));
+    for (const auto& path : written.paths) log_.message("wrote " + path);
+}
+
+// The profile so far, beside the one that goes on.
+void Collector::dump() {
+    dump_problem.clear();
+    if (!recording_ || !recording_->has_samples()) {
+        dump_problem = "there are no samples yet";
+        return;
+    }
+    if (sampling()) drain();
+    flush();
+    const auto written = write_results(recording_->path(), dump_stem, options_, [&] { mailbox_.alive(); });
+    if (!written.problems.empty()) dump_problem = written.problems.front();
+}
+
+// The profile so far is whole under another name, and goes on in a new file with empty tables. Without pictures, which
+// would hold up the collector: flameprobe-render makes them of all parts.
+void Collector::next_part() {
+    const std::string stem = recording_->stem();
+    if (auto moved = recording_->move_to(parts_.stem_when_over(stem)); !moved) {
+        if (recording_->go_on(parts_.most_bytes())) return;
+        recording_->remark("sampling ended here: " + moved.error().message);
+        return give_up("sampling ends: " + moved.error().message);
+    }
+    recording_->set_counter(counter::part, parts_.number());
+    drain();  // what was sampled meanwhile belongs to the CPU time that was used meanwhile
+    recording_->pause();
+    if (auto closed = recording_->close(); !closed) return give_up(closed.error().message);
+    if (auto away = parts_.put_away(recording_->path(), recording_->samples()); !away)
+        return give_up("sampling ends: " + away.error().message);
+    log_.message("the profile goes on in another file; so far it is in " + recording_->path());
+    const auto counted_to = recording_->counted_to();
+    begin_recording(stem);
+    recording_->set_counter(counter::part, parts_.number());
+    recording_->set_counter(counter::given_up, parts_.given_up());
+    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
+}
+
+// FLAMEPROBE_DUMP_EVERY: each numbered result covers its own stretch of time.
+void Collector::next_profile() {
+    drain();
+    recording_->pause();
+    auto closed = recording_->close();
+    if (!closed) return give_up(closed.error().message);
+    if (recording_->has_file()) {
+        const auto written = write_results(recording_->path(), recording_->stem(), options_, [&] { mailbox_.alive(); });
+        for (const auto& problem : written.problems) log_.warning(problem);
+    }
+    const auto counted_to = recording_->counted_to();
+    ++paths_.dump;
+    begin_profile();
+    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
+}
+
+}  // namespace flameprobe
