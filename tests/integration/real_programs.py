@@ -1,5 +1,5 @@
-"""The table of real programs: real_programs.py [--engine E] [--unwind U] [--freq HZ] [--stack BYTES]
-[--seconds N] [PROGRAM...]
+"""The table of real programs:
+real_programs.py [--engine E] [--unwind U] [--freq HZ] [--stack BYTES] [--seconds N] [PROGRAM...]
 
 Each program, unmodified from Debian's packages, is run under a load with FlameProbe preloaded; printed are the samples,
 how many of them are rooted (their stack reaches the thread's start) and how many of their frames are named (of the
