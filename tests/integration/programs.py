@@ -168,6 +168,10 @@ def forwarder_built():
     """Once for each build directory: cargo itself sees that nothing has changed."""
     if not list(REGISTRY.glob("tokio-1.*")):
         raise Missing(f"tokio's sources under {REGISTRY}")
+    for tool in ("cargo", "rustc"):
+        if subprocess.run([find(tool), "--version"], env=dict(clean_environment(), PATH=PATH), capture_output=True,
+                          check=False).returncode != 0:
+            raise Missing(f"a {tool} that works")
     place = BUILD / "tests" / "targets" / "rust_forwarder"
     shutil.copytree(ROOT / "tests" / "targets" / "rust_forwarder", place / "source", dirs_exist_ok=True)
     done = subprocess.run([find("cargo"), "build", "--release", "--offline", "--manifest-path", place / "source" / "Cargo.toml",

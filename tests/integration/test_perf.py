@@ -70,8 +70,10 @@ class Perf(Case):
         ran, beside = self.perf([shutil.which("env"), f"LD_PRELOAD={env.pop('LD_PRELOAD')}", *argv], directory, env)
         ours = our_leaves(ran.result(Path(str(argv[0])).name).stacks())
         self.assertGreater(sum(ours.values()), 500)
-        limit = distance(alone, beside) + chance(sum(ours.values()), len({*ours, *beside}))
-        self.assertLessEqual(distance(ours, beside), limit, f"ours {ours.most_common(8)}, perf {beside.most_common(8)}")
+        between, limit = distance(ours, beside), distance(alone, beside) + chance(sum(ours.values()), len({*ours, *beside}))
+        print(f"  total variation distance between FlameProbe and perf on one run: {between:.4f}; between two runs of perf: "
+              f"{distance(alone, beside):.4f}")
+        self.assertLessEqual(between, limit, f"ours {ours.most_common(8)}, perf {beside.most_common(8)}")
 
     def test_known_shares(self):
         self.compare([target("shares"), "leaves", 6000])
