@@ -13,6 +13,8 @@ namespace {
 
 constinit const flameprobe_core* loaded = nullptr;
 constinit pthread_once_t once = PTHREAD_ONCE_INIT;
+// Recursive, since a library may fork in its constructor, which the opening runs.
+constinit pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 constinit char directory[PATH_MAX] = "";
 
 void complain(const char* what, const char* why) {
@@ -44,19 +46,31 @@ void open_once() {
                         why != nullptr ? why : "it is not beside libflameprobe.so");
     }
     using Table = const flameprobe_core* (*)();
-    const auto table = reinterpret_cast<Table>(::dlsym(handle, "flameprobe_core_table"));
-    if (table == nullptr || table()->version != FLAMEPROBE_CORE_VERSION) {
+    const auto get_table = reinterpret_cast<Table>(::dlsym(handle, "flameprobe_core_table"));
+    const flameprobe_core* const table = get_table == nullptr ? nullptr : get_table();
+    if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION) {
         return complain("libflameprobe-core.so", "it is not of the same version as libflameprobe.so");
     }
-    __atomic_store_n(&loaded, table(), __ATOMIC_RELEASE);
+    __atomic_store_n(&loaded, table, __ATOMIC_RELEASE);
+}
+
+void open_alone() {
+    wait_for_opening();
+    open_once();
+    let_open();
 }
 
 }  // namespace
 
 const flameprobe_core* core() {
-    ::pthread_once(&once, open_once);
+    ::pthread_once(&once, open_alone);
     return core_if_loaded();
 }
+
+void wait_for_opening() { ::pthread_mutex_lock(&opening); }
+void let_open() { ::pthread_mutex_unlock(&opening); }
+// The holder is known by its tid, and the child has another.
+void let_open_in_child() { opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
 
 const flameprobe_core* core_if_loaded() noexcept { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
 

@@ -14,6 +14,7 @@ namespace flameprobe {
 namespace {
 
 void begin_child() {
+    let_open_in_child();
     forget_ending_in_child();
     forget_entering_in_child();
     forget_other_threads();
@@ -30,8 +31,10 @@ pid_t (*next_forkpty)(int*, char*, const termios*, const winsize*) = nullptr;
 using namespace flameprobe;
 
 FLAMEPROBE_INTERPOSED pid_t fork() {
-    const pid_t pid = next(next_fork, "fork")();
-    if (pid == 0) begin_child();
+    auto* const real = next(next_fork, "fork");
+    wait_for_opening();
+    const pid_t pid = real();
+    pid == 0 ? begin_child() : let_open();
     return pid;
 }
 
@@ -39,13 +42,17 @@ FLAMEPROBE_INTERPOSED pid_t fork() {
 // inside libc: what it sampled is flushed before.
 FLAMEPROBE_INTERPOSED int daemon(int nochdir, int noclose) {
     if (const flameprobe_core* core = core_if_loaded()) core->flush();
-    const int failed = next(next_daemon, "daemon")(nochdir, noclose);
-    if (failed == 0) begin_child();
+    auto* const real = next(next_daemon, "daemon");
+    wait_for_opening();
+    const int failed = real(nochdir, noclose);
+    failed == 0 ? begin_child() : let_open();
     return failed;
 }
 
 FLAMEPROBE_INTERPOSED int forkpty(int* master, char* name, const termios* attributes, const winsize* size) {
-    const pid_t pid = next(next_forkpty, "forkpty")(master, name, attributes, size);
-    if (pid == 0) begin_child();
+    auto* const real = next(next_forkpty, "forkpty");
+    wait_for_opening();
+    const pid_t pid = real(master, name, attributes, size);
+    pid == 0 ? begin_child() : let_open();
     return pid;
 }

@@ -13,6 +13,7 @@
 #include "session/family.hpp"
 #include "session/filtered.hpp"
 #include "session/session.hpp"
+#include "session/thread_storage.hpp"
 
 namespace flameprobe {
 namespace {
@@ -278,5 +279,6 @@ constexpr flameprobe_core table = {
 }  // namespace flameprobe
 
 extern "C" __attribute__((visibility("default"))) const flameprobe_core* flameprobe_core_table() {
+    flameprobe::note_thread_storage(&flameprobe::table);
     return &flameprobe::table;
 }

@@ -72,7 +72,7 @@ struct flameprobe_core {
     int (*scopes_in_use)(void);
 };
 
-/* The only symbol that libflameprobe-core.so exports. */
+/* The only symbol that libflameprobe-core.so exports. To be called once, by whoever opened it. */
 const struct flameprobe_core* flameprobe_core_table(void);
 
 #ifdef __cplusplus

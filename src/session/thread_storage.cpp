@@ -1,7 +1,10 @@
 #include "session/thread_storage.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -12,11 +15,40 @@ struct TlsIndex {
     unsigned long module, offset;
 };
 
-int collect_missing(dl_phdr_info* info, std::size_t size, void* missing) {
-    const bool has_tls_fields = size >= offsetof(dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data;
-    if (has_tls_fields && info->dlpi_tls_modid != 0 && info->dlpi_tls_data == nullptr)
-        static_cast<std::vector<unsigned long>*>(missing)->push_back(info->dlpi_tls_modid);
-    return 0;
+// Of what the core needs nine have such storage. No vector, which a static destructor would take from running threads.
+constinit std::array<unsigned long, 64> modules{};
+constinit std::size_t module_count = 0;
+
+struct Visited {
+    std::vector<const link_map*> maps;
+
+    bool add(const link_map* map) {
+        if (std::find(maps.begin(), maps.end(), map) != maps.end()) return false;
+        maps.push_back(map);
+        return true;
+    }
+};
+
+const char* strings_of(const link_map& map) {
+    for (const auto* entry = map.l_ld; entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_STRTAB) return reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    return nullptr;
+}
+
+void note(void* handle, Visited& visited) {
+    link_map* map = nullptr;
+    std::size_t module = 0;
+    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !visited.add(map)) return;
+    const bool has_storage = ::dlinfo(handle, RTLD_DI_TLS_MODID, &module) == 0 && module != 0;
+    if (has_storage && module_count < modules.size()) modules[module_count++] = module;
+    const char* const strings = strings_of(*map);
+    for (const auto* entry = map->l_ld; strings != nullptr && entry->d_tag != DT_NULL; ++entry) {
+        if (entry->d_tag != DT_NEEDED) continue;
+        if (void* const needed = ::dlopen(strings + entry->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD)) {
+            note(needed, visited);
+            ::dlclose(needed);
+        }
+    }
 }
 
 }  // namespace
@@ -25,11 +57,20 @@ extern "C" void* __tls_get_addr(TlsIndex*);
 
 namespace flameprobe {
 
+void note_thread_storage(const void* address) {
+    Dl_info info{};
+    module_count = 0;
+    if (::dladdr(address, &info) == 0) return;
+    if (void* const own = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+        Visited visited;
+        note(own, visited);
+        ::dlclose(own);
+    }
+}
+
 void allocate_thread_storage() {
-    std::vector<unsigned long> missing;
-    ::dl_iterate_phdr(collect_missing, &missing);
-    for (const unsigned long module : missing) {
-        TlsIndex index{module, 0};
+    for (std::size_t i = 0; i < module_count; ++i) {
+        TlsIndex index{modules[i], 0};
         __tls_get_addr(&index);
     }
 }

@@ -1,10 +1,16 @@
+// A thread gets its thread-local storage of a library with the first access to it, and where there is no memory for it
+// then, glibc ends the process (dl-tls.c, status 127). libelf, for one, first accesses its own to note that it has got
+// no memory.
 #pragma once
 
 namespace flameprobe {
 
-/// Gives the calling thread its thread-local storage of every library that is loaded now. Else it comes with the first
-/// access, and where there is no memory for it then, glibc ends the process (dl-tls.c, status 127): libelf, for one,
-/// first accesses its own to note that it has got no memory. Not for signal handlers; allocates.
+/// Notes which libraries have such storage: the one that holds `address` and all that it needs, which stay loaded as
+/// long as it does. Not by dl_iterate_phdr(3), whose lock a forked child inherits locked if another thread held it
+/// (glibc 2.36). Once, before there are threads of ours.
+void note_thread_storage(const void* address);
+
+/// Gives the calling thread its storage of the libraries noted. Not for signal handlers; allocates.
 void allocate_thread_storage();
 
 }  // namespace flameprobe

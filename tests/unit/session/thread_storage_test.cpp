@@ -23,9 +23,12 @@ int missing() {
 
 }  // namespace
 
-TEST_CASE("a thread has its storage of every library once it has asked for it") {
+TEST_CASE("a thread has its storage of the libraries noted once it has asked for it") {
     void* const library = ::dlopen(STORAGE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library != nullptr);
+    void* const symbol = ::dlsym(library, "touch_storage");
+    REQUIRE(symbol != nullptr);
+    note_thread_storage(symbol);
     int before = 0, after = 0;
     std::thread([&] {
         before = missing();
