@@ -21,6 +21,15 @@ void begin_child() {
     if (const flameprobe_core* core = core_if_loaded()) core->after_fork();
 }
 
+/// `real` gives 0 in the child, as fork and its relatives do.
+template <class Fork>
+int fork_by(Fork real) {
+    wait_for_opening();
+    const int result = real();
+    result == 0 ? begin_child() : let_open();
+    return result;
+}
+
 pid_t (*next_fork)() = nullptr;
 int (*next_daemon)(int, int) = nullptr;
 pid_t (*next_forkpty)(int*, char*, const termios*, const winsize*) = nullptr;
@@ -30,29 +39,17 @@ pid_t (*next_forkpty)(int*, char*, const termios*, const winsize*) = nullptr;
 
 using namespace flameprobe;
 
-FLAMEPROBE_INTERPOSED pid_t fork() {
-    auto* const real = next(next_fork, "fork");
-    wait_for_opening();
-    const pid_t pid = real();
-    pid == 0 ? begin_child() : let_open();
-    return pid;
-}
+FLAMEPROBE_INTERPOSED pid_t fork() { return fork_by(next(next_fork, "fork")); }
 
 // daemon(3) and forkpty(3) call fork inside libc, past our wrapper. The parent in daemon ends there by _exit, also
 // inside libc: what it sampled is flushed before.
 FLAMEPROBE_INTERPOSED int daemon(int nochdir, int noclose) {
     if (const flameprobe_core* core = core_if_loaded()) core->flush();
     auto* const real = next(next_daemon, "daemon");
-    wait_for_opening();
-    const int failed = real(nochdir, noclose);
-    failed == 0 ? begin_child() : let_open();
-    return failed;
+    return fork_by([&] { return real(nochdir, noclose); });
 }
 
 FLAMEPROBE_INTERPOSED int forkpty(int* master, char* name, const termios* attributes, const winsize* size) {
     auto* const real = next(next_forkpty, "forkpty");
-    wait_for_opening();
-    const pid_t pid = real(master, name, attributes, size);
-    pid == 0 ? begin_child() : let_open();
-    return pid;
+    return fork_by([&] { return real(master, name, attributes, size); });
 }

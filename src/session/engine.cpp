@@ -25,8 +25,9 @@ CaptureOptions capture_options(const Options& options) {
     return capture;
 }
 
-Engine made(std::unique_ptr<EventSource> source, std::string reason, const Options& options) {
-    Engine engine{std::move(source), capture_options(options).stack_bytes, std::move(reason), {}};
+Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std::string reason,
+            const Options& options) {
+    Engine engine{std::move(source), stack_bytes, std::move(reason), {}};
     const auto& facts = engine.source->facts();
     if (facts.frequency < options.frequency) {
         engine.warning = "FLAMEPROBE_FREQ was lowered from " + std::to_string(options.frequency) + " to " +
@@ -56,8 +57,7 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     if (!ring) return ring.error();
     std::string reason = "perf_event_open is permitted";
     if (!(*ring)->facts().note.empty()) reason += "; " + (*ring)->facts().note;
-    auto engine = made(std::move(*ring), std::move(reason), options);
-    engine.stack_bytes = capture.stack_bytes;
+    auto engine = made(std::move(*ring), capture.stack_bytes, std::move(reason), options);
     if (options.stack_bytes > capture.stack_bytes) {
         engine.warning = "FLAMEPROBE_STACK was lowered from " + std::to_string(options.stack_bytes) + " to " +
                          std::to_string(capture.stack_bytes) +
@@ -74,7 +74,7 @@ Result<Engine> open_engine(const Options& options) {
     if (options.engine == EngineChoice::signal) {
         auto source = open_signal_source(capture);
         if (!source) return Error{"the signal engine cannot run: " + source.error().message};
-        return made(std::move(*source), "asked for by FLAMEPROBE_ENGINE", options);
+        return made(std::move(*source), capture.stack_bytes, "asked for by FLAMEPROBE_ENGINE", options);
     }
     std::string refusal = "asked for by FLAMEPROBE_ENGINE";
     if (options.engine != EngineChoice::timer) {
@@ -91,7 +91,7 @@ Result<Engine> open_engine(const Options& options) {
     if (!timer)
         return Error{"nothing can be sampled: " + refusal +
                      "; and the timer engine cannot run: " + timer.error().message};
-    return made(std::move(*timer), refusal, options);
+    return made(std::move(*timer), capture.stack_bytes, refusal, options);
 }
 
 }  // namespace flameprobe

@@ -15,7 +15,7 @@ struct TlsIndex {
     unsigned long module, offset;
 };
 
-// Of what the core needs nine have such storage. No vector, which a static destructor would take from running threads.
+// Six libraries have such storage: room for many more. No vector, which a static destructor would take from running threads.
 constinit std::array<unsigned long, 64> modules{};
 constinit std::size_t module_count = 0;
 

@@ -13,7 +13,8 @@
 
 namespace flameprobe {
 
-/// Reads what it needs when it is first asked for. One thread only.
+/// Reads what it needs when it is first asked for; the kernel's symbols, which take long, in prepare(). One thread at a
+/// time.
 class OtherNames {
 public:
     OtherNames(const std::vector<std::string>& strings, const SymbolizeOptions& options)
