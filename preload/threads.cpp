@@ -44,7 +44,7 @@ void* begin_thread(void* given) {
     const Start start = *static_cast<Start*>(given);
     ::free(given);
     if (counting) set_round(1);
-    if (const flameprobe_core* core = core_if_loaded()) core->cover_thread();
+    if (const flameprobe_core* core = core_if_loaded()) core->attach_thread();
     return start.routine(start.argument);
 }
 
@@ -70,7 +70,7 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
     auto* create = next(next_pthread_create, "pthread_create");
     const flameprobe_core* core = core_if_loaded();
     const bool of_host = core != nullptr && core->is_own_thread(routine) == 0;
-    if (!of_host || (!counting && core->covers_threads() == 0)) return create(thread, attributes, routine, argument);
+    if (!of_host || (!counting && core->attaches_threads() == 0)) return create(thread, attributes, routine, argument);
     auto* start = static_cast<Start*>(::malloc(sizeof(Start)));
     if (start == nullptr) return create(thread, attributes, routine, argument);
     *start = {routine, argument};

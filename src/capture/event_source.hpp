@@ -31,9 +31,9 @@ struct CaptureFacts {
     std::uint64_t frequency = 0;  // after the kernel's limits
     std::uint64_t period_ns = 0;
     std::uint64_t buffer_bytes = 0;
-    std::uint64_t fill_ns = 0;          // in which a busy CPU's (or thread's) buffer fills: drain well before
-    std::size_t uncovered_threads = 0;  // that ran before, and for which descriptors would not do
-    std::string note;                   // one sentence on anything that was lowered or refused, empty if nothing was
+    std::uint64_t fill_ns = 0;           // in which a busy CPU's (or thread's) buffer fills: drain well before
+    std::size_t unattached_threads = 0;  // that ran before, and for which descriptors would not do
+    std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
 };
 
 /// The names that CaptureOptions::event takes, with commas between them.

@@ -51,9 +51,9 @@ void set_rate(perf_event_attr& attr, const EventName& event, std::uint64_t frequ
 
 }  // namespace
 
-// Where the samples begin cannot be set: an inherited event begins with a whole period, and PERF_EVENT_IOC_PERIOD does not
-// reach it. So that a program whose own rhythm is a millisecond does not meet every sample at the same place, the period
-// is never quite what was asked for.
+// Where the samples begin cannot be set: an inherited event begins with a whole period, and PERF_EVENT_IOC_PERIOD does
+// not reach it. So that a program whose own rhythm is a millisecond does not meet every sample at the same place, the
+// period is never quite what was asked for.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed) {
     const std::uint64_t even = 1'000'000'000 / frequency, least = even / 500, most = even / 100;
     return even + least + (seed * 0x9e3779b97f4a7c15u >> 32) % (most - least + 1);
@@ -131,7 +131,7 @@ bool leaves_descriptors(const Descriptor& event) {
     return static_cast<rlim_t>(event.get()) + for_files < limit.rlim_cur;
 }
 
-std::string describe_uncovered(std::size_t threads) {
+std::string describe_unattached(std::size_t threads) {
     return std::to_string(threads) +
            " threads that ran before are not sampled, nor are those they create: perf needs more descriptors for them "
            "than the limit (ulimit -n) permits";

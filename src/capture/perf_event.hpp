@@ -28,7 +28,7 @@ Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, in
 bool leaves_descriptors(const Descriptor& event);
 
 /// What to say of `threads` for which there was none.
-std::string describe_uncovered(std::size_t threads);
+std::string describe_unattached(std::size_t threads);
 
 /// Why perf_event_open said no, and what mends it, in one sentence.
 std::string explain_refusal(int error_number);

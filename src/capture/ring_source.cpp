@@ -61,8 +61,8 @@ public:
 
 private:
     Result<void> open_main(const CaptureOptions& options);
-    void cover_running_threads();
-    bool cover(std::uint32_t tid);
+    void attach_running_threads();
+    bool attach(std::uint32_t tid);
     void describe(const CaptureOptions& options, std::size_t cpus_wanted);
 
     perf_event_attr attributes_{};
@@ -103,18 +103,18 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     if (rings_.empty()) return Error{"no CPU accepts the event"};
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
-    cover_running_threads();
+    attach_running_threads();
     describe(options, bytes);
     return {};
 }
 
-bool RingSource::cover(std::uint32_t tid) {
+bool RingSource::attach(std::uint32_t tid) {
     const std::size_t before = others_.size();
     for (auto& ring : rings_) {
         auto event = open_event(attributes_, tid, ring.cpu);
         if (event ? !leaves_descriptors(*event) : errno == EMFILE) {
             others_.resize(before);
-            facts_.uncovered_threads = 1;
+            facts_.unattached_threads = 1;
             return false;
         }
         if (!event) break;  // the thread has ended
@@ -124,9 +124,9 @@ bool RingSource::cover(std::uint32_t tid) {
     return others_.size() != before;
 }
 
-// Threads born while this goes on inherit from their creator if that one is covered; those that slip through between
+// Threads born while this goes on inherit from their creator if that one is attached; those that slip through between
 // are found by listing again until a round finds nobody new.
-void RingSource::cover_running_threads() {
+void RingSource::attach_running_threads() {
     const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
     std::vector<std::uint32_t> known = {self, static_cast<std::uint32_t>(::getpid())};
     for (bool found = true; found;) {
@@ -134,10 +134,10 @@ void RingSource::cover_running_threads() {
         for (const std::uint32_t tid : list_threads()) {
             if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
             known.push_back(tid);
-            if (facts_.uncovered_threads != 0)
-                ++facts_.uncovered_threads;
+            if (facts_.unattached_threads != 0)
+                ++facts_.unattached_threads;
             else
-                found |= cover(tid);
+                found |= attach(tid);
         }
     }
 }
@@ -155,8 +155,8 @@ void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wante
     for (const auto& ring : rings_) facts_.buffer_bytes += ring.ring.data_bytes();
     const std::uint64_t records = rings_.front().ring.data_bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;
-    if (facts_.uncovered_threads != 0) {
-        facts_.note = describe_uncovered(facts_.uncovered_threads);
+    if (facts_.unattached_threads != 0) {
+        facts_.note = describe_unattached(facts_.unattached_threads);
     } else if (options.kernel && !facts_.kernel) {
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
         facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +

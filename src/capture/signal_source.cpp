@@ -47,7 +47,7 @@ public:
 
 private:
     void describe(const CaptureOptions& options);
-    void cover_running_threads();
+    void attach_running_threads();
     void control(unsigned long request);
 
     HandlerMemory memory_;
@@ -80,12 +80,12 @@ Result<void> SignalSource::open_events() {
     auto event = open_event(attributes_, static_cast<std::uint32_t>(::getpid()), -1);
     if (!event) return event.error();
     events_.push_back(std::move(*event));
-    cover_running_threads();
-    if (facts_.uncovered_threads != 0) facts_.note = describe_uncovered(facts_.uncovered_threads);
+    attach_running_threads();
+    if (facts_.unattached_threads != 0) facts_.note = describe_unattached(facts_.unattached_threads);
     return {};
 }
 
-void SignalSource::cover_running_threads() {
+void SignalSource::attach_running_threads() {
     std::vector<std::uint32_t> known = {static_cast<std::uint32_t>(::gettid()), static_cast<std::uint32_t>(::getpid())};
     for (bool found = true; found;) {
         found = false;
@@ -93,8 +93,8 @@ void SignalSource::cover_running_threads() {
             if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
             known.push_back(tid);
             auto event = open_event(attributes_, tid, -1);
-            if (event ? !leaves_descriptors(*event) : errno == EMFILE) ++facts_.uncovered_threads;
-            if (!event || facts_.uncovered_threads != 0) continue;  // the thread has ended, or there are too many
+            if (event ? !leaves_descriptors(*event) : errno == EMFILE) ++facts_.unattached_threads;
+            if (!event || facts_.unattached_threads != 0) continue;  // the thread has ended, or there are too many
             events_.push_back(std::move(*event));
             found = true;
         }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "capture/handler/cover.hpp"
+#include "capture/handler/attach.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/signal_choice.hpp"
 #include "capture/thread_clock.hpp"
@@ -60,7 +60,7 @@ void ThreadTimers::stop() {
 }
 
 // Two readings without anybody new prove that nobody was missed between. Without /proc the main thread is known, and
-// who covers itself.
+// threads that attach themselves.
 void ThreadTimers::scan_tasks() {
     for (bool found = true; found;) {
         found = false;
@@ -74,7 +74,7 @@ void ThreadTimers::scan_tasks() {
         std::sort(covered_.begin(), covered_.end());
         for (const std::uint32_t tid : tids_) {
             if (tid == self_ || std::binary_search(covered_.begin(), covered_.end(), tid)) continue;
-            found |= cover(tid);
+            found |= attach(tid);
         }
     }
     count_timers();
@@ -91,13 +91,13 @@ void ThreadTimers::count_timers() {
     if (tids_.size() > known) without_timer_ += tids_.size() - known;
 }
 
-bool ThreadTimers::cover(std::uint32_t tid) {
+bool ThreadTimers::attach(std::uint32_t tid) {
     const auto cpu = cpu_time(tid);
     if (!cpu) return false;
     const std::uint32_t index = handler::claim_slot(state_, tid);
     if (index == state_.slot_count) return false;
     slot(index).masked = blocks_our_signal(tid);
-    slot(index).covered_ns = *cpu;
+    slot(index).attached_ns = *cpu;
     handler::map_alternate_stack(slot(index));
     if (handler::make_timer(state_, index) == 0 && !slot(index).masked) arm(index, *cpu);
     slot(index).ready.store(1, std::memory_order_release);
@@ -147,7 +147,7 @@ void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
     Record& record = records_[index] = Record{};
     record.tid = tid;
     record.masked = slot(index).masked;
-    record.cpu_ns = slot(index).covered_ns;
+    record.cpu_ns = slot(index).attached_ns;
     record.name = slot(index).name[0] != '\0' ? std::string(slot(index).name) : tasks_.comm(record.tid);
     ++live_;
     if (known) return;  // drop_duplicates decides
@@ -155,7 +155,7 @@ void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
     if (!record.name.empty()) sink.thread_name(record.tid, record.name);
 }
 
-// A thread may have covered itself while the collector was covering it.
+// A thread may have attached itself while the collector was attaching it.
 void ThreadTimers::drop_duplicates() {
     std::vector<std::pair<std::uint32_t, std::size_t>> owned;
     for (std::size_t i = 0; i < records_.size(); ++i) {

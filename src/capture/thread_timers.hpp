@@ -24,7 +24,7 @@ public:
     void start();
     /// No timer is armed after it returns. Threads keep their slots.
     void stop();
-    /// Before samples are read: takes over the threads that covered themselves, and covers others that are new.
+    /// Before samples are read: takes over the threads that attached themselves, and attaches others that are new.
     void find_new(EventSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
@@ -37,7 +37,7 @@ public:
 private:
     struct Record {
         std::uint32_t tid = 0;   // 0: no thread is known in this slot
-        bool duplicate = false;  // another slot covers the thread: this one is kept for its alternate stack
+        bool duplicate = false;  // another slot has the thread: this one is kept for its alternate stack
         bool ended = false;      // freed at the end of the next round
         bool masked = false;
         bool stack_known = false;
@@ -53,7 +53,7 @@ private:
     handler::ThreadSlot& slot(std::size_t index) { return state_.slots[index]; }
     bool is_main(const Record& record) const { return record.tid == static_cast<std::uint32_t>(state_.pid); }
     void take_over(std::size_t index, EventSink& sink);
-    bool cover(std::uint32_t tid);
+    bool attach(std::uint32_t tid);
     void arm(std::size_t index, std::uint64_t cpu_ns);
     void scan_tasks();
     void count_timers();
@@ -61,7 +61,7 @@ private:
     bool blocks_our_signal(std::uint32_t tid) const;
     std::uint64_t expected(std::size_t index, std::uint64_t cpu_ns) const;
     void visit(std::size_t index, EventSink& sink, std::uint64_t now_ns);
-    void visit_uncovered(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
+    void visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
     void visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns);
     void shift_phase(std::size_t index, std::uint64_t cpu_ns);
     void read_name(Record& record, EventSink& sink, std::uint64_t now_ns);

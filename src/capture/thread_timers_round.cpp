@@ -1,7 +1,7 @@
 // What ThreadTimers does once in each drain for the threads it knows.
 #include <algorithm>
 
-#include "capture/handler/cover.hpp"
+#include "capture/handler/attach.hpp"
 #include "capture/thread_clock.hpp"
 #include "capture/thread_timers.hpp"
 
@@ -51,7 +51,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     if (!state_.timers) {
         // Nothing to arm, and no account is kept.
     } else if (record.masked || slot(index).timer < 0) {
-        visit_uncovered(index, *cpu, sink);
+        visit_unattached(index, *cpu, sink);
     } else {
         visit_armed(index, *cpu, sink, now_ns);
     }
@@ -63,7 +63,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     record.sampled = 0;
 }
 
-void ThreadTimers::visit_uncovered(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {
+void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {
     Record& record = records_[index];
     if (cpu_ns == record.cpu_ns) return;
     sink.unsampled(record.tid, cpu_ns - record.cpu_ns);

@@ -1,4 +1,4 @@
-// What a profile is written to and read through: the spool writer is a sink, and so is everything that reads a file
+// What a profile is written to and read through: the profile writer is a sink, and so is everything that reads a file
 // block by block without holding it whole.
 #pragma once
 

@@ -90,7 +90,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back({"Samples", samples_text(summary)});
         if (run.period_ns > 0 && summary.process_cpu_ns > 0) facts.push_back({"Coverage", coverage_text(run, summary)});
         if (auto parts = parts_text(summary, run.pid == 0); !parts.empty()) {
-            facts.push_back({"Parts", std::move(parts)});
+            facts.push_back({"Rotation", std::move(parts)});
         }
         for (const auto& [name, value] : summary.counters) {
             if (name.starts_with(counter::note)) facts.push_back({"Note", name.substr(counter::note.size())});

@@ -27,7 +27,7 @@
 
 #include "scope/function_match.hpp"
 #include "scope/label_book.hpp"
-#include "scope/seal_scan.hpp"
+#include "scope/record_scan.hpp"
 #include "unwind/unwinder.hpp"
 
 namespace flameprobe {

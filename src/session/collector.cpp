@@ -12,11 +12,11 @@
 #include "base/all_signals_blocked.hpp"
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "session/filter_verdict.hpp"
-#include "session/filtered.hpp"
-#include "session/isolation.hpp"
-#include "session/seccomp_probe.hpp"
-#include "session/thread_storage.hpp"
+#include "sandbox/filter_verdict.hpp"
+#include "sandbox/filtered.hpp"
+#include "sandbox/isolation.hpp"
+#include "sandbox/seccomp_probe.hpp"
+#include "sandbox/thread_storage.hpp"
 #include "unwind/self_memory.hpp"
 
 namespace flameprobe {
@@ -38,7 +38,11 @@ constexpr const char* ended_for_return =
 }  // namespace
 
 Collector::Collector(const Options& options, PathFacts paths, bool keep_others, Log& log)
-    : options_(options), paths_(std::move(paths)), keep_others_(keep_others), log_(log), parts_(options.most_bytes) {}
+    : options_(options),
+      paths_(std::move(paths)),
+      keep_others_(keep_others),
+      log_(log),
+      rotation_(options.most_bytes) {}
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;
@@ -58,7 +62,7 @@ void* Collector::thread_main(void* self) {
 }
 
 void Collector::run() {
-    mailbox_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
     allocate_thread_storage();
     log_.hold();
@@ -73,10 +77,10 @@ void Collector::run() {
         prepare_read_self();
     }
     for (bool going_on = true; going_on;) {
-        const std::uint32_t requests = mailbox_.take(pause_ns());
+        const std::uint32_t requests = commands_.take(pause_ns());
         try {
             if (sampling()) {
-                keep_house();
+                poll();
             } else {
                 end_with_last_thread();
             }
@@ -85,7 +89,7 @@ void Collector::run() {
             give_up(std::string("sampling ends: ") + error.what());
             going_on = (requests & last_requests) == 0 && !ends_before_filter();
         }
-        mailbox_.answer();
+        commands_.answer();
     }
 }
 
@@ -134,7 +138,7 @@ bool Collector::open() {
     engine_ = std::move(*engine);
     if (!engine_.warning.empty()) log_.warning(engine_.warning);
     const auto& facts = engine_.source->facts();
-    covers_threads_ = facts.engine != "ring";
+    attaches_threads_ = facts.engine != "ring";
     told_note_ = facts.note;
     if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
         engine_.reason += "; " + facts.note;
@@ -170,7 +174,7 @@ void Collector::drain() {
     if (recording_->wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
 }
 
-void Collector::keep_house() {
+void Collector::poll() {
     samples_before_ = recording_->samples();
     drain();
     const std::uint64_t now = monotonic_ns();
@@ -231,7 +235,7 @@ void Collector::give_up(const std::string& why) {
 void Collector::before_filter() {
     const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
-    if (!covers_threads_ || broken_ || lets_handlers_return(filter_program)) return;
+    if (!attaches_threads_ || broken_ || lets_handlers_return(filter_program)) return;
     if (recording_) recording_->remark(ended_for_return);
     stop();
     give_up(ended_for_return);

@@ -7,14 +7,14 @@
 #include <memory>
 #include <string>
 
-#include "session/death_note.hpp"
+#include "collect/crash_record.hpp"
+#include "collect/recording.hpp"
+#include "collect/rotation.hpp"
+#include "session/command_queue.hpp"
 #include "session/engine.hpp"
 #include "session/log.hpp"
-#include "session/mailbox.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
-#include "session/parts.hpp"
-#include "session/recording.hpp"
 
 namespace flameprobe {
 
@@ -24,16 +24,16 @@ public:
 
     /// From a host thread: starts the collector with every signal blocked. False if there can be no thread.
     bool launch();
-    Mailbox& mailbox() { return mailbox_; }
-    const Mailbox& mailbox() const { return mailbox_; }
+    CommandQueue& commands() { return commands_; }
+    const CommandQueue& commands() const { return commands_; }
     /// Whether `routine` is what the collector's thread was created with.
     static bool begins_with(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
     /// It is at its end: nobody need be told to end.
     bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
     /// For the handler of a fatal signal; finish() puts it into the profile.
-    DeathNote& death_note() { return death_note_; }
+    CrashRecord& crash_record() { return crash_record_; }
     /// Whether the engine has a timer or an alternate stack per thread.
-    bool covers_threads() const { return sampling() && covers_threads_.load(std::memory_order_relaxed); }
+    bool attaches_threads() const { return sampling() && attaches_threads_.load(std::memory_order_relaxed); }
     bool sampling() const { return sampling_.load(std::memory_order_relaxed); }
     /// Nothing will be sampled any more: see why_not().
     bool broken() const { return broken_; }
@@ -63,7 +63,7 @@ private:
     void next_profile();
     void next_part();
     void drain();
-    void keep_house();
+    void poll();
     void tell_of_engine();
     void say(const std::string& sentence);
     void end_with_last_thread();
@@ -82,10 +82,10 @@ private:
     PathFacts paths_;
     bool keep_others_;
     Log& log_;
-    Mailbox mailbox_;
-    DeathNote death_note_;
+    CommandQueue commands_;
+    CrashRecord crash_record_;
     std::atomic<bool> sampling_{false};
-    std::atomic<bool> covers_threads_{false};
+    std::atomic<bool> attaches_threads_{false};
     std::atomic<bool> broken_{false};
     std::atomic<bool> finishing_{false};
     std::string why_not_ = "sampling was stopped";
@@ -96,7 +96,7 @@ private:
     Engine engine_;
     std::string told_note_;  // of the engine, as last said
     std::unique_ptr<Recording> recording_;
-    Parts parts_;
+    Rotation rotation_;
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;
     std::uint64_t next_dump_ns_ = 0;

@@ -28,11 +28,11 @@ void Collector::begin_recording(const std::string& stem) {
     run_.frequency_asked = options_.frequency;
     run_.period_ns = facts.period_ns;
     run_.stack_bytes = engine_.stack_bytes;
-    recording_ = std::make_unique<Recording>(run_, stem, keep_others_, facts.buffer_bytes, parts_.file_bytes());
+    recording_ = std::make_unique<Recording>(run_, stem, keep_others_, facts.buffer_bytes, rotation_.file_bytes());
 }
 
 void Collector::begin_profile() {
-    parts_ = Parts(options_.most_bytes);
+    rotation_ = Rotation(options_.most_bytes);
     begin_recording(expand_path(options_.out, paths_));
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
     if (list_threads().empty()) paths_.dump <= 1 ? say(without_proc) : recording_->remark(without_proc);
@@ -42,15 +42,15 @@ void Collector::finish() {
     finishing_ = true;
     stop();
     if (!recording_) return;
-    if (death_note_.written()) recording_->died(death_note_);
+    if (crash_record_.written()) recording_->died(crash_record_);
     if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
     engine_.source.reset();
-    const std::string profile = recording_->has_file() ? recording_->path() : parts_.newest();
+    const std::string profile = recording_->has_file() ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
     const auto written = write_results(
-        profile, recording_->stem(), options_, [&] { mailbox_.alive(); }, log_.terminal());
+        profile, recording_->stem(), options_, [&] { commands_.alive(); }, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
-    if (parts_.number() > 1) log_.warning(parts_.describe(recording_->has_file() ? recording_->stem() : ""));
+    if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
     for (const auto& path : written.paths) log_.message("wrote " + path);
 }
 
@@ -63,7 +63,7 @@ void Collector::dump() {
     }
     if (sampling()) drain();
     flush();
-    const auto written = write_results(recording_->path(), dump_stem, options_, [&] { mailbox_.alive(); });
+    const auto written = write_results(recording_->path(), dump_stem, options_, [&] { commands_.alive(); });
     if (!written.problems.empty()) dump_problem = written.problems.front();
 }
 
@@ -71,22 +71,22 @@ void Collector::dump() {
 // would hold up the collector: flameprobe-render makes them of all parts.
 void Collector::next_part() {
     const std::string stem = recording_->stem();
-    if (auto moved = recording_->move_to(parts_.stem_when_over(stem)); !moved) {
-        if (recording_->go_on(parts_.most_bytes())) return;
+    if (auto moved = recording_->move_to(rotation_.stem_when_over(stem)); !moved) {
+        if (recording_->go_on(rotation_.most_bytes())) return;
         recording_->remark("sampling ended here: " + moved.error().message);
         return give_up("sampling ends: " + moved.error().message);
     }
-    recording_->set_counter(counter::part, parts_.number());
+    recording_->set_counter(counter::part, rotation_.number());
     drain();  // what was sampled meanwhile belongs to the CPU time that was used meanwhile
     recording_->pause();
     if (auto closed = recording_->close(); !closed) return give_up(closed.error().message);
-    if (auto away = parts_.put_away(recording_->path(), recording_->samples()); !away)
+    if (auto away = rotation_.put_away(recording_->path(), recording_->samples()); !away)
         return give_up("sampling ends: " + away.error().message);
     log_.message("the profile goes on in another file; so far it is in " + recording_->path());
     const auto counted_to = recording_->counted_to();
     begin_recording(stem);
-    recording_->set_counter(counter::part, parts_.number());
-    recording_->set_counter(counter::given_up, parts_.given_up());
+    recording_->set_counter(counter::part, rotation_.number());
+    recording_->set_counter(counter::given_up, rotation_.given_up());
     if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
 }
 
@@ -97,7 +97,8 @@ void Collector::next_profile() {
     auto closed = recording_->close();
     if (!closed) return give_up(closed.error().message);
     if (recording_->has_file()) {
-        const auto written = write_results(recording_->path(), recording_->stem(), options_, [&] { mailbox_.alive(); });
+        const auto written =
+            write_results(recording_->path(), recording_->stem(), options_, [&] { commands_.alive(); });
         for (const auto& problem : written.problems) log_.warning(problem);
     }
     const auto counted_to = recording_->counted_to();

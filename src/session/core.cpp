@@ -9,11 +9,11 @@
 #include <string>
 
 #include "capture/handler/hooks.hpp"
+#include "sandbox/filtered.hpp"
+#include "sandbox/thread_storage.hpp"
 #include "session/core_api.h"
 #include "session/family.hpp"
-#include "session/filtered.hpp"
 #include "session/session.hpp"
-#include "session/thread_storage.hpp"
 
 namespace flameprobe {
 namespace {
@@ -172,7 +172,7 @@ void died(int signal, const void* info, const void* context) {
     Session* session = current();
     if (session == nullptr || !session->of_this_process()) return;
     session->flush();  // before anything that a corrupt process might not survive
-    session->death_note().write(signal, *static_cast<const siginfo_t*>(info), context);
+    session->crash_record().write(signal, *static_cast<const siginfo_t*>(info), context);
 }
 void finish() {
     if (Session* session = current()) session->finish();
@@ -188,12 +188,12 @@ void messages() {
         return {};
     });
 }
-int covers_threads() {
+int attaches_threads() {
     const Session* session = current();
-    return session != nullptr && !host_is_filtered && session->covers_threads() ? 1 : 0;
+    return session != nullptr && !host_is_filtered && session->attaches_threads() ? 1 : 0;
 }
-void cover_thread() {
-    if (!host_is_filtered) handler::cover_this_thread();
+void attach_thread() {
+    if (!host_is_filtered) handler::attach_this_thread();
 }
 int left_alone() {
     bool alone = false;
@@ -221,7 +221,7 @@ void come_back() {
 }
 void yield_signal(int signal) {
     Session* session = current();
-    const bool stop = signal == 0 ? covers_threads() != 0 : !handler::yield_signal(signal, !host_is_filtered);
+    const bool stop = signal == 0 ? attaches_threads() != 0 : !handler::yield_signal(signal, !host_is_filtered);
     if (stop && session != nullptr) session->yield_signal();
 }
 int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
@@ -261,8 +261,8 @@ constexpr flameprobe_core table = {
     .finish = finish,
     .messages = messages,
     .secure = secure,
-    .covers_threads = covers_threads,
-    .cover_thread = cover_thread,
+    .attaches_threads = attaches_threads,
+    .attach_thread = attach_thread,
     .yield_signal = yield_signal,
     .is_own_handler = is_own_handler,
     .expect_seccomp = expect_seccomp,

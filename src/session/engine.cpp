@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/proc.hpp"
-#include "session/seccomp_probe.hpp"
+#include "sandbox/seccomp_probe.hpp"
 
 namespace flameprobe {
 namespace {
@@ -32,7 +32,7 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     if (facts.frequency < options.frequency) {
         engine.warning = "FLAMEPROBE_FREQ was lowered from " + std::to_string(options.frequency) + " to " +
                          std::to_string(facts.frequency) + " samples a second: more is not permitted by the kernel";
-    } else if (facts.uncovered_threads != 0) {
+    } else if (facts.unattached_threads != 0) {
         engine.warning = facts.note;
     } else if (options.kernel == KernelChoice::on && !facts.kernel) {
         engine.warning =
@@ -79,7 +79,8 @@ Result<Engine> open_engine(const Options& options) {
     std::string refusal = "asked for by FLAMEPROBE_ENGINE";
     if (options.engine != EngineChoice::timer) {
         auto ring = open_ring(options, capture);
-        if (ring && (options.engine == EngineChoice::ring || ring->source->facts().uncovered_threads == 0)) return ring;
+        if (ring && (options.engine == EngineChoice::ring || ring->source->facts().unattached_threads == 0))
+            return ring;
         if (options.engine == EngineChoice::ring) return Error{"the ring engine cannot run: " + ring.error().message};
         refusal = ring ? "with the ring engine " + ring->source->facts().note : ring.error().message;
     }

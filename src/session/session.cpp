@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "session/filtered.hpp"
+#include "sandbox/filtered.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
@@ -87,14 +87,14 @@ bool Session::is_really_of_this_process() const noexcept {
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
     if (launched_) return {};
-    collector_.mailbox().set_tid(0);  // the old thread's, if it was sent away
+    collector_.commands().set_tid(0);  // the old thread's, if it was sent away
     if (!collector_.launch()) return {FLAMEPROBE_NO_MEMORY, "no thread can be created, so nothing is sampled"};
     launched_ = true;
     return {};
 }
 
 bool Session::ask_and_wait(Request request) noexcept {
-    return collector_.mailbox().wait(collector_.mailbox().ask(request), patience_ns);
+    return collector_.commands().wait(collector_.commands().ask(request), patience_ns);
 }
 
 Outcome Session::unanswered(flameprobe_code code) const {
@@ -114,7 +114,7 @@ Outcome Session::start() {
 Outcome Session::start_soon() {
     if (auto launched = launch(); !launched.ok()) return launched;
     starting_ = true;
-    collector_.mailbox().ask(request_start);
+    collector_.commands().ask(request_start);
     return {};
 }
 
@@ -128,14 +128,14 @@ Outcome Session::stop() {
 Outcome Session::dump(const std::string& path) {
     const std::scoped_lock lock(mutex_);
     if (!launched_) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
-    Mailbox& mailbox = collector_.mailbox();
+    CommandQueue& commands = collector_.commands();
     // The collector may be reading the last one's path.
-    if (late_dump_ && !mailbox.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
+    if (late_dump_ && !commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
     auto facts = path_facts(options_);
     facts.dump = ++dumps_;
     collector_.dump_stem = path.empty() ? expand_path(options_.out, facts) : expand_path(path, facts, false);
-    late_dump_ = mailbox.ask(request_dump);
-    if (!mailbox.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
+    late_dump_ = commands.ask(request_dump);
+    if (!commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
     late_dump_.reset();
     if (!collector_.dump_problem.empty()) return {FLAMEPROBE_OUTPUT, collector_.dump_problem};
     return {};
@@ -149,7 +149,7 @@ bool Session::step_aside() {
 }
 
 bool Session::send_away(Request last) {
-    const std::uint32_t tid = collector_.mailbox().tid();
+    const std::uint32_t tid = collector_.commands().tid();
     if (!ask_and_wait(last)) return false;
     launched_ = false;
     // The answer comes a moment before the thread is gone for the kernel.
@@ -164,7 +164,7 @@ Outcome Session::come_back() {
 }
 
 bool Session::only_caller_lives() const {
-    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.mailbox().tid();
+    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid)), collector = collector_.commands().tid();
     const auto threads = list_threads();
     return !threads.empty() && std::none_of(threads.begin(), threads.end(), [&](std::uint32_t tid) {
         return tid != self && tid != collector && !has_ended(tid);
@@ -188,7 +188,7 @@ bool Session::left_alone() {
 Outcome Session::stand_by() { return launch(); }
 
 void Session::toggle() noexcept {
-    if (launched_) collector_.mailbox().ask(request_toggle);
+    if (launched_) collector_.commands().ask(request_toggle);
 }
 void Session::flush() noexcept {
     if (sampling() && of_this_process()) ask_and_wait(request_flush);

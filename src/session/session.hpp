@@ -33,7 +33,7 @@ public:
     Outcome stop();
     /// `path`: a template as FLAMEPROBE_OUT takes; empty: that of the options.
     Outcome dump(const std::string& path);
-    bool covers_threads() const noexcept { return collector_.covers_threads(); }
+    bool attaches_threads() const noexcept { return collector_.attaches_threads(); }
     /// For good: its results are written, or about to be.
     bool finished() const { return of_this_process() && collector_.finishing(); }
     bool sampling() const { return collector_.sampling(); }
@@ -54,7 +54,7 @@ public:
     void flush() noexcept;
     void secure() noexcept;
     /// Lets it see that host_is_filtered.
-    void wake_collector() noexcept { collector_.mailbox().wake(); }
+    void wake_collector() noexcept { collector_.commands().wake(); }
     void finish() noexcept;
     /// Like finish(), and gives back what memory it can: another session has taken this one's place.
     void retire() noexcept;
@@ -62,7 +62,7 @@ public:
     void yield_signal() noexcept;
     /// A filter is about to be entered: nothing is left that it would kill for.
     void before_filter(const void* program, unsigned long flags) noexcept;
-    DeathNote& death_note() noexcept { return collector_.death_note(); }
+    CrashRecord& crash_record() noexcept { return collector_.crash_record(); }
 
     void messages() { log_.release(); }
 

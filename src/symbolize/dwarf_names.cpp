@@ -68,7 +68,7 @@ std::map<FunctionNames::Key, std::string> FunctionNames::scopes() const {
     return scopes;
 }
 
-void FunctionNames::collect(const DieReference& die, Parts& parts, int depth) const {
+void FunctionNames::collect(const DieReference& die, Rotation& parts, int depth) const {
     if (die.unit == nullptr || depth > most_references) return;
     const DwarfUnit& unit = *die.unit;
     ByteCursor cursor(unit.sections->info.first(unit.end), die.offset);

@@ -25,7 +25,7 @@ public:
     const FunctionName& find(const DieReference& die) const;
 
 private:
-    struct Parts {
+    struct Rotation {
         std::string_view linkage;  // mangled; empty if the compiler gave none
         std::string_view plain;    // as in the source, without the scopes around it
         DieReference named;        // where `plain` stands
@@ -33,10 +33,10 @@ private:
     };
     using Key = std::pair<const DwarfFile*, std::uint64_t>;
 
-    void collect(const DieReference& die, Parts& parts, int depth) const;
+    void collect(const DieReference& die, Rotation& parts, int depth) const;
     std::map<Key, std::string> scopes() const;
 
-    std::map<Key, Parts> known_;
+    std::map<Key, Rotation> known_;
 };
 
 }  // namespace flameprobe

@@ -35,7 +35,7 @@ public:
     Verdict judge(std::uint64_t return_address, std::uint64_t callee);
     /// Whether a frame that executes at `callee` (an address to look up, as in CodeFrame) can have been called from
     /// there: by a direct call to the same function, to one that jumps to it (a tail call), or by an indirect call.
-    /// Several tail calls in a row make it say no where the truth is yes.
+    /// Several tail calls in a rule make it say no where the truth is yes.
     bool follows_call(std::uint64_t return_address, std::uint64_t callee) {
         return judge(return_address, callee) != Verdict::no;
     }

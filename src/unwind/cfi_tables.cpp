@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "unwind/arch.hpp"
-#include "unwind/frame_row.hpp"
+#include "unwind/frame_rule.hpp"
 
 namespace flameprobe {
 namespace {
@@ -44,30 +44,30 @@ Dwarf_CFI_s* CfiTables::debug_frame() {
     return debug_frame_;
 }
 
-Row CfiTables::row(std::uint64_t address, std::uint64_t bias) {
+UnwindRule CfiTables::rule(std::uint64_t address, std::uint64_t bias) {
     Dwarf_Frame* frame = nullptr;
     const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, address - bias, &frame) == 0) ||
                        (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame_, address - bias, &frame) == 0);
     if (!found) {
-        Row none;
+        UnwindRule none;
         none.address = address;
-        none.kind = RowKind::no_cfi;
+        none.kind = RuleKind::no_cfi;
         return none;
     }
-    const Row row = row_of_frame(*frame, address);
+    const UnwindRule rule = rule_of_frame(*frame, address);
     std::free(frame);  // as libdw.h says: "a malloc'd pointer"
-    return row;
+    return rule;
 }
 
 CfiTables::Function CfiTables::function(std::uint64_t address, std::uint64_t bias) {
     Function found;
     found.start = index_.start_of(address - bias);
     found.end = index_.next_start(address - bias);
-    found.described = row(address, bias).kind != RowKind::no_cfi;
+    found.described = rule(address, bias).kind != RuleKind::no_cfi;
     if (!found.described) return found;
-    const Row first = row(found.start + bias, bias);
+    const UnwindRule first = rule(found.start + bias, bias);
     found.split_off =
-        first.kind == RowKind::rule && !(first.base == RowBase::sp && first.cfa_offset == Arch::entry_cfa);
+        first.kind == RuleKind::step && !(first.base == RuleBase::sp && first.cfa_offset == Arch::entry_cfa);
     return found;
 }
 

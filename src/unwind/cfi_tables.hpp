@@ -7,7 +7,7 @@
 
 #include "unwind/elf_image.hpp"
 #include "unwind/function_index.hpp"
-#include "unwind/row.hpp"
+#include "unwind/unwind_rule.hpp"
 
 struct Dwarf_CFI_s;
 struct Dwarf;
@@ -23,16 +23,16 @@ public:
     CfiTables& operator=(const CfiTables&) = delete;
 
     const ElfImage& image() const { return image_; }
-    /// The row for the instruction at `address` of the process, which the file has at `address - bias`. Its kind is
+    /// The rule for the instruction at `address` of the process, which the file has at `address - bias`. Its kind is
     /// no_cfi where neither .eh_frame nor .debug_frame covers it.
-    Row row(std::uint64_t address, std::uint64_t bias);
+    UnwindRule rule(std::uint64_t address, std::uint64_t bias);
 
     /// Which function an address lies in, as far as the tables tell functions apart.
     struct Function {
         std::uint64_t start =
             0;  // the file's virtual address of the last function that begins at or before it; 0 if none
         bool described = false;  // false: in a hole after that function, where code without CFI lies
-        bool split_off = false;  // not entered by a call: its first row already has a frame
+        bool split_off = false;  // not entered by a call: its first rule already has a frame
         std::uint64_t end = 0;   // where the next one starts; 0 if there is none
         bool operator==(const Function&) const = default;
     };

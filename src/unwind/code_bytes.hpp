@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "unwind/row.hpp"
+#include "unwind/unwind_rule.hpp"
 
 namespace flameprobe {
 
@@ -13,9 +13,9 @@ RecordState record_state(std::uint64_t address);
 bool after_syscall(std::uint64_t address);
 
 /// Whether the code from `address` on leads straight to its function's return, by nothing but pushes, pops, calls and
-/// changes of the stack pointer by a constant: then `row` gets the rule for it. A call may still not come back, so what
-/// the rule leads to must be looked at.
-bool way_out(std::uint64_t address, Row& row);
+/// changes of the stack pointer by a constant: then `rule` gets the rule for it. A call may still not come back, so
+/// what the rule leads to must be looked at.
+bool epilogue_rule(std::uint64_t address, UnwindRule& rule);
 
 /// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`
 /// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.

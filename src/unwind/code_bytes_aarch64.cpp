@@ -36,7 +36,7 @@ RecordState record_state(std::uint64_t address) {
 bool after_syscall(std::uint64_t address) { return instruction_at(address - 4) == instruction_svc_0; }
 
 // Where the return address is in a register, a leaf is known by that, and everything else keeps records.
-bool way_out(std::uint64_t, Row&) { return false; }
+bool epilogue_rule(std::uint64_t, UnwindRule&) { return false; }
 
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to) {
     if (from >= to) return 0;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "unwind/row.hpp"
+#include "unwind/unwind_rule.hpp"
 
 namespace flameprobe {
 
@@ -12,7 +12,7 @@ struct Cursor {
     bool interrupted = true;  // execution stands at pc: the leaf, and what a signal handler interrupted
     bool doubtful = false;    // a frame was crossed without CFI: from here on every return address must follow a call
 
-    std::uint64_t base(RowBase which) const { return which == RowBase::sp ? sp : which == RowBase::fp ? fp : third; }
+    std::uint64_t base(RuleBase which) const { return which == RuleBase::sp ? sp : which == RuleBase::fp ? fp : third; }
     std::uint64_t lookup() const { return interrupted ? pc : pc - 1; }
 };
 

@@ -1,4 +1,4 @@
-// One step by libunwind's remote interface over a copied stack: where no row can say how to go on, and as a second
+// One step by libunwind's remote interface over a copied stack: where no rule can say how to go on, and as a second
 // opinion in tests.
 #pragma once
 

@@ -2,7 +2,7 @@
 
 #include "unwind/call_check.hpp"
 #include "unwind/libunwind_stepper.hpp"
-#include "unwind/row_source.hpp"
+#include "unwind/rule_source.hpp"
 #include "unwind/walker.hpp"
 
 namespace flameprobe {
@@ -18,7 +18,7 @@ public:
         source_.start();
         registers_ = &registers;
     }
-    const Row* row(std::uint64_t lookup) { return source_.row(lookup); }
+    const UnwindRule* rule(std::uint64_t lookup) { return source_.rule(lookup); }
     bool follows_any_call(std::uint64_t return_address) {
         return calls_.site(return_address).kind != CallSite::Kind::none;
     }
@@ -32,14 +32,14 @@ public:
     }
     void close_files() { source_.modules().close_files(); }
     void add_to(UnwindStatistics& out) const {
-        out.row_hits = source_.hits();
-        out.row_misses = source_.misses();
+        out.rule_hits = source_.hits();
+        out.rule_misses = source_.misses();
         out.libunwind_steps = libunwind_steps_;
         out.memory = source_.memory() + calls_.memory();
     }
 
 private:
-    RowSource source_;
+    RuleSource source_;
     CallCheck calls_;
     LibunwindStepper stepper_;
     const Registers* registers_ = nullptr;
@@ -49,7 +49,7 @@ private:
 template <bool frame_pointers>
 class LiveUnwinder final : public Unwinder {
 public:
-    explicit LiveUnwinder(const CodeMap& map) : rows_(map, frame_pointers) {}
+    explicit LiveUnwinder(const CodeMap& map) : rules_(map, frame_pointers) {}
 
     void walk(const Registers& registers, StackCopy stack, StackBeyond* beyond, Walk& out) override {
         Cursor cursor;
@@ -57,22 +57,22 @@ public:
         cursor.sp = registers.sp();
         cursor.fp = registers.bp();
         cursor.third = registers.value[Arch::third];
-        rows_.start(registers);
+        rules_.start(registers);
         stack_.start(stack, beyond);
-        Walker<LiveRows, frame_pointers>(rows_, stack_, out).walk(cursor, max_frames);
+        Walker<LiveRows, frame_pointers>(rules_, stack_, out).walk(cursor, max_frames);
         frames_ += out.frames.size();
     }
-    void close_files() override { rows_.close_files(); }
+    void close_files() override { rules_.close_files(); }
     UnwindStatistics statistics() const override {
         UnwindStatistics out;
-        rows_.add_to(out);
+        rules_.add_to(out);
         out.frames = frames_;
         out.memory += stack_.memory();
         return out;
     }
 
 private:
-    LiveRows rows_;
+    LiveRows rules_;
     StackReader stack_;
     std::uint64_t frames_ = 0;
 };

@@ -57,9 +57,9 @@ struct Walk {
 
 struct UnwindStatistics {
     std::uint64_t frames = 0;
-    std::uint64_t row_hits = 0;
-    std::uint64_t row_misses = 0;
-    std::uint64_t libunwind_steps = 0;  // where no row can be encoded
+    std::uint64_t rule_hits = 0;
+    std::uint64_t rule_misses = 0;
+    std::uint64_t libunwind_steps = 0;  // where no rule can be encoded
     std::size_t memory = 0;             // bytes, estimated
 };
 
@@ -75,7 +75,7 @@ public:
     static constexpr std::size_t max_frames = 1u << 17;
 };
 
-/// `map` must outlive the unwinder. Frames come from .eh_frame / .debug_frame (DWARF 5, section 6.4), rows remembered
+/// `map` must outlive the unwinder. Frames come from .eh_frame / .debug_frame (DWARF 5, section 6.4), rules remembered
 /// per address; code without CFI is crossed by frame pointer where that is provably sane, else the walk ends.
 std::unique_ptr<Unwinder> make_dwarf_unwinder(const CodeMap& map);
 /// Frame pointers only.

@@ -1,5 +1,5 @@
-// The walk itself: from a cursor and rows to frames. A template, so that tests walk over rows made by hand, and so that
-// the loop over remembered rows is one piece of code without indirect calls.
+// The walk itself: from a cursor and rules to frames. A template, so that tests walk over rules made by hand, and so
+// that the loop over remembered rules is one piece of code without indirect calls.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@
 namespace flameprobe {
 
 /// What a walk needs beside stack and registers:
-///   const Row* row(std::uint64_t lookup)                 null: not code; valid until the next call of any of these
-///   bool follows_any_call(std::uint64_t return_address)
-///   CallCheck::Verdict judge_call(std::uint64_t return_address, std::uint64_t callee)
-///   std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)    like step_by_rule
+///   const UnwindRule* rule(std::uint64_t lookup)                 null: not code; valid until the next call of any of
+///   these bool follows_any_call(std::uint64_t return_address) CallCheck::Verdict judge_call(std::uint64_t
+///   return_address, std::uint64_t callee) std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)    like
+///   step_by_rule
 template <class Rows, bool frame_pointers, class Cpu = Arch>
 class Walker {
 public:
-    Walker(Rows& rows, StackReader& stack, Walk& out) : rows_(rows), stack_(stack), out_(out) {}
+    Walker(Rows& rules, StackReader& stack, Walk& out) : rules_(rules), stack_(stack), out_(out) {}
 
     void walk(Cursor cursor, std::size_t most_frames) {
         out_.frames.clear();
@@ -40,18 +40,18 @@ private:
 
     End frame(Cursor& cursor) {
         std::uint64_t lookup = cursor.lookup();
-        const Row* row = rows_.row(lookup);
-        if (row == nullptr) return not_code(cursor);
+        const UnwindRule* rule = rules_.rule(lookup);
+        if (rule == nullptr) return not_code(cursor);
         // In the kernel a thread stands behind its `syscall`, which may be its function's last instruction.
-        if (row->after_syscall && cursor.interrupted) row = before_syscall(lookup);
+        if (rule->after_syscall && cursor.interrupted) rule = before_syscall(lookup);
         const std::size_t index = out_.frames.size();
-        out_.frames.push_back({lookup, cursor.sp, row->region});
+        out_.frames.push_back({lookup, cursor.sp, rule->region});
         if (stack_.beyond_end() == 0) out_.frames_in_copy = index + 1;
-        if (row->kind == RowKind::root) return WalkEnd::root;
+        if (rule->kind == RuleKind::root) return WalkEnd::root;
         const std::uint64_t sp = cursor.sp;
         // Where the call leaves the return address in a register, a leaf function may use no stack at all.
         const std::uint64_t least_growth = Cpu::return_address_in_register && cursor.interrupted ? 0 : 1;
-        const End end = step(*row, lookup, cursor);
+        const End end = step(*rule, lookup, cursor);
         if (!end) {
             stack_.approach(cursor.sp);
             out_.frames[index].cfa = cfa_;
@@ -68,31 +68,31 @@ private:
         return WalkEnd::no_unwind_info;
     }
 
-    const Row* before_syscall(std::uint64_t& lookup) {
-        const Row* const row = rows_.row(lookup - 1);
-        if (row != nullptr && row->kind != RowKind::no_cfi) {
+    const UnwindRule* before_syscall(std::uint64_t& lookup) {
+        const UnwindRule* const rule = rules_.rule(lookup - 1);
+        if (rule != nullptr && rule->kind != RuleKind::no_cfi) {
             --lookup;
-            return row;
+            return rule;
         }
-        return rows_.row(lookup);
+        return rules_.rule(lookup);
     }
 
-    End step(const Row& row, std::uint64_t lookup, Cursor& cursor) {
+    End step(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         if constexpr (frame_pointers) {
-            if (!row.signal_frame) return step_frame_pointer_first(row, lookup, cursor);
+            if (!rule.signal_frame) return step_frame_pointer_first(rule, lookup, cursor);
         }
-        switch (row.kind) {
-            case RowKind::rule:
-                return checked(step_by_rule(row, cursor), cursor);
-            case RowKind::irregular:
+        switch (rule.kind) {
+            case RuleKind::step:
+                return checked(step_by_rule(rule, cursor), cursor);
+            case RuleKind::irregular:
                 return checked(step_irregular(cursor), cursor);
             default:
-                return step_without_cfi(row, lookup, cursor);
+                return step_without_cfi(rule, lookup, cursor);
         }
     }
 
     End checked(End end, const Cursor& cursor) {
-        if (!end && cursor.doubtful && !cursor.interrupted && !rows_.follows_any_call(cursor.pc) &&
+        if (!end && cursor.doubtful && !cursor.interrupted && !rules_.follows_any_call(cursor.pc) &&
             !in_signal_frame(cursor.pc))
             return WalkEnd::no_unwind_info;
         return end;
@@ -100,30 +100,31 @@ private:
 
     /// A signal handler returns to where nobody called it from.
     bool in_signal_frame(std::uint64_t return_address) {
-        const Row* const row = rows_.row(return_address - 1);
-        return row != nullptr && row->signal_frame;
+        const UnwindRule* const rule = rules_.rule(return_address - 1);
+        return rule != nullptr && rule->signal_frame;
     }
 
     End step_irregular(Cursor& cursor) {
-        const End end = rows_.step_irregular(cursor, stack_);
+        const End end = rules_.step_irregular(cursor, stack_);
         cfa_ = cursor.sp;
         return end;
     }
 
-    End step_by_rule(const Row& row, Cursor& cursor) {
-        const std::uint64_t base = cursor.base(row.base);
-        std::uint64_t cfa = base + offset(row.cfa_offset);
-        if (row.cfa_is_loaded && !stack_.word(cfa, cfa)) return WalkEnd::truncated;
-        if (cfa - cursor.sp >= largest_frame && !row.signal_frame) return WalkEnd::bad_cfa;
-        const Frame here{cursor, cfa, row.signal_frame};
+    End step_by_rule(const UnwindRule& rule, Cursor& cursor) {
+        const std::uint64_t base = cursor.base(rule.base);
+        std::uint64_t cfa = base + offset(rule.cfa_offset);
+        if (rule.cfa_is_loaded && !stack_.word(cfa, cfa)) return WalkEnd::truncated;
+        if (cfa - cursor.sp >= largest_frame && !rule.signal_frame) return WalkEnd::bad_cfa;
+        const Frame here{cursor, cfa, rule.signal_frame};
         std::uint64_t pc = cursor.pc;
         if constexpr (Cpu::return_address_in_register) pc = cursor.third;
-        if (!restore(here, row.ra_origin, row.ra_slot, pc) || !restore(here, row.fp_origin, row.fp_slot, cursor.fp) ||
-            !restore(here, row.third_origin, row.third_slot, cursor.third))
+        if (!restore(here, rule.ra_origin, rule.ra_slot, pc) ||
+            !restore(here, rule.fp_origin, rule.fp_slot, cursor.fp) ||
+            !restore(here, rule.third_origin, rule.third_slot, cursor.third))
             return WalkEnd::truncated;
-        cursor.pc = row.signal_frame ? pc : Cpu::strip(pc);
+        cursor.pc = rule.signal_frame ? pc : Cpu::strip(pc);
         cursor.sp = cfa_ = cfa;
-        cursor.interrupted = row.signal_frame;
+        cursor.interrupted = rule.signal_frame;
         return std::nullopt;
     }
 
@@ -150,7 +151,7 @@ private:
     /// above the CFA comes from gcc's rule "rbp is at rbp + 0" that outlives `leave` where it realigned the stack: in
     /// both cases the register has its value back already.
     bool restore(const Frame& here, SlotOrigin origin, std::int32_t slot, std::uint64_t& value) {
-        if (slot == Row::same) return true;
+        if (slot == UnwindRule::same) return true;
         const std::uint64_t address = here.at(origin) + offset(slot);
         if (address - here.cursor.sp >= here.cfa - here.cursor.sp && !here.signal_frame) return true;
         return stack_.word(address, value);
@@ -159,8 +160,8 @@ private:
     /// Code without CFI has no frame that is certain, so a return address is believed only if it follows a call to
     /// this very code: the one in the frame record, or else, where no record is ever set up, the first on the stack. A
     /// record may be the caller's, so one whose call could be to anything is taken only if nothing below it is certain.
-    End step_without_cfi(const Row& row, std::uint64_t lookup, Cursor& cursor) {
-        const Row code = row;  // the calls below may move the cache
+    End step_without_cfi(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
+        const UnwindRule code = rule;  // the calls below may move the cache
         if (code.leads_out) {
             Cursor caller = cursor;
             caller.doubtful = true;
@@ -173,7 +174,7 @@ private:
         if (code.keeps_records || pushing) {
             Cursor caller = cursor;
             if (!step_by_frame_pointer(code, lookup, caller)) {
-                const bool certain = rows_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
+                const bool certain = rules_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
                 if (!certain && code.in_file && !step_by_scan(lookup, cursor, caller.sp)) return std::nullopt;
                 cursor = caller;
                 cfa_ = caller.sp;
@@ -189,7 +190,7 @@ private:
     /// A leaf that has not saved its return address.
     bool step_by_link_register(std::uint64_t lookup, Cursor& cursor) {
         const std::uint64_t pc = Cpu::strip(cursor.third);
-        if (rows_.judge_call(pc, lookup) != CallCheck::Verdict::certain) return false;
+        if (rules_.judge_call(pc, lookup) != CallCheck::Verdict::certain) return false;
         cursor.pc = pc;
         cfa_ = cursor.sp;
         cursor.interrupted = false;
@@ -202,7 +203,7 @@ private:
         for (std::uint64_t slot = cursor.sp, end = std::min(slot + 8 * words, below); slot < end; slot += 8) {
             std::uint64_t word = 0;
             if (!stack_.word(slot, word)) return WalkEnd::truncated;
-            if (rows_.judge_call(word, lookup) != CallCheck::Verdict::certain) continue;
+            if (rules_.judge_call(word, lookup) != CallCheck::Verdict::certain) continue;
             cursor.pc = word;
             cursor.sp = cfa_ = slot + 8;
             cursor.interrupted = false;
@@ -212,8 +213,8 @@ private:
         return WalkEnd::no_unwind_info;
     }
 
-    End step_by_frame_pointer(const Row& row, std::uint64_t lookup, Cursor& cursor) {
-        const RecordState state = cursor.interrupted ? row.record : RecordState::made;
+    End step_by_frame_pointer(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
+        const RecordState state = cursor.interrupted ? rule.record : RecordState::made;
         if (Cpu::return_address_in_register && state != RecordState::made)
             return step_by_link_register(lookup, cursor) ? End() : WalkEnd::no_unwind_info;
         std::uint64_t record = cursor.fp;
@@ -224,7 +225,7 @@ private:
         if (!stack_.word(record + 8, pc)) return WalkEnd::truncated;
         if (state != RecordState::before && !stack_.word(record, fp)) return WalkEnd::truncated;
         pc = Cpu::strip(pc);
-        if (!returns_from(row, lookup, pc) && !in_signal_frame(pc)) return WalkEnd::no_unwind_info;
+        if (!returns_from(rule, lookup, pc) && !in_signal_frame(pc)) return WalkEnd::no_unwind_info;
         cursor.pc = pc;
         cursor.fp = fp;
         cursor.sp = cfa_ = record + Cpu::frame_record_size;
@@ -234,26 +235,27 @@ private:
     }
 
     /// With CFI (the unwinder by frame pointers) a tail call may have put another function into the called one's place.
-    bool returns_from(const Row& row, std::uint64_t lookup, std::uint64_t return_address) {
-        if (row.kind != RowKind::no_cfi) return rows_.follows_any_call(return_address);
-        return rows_.judge_call(return_address, lookup) != CallCheck::Verdict::no;
+    bool returns_from(const UnwindRule& rule, std::uint64_t lookup, std::uint64_t return_address) {
+        if (rule.kind != RuleKind::no_cfi) return rules_.follows_any_call(return_address);
+        return rules_.judge_call(return_address, lookup) != CallCheck::Verdict::no;
     }
 
     /// Two frames go by CFI even so. The innermost one, because prologues, epilogues and leaf functions have no frame
     /// record, and its caller would be lost. And the C library's start code, which keeps no frame pointer where the
     /// program does: the last frames, but only if they reach the root.
-    End step_frame_pointer_first(const Row& row, std::uint64_t lookup, Cursor& cursor) {
-        const Row rule = row;  // the calls below may move the cache
+    End step_frame_pointer_first(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
+        const UnwindRule current = rule;  // the calls below may move the cache
         cursor.doubtful = true;
-        if (cursor.interrupted && rule.kind == RowKind::irregular) return checked(step_irregular(cursor), cursor);
-        if (cursor.interrupted && rule.kind == RowKind::rule) return checked(step_by_rule(rule, cursor), cursor);
+        if (cursor.interrupted && current.kind == RuleKind::irregular) return checked(step_irregular(cursor), cursor);
+        if (cursor.interrupted && current.kind == RuleKind::step) return checked(step_by_rule(current, cursor), cursor);
         if (tail_ == 0) {
-            const End end = step_by_frame_pointer(rule, lookup, cursor);
+            const End end = step_by_frame_pointer(current, lookup, cursor);
             if (!end || end == WalkEnd::truncated || cursor.interrupted) return end;
             tail_ = out_.frames.size();
         }
-        if (rule.kind != RowKind::rule || out_.frames.size() - tail_ >= longest_tail) return WalkEnd::no_unwind_info;
-        return checked(step_by_rule(rule, cursor), cursor);
+        if (current.kind != RuleKind::step || out_.frames.size() - tail_ >= longest_tail)
+            return WalkEnd::no_unwind_info;
+        return checked(step_by_rule(current, cursor), cursor);
     }
     void take_back_tail() {
         if (tail_ == 0 || out_.end == WalkEnd::root) return;
@@ -268,7 +270,7 @@ private:
     static constexpr std::uint64_t largest_frame = std::uint64_t{1} << 32;
     static constexpr std::size_t longest_tail = 4;
 
-    Rows& rows_;
+    Rows& rules_;
     StackReader& stack_;
     Walk& out_;
     std::uint64_t cfa_ = 0;

@@ -1,4 +1,4 @@
-// What a frame costs: remembered rows (hot and with a cold stack), a row's first sight, and libunwind beside them.
+// What a frame costs: remembered rules (hot and with a cold stack), a rule's first sight, and libunwind beside them.
 // Prints medians; asserts nothing.
 #include <libunwind.h>
 #include <ucontext.h>
@@ -17,7 +17,7 @@
 
 #include "base/clock.hpp"
 #include "unwind/libunwind_stepper.hpp"
-#include "unwind/row_source.hpp"
+#include "unwind/rule_source.hpp"
 #include "unwind/self_memory.hpp"
 #include "unwind/unwinder.hpp"
 
@@ -108,12 +108,12 @@ void bench_walks(const CodeMap& map, const Snapshot& snapshot) {
     unwinder->walk(snapshot.registers, copy, nullptr, walk);
     const double frames = static_cast<double>(walk.frames.size());
     std::printf("frames: %zu, end: %s\n", walk.frames.size(), describe(walk.end).data());
-    std::printf("rows, hot: %.1f ns/frame\n", median_ns(101, frames * walks, [&] {
+    std::printf("rules, hot: %.1f ns/frame\n", median_ns(101, frames * walks, [&] {
                     for (int i = 0; i < walks; ++i) unwinder->walk(snapshot.registers, copy, nullptr, walk);
                 }));
 
     std::vector<std::vector<std::byte>> copies(2048, snapshot.stack);  // 32 MiB: colder than any second-level cache
-    std::printf("rows, cold stack bytes: %.1f ns/frame\n",
+    std::printf("rules, cold stack bytes: %.1f ns/frame\n",
                 median_ns(11, frames * static_cast<double>(copies.size()), [&] {
                     for (const auto& bytes : copies)
                         unwinder->walk(snapshot.registers, {snapshot.registers.sp(), bytes}, nullptr, walk);
@@ -126,13 +126,13 @@ void bench_misses(const CodeMap& map) {
     const CodeRegion* const region = map.find(reinterpret_cast<std::uint64_t>(&::qsort));
     std::mt19937_64 random(7);
     std::vector<double> times;
-    RowSource rows(map, false);
-    rows.start();
-    rows.row(region->start);
+    RuleSource rules(map, false);
+    rules.start();
+    rules.rule(region->start);
     for (int i = 0; i < 10000; ++i) {
         const std::uint64_t address = region->start + random() % (region->end - region->start);
         const std::uint64_t start = monotonic_ns();
-        rows.row(address);
+        rules.rule(address);
         times.push_back(static_cast<double>(monotonic_ns() - start));
     }
     std::sort(times.begin(), times.end());

@@ -1,4 +1,4 @@
-// The fuzzer's bytes as call frame instructions, as .eh_frame, or as a whole ELF file; rows are asked for all over it.
+// The fuzzer's bytes as call frame instructions, as .eh_frame, or as a whole ELF file; rules are asked for all over it.
 // libdw 0.188 makes room for every register up to the highest number it meets, gigabytes for some inputs: fuzz.sh lets
 // it have 64 MiB at once.
 #include <elf.h>
@@ -85,7 +85,7 @@ void ask(MemoryMap file) {
     const auto bias = image->bias(region);
     CfiTables tables(std::move(*image));
     for (std::uint64_t address = 0; address < 4096; address += 61) {
-        tables.row(address, bias.value_or(0));
+        tables.rule(address, bias.value_or(0));
         tables.function(address, bias.value_or(0));
     }
 }

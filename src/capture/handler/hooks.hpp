@@ -9,7 +9,7 @@ namespace flameprobe::handler {
 /// A new thread calls this before any of its own work: it gets a timer, and an alternate stack if it has none, at a
 /// cost of a few system calls. Threads that do not are found by the collector within a drain. Not for children of
 /// vfork.
-void cover_this_thread() noexcept;
+void attach_this_thread() noexcept;
 
 /// The host is about to set a handler for `signal` itself. If it is the one in use, all timers are disarmed, so that
 /// none of our signals reaches that handler; the collector takes another signal at its next drain. False where only

@@ -7,7 +7,7 @@
 
 namespace flameprobe::handler {
 
-/// One of a fixed table. Claimed by the thread itself (cover_this_thread) or by the collector for it, freed by the
+/// One of a fixed table. Claimed by the thread itself (attach_this_thread) or by the collector for it, freed by the
 /// collector alone once the thread is gone. The alternate stack stays with the slot for its next thread.
 struct alignas(64) ThreadSlot {
     // Written by whoever claimed the slot, before `ready`.
@@ -15,10 +15,10 @@ struct alignas(64) ThreadSlot {
     std::int32_t timer = -1;       // the kernel's timer id; -1 if none could be had
     std::uint64_t first_ns =
         0;  // the thread's CPU time at which the timer expires first, then every period; 0: not armed
-    std::uint64_t covered_ns = 0;  // the thread's CPU time when it was covered: what came before is not ours to sample
-    bool masked = false;           // the thread blocks our signal: its timer is not armed
-    bool own_stack = false;        // the thread has an alternate signal stack of its own
-    char name[16] = {};            // comm as the thread itself told it; empty if the collector claimed the slot
+    std::uint64_t attached_ns = 0;  // the thread's CPU time when it was attached: what came before is not ours to sample
+    bool masked = false;            // the thread blocks our signal: its timer is not armed
+    bool own_stack = false;         // the thread has an alternate signal stack of its own
+    char name[16] = {};             // comm as the thread itself told it; empty if the collector claimed the slot
     /// 1 when the above may be read. Release by the claimer, acquire by the collector.
     std::atomic<std::uint32_t> ready{0};
     /// Samples × weight that found no free cell: added by the thread's handler, taken by the collector.

@@ -96,7 +96,7 @@ TEST_CASE("a thread that covers itself is sampled from its first moment, and onc
     std::vector<std::uint32_t> tids;
     for (int i = 0; i < 20; ++i) {
         std::thread([&] {
-            handler::cover_this_thread();
+            handler::attach_this_thread();
             ::prctl(PR_SET_NAME, "brief");
             tids.push_back(my_tid());
             run_known_shares(30 * millisecond);

@@ -74,7 +74,7 @@ TEST_CASE("coroutines on guarded stacks of 4 KiB live on") {
     SUBCASE("in a thread that covered itself") {
         std::thread([&] {
             tid = my_tid();
-            handler::cover_this_thread();
+            handler::attach_this_thread();
             run_on_small_stack();
         }).join();
     }

@@ -28,8 +28,8 @@ public:
     void death(const Death& death) override { add("death", death); }
 
 private:
-    template <class... Parts>
-    void line(const Parts&... parts) {
+    template <class... Rotation>
+    void line(const Rotation&... parts) {
         std::ostringstream out;
         ((out << parts << ' '), ...);
         lines.push_back(out.str());

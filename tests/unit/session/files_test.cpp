@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collect/profile_file.hpp"
 #include "session/output_path.hpp"
-#include "session/spool.hpp"
 
 using namespace flameprobe;
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ private:
     fs::path path_;
 };
 
-void put_sample(Spool& spool) {
+void put_sample(ProfileFile& spool) {
     RunInfo run;
     run.version = "test";
     spool.writer().run(run);
@@ -50,7 +50,7 @@ TEST_CASE("paths are expanded, made absolute and numbered") {
 
 TEST_CASE("a spool has no file before it is created, and none after it is removed") {
     const Folder folder;
-    Spool spool(folder / "a", true);
+    ProfileFile spool(folder / "a", true);
     put_sample(spool);
     CHECK(folder.files() == 0);
     REQUIRE(spool.create());
@@ -64,16 +64,16 @@ TEST_CASE("results of other processes are never replaced; an older run's are, at
     const Folder folder;
     std::ofstream(folder / "a.fprobe") << "old";
     SUBCASE("kept") {
-        Spool spool(folder / "a", true);
+        ProfileFile spool(folder / "a", true);
         REQUIRE(spool.create());
         CHECK(spool.stem() == folder / "a.2");
-        Spool third(folder / "a", true);
+        ProfileFile third(folder / "a", true);
         REQUIRE(third.create());
         CHECK(third.path() == folder / "a.3.fprobe");
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
     }
     SUBCASE("replaced") {
-        Spool spool(folder / "a", false);
+        ProfileFile spool(folder / "a", false);
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
         REQUIRE(spool.create());
         put_sample(spool);
@@ -84,7 +84,7 @@ TEST_CASE("results of other processes are never replaced; an older run's are, at
 }
 
 TEST_CASE("a spool that cannot be created says where and what to do") {
-    Spool spool("/nonexistent-directory/a", true);
+    ProfileFile spool("/nonexistent-directory/a", true);
     const auto created = spool.create();
     REQUIRE_FALSE(created);
     CHECK(created.error().message.find("/nonexistent-directory/a.fprobe") == 0);

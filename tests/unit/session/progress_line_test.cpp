@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "session/isolation.hpp"
+#include "sandbox/isolation.hpp"
 #include "session/log.hpp"
 
 using namespace flameprobe;

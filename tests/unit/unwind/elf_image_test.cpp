@@ -40,14 +40,14 @@ CodeRegion vdso_region() {
     return {};
 }
 
-bool same_rows(const CodeRegion& region, CfiTables& a, std::uint64_t bias_a, CfiTables& b, std::uint64_t bias_b) {
+bool same_rules(const CodeRegion& region, CfiTables& a, std::uint64_t bias_a, CfiTables& b, std::uint64_t bias_b) {
     std::size_t rules = 0;
     for (std::uint64_t address = region.start; address < region.end; address += 97) {
-        const Row left = a.row(address, bias_a), right = b.row(address, bias_b);
+        const UnwindRule left = a.rule(address, bias_a), right = b.rule(address, bias_b);
         if (left.kind != right.kind || left.cfa_offset != right.cfa_offset || left.ra_slot != right.ra_slot ||
             left.fp_slot != right.fp_slot || left.third_slot != right.third_slot)
             return false;
-        rules += left.kind == RowKind::rule;
+        rules += left.kind == RuleKind::step;
     }
     return rules > 100;
 }
@@ -68,7 +68,7 @@ TEST_CASE("a library's tables are the same from disk and from memory") {
     REQUIRE(disk_bias.has_value());
     CHECK(disk_bias == memory_bias);
     CfiTables from_disk(std::move(*disk)), from_memory(std::move(*memory));
-    CHECK(same_rows(region, from_disk, *disk_bias, from_memory, *memory_bias));
+    CHECK(same_rules(region, from_disk, *disk_bias, from_memory, *memory_bias));
 }
 
 TEST_CASE("this program too, whose headers lie before its code") {
@@ -123,7 +123,7 @@ TEST_CASE("the vdso is read from memory") {
     CfiTables tables(std::move(*image));
     std::size_t rules = 0;
     for (std::uint64_t address = region.start; address < region.end; ++address)
-        rules += tables.row(address, region.start).kind == RowKind::rule;
+        rules += tables.rule(address, region.start).kind == RuleKind::step;
     CHECK(rules > 100);
 }
 
@@ -142,9 +142,9 @@ TEST_CASE(".debug_frame answers where .eh_frame does not, and neither for code w
     REQUIRE(image.has_value());
     const std::uint64_t bias = image->bias(region).value_or(0);
     CfiTables tables(std::move(*image));
-    const Row row = tables.row(address + 1, bias);  // behind `push %rbp`
-    CHECK(row.kind == RowKind::rule);
-    CHECK(row.cfa_offset == 16);
-    CHECK(row.fp_slot == -16);
-    CHECK(tables.row(reinterpret_cast<std::uint64_t>(&assembly_leaf), bias).kind == RowKind::no_cfi);
+    const UnwindRule rule = tables.rule(address + 1, bias);  // behind `push %rbp`
+    CHECK(rule.kind == RuleKind::step);
+    CHECK(rule.cfa_offset == 16);
+    CHECK(rule.fp_slot == -16);
+    CHECK(tables.rule(reinterpret_cast<std::uint64_t>(&assembly_leaf), bias).kind == RuleKind::no_cfi);
 }

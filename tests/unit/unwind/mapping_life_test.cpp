@@ -85,16 +85,16 @@ TEST_CASE("a library's file may be deleted, replaced or cut off under it") {
     CHECK(result.in_plugin == 1);
 }
 
-TEST_CASE("rows die with their mapping") {
+TEST_CASE("rules die with their mapping") {
     Plugin plugin;
     CodeMap map;
     add_own_mappings(map);
     const Opinions opinions = plugin.call();
     const auto unwinder = make_dwarf_unwinder(map);
     CHECK(walk(*unwinder, map, opinions, plugin.path()).end == WalkEnd::root);
-    const std::uint64_t misses = unwinder->statistics().row_misses;
+    const std::uint64_t misses = unwinder->statistics().rule_misses;
     CHECK(walk(*unwinder, map, opinions, plugin.path()).end == WalkEnd::root);
-    CHECK(unwinder->statistics().row_misses == misses);
+    CHECK(unwinder->statistics().rule_misses == misses);
 
     const auto regions = map.regions();
     const auto old =
@@ -107,7 +107,7 @@ TEST_CASE("rows die with their mapping") {
     map.add(other);
     CHECK(walk(*unwinder, map, opinions, plugin.path()).end != WalkEnd::root);
     // Everything else is still remembered: only the one address in the region was asked for again.
-    CHECK(unwinder->statistics().row_misses == misses + 1);
+    CHECK(unwinder->statistics().rule_misses == misses + 1);
 
     map.add(**old);
     CHECK(walk(*unwinder, map, opinions, plugin.path()).end == WalkEnd::root);

@@ -1,7 +1,7 @@
 // What is different on aarch64: return addresses stay in a register until a function saves them, and may be signed.
 #include <doctest/doctest.h>
 
-#include "hand_made_rows.hpp"
+#include "hand_made_rules.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::testing;
@@ -14,10 +14,10 @@ const Walk& go(Scene& scene) { return scene.go<false, ArchAarch64>(); }
 
 TEST_CASE("aarch64: a leaf's return address is in the link register, and its frame may be empty") {
     Scene scene;
-    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
-    leaf.ra_slot = Row::same;
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::step);
+    leaf.ra_slot = UnwindRule::same;
     scene.cursor.third = 0x2001;
-    Row& caller = scene.rows.add(0x2000, RowKind::rule);
+    UnwindRule& caller = scene.rules.add(0x2000, RuleKind::step);
     caller.cfa_offset = 32;
     caller.ra_slot = caller.third_slot = -24;
     caller.fp_slot = -32;
@@ -29,7 +29,7 @@ TEST_CASE("aarch64: a leaf's return address is in the link register, and its fra
 
 TEST_CASE("aarch64: signed return addresses lose their signature") {
     Scene scene;
-    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::step);
     leaf.cfa_offset = 16;
     leaf.ra_slot = leaf.third_slot = -8;
     scene.words[1] = 0x00a7000000009001;
@@ -38,24 +38,24 @@ TEST_CASE("aarch64: signed return addresses lose their signature") {
 
 TEST_CASE("aarch64: a caller that claims an empty frame ends the walk") {
     Scene scene;
-    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
-    leaf.ra_slot = Row::same;
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::step);
+    leaf.ra_slot = UnwindRule::same;
     scene.cursor.third = 0x2001;
-    scene.rows.add(0x2000, RowKind::rule).ra_slot = Row::same;
+    scene.rules.add(0x2000, RuleKind::step).ra_slot = UnwindRule::same;
     CHECK(go(scene).end == WalkEnd::bad_cfa);
     CHECK(scene.walk.frames.size() == 2);
 }
 
 TEST_CASE("aarch64: a leaf without CFI is left through the link register if that follows a call to it") {
     Scene scene;
-    Row& leaf = scene.rows.add(0x1000, RowKind::no_cfi);
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::no_cfi);
     leaf.in_file = true;
     scene.cursor.third = 0x2001;
-    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 16;
+    scene.rules.add(0x2000, RuleKind::step).cfa_offset = 16;
     scene.words[1] = 0x9001;
-    scene.rows.calls = {0x9001};
+    scene.rules.calls = {0x9001};
     SUBCASE("it does") {
-        scene.rows.certain = {0x2001};
+        scene.rules.certain = {0x2001};
         CHECK(addresses(go(scene)) == Addresses{0x1000, 0x2000, 0x9000});
     }
     SUBCASE("it does not") { CHECK(go(scene).end != WalkEnd::root); }
@@ -63,9 +63,9 @@ TEST_CASE("aarch64: a leaf without CFI is left through the link register if that
 
 TEST_CASE("aarch64: frame records") {
     Scene scene;
-    scene.rows.add(0x1000, RowKind::no_cfi).keeps_records = true;
-    scene.rows.add(0x2000, RowKind::no_cfi).keeps_records = true;
-    scene.rows.calls = {0x2001, 0x9001};
+    scene.rules.add(0x1000, RuleKind::no_cfi).keeps_records = true;
+    scene.rules.add(0x2000, RuleKind::no_cfi).keeps_records = true;
+    scene.rules.calls = {0x2001, 0x9001};
     scene.cursor.fp = stack_at;
     scene.words[0] = stack_at + 32;
     scene.words[1] = 0x2001;

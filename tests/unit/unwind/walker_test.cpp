@@ -1,15 +1,15 @@
-// Every way a walk over rows can go on and every way it can end.
+// Every way a walk over rules can go on and every way it can end.
 #include <doctest/doctest.h>
 
-#include "hand_made_rows.hpp"
+#include "hand_made_rules.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::testing;
 
 TEST_CASE("the leaf is looked up at its pc, callers before their return address") {
     Scene scene;
-    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 16;
-    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 8;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 16;
+    scene.rules.add(0x2000, RuleKind::step).cfa_offset = 8;
     scene.words[1] = 0x2001;
     scene.words[2] = 0x9001;
     const Walk& walk = scene.go();
@@ -25,33 +25,33 @@ TEST_CASE("the leaf is looked up at its pc, callers before their return address"
 TEST_CASE("a CFA from rbp, rbx, or a word in memory") {
     Scene scene;
     SUBCASE("rbp") {
-        Row& row = scene.rows.add(0x1000, RowKind::rule);
-        row.base = RowBase::fp;
-        row.cfa_offset = 16;
-        row.fp_slot = -16;
+        UnwindRule& rule = scene.rules.add(0x1000, RuleKind::step);
+        rule.base = RuleBase::fp;
+        rule.cfa_offset = 16;
+        rule.fp_slot = -16;
         scene.cursor.fp = stack_at + 8;
         scene.words[1] = stack_at + 40;
         scene.words[2] = 0x2001;
-        Row& caller = scene.rows.add(0x2000, RowKind::rule);
-        caller.base = RowBase::fp;
+        UnwindRule& caller = scene.rules.add(0x2000, RuleKind::step);
+        caller.base = RuleBase::fp;
         caller.cfa_offset = 16;
         scene.words[6] = 0x9001;
     }
     SUBCASE("rbx") {
-        Row& row = scene.rows.add(0x1000, RowKind::rule);
-        row.base = RowBase::third;
+        UnwindRule& rule = scene.rules.add(0x1000, RuleKind::step);
+        rule.base = RuleBase::third;
         scene.cursor.third = stack_at + 24;
         scene.words[2] = 0x2001;
-        scene.rows.add(0x2000, RowKind::rule).cfa_offset = 8;
+        scene.rules.add(0x2000, RuleKind::step).cfa_offset = 8;
         scene.words[3] = 0x9001;
     }
     SUBCASE("loaded") {
-        Row& row = scene.rows.add(0x1000, RowKind::rule);
-        row.cfa_offset = 8;
-        row.cfa_is_loaded = true;
+        UnwindRule& rule = scene.rules.add(0x1000, RuleKind::step);
+        rule.cfa_offset = 8;
+        rule.cfa_is_loaded = true;
         scene.words[1] = stack_at + 32;
         scene.words[3] = 0x2001;
-        scene.rows.add(0x2000, RowKind::rule).cfa_offset = 16;
+        scene.rules.add(0x2000, RuleKind::step).cfa_offset = 16;
         scene.words[5] = 0x9001;
     }
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
@@ -61,7 +61,7 @@ TEST_CASE("a CFA from rbp, rbx, or a word in memory") {
 TEST_CASE("a slot outside the frame means that the register has its value back") {
     Scene scene;
     scene.cursor.fp = stack_at + 24;  // what `pop %rbp` has just restored
-    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::step);
     leaf.cfa_offset = 8;
     SUBCASE("below SP: an epilogue") { leaf.fp_slot = -16; }
     SUBCASE("above the CFA: gcc's rule for realigned frames after leave") {
@@ -70,8 +70,8 @@ TEST_CASE("a slot outside the frame means that the register has its value back")
     }
     scene.words[0] = 0x2001;
     scene.words[3] = 0xdead;
-    Row& caller = scene.rows.add(0x2000, RowKind::rule);
-    caller.base = RowBase::fp;
+    UnwindRule& caller = scene.rules.add(0x2000, RuleKind::step);
+    caller.base = RuleBase::fp;
     caller.cfa_offset = 16;
     scene.words[4] = 0x9001;
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
@@ -80,9 +80,9 @@ TEST_CASE("a slot outside the frame means that the register has its value back")
 
 TEST_CASE("a signal frame gives the interrupted pc itself, wherever its stack is") {
     Scene scene;
-    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 8;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 8;
     scene.words[0] = 0x3001;
-    Row& signal = scene.rows.add(0x3000, RowKind::rule);
+    UnwindRule& signal = scene.rules.add(0x3000, RuleKind::step);
     signal.signal_frame = true;
     signal.cfa_is_loaded = true;
     signal.cfa_offset = 16;
@@ -92,7 +92,7 @@ TEST_CASE("a signal frame gives the interrupted pc itself, wherever its stack is
     scene.words[2] = 0x5000;
     scene.words[3] = stack_at;  // the interrupted SP: lower than the handler's, as on an alternate stack
     scene.words[4] = 0x77;
-    scene.rows.add(0x5000, RowKind::rule).cfa_offset = 64;
+    scene.rules.add(0x5000, RuleKind::step).cfa_offset = 64;
     scene.words[7] = 0x9001;
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x3000, 0x5000, 0x9000});
     CHECK(scene.walk.end == WalkEnd::root);
@@ -100,25 +100,25 @@ TEST_CASE("a signal frame gives the interrupted pc itself, wherever its stack is
 
 TEST_CASE("a thread in the kernel stands behind its syscall instruction") {
     Scene scene;
-    scene.rows.add(0x1000, RowKind::no_cfi).after_syscall = true;
-    scene.rows.add(0xfff, RowKind::rule).cfa_offset = 8;
+    scene.rules.add(0x1000, RuleKind::no_cfi).after_syscall = true;
+    scene.rules.add(0xfff, RuleKind::step).cfa_offset = 8;
     scene.words[0] = 0x9001;
     CHECK(addresses(scene.go()) == Addresses{0xfff, 0x9000});
 }
 
-TEST_CASE("what no row can say, libunwind steps over") {
+TEST_CASE("what no rule can say, libunwind steps over") {
     Scene scene;
-    scene.rows.add(0x1000, RowKind::irregular);
+    scene.rules.add(0x1000, RuleKind::irregular);
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x9000});
     CHECK(scene.walk.frames[0].cfa == stack_at + 16);
 }
 
 TEST_CASE("how a walk ends early") {
     Scene scene;
-    Row& leaf = scene.rows.add(0x1000, RowKind::rule);
+    UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::step);
     leaf.cfa_offset = 8;
     scene.words[0] = 0x2001;
-    Row& caller = scene.rows.add(0x2000, RowKind::rule);
+    UnwindRule& caller = scene.rules.add(0x2000, RuleKind::step);
     SUBCASE("the copy ends") {
         caller.cfa_offset = 4096;
         CHECK(scene.go().end == WalkEnd::truncated);
@@ -181,9 +181,9 @@ TEST_CASE("past the end of the copy the walk goes on in live memory, lazily") {
     MoreWords more;
     scene.beyond = &more;
     more.end = stack_at + (1u << 20);
-    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 8;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 8;
     scene.words[0] = 0x2001;
-    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 512;
+    scene.rules.add(0x2000, RuleKind::step).cfa_offset = 512;
     more.words[stack_at + 8 + 504] = 0x2001;
     more.words[stack_at + 8 + 1016] = 0x9001;
     const Walk& walk = scene.go();
@@ -199,7 +199,7 @@ TEST_CASE("live memory that ends truncates the walk") {
     MoreWords more;
     scene.beyond = &more;
     more.end = stack_at + 256;
-    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 1024;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 1024;
     CHECK(scene.go().end == WalkEnd::truncated);
     CHECK(scene.walk.beyond_end == 0);
     CHECK(scene.walk.frames_in_copy == 1);
@@ -207,8 +207,8 @@ TEST_CASE("live memory that ends truncates the walk") {
 
 TEST_CASE("an endless stack of equal frames ends") {
     Scene scene;
-    scene.rows.add(0x1000, RowKind::rule).cfa_offset = 8;
-    scene.rows.add(0x2000, RowKind::rule).cfa_offset = 8;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 8;
+    scene.rules.add(0x2000, RuleKind::step).cfa_offset = 8;
     for (auto& word : scene.words) word = 0x2001;
     CHECK(scene.go().end == WalkEnd::truncated);
     CHECK(scene.walk.frames.size() == scene.words.size() + 1);

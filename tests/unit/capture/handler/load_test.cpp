@@ -45,7 +45,7 @@ std::uint64_t create_and_join(unsigned threads, bool covered) {
     const std::uint64_t begin = monotonic_ns();
     for (unsigned i = 0; i < threads; ++i) {
         std::thread([covered] {
-            if (covered) handler::cover_this_thread();
+            if (covered) handler::attach_this_thread();
         }).join();
     }
     return (monotonic_ns() - begin) / threads;
@@ -108,7 +108,7 @@ TEST_CASE("a sampled host sees no EINTR from calls that block") {
     std::vector<std::thread> threads;
     for (int kind = 0; kind < 3; ++kind) {
         threads.emplace_back([&, kind] {
-            handler::cover_this_thread();
+            handler::attach_this_thread();
             const std::uint64_t end = monotonic_ns() + 2000 * millisecond;
             while (monotonic_ns() < end) {
                 for (int i = 0; i < 200'000; ++i) asm volatile("" ::: "memory");

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "capture/cell_reader.hpp"
-#include "capture/handler/cover.hpp"
+#include "capture/handler/attach.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler_memory.hpp"

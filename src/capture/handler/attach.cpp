@@ -1,0 +1,174 @@
+#include "capture/handler/attach.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/clock.hpp"
+#include "capture/handler/hooks.hpp"
+#include "capture/handler/raw_system_call.hpp"
+
+namespace flameprobe::handler {
+namespace {
+
+std::uint64_t mix(std::uint64_t value) noexcept {  // splitmix64's finaliser
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+    return value ^ (value >> 31);
+}
+
+bool blocks(int signal) noexcept {
+    std::uint64_t mask = 0;
+    system_call(SYS_rt_sigprocmask, long{SIG_BLOCK}, 0L, &mask, 8L);
+    return (mask >> (signal - 1) & 1) != 0;
+}
+
+bool has_alternate_stack() noexcept {
+    stack_t now{};
+    return system_call(SYS_sigaltstack, 0L, &now) == 0 && (now.ss_flags & SS_DISABLE) == 0;
+}
+
+void use_alternate_stack(ThreadSlot& slot) noexcept {
+    slot.own_stack = has_alternate_stack();
+    if (slot.own_stack) return;
+    map_alternate_stack(slot);
+    const std::uint64_t base = slot.alternate.load(std::memory_order_relaxed);
+    if (base == 0) return;
+    const stack_t ours{reinterpret_cast<void*>(base), 0, alternate_stack_bytes};
+    system_call(SYS_sigaltstack, &ours, 0L);
+}
+
+// All but the generation and the alternate stack, which outlive a slot's threads.
+void clear(ThreadSlot& slot) noexcept {
+    slot.timer = -1;
+    slot.first_ns = slot.attached_ns = 0;
+    slot.masked = slot.own_stack = false;
+    for (char& character : slot.name) character = 0;
+    slot.dropped.store(0, std::memory_order_relaxed);
+    slot.stack_low.store(~std::uint64_t{0}, std::memory_order_relaxed);
+    slot.stack_high.store(0, std::memory_order_relaxed);
+    slot.control_block.store(0, std::memory_order_relaxed);
+}
+
+std::uint32_t slot_of(const State& state, std::uint32_t tid) noexcept {
+    std::uint32_t index = 0;
+    while (index < state.slot_count && state.owners[index].load(std::memory_order_acquire) != tid) ++index;
+    return index;
+}
+
+}  // namespace
+
+std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept {
+    const std::uint32_t start = state.hint.load(std::memory_order_relaxed);
+    for (std::uint32_t i = start; i < state.slot_count; ++i) {
+        std::uint32_t owner = state.owners[i].load(std::memory_order_relaxed);
+        // Acquire: partner of the collector's release when it freed the slot.
+        if (owner == 0 &&
+            state.owners[i].compare_exchange_strong(owner, tid, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            std::uint32_t expected = start;
+            state.hint.compare_exchange_strong(expected, i + 1, std::memory_order_relaxed);
+            clear(state.slots[i]);
+            return i;
+        }
+    }
+    return state.slot_count;
+}
+
+int make_timer(State& state, std::uint32_t index) noexcept {
+    ThreadSlot& slot = state.slots[index];
+    if (!state.timers) return 0;
+    const std::uint32_t tid = state.owners[index].load(std::memory_order_relaxed);
+    const Token token{secret(0), static_cast<std::uint16_t>(slot.generation), static_cast<std::uint16_t>(index)};
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = state.signal;
+    event.sigev_value.sival_ptr = reinterpret_cast<void*>(token.pack());
+    event._sigev_un._tid = static_cast<pid_t>(tid);  // sigev_notify_thread_id, a name glibc does not have
+    std::int32_t timer = -1;
+    const long result = system_call(SYS_timer_create, long{thread_cpu_clock(tid)}, &event, &timer);
+    slot.timer = result == 0 ? timer : -1;
+    return static_cast<int>(-result);
+}
+
+int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept {
+    const auto time = [](std::uint64_t ns) {
+        return timespec{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+    };
+    const itimerspec when{first_ns == 0 ? timespec{} : time(state.period_ns), time(first_ns)};
+    slot.first_ns = first_ns;
+    if (first_ns != 0 && state.yielded.load(std::memory_order_seq_cst)) return 0;
+    return static_cast<int>(-system_call(SYS_timer_settime, long{slot.timer}, long{TIMER_ABSTIME}, &when, 0L));
+}
+
+void delete_timer(ThreadSlot& slot) noexcept {
+    if (slot.timer >= 0) system_call(SYS_timer_delete, long{slot.timer});
+    slot.timer = -1;
+}
+
+void map_alternate_stack(ThreadSlot& slot) noexcept {
+    if (slot.alternate.load(std::memory_order_relaxed) != 0) return;
+    constexpr std::size_t guard = 4096;
+    const long at = system_call(SYS_mmap, 0L, alternate_stack_bytes + guard, long{PROT_READ | PROT_WRITE},
+                                long{MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE}, -1L, 0L);
+    if (at < 0 && at > -4096) return;
+    system_call(SYS_mprotect, at, guard, long{PROT_NONE});
+    slot.alternate.store(static_cast<std::uint64_t>(at) + guard, std::memory_order_release);
+}
+
+std::uint64_t random_phase(const State& state, std::uint64_t salt) noexcept {
+    return mix(state.seed ^ mix(salt)) % state.period_ns;
+}
+
+void attach_this_thread() noexcept {
+    const Visit visit;
+    State* const state = visit.state();
+    if (state == nullptr || !state->sampling.load(std::memory_order_relaxed)) return;
+    const auto tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
+    const std::uint32_t index = claim_slot(*state, tid);
+    if (index == state->slot_count) return;
+    ThreadSlot& slot = state->slots[index];
+    slot.masked = blocks(state->signal);
+    system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);
+    use_alternate_stack(slot);
+    if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) {
+        arm_timer(*state, slot, 1 + random_phase(*state, std::uint64_t{tid} << 32 | slot.generation));
+    }
+    slot.ready.store(1, std::memory_order_release);
+}
+
+bool yield_signal(int signal, bool may_call) noexcept {
+    const Visit visit;
+    State* const state = visit.state();
+    if (state == nullptr || !state->sampling.load(std::memory_order_relaxed) || state->signal != signal) return true;
+    if (!state->timers || !may_call) return false;
+    // Before the timers are gone through: who arms one from now on sees it, or is seen by the loop.
+    state->yielded.store(true, std::memory_order_seq_cst);
+    for (std::uint32_t i = 0; i < state->slot_count; ++i) {
+        const ThreadSlot& slot = state->slots[i];
+        if (state->owners[i].load(std::memory_order_acquire) == 0 || slot.timer < 0) continue;
+        const itimerspec never{};
+        system_call(SYS_timer_settime, long{slot.timer}, 0L, &never, 0L);
+    }
+    return true;
+}
+
+void expect_seccomp() noexcept {
+    const Visit visit;
+    State* const state = visit.state();
+    if (state == nullptr) return;
+    if (state->may_read_fs) {
+        const auto tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
+        const std::uint32_t index = slot_of(*state, tid);
+        // The stack's range is needed most from now on: the collector finds it by the control block.
+        if (index != state->slot_count) state->slots[index].control_block.store(fs_base(), std::memory_order_relaxed);
+        state->filtered_tid.store(tid, std::memory_order_relaxed);
+        state->filtered_slot.store(index, std::memory_order_relaxed);
+        state->filtered_base.store(fs_base(), std::memory_order_release);
+    }
+    state->may_call.store(false, std::memory_order_relaxed);
+    state->silent.store(true, std::memory_order_release);
+}
+
+}  // namespace flameprobe::handler

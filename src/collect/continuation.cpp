@@ -1,0 +1,202 @@
+#include "collect/continuation.hpp"
+
+#include <algorithm>
+
+namespace flameprobe {
+namespace {
+
+// How much two stacks must share. By chance, two paths of calls agree in one frame about as often as a function has few
+// places that call on: sixteen in a row is 1 in 65,536 for functions with two such places. Frames of kilobytes are few
+// in a copy, but their addresses agree by chance even less.
+struct Enough {
+    std::size_t links;
+    std::size_t large_links;  // where they span `bytes`
+    std::uint64_t bytes;
+};
+constexpr Enough alone{16, 4, 16u << 10};
+constexpr Enough between_two_alike{2, 2, 0};
+
+/// The first `count` frames of a stack. A link is a frame's CFA and the return address that is stored below it, so the
+/// frame that is last has none.
+struct Known {
+    const std::vector<CodeFrame>& frames;
+    std::size_t count;
+
+    std::size_t links() const { return count == 0 ? 0 : count - 1; }
+    /// The number of links up to the one at `cfa`, 0 if there is none.
+    std::size_t links_to(std::uint64_t cfa) const {
+        const auto end = frames.begin() + static_cast<std::ptrdiff_t>(links());
+        const auto at = std::lower_bound(frames.begin(), end, cfa,
+                                         [](const CodeFrame& frame, std::uint64_t value) { return frame.cfa < value; });
+        return at == end || at->cfa != cfa ? 0 : static_cast<std::size_t>(at - frames.begin()) + 1;
+    }
+};
+
+/// The outermost link that both have, as the number of links up to it; 0 and 0 if they do not share enough from there
+/// on.
+struct Junction {
+    std::size_t in_first = 0, in_second = 0;
+    explicit operator bool() const { return in_first != 0; }
+};
+
+Junction junction(const Known& first, const Known& second, const Enough& enough) {
+    Junction at{first.links(), second.links()};
+    if (at.in_first == 0 || at.in_second == 0) return {};
+    const std::uint64_t first_end = first.frames[at.in_first - 1].cfa, second_end = second.frames[at.in_second - 1].cfa;
+    if (first_end > second_end) at.in_first = first.links_to(second_end);
+    if (second_end > first_end) at.in_second = second.links_to(first_end);
+    std::size_t same = 0;
+    const std::size_t most = std::min(at.in_first, at.in_second);
+    const auto link = [](const Known& known, std::size_t index, const Known& other, std::size_t other_index) {
+        return known.frames[index].cfa == other.frames[other_index].cfa &&
+               known.frames[index + 1].address == other.frames[other_index + 1].address;
+    };
+    while (same < most && same < enough.links && link(first, at.in_first - same - 1, second, at.in_second - same - 1))
+        ++same;
+    if (same >= enough.links) return at;
+    if (same < enough.large_links) return {};
+    const std::uint64_t bytes = first.frames[at.in_first - 1].cfa - first.frames[at.in_first - same].cfa;
+    return bytes >= enough.bytes ? at : Junction{};
+}
+
+/// Where the first `proven` frames join `whole`, as the number of whole's links up to there.
+std::size_t joins(const std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole,
+                  const Enough& enough) {
+    const Junction at = junction({frames, proven}, {whole, whole.size()}, enough);
+    return at && at.in_first == proven - 1 ? at.in_second : 0;
+}
+
+void go_on(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole, std::size_t joint) {
+    // The copy ended before the CFA of its last frame was known.
+    frames.resize(proven - 1);
+    frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
+}
+
+bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::vector<CodeFrame>& second,
+                std::size_t second_at) {
+    return std::equal(first.begin() + static_cast<std::ptrdiff_t>(at), first.end(),
+                      second.begin() + static_cast<std::ptrdiff_t>(second_at), second.end(),
+                      [](const CodeFrame& a, const CodeFrame& b) { return a.address == b.address && a.cfa == b.cfa; });
+}
+
+/// As continue_like, between a whole stack from before and one from after.
+bool continue_between(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& before,
+                      const std::vector<CodeFrame>& after) {
+    const std::size_t earlier = joins(frames, proven, before, between_two_alike);
+    const std::size_t later = joins(frames, proven, after, between_two_alike);
+    if (earlier == 0 || later == 0 || !alike_from(before, earlier, after, later)) return false;
+    go_on(frames, proven, after, later);
+    return true;
+}
+
+}  // namespace
+
+bool continue_like(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole) {
+    const std::size_t joint = joins(frames, proven, whole, alone);
+    if (joint != 0) go_on(frames, proven, whole, joint);
+    return joint != 0;
+}
+
+bool Continuations::extend(ThreadId thread, Walk& walk) const {
+    const auto found = chains_.find(thread);
+    if (found == chains_.end()) return false;
+    const Chain& chain = found->second;
+    if (chain.pending.empty()) return continue_like(walk.frames, walk.frames_in_copy, chain.whole);
+    const DeepSample& last = chain.pending.back();
+    return last.read_ns != 0 && continue_like(walk.frames, walk.frames_in_copy, last.frames);
+}
+
+bool Continuations::went_on_like(ThreadId thread, const Walk& read) const {
+    const auto found = chains_.find(thread);
+    if (found == chains_.end() || !found->second.pending.empty()) return false;
+    const auto& whole = found->second.whole;
+    const std::size_t joint = joins(read.frames, read.frames_in_copy, whole, between_two_alike);
+    return joint != 0 && alike_from(read.frames, read.frames_in_copy - 1, whole, joint);
+}
+
+void Continuations::add(DeepSample deep, bool extended) {
+    // Where next to nothing could be copied, no other sample can prove anything: it does not wait for one.
+    if (deep.proven < 2) return decide(deep, false);
+    Chain& chain = chains_[deep.sample.thread];
+    chain.seen_ns = deep.came_ns;
+    deep.read_round = round_;
+    if (chain.pending.empty() && extended) {
+        decide(deep, true);
+        chain.whole = std::move(deep.frames);
+        return;
+    }
+    if (!chain.pending.empty()) {
+        DeepSample& last = chain.pending.back();
+        last.like_next =
+            extended || static_cast<bool>(junction({last.frames, last.proven}, {deep.frames, deep.proven}, alone));
+        if (extended) deep.read_ns = last.read_ns, deep.read_round = last.read_round;
+        last.frames.resize(last.proven);
+        last.frames.shrink_to_fit();
+        if (chain.pending.size() == most_pending) cut(chain, most_pending / 2);
+    }
+    deep.walked = deep.frames.size();
+    chain.pending.push_back(std::move(deep));
+    const DeepSample& newest = chain.pending.back();
+    if (!extended || !taken_after_reading(newest)) return;
+    settle(chain, std::vector(newest.frames));
+}
+
+// Handlers stamp their samples with the last tick's time. But what came in the second drain after the reading was not
+// there when the first one began: it was taken later, or its thread stood in the handler all the while.
+bool Continuations::taken_after_reading(const DeepSample& deep) const {
+    return deep.time_ns >= deep.read_ns || round_ >= deep.read_round + 2;
+}
+
+void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns) {
+    const auto found = chains_.find(thread);
+    if (found == chains_.end()) return;
+    settle(found->second, frames);
+    found->second.seen_ns = now_ns;
+}
+
+// From the newest back: each goes on as the one after it does, or as the last one before all of them did.
+void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
+    const std::vector<CodeFrame>* next = &whole;
+    for (auto at = chain.pending.rbegin(); at != chain.pending.rend(); ++at) {
+        const bool newest = at == chain.pending.rbegin();
+        bool good = next != nullptr && (newest || at->like_next) && continue_like(at->frames, at->proven, *next);
+        good = good || continue_between(at->frames, at->proven, chain.whole, whole);
+        // Scopes beyond the copy were placed in the frames that memory held.
+        const bool scopes_beyond = !at->labels.empty() && at->labels.front().frame >= at->proven;
+        if (good && scopes_beyond) good = at->frames.size() == at->walked;
+        decide(*at, good);
+        next = good ? &at->frames : nullptr;
+    }
+    chain.pending.clear();
+    chain.whole = whole;
+}
+
+void Continuations::cut(Chain& chain, std::size_t count) {
+    const auto end = chain.pending.begin() + static_cast<std::ptrdiff_t>(count);
+    for (auto at = chain.pending.begin(); at != end; ++at) decide(*at, false);
+    chain.pending.erase(chain.pending.begin(), end);
+}
+
+void Continuations::decide(DeepSample& deep, bool whole) {
+    ++(whole ? accepted_ : rejected_);
+    tell_(deep, whole);
+}
+
+void Continuations::give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns) {
+    ++round_;
+    for (auto& [thread, chain] : chains_)
+        if (!chain.pending.empty() && chain.pending.front().came_ns < oldest_ns) cut(chain, chain.pending.size());
+    std::erase_if(chains_,
+                  [&](const auto& each) { return each.second.seen_ns < idle_ns && each.second.pending.empty(); });
+}
+
+std::size_t Continuations::memory() const {
+    std::size_t bytes = 0;
+    for (const auto& [thread, chain] : chains_) {
+        bytes += sizeof chain + chain.whole.capacity() * sizeof(CodeFrame);
+        for (const auto& deep : chain.pending) bytes += sizeof deep + deep.frames.capacity() * sizeof(CodeFrame);
+    }
+    return bytes;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,42 @@
+// The part of a stack that did not fit in the copy, read from the living thread's memory.
+//
+// Popped stack keeps its old bytes, so nothing read here is certain by itself: collect/continuation.hpp has the rules.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "unwind/unwinder.hpp"
+
+namespace flameprobe {
+
+class LiveStack final : public StackBeyond {
+public:
+    /// For the sample that is walked next; the bytes must stay valid meanwhile.
+    void begin(StackCopy copy) {
+        copy_ = copy;
+        read_any_ = false;
+    }
+    std::size_t read(std::uint64_t address, std::span<std::byte> out) override;
+
+    bool read_any() const { return read_any_; }
+    /// Whether the end of the copy is still what live memory holds there: call after the walk.
+    bool copy_still_true() const;
+    /// A new drain: the time that live reads may take starts again.
+    void new_round() { budget_ = budget_bytes; }
+    std::uint64_t bytes_read() const { return bytes_read_; }
+
+private:
+    // A stack of 4 MiB costs half a millisecond to copy: without a limit, deep hosts would be read all the time.
+    static constexpr std::uint64_t budget_bytes = 64 << 20;
+
+    StackCopy copy_;
+    bool read_any_ = false;
+    std::uint64_t budget_ = budget_bytes;
+    std::uint64_t bytes_read_ = 0;
+};
+
+/// Copies from this process's memory without ever faulting (process_vm_readv(2) on oneself); gives the bytes copied.
+std::size_t read_own_memory(std::uint64_t address, std::span<std::byte> out);
+
+}  // namespace flameprobe

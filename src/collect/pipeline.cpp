@@ -1,0 +1,262 @@
+#include "collect/pipeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "unwind/elf_image.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
+
+// How long a stack that goes on beyond its copy waits for the thread's next sample.
+constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
+constexpr std::uint64_t idle_ns = 10'000'000'000;
+
+constexpr std::string_view deleted_suffix = " (deleted)";
+
+// The kernel tells it for what is mapped while sampling is on; for the rest, the file does if it is still the one that
+// was mapped, else the process's memory.
+std::string build_id_of(const CodeRegion& region) {
+    if (!region.build_id.empty() || region.kind != RegionKind::file) return region.build_id;
+    if (const auto image = ElfImage::from_file(region)) return image->build_id();
+    if (const auto image = ElfImage::from_memory(region)) return image->build_id();
+    return {};
+}
+
+}  // namespace
+
+constinit std::atomic<bool> Pipeline::scopes_seen_{false};
+
+Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns,
+                   std::uint32_t pid)
+    : sink_(sink),
+      unwinder_(frame_pointers ? make_fp_unwinder(code_map_) : make_dwarf_unwinder(code_map_)),
+      calls_(code_map_),
+      scopes_(code_map_),
+      threads_(sink),
+      continuations_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
+      start_ns_(start_ns),
+      period_ns_(period_ns),
+      pid_(pid) {
+    for (const auto kind : {MappingKind::kernel, MappingKind::note, MappingKind::unknown, MappingKind::scope}) {
+        Mapping mapping;
+        mapping.kind = kind;
+        sink_.mapping(next_mapping_++, mapping);
+    }
+    threads_.find(pid);  // the main thread is number 0
+}
+
+void Pipeline::mapping(const RawMapping& raw) {
+    CodeRegion region;
+    region.start = raw.start;
+    region.end = raw.start + raw.size;
+    region.file_offset = raw.file_offset;
+    region.device = raw.device;
+    region.inode = raw.inode;
+    region.build_id = raw.build_id;
+    auto path = raw.path;
+    if (path.ends_with(deleted_suffix)) path.remove_suffix(deleted_suffix.size());
+    region.path = path;
+    region.kind = path == "[vdso]"                                            ? RegionKind::vdso
+                  : path.empty() || path.starts_with('[') || path == "//anon" ? RegionKind::anonymous
+                                                                              : RegionKind::file;
+    code_map_.add(std::move(region));
+}
+
+void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }
+// A tid that comes again is another thread, even if the record of the first one's end was lost.
+void Pipeline::thread_started(std::uint32_t tid, std::uint32_t) {
+    if (tid != pid_) threads_.ended(tid);
+}
+void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t) { threads_.ended(tid); }
+void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
+
+// CPU time that an engine knows it could not sample: a thread that blocks the signal, or has no timer.
+void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns) {
+    if (period_ns_ == 0) return;
+    const ThreadId thread = threads_.find(tid);
+    std::uint64_t& waiting = unsampled_ns_[thread];
+    waiting += cpu_ns;
+    const std::uint64_t weight = waiting / period_ns_;
+    if (weight == 0) return;
+    waiting -= weight * period_ns_;
+    summary_.lost += weight;
+    note(Note::lost, thread, weight);
+}
+
+void Pipeline::lost(std::uint64_t samples) {
+    summary_.lost += samples;
+    note(Note::lost, threads_.unknown(), samples);
+}
+
+void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
+    depth_ = 0;
+    const StackId stack = push(0, note_mapping, static_cast<std::uint64_t>(note));
+    sink_.sample({.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight});
+}
+
+void Pipeline::sample(const RawSample& raw) {
+    if (raw.pid != pid_) return;  // a child that the kernel let inherit: it has its own session
+    Sample sample;
+    sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
+    sample.thread = threads_.find(raw.tid);
+    sample.weight = raw.weight;
+
+    walk_.frames.clear();
+    labels_.clear();
+    walk_.end = WalkEnd::root;
+    if (raw.has_registers) {
+        const StackCopy copy{raw.registers.sp(), raw.stack};
+        unwinder_->walk(raw.registers, copy, nullptr, walk_);
+        if (walk_.end == WalkEnd::truncated) return deep_sample(raw, sample);
+        find_labels(copy, nullptr);
+    }
+    summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
+    const bool whole = walk_.end == WalkEnd::root;
+    in_haste_ = in_haste_ || in_no_mapping();
+    if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
+    sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain);
+    if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
+    write(sample, whole);
+}
+
+// Code that has been unloaded before anybody told of it, where no kernel does: it may come again.
+bool Pipeline::in_no_mapping() const {
+    return walk_.frames.size() == 1 && walk_.frames.front().region == CodeFrame::no_region;
+}
+
+void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
+    const StackCopy copy{raw.registers.sp(), raw.stack};
+    DeepSample deep{.sample = sample, .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
+    live_.begin(copy);
+    deep.proven = walk_.frames_in_copy;
+    bool extended = continuations_.extend(sample.thread, walk_);
+    if (extended) {
+        walk_.beyond_end = walk_.frames.back().cfa;
+    } else {
+        unwinder_->walk(raw.registers, copy, &live_, walk_);
+        deep.proven = walk_.frames_in_copy;
+        if (memory_continues()) {
+            deep.read_ns = monotonic_ns();
+            extended = continuations_.went_on_like(sample.thread, walk_);
+        }
+    }
+    find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
+    summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
+    if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
+    in_haste_ = in_haste_ || !extended;
+    deep.frames = walk_.frames;
+    deep.labels = labels_;
+    deep.kernel_chain.assign(raw.kernel_chain.begin(), raw.kernel_chain.end());
+    continuations_.add(std::move(deep), extended);
+}
+
+// What can be seen of live memory by itself: it leads to the start of the thread, the copy's end is still in place, and
+// every frame beyond the copy called the one below it.
+bool Pipeline::memory_continues() {
+    if (walk_.end != WalkEnd::root || !live_.copy_still_true()) return false;
+    for (std::size_t at = std::max<std::size_t>(walk_.frames_in_copy, 1); at < walk_.frames.size(); ++at) {
+        if (!calls_.follows_call(walk_.frames[at].address + 1, walk_.frames[at - 1].address)) return false;
+    }
+    return true;
+}
+
+void Pipeline::decided(const DeepSample& deep, bool whole) {
+    Sample sample = deep.sample;
+    sample.stack = intern(deep.frames, whole ? deep.frames.size() : deep.proven, whole, deep.labels, deep.kernel_chain);
+    write(sample, whole);
+}
+
+void Pipeline::settle(std::uint64_t now_ns) {
+    live_.new_round();
+    const std::uint64_t patience = std::max(least_patience_ns, periods_of_patience * period_ns_);
+    continuations_.give_up(now_ns > patience ? now_ns - patience : 0, now_ns > idle_ns ? now_ns - idle_ns : 0);
+    summary_.continued = continuations_.accepted();
+    summary_.continuation_rejected = continuations_.rejected();
+    wants_faster_drain_ = std::exchange(in_haste_, false);
+}
+
+void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
+
+void Pipeline::write(Sample sample, bool whole) {
+    summary_.samples += sample.weight;
+    (whole ? summary_.rooted : summary_.truncated) += sample.weight;
+    threads_.count(sample.thread, sample.weight);
+    sink_.sample(sample);
+}
+
+void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
+    scopes_.find(copy, walk_, beyond, placed_);
+    if (!placed_.empty()) scopes_seen_.store(true, std::memory_order_relaxed);
+    for (const auto& scope : placed_) {
+        const auto next = static_cast<std::uint32_t>(text_of_label_.size());
+        const auto [known, is_new] = text_of_label_.try_emplace(scope.label->id, next);
+        if (is_new) sink_.string(next, scope.label->text);
+        labels_.push_back({scope.frame, known->second});
+    }
+}
+
+StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
+                         const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel) {
+    StackId stack = 0;
+    depth_ = 0;
+    auto label = labels.begin();  // from the root on
+    if (!whole) stack = push(stack, note_mapping, static_cast<std::uint64_t>(Note::truncated));
+    // Scopes are believed on proofs of their own, so they stay where the frames that opened them are cut.
+    for (; label != labels.end() && label->frame >= count; ++label) stack = push(stack, scope_mapping, label->text);
+    for (std::size_t at = count; at-- > 0;) {
+        stack = push(stack, mapping_of(frames[at].region, frames[at].address), frames[at].address);
+        for (; label != labels.end() && label->frame >= at; ++label) stack = push(stack, scope_mapping, label->text);
+    }
+    for (std::size_t at = kernel.size(); at-- > 0;)
+        stack = push(stack, kernel_mapping, at == 0 ? kernel[at] : kernel[at] - 1);
+    return stack;
+}
+
+// Most stacks begin as the last one did: that part is not looked up again.
+StackId Pipeline::push(StackId parent, MappingId mapping, std::uint64_t address) {
+    const Location location{mapping, address};
+    if (depth_ < path_.size() && path_[depth_].parent == parent && path_[depth_].location == location)
+        return path_[depth_++].id;
+    path_.resize(depth_++);
+    const auto place = table_.location(location);
+    if (place.is_new) sink_.location(place.id, location);
+    const auto stack = table_.stack(parent, place.id);
+    if (stack.is_new) sink_.stack(stack.id, {parent, place.id});
+    path_.push_back({parent, location, stack.id});
+    return stack.id;
+}
+
+MappingId Pipeline::mapping_of(std::uint32_t region_id, std::uint64_t address) {
+    if (region_id == CodeFrame::no_region) return unknown_mapping;
+    const auto known = mapping_of_region_.find(region_id);
+    if (known != mapping_of_region_.end()) return known->second;
+    const CodeRegion* region = code_map_.find(address);
+    if (region == nullptr || region->id != region_id) return unknown_mapping;
+    Mapping mapping;
+    mapping.kind = region->kind == RegionKind::vdso   ? MappingKind::vdso
+                   : region->kind == RegionKind::file ? MappingKind::file
+                                                      : MappingKind::anonymous;
+    mapping.start = region->start;
+    mapping.size = region->end - region->start;
+    mapping.file_offset = region->file_offset;
+    mapping.since_ns = monotonic_ns() - start_ns_;
+    mapping.path = region->path;
+    mapping.build_id = build_id_of(*region);
+    const MappingId id = next_mapping_++;
+    mapping_of_region_.emplace(region_id, id);
+    sink_.mapping(id, mapping);
+    return id;
+}
+
+std::size_t Pipeline::memory() const {
+    constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
+    const std::size_t nodes = mapping_of_region_.size() + text_of_label_.size() + unsampled_ns_.size();
+    return table_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
+           threads_.memory() + nodes * node;
+}
+
+}  // namespace flameprobe

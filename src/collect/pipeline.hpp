@@ -1,0 +1,107 @@
+// Raw samples in, profile records out: unwinding, interning, writing. The collector thread only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/raw_sample.hpp"
+#include "collect/continuation.hpp"
+#include "collect/live_stack.hpp"
+#include "collect/thread_registry.hpp"
+#include "profile/sink.hpp"
+#include "profile/stack_table.hpp"
+#include "scope/scanner.hpp"
+#include "unwind/call_check.hpp"
+#include "unwind/unwinder.hpp"
+
+namespace flameprobe {
+
+class Pipeline final : public EventSink {
+public:
+    Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns,
+             std::uint32_t pid);
+
+    void sample(const RawSample& raw) override;
+    void mapping(const RawMapping& raw) override;
+    void thread_name(std::uint32_t tid, std::string_view name) override;
+    void thread_started(std::uint32_t tid, std::uint32_t parent_tid) override;
+    void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
+    void lost(std::uint64_t samples) override;
+    void throttled(std::uint64_t time_ns) override;
+    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
+
+    /// After each drain: writes the samples whose continued stacks are now proven or refuted.
+    void settle(std::uint64_t drained_ns);
+    /// Everything that still waits is written; continued stacks that cannot be proven are cut.
+    void settle_all();
+    /// Before the calling thread's descriptor table ends.
+    void close_files() {
+        unwinder_->close_files();
+        calls_.close_files();
+    }
+    void death(const Death& death) { sink_.death(death); }
+    /// CPU time that could not be sampled, as a frame of its own.
+    void note(Note note, ThreadId thread, std::uint64_t weight);
+
+    Summary& summary() { return summary_; }
+    ThreadRegistry& threads() { return threads_; }
+    const CodeMap& code_map() const { return code_map_; }
+    std::size_t memory() const;
+    std::size_t stacks() const { return table_.stacks(); }
+    const ScopeStatistics& scope_statistics() const { return scopes_.statistics(); }
+    UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
+    /// Whether any process image of ours has shown a scope.
+    static bool scopes_seen() noexcept { return scopes_seen_.load(std::memory_order_relaxed); }
+    /// What is to be looked at changes faster than it is looked at, deep stacks or mappings: drain sooner.
+    bool wants_faster_drain() const { return wants_faster_drain_; }
+
+private:
+    /// `count`: how many of the frames to keep, from the leaf.
+    StackId intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
+                   const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel);
+    void find_labels(StackCopy copy, StackBeyond* beyond);
+    void deep_sample(const RawSample& raw, Sample sample);
+    void decided(const DeepSample& deep, bool whole);
+    StackId push(StackId parent, MappingId mapping, std::uint64_t address);
+    MappingId mapping_of(std::uint32_t region, std::uint64_t address);
+    void write(Sample sample, bool whole);
+    bool memory_continues();
+    bool in_no_mapping() const;
+
+    ProfileSink& sink_;
+    CodeMap code_map_;
+    std::unique_ptr<Unwinder> unwinder_;
+    CallCheck calls_;
+    LiveStack live_;
+    ScopeScanner scopes_;
+    StackTable table_;
+    struct Step {
+        StackId parent;
+        Location location;
+        StackId id;
+    };
+    std::vector<Step> path_;  // of the last stack, root first
+    std::size_t depth_ = 0;   // so much of it is the path of the stack that is being interned
+    ThreadRegistry threads_;
+    Summary summary_;
+    Walk walk_;
+    std::vector<PlacedScope> placed_;
+    std::vector<StackLabel> labels_;
+    std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
+    Continuations continuations_;
+    std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
+    std::uint32_t next_mapping_ = 0;
+    std::uint64_t start_ns_;
+    std::uint64_t period_ns_;
+    std::uint32_t pid_;
+    std::unordered_map<ThreadId, std::uint64_t> unsampled_ns_;  // less than a period: not told yet
+    bool in_haste_ = false;                                     // since the last settle()
+    bool wants_faster_drain_ = false;
+    static std::atomic<bool> scopes_seen_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,92 @@
+// One profile in the making: the pipeline, its file, and the account of CPU time that goes with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collect/crash_record.hpp"
+#include "collect/pipeline.hpp"
+#include "collect/profile_file.hpp"
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+/// The collector thread only.
+class Recording {
+public:
+    /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
+    /// `buffer_bytes` of the event source count as memory of ours. `file_bytes`: see ProfileFile.
+    Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes,
+              std::uint64_t file_bytes);
+
+    EventSink& sink() { return pipeline_; }
+    /// Up to when CPU time is in somebody's account.
+    struct Clocks {
+        std::uint64_t time_ns = 0, process_cpu_ns = 0, own_cpu_ns = 0;
+        static Clocks now();
+    };
+    /// Sampling goes on / pauses: CPU time in between does not count. Where sampling did not pause, what counts begins
+    /// where the recording before ended.
+    Result<void> resume(const Clocks& from = Clocks::now());
+    const Clocks& counted_to() const { return counted_to_; }
+    void pause();
+    /// Closes the file; resume() opens it again. What was sampled so far is in it.
+    Result<void> suspend();
+    /// After each drain, with the time at which it began.
+    void settle(std::uint64_t drained_ns) { pipeline_.settle(drained_ns); }
+    /// Reads the threads' CPU clocks; to be called about once a second, since a thread that ends takes its clock along.
+    void read_clocks() { pipeline_.threads().read_clocks(); }
+
+    /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
+    Result<void> flush();
+    /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
+    Result<void> close();
+    /// A sentence that whoever reads the profile should know.
+    void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
+    void set_counter(std::string_view name, std::uint64_t value) {
+        if (value != 0) pipeline_.summary().counters[std::string(name)] = value;
+    }
+    void died(const CrashRecord& note) { pipeline_.death(note.read(start_ns_)); }
+    /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
+    /// takes it away again.
+    Result<void> secure() { return file_.create(); }
+    /// Takes away a file that was created but got no sample: before exec, after which nobody would.
+    void drop_empty_file() {
+        if (!has_samples()) file_.remove();
+    }
+
+    /// The profile should go on in another file and with other tables. To be asked after a flush.
+    bool outgrown() { return file_.full() || tables_full(); }
+    bool tables_full();
+    /// The file gets another name; nothing else changes.
+    Result<void> move_to(std::string stem) { return file_.move_to(std::move(stem)); }
+    /// There can be no other file: this one goes on, to `most_bytes`. False if it, or a table, has all it may have.
+    bool go_on(std::uint64_t most_bytes);
+
+    bool has_samples() { return pipeline_.summary().samples + pipeline_.summary().lost != 0; }
+    bool has_file() const { return file_.created(); }
+    bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
+    std::uint64_t samples() { return pipeline_.summary().samples; }
+    const std::string& stem() const { return file_.stem(); }
+    std::string path() const { return file_.path(); }
+
+private:
+    void take_account();
+    std::uint64_t periods_of_cpu() const { return run_.period_ns == 0 ? 0 : process_cpu_ns_ / run_.period_ns; }
+    void account_for_unsampled(std::uint64_t margin_of_periods);
+
+    const RunInfo run_;
+    const std::uint64_t start_ns_;
+    const std::uint64_t buffer_bytes_;
+    ProfileFile file_;
+    Pipeline pipeline_;
+    bool running_ = false;
+    Clocks counted_to_;
+    std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
+    std::vector<std::uint64_t> noted_;  // by thread: periods that no sample stands for, as told so far
+    std::uint64_t all_noted_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,79 @@
+#include "sandbox/thread_storage.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace {
+
+/// What the ABI hands to __tls_get_addr (ELF Handling For Thread-Local Storage, section 3.4).
+struct TlsIndex {
+    unsigned long module, offset;
+};
+
+// Six libraries have such storage: room for many more. No vector, which a static destructor would take from running
+// threads.
+constinit std::array<unsigned long, 64> modules{};
+constinit std::size_t module_count = 0;
+
+struct Visited {
+    std::vector<const link_map*> maps;
+
+    bool add(const link_map* map) {
+        if (std::find(maps.begin(), maps.end(), map) != maps.end()) return false;
+        maps.push_back(map);
+        return true;
+    }
+};
+
+const char* strings_of(const link_map& map) {
+    for (const auto* entry = map.l_ld; entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_STRTAB) return reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    return nullptr;
+}
+
+void note(void* handle, Visited& visited) {
+    link_map* map = nullptr;
+    std::size_t module = 0;
+    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !visited.add(map)) return;
+    const bool has_storage = ::dlinfo(handle, RTLD_DI_TLS_MODID, &module) == 0 && module != 0;
+    if (has_storage && module_count < modules.size()) modules[module_count++] = module;
+    const char* const strings = strings_of(*map);
+    for (const auto* entry = map->l_ld; strings != nullptr && entry->d_tag != DT_NULL; ++entry) {
+        if (entry->d_tag != DT_NEEDED) continue;
+        if (void* const needed = ::dlopen(strings + entry->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD)) {
+            note(needed, visited);
+            ::dlclose(needed);
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" void* __tls_get_addr(TlsIndex*);
+
+namespace flameprobe {
+
+void note_thread_storage(const void* address) {
+    Dl_info info{};
+    module_count = 0;
+    if (::dladdr(address, &info) == 0) return;
+    if (void* const own = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+        Visited visited;
+        note(own, visited);
+        ::dlclose(own);
+    }
+}
+
+void allocate_thread_storage() {
+    for (std::size_t i = 0; i < module_count; ++i) {
+        TlsIndex index{modules[i], 0};
+        __tls_get_addr(&index);
+    }
+}
+
+}  // namespace flameprobe

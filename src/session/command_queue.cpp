@@ -1,0 +1,88 @@
+#include "session/command_queue.hpp"
+
+#include <errno.h>
+
+#include "base/clock.hpp"
+#include "base/futex.hpp"
+#include "sandbox/filtered.hpp"
+
+namespace flameprobe {
+namespace {
+
+// EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
+bool is_gone(std::uint32_t tid) noexcept {
+    timespec time;
+    return tid != 0 && ::clock_gettime(thread_cpu_clock(tid), &time) != 0 && errno == EINVAL;
+}
+
+void cpu_relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+std::uint32_t CommandQueue::ask(Request request) noexcept {
+    requests_.fetch_or(request, std::memory_order_relaxed);
+    const std::uint32_t ticket = tickets_.fetch_add(1, std::memory_order_release) + 1;
+    if (!host_is_filtered) futex_wake_all(tickets_);
+    return ticket;
+}
+
+void CommandQueue::wake() noexcept { futex_wake_all(tickets_); }
+
+bool CommandQueue::answered(std::uint32_t ticket) const noexcept {
+    return static_cast<std::int32_t>(answered_.load(std::memory_order_acquire) - ticket) >= 0;
+}
+
+bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
+    if (host_is_filtered) return spin(ticket, patience_ns);
+    constexpr std::uint64_t look_every_ns = 50'000'000;
+    std::uint64_t last_cpu = 0;
+    std::uint32_t last_progress = 0;
+    std::uint64_t idle_ns = 0;
+    for (;;) {
+        const std::uint32_t seen = answered_.load(std::memory_order_acquire);
+        if (answered(ticket)) return true;
+        const std::uint32_t tid = tid_.load(std::memory_order_relaxed);
+        if (is_gone(tid)) return answered(ticket);
+        futex_wait(answered_, seen, look_every_ns);
+        const std::uint64_t cpu = tid == 0 ? 0 : read_clock(thread_cpu_clock(tid));  // the clock of 0 is our own
+        const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
+        const bool moved = cpu != last_cpu || progress != last_progress;
+        idle_ns = moved ? 0 : idle_ns + look_every_ns;
+        if (idle_ns >= patience_ns) return answered(ticket);
+        last_cpu = cpu;
+        last_progress = progress;
+    }
+}
+
+bool CommandQueue::spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept {
+    std::uint32_t last_progress = progress_.load(std::memory_order_relaxed);
+    std::uint64_t since = monotonic_ns();  // the vdso's
+    while (!answered(ticket)) {
+        for (int i = 0; i < 1000; ++i) cpu_relax();
+        const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
+        const std::uint64_t now = monotonic_ns();
+        if (progress != last_progress) since = now;
+        if (now - since >= patience_ns) return answered(ticket);
+        last_progress = progress;
+    }
+    return true;
+}
+
+std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
+    if (tickets_.load(std::memory_order_acquire) == taken_) futex_wait(tickets_, taken_, nanoseconds);
+    taken_ = tickets_.load(std::memory_order_acquire);
+    return requests_.exchange(0, std::memory_order_relaxed);
+}
+
+void CommandQueue::answer() noexcept {
+    answered_.store(taken_, std::memory_order_release);
+    futex_wake_all(answered_);
+}
+
+}  // namespace flameprobe

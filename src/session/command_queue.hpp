@@ -1,0 +1,57 @@
+// How host threads ask the collector for something and wait for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace flameprobe {
+
+enum Request : std::uint32_t {
+    request_start = 1,
+    request_stop = 2,
+    request_dump = 4,
+    request_flush = 8,  // what was sampled up to now is in the file when it is answered
+    request_finish = 16,
+    request_toggle = 32,
+    request_secure = 64,   // create the file now
+    request_leave = 128,   // end the thread; another will be launched
+    request_retire = 256,  // finish, and give the memory back: another session follows
+    request_filter = 512,  // a seccomp filter is about to be put on every thread: end if it would kill
+    request_yield = 1024,  // the host takes the signal that the engine samples with: stop, and say so
+};
+
+/// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.
+class CommandQueue {
+public:
+    /// Host side. Gives a ticket to wait for. The bit is set before the ticket is drawn, so a collector that has seen
+    /// the ticket (acquire) has seen the bit.
+    std::uint32_t ask(Request request) noexcept;
+    /// Waits until the ticket is answered. Gives up (false) when the collector has made no progress for
+    /// `patience_ns`: then it is stuck on something that this very thread holds, such as an allocator's lock; and at
+    /// once when the collector's thread is gone.
+    bool wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
+
+    bool answered(std::uint32_t ticket) const noexcept;
+    /// wait() without a system call: see filtered.hpp.
+    bool spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
+
+    /// Collector side: sleeps until somebody asks or the time is over; gives the requests.
+    std::uint32_t take(std::uint64_t nanoseconds) noexcept;
+    void answer() noexcept;
+    /// "I am at work": see wait().
+    void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
+    void wake() noexcept;
+    void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
+
+    std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint32_t> requests_{0};
+    std::atomic<std::uint32_t> tickets_{0};
+    std::atomic<std::uint32_t> answered_{0};
+    std::atomic<std::uint32_t> progress_{0};
+    std::atomic<std::uint32_t> tid_{0};
+    std::uint32_t taken_ = 0;  // the collector's: tickets that take() has seen
+};
+
+}  // namespace flameprobe

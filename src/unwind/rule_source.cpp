@@ -1,0 +1,50 @@
+#include "unwind/rule_source.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "unwind/call_bytes.hpp"
+#include "unwind/code_bytes.hpp"
+
+namespace flameprobe {
+
+const UnwindRule* RuleSource::fill(std::uint64_t lookup) {
+    // Not remembered: a damaged stack offers any number of different addresses, and the map says no quickly.
+    const CodeRegion* const region = map_.find(lookup);
+    if (region == nullptr) return nullptr;
+    ++misses_;
+    const auto tables = modules_.find(*region);
+    UnwindRule rule;
+    rule.kind = RuleKind::no_cfi;
+    if (tables.cfi != nullptr) rule = tables.cfi->rule(lookup, tables.bias);
+    rule.address = lookup;
+    rule.region = region->id;
+    if (rule.kind == RuleKind::no_cfi || with_records_) look_at_code(*region, tables, rule);
+    return cache_.insert(rule);
+}
+
+void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Tables& tables, UnwindRule& rule) const {
+    constexpr std::uint64_t searched = 16384;  // a just-in-time compiler's functions are long
+    rule.record = record_state(rule.address);
+    rule.after_syscall = after_syscall(rule.address);
+    // A caller's rule is asked for by the last byte of its call.
+    const bool is_caller = read_call_site(rule.address + 1, map_).kind != CallSite::Kind::none;
+    rule.leads_out = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
+    rule.in_file = region.kind != RegionKind::anonymous;
+    const std::uint64_t from = rule.address - std::min(rule.address - region.start, searched);
+    const std::uint64_t set_up = last_record_set_up(from, rule.address);
+    // Code with CFI before this hole says nothing about the hole.
+    rule.keeps_records =
+        set_up != 0 && (tables.cfi == nullptr || tables.cfi->rule(set_up, tables.bias).kind == RuleKind::no_cfi);
+}
+
+void RuleSource::forget_unmapped() {
+    generation_ = map_.generation();
+    modules_.forget_all_but(map_);
+    std::vector<std::uint32_t> alive;
+    for (const auto& region : map_.regions()) alive.push_back(region->id);
+    std::sort(alive.begin(), alive.end());
+    cache_.keep_if([&](const UnwindRule& rule) { return std::binary_search(alive.begin(), alive.end(), rule.region); });
+}
+
+}  // namespace flameprobe

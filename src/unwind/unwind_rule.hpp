@@ -1,0 +1,57 @@
+// One address's unwind rule, small enough that a stack of thirty frames costs a dozen cache lines.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/unwinder.hpp"
+
+namespace flameprobe {
+
+enum class RuleBase : std::uint8_t { sp, fp, third };
+
+/// What a slot's offset counts from. All but the CFA are registers as they are in the frame itself.
+enum class SlotOrigin : std::uint8_t { cfa, sp, fp, third };
+
+enum class RuleKind : std::uint8_t {
+    empty,      // a free place in the cache
+    step,       // the fields below say how to go on
+    root,       // the CFI calls the return address undefined: a thread's or the program's first function
+    irregular,  // there is CFI, but no rule can say it: libunwind steps
+    no_cfi,     // code without CFI
+};
+
+/// Where the interrupted instruction stands in the making of a frame record; only known for code without CFI, and only
+/// meaningful where execution stands exactly at the address (not for callers).
+enum class RecordState : std::uint8_t {
+    made,    // nothing seen: assume the frame pointer is set up
+    before,  // before `push %rbp`, or at `ret`: the return address is at SP
+    half,    // between `push %rbp` and `mov %rsp, %rbp`
+};
+
+/// CFA = base + cfa_offset, or the word there. A slot lies at its origin + offset.
+struct UnwindRule {
+    static constexpr std::int32_t same = INT32_MIN;  // a slot's offset: the caller's value is still in the register
+
+    std::uint64_t address = 0;
+    std::uint32_t region = CodeFrame::no_region;
+    std::int32_t cfa_offset = 0;
+    std::int32_t ra_slot = 0;
+    std::int32_t fp_slot = same;
+    std::int32_t third_slot = same;
+    RuleKind kind : 3 = RuleKind::empty;
+    RuleBase base : 2 = RuleBase::sp;
+    RecordState record : 2 = RecordState::made;
+    SlotOrigin ra_origin : 2 = SlotOrigin::cfa;
+    SlotOrigin fp_origin : 2 = SlotOrigin::cfa;
+    SlotOrigin third_origin : 2 = SlotOrigin::cfa;
+    bool cfa_is_loaded : 1 = false;
+    bool signal_frame : 1 = false;
+    // Told for code without CFI only:
+    bool after_syscall : 1 = false;
+    bool keeps_records : 1 = false;  // frame records are set up in the code before it
+    bool in_file : 1 = false;        // not made at run time
+    bool leads_out : 1 = false;      // the fields for a rule say what the code itself does (epilogue_rule)
+};
+static_assert(sizeof(UnwindRule) == 32, "two rules a cache line");
+
+}  // namespace flameprobe

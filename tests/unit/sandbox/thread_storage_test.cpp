@@ -1,0 +1,41 @@
+#include "sandbox/thread_storage.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <link.h>
+
+#include <thread>
+
+using namespace flameprobe;
+
+namespace {
+
+int count_missing(dl_phdr_info* info, std::size_t, void* count) {
+    if (info->dlpi_tls_modid != 0 && info->dlpi_tls_data == nullptr) ++*static_cast<int*>(count);
+    return 0;
+}
+
+int missing() {
+    int count = 0;
+    ::dl_iterate_phdr(count_missing, &count);
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a thread has its storage of the libraries noted once it has asked for it") {
+    void* const library = ::dlopen(STORAGE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library != nullptr);
+    void* const symbol = ::dlsym(library, "touch_storage");
+    REQUIRE(symbol != nullptr);
+    note_thread_storage(symbol);
+    int before = 0, after = 0;
+    std::thread([&] {
+        before = missing();
+        allocate_thread_storage();
+        after = missing();
+    }).join();
+    CHECK(before > 0);
+    CHECK(after == 0);
+    ::dlclose(library);
+}
