@@ -5,7 +5,6 @@
 #include <exception>
 
 #include "export/output_file.hpp"
-#include "export/writer.hpp"
 
 namespace flameprobe {
 
@@ -38,18 +37,18 @@ std::string list_of(Part&& part) {
     return list;
 }
 
-Result<void> write_format(const NamedProfile& profile, Format format, const FlameGraphOptions& options,
+Result<void> write_format(const NamedProfile& profile, Format format, const OutputOptions& options,
                           const ByteSink& out) {
     switch (format) {
         case Format::folded:
             write_folded(profile, out);
             return {};
         case Format::svg:
-            return write_svg(profile, options, out);
+            return write_svg(profile, options.graph, out);
         case Format::html:
-            return write_html(profile, options, out);
+            return write_html(profile, options.graph, out);
         case Format::pprof:
-            write_pprof(profile, out);
+            write_pprof(profile, options.pprof, out);
             return {};
         case Format::speedscope:
             write_speedscope(profile, out);
@@ -86,7 +85,7 @@ std::string_view ending_of(Format format) {
 }
 
 Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,
-                          const FlameGraphOptions& options) {
+                          const OutputOptions& options) {
     const bool has_samples =
         std::any_of(profile.counts.begin(), profile.counts.end(), [](const NamedCount& c) { return c.weight > 0; });
     if (!has_samples) return Error{path + ": not written: the profile has no samples"};

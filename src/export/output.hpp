@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "export/writer.hpp"
 #include "render/flame_graph.hpp"
 
 namespace flameprobe {
@@ -17,9 +18,14 @@ Result<Format> format_by_name(std::string_view name);
 Result<Format> format_by_path(std::string_view path);
 std::string_view ending_of(Format format);  // with the dot
 
+struct OutputOptions {
+    FlameGraphOptions graph;
+    PprofOptions pprof;
+};
+
 /// Writes `profile` to `path`. An existing file stays as it is unless the new one is whole: a full disk, or a profile
 /// without samples, is an Error and leaves nothing behind. "-" is stdout; devices and pipes are written in place.
 Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,
-                          const FlameGraphOptions& options);
+                          const OutputOptions& options);
 
 }  // namespace flameprobe

@@ -1,15 +1,12 @@
-// github.com/google/pprof/blob/main/proto/profile.proto. Fields may come in any order, so what is big (the samples)
-// goes out as it is made and the tables that grow meanwhile follow.
-#include <algorithm>
-#include <limits>
+// github.com/google/pprof/blob/main/proto/profile.proto, with the ids that Parca asks for (1 to n, in order) and the
+// labels and types that Pyroscope takes.
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "export/gzip.hpp"
-#include "export/pprof_label.hpp"
-#include "export/pprof_mappings.hpp"
-#include "export/pprof_stacks.hpp"
+#include "export/numbered_strings.hpp"
+#include "export/profile_tables.hpp"
+#include "export/profile_values.hpp"
 #include "export/protobuf.hpp"
 #include "export/text.hpp"
 #include "export/writer.hpp"
@@ -35,34 +32,17 @@ enum Profile {
 };
 }
 
-/// string_table[0] is "", so that 0 can mean none.
-class Strings {
-public:
-    std::uint64_t id(const std::string& text) {
-        const auto [entry, is_new] = ids_.try_emplace(text, texts_.size());
-        if (is_new) texts_.push_back(&entry->first);
-        return entry->second;
-    }
-    const std::vector<const std::string*>& texts() const { return texts_; }
-
-private:
-    std::unordered_map<std::string, std::uint64_t> ids_{{"", 0}};
-    std::vector<const std::string*> texts_{&ids_.begin()->first};
-};
-
 class PprofWriter {
 public:
-    PprofWriter(const NamedProfile& profile, const ByteSink& out)
-        : profile_(profile), out_(out), stacks_(profile), mappings_(profile), has_function_(profile.functions.size()) {}
+    PprofWriter(const NamedProfile& profile, const PprofOptions& options, const ByteSink& out)
+        : profile_(profile), out_(out), tables_(profile, options.threads), values_(values_of(profile)) {}
 
     void write() {
         head();
-        for (const NamedCount& count : profile_.counts) sample(count);
-        for (std::uint64_t id = 1; id < stacks_.size(); ++id)
-            if (stacks_.used(id)) location(id);
-        for (FunctionId id = 0; id < profile_.functions.size(); ++id)
-            if (has_function_[id]) function(id);
+        for (const ProfileTables::Sample& entry : tables_.samples()) sample(entry);
         mappings();
+        locations();
+        functions();
         for (const std::string* text : strings_.texts()) {
             ProtoMessage message;
             message.text(field::string_table, *text);
@@ -72,9 +52,7 @@ public:
     }
 
 private:
-    bool has_cpu_time() const { return profile_.has_run && profile_.run.period_ns > 0; }
-
-    ProtoMessage value_type(const char* type, const char* unit) {
+    ProtoMessage value_type(const std::string& type, const std::string& unit) {
         ProtoMessage message;
         message.number(1, strings_.id(type));
         message.number(2, strings_.id(unit));
@@ -88,33 +66,26 @@ private:
 
     void head();
     void comments(ProtoMessage& message);
-    void sample(const NamedCount& count);
-    void thread_labels(ThreadId thread);
-    void label(const std::string& key, const std::string& text);
-    void location(std::uint64_t id);
-    void function(FunctionId id);
+    void sample(const ProfileTables::Sample& entry);
     void mappings();
+    void locations();
+    void functions();
 
     const NamedProfile& profile_;
     GzipStream out_;
-    Strings strings_;
-    PprofStacks stacks_;
-    PprofMappings mappings_;
-    std::vector<bool> has_function_;
-    PprofStacks::Stack stack_;  // these three are kept for their memory
-    std::vector<FrameId> frames_;
+    NumberedStrings strings_;
+    const ProfileTables tables_;
+    const ProfileValues values_;
+    std::vector<std::uint64_t> stack_;  // these two are kept for their memory
     ProtoMessage message_;
 };
 
 void PprofWriter::head() {
-    put(field::sample_type, value_type("samples", "count"));
+    for (const ProfileValue& value : values_.of_sample) put(field::sample_type, value_type(value.type, value.unit));
+    put(field::period_type, value_type(values_.period_type, values_.period_unit));
     ProtoMessage message;
-    if (has_cpu_time()) {
-        put(field::sample_type, value_type("cpu", "nanoseconds"));
-        put(field::period_type, value_type("cpu", "nanoseconds"));
-        message.number(field::period, profile_.run.period_ns);
-        message.number(field::default_sample_type, strings_.id("cpu"));
-    }
+    message.number(field::period, values_.period);
+    message.number(field::default_sample_type, strings_.id(values_.of_sample.back().type));
     if (profile_.has_run) {
         message.number(field::time, profile_.run.start_unix_ns);
         message.number(field::duration, profile_.summary.duration_ns);
@@ -132,80 +103,34 @@ void PprofWriter::comments(ProtoMessage& message) {
     comment("event: " + run.event + " (" + run.event_kind + "), engine " + run.engine + ", unwinder " + run.unwinder);
     comment("samples lost: " + std::to_string(profile_.summary.lost) +
             ", truncated: " + std::to_string(profile_.summary.truncated));
+    if (tables_.labels().gathered() > 0) {
+        comment("labels: of " + std::to_string(tables_.labels().gathered()) +
+                " rare combinations of scopes the values are [other]");
+    }
     for (const std::string& warning : profile_.warnings) comment("warning: " + warning);
 }
 
-void PprofWriter::sample(const NamedCount& count) {
-    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-    if (count.weight == 0) return;
-    stacks_.stack(count.node, stack_);
+void PprofWriter::sample(const ProfileTables::Sample& entry) {
     message_.clear();
-    message_.packed(1, stack_.locations);
-    std::vector<std::uint64_t> values{std::min(count.weight, most)};
-    if (has_cpu_time())  // values are what was consumed, not what was counted
-        values.push_back(count.weight > most / profile_.run.period_ns ? most : count.weight * profile_.run.period_ns);
+    tables_.stack(entry.stack, stack_);
+    message_.packed(1, stack_);
+    std::vector<std::uint64_t> values;
+    for (const ProfileValue& value : values_.of_sample) values.push_back(in_units(value, entry.weight));
     message_.packed(2, values);
-    thread_labels(count.thread);
-    for (const FunctionId scope : stack_.scopes) {
-        const std::string text = one_line(profile_.strings.view(profile_.functions[scope].name));
-        const auto [key, value] = pprof_label(text);
-        label(std::string(key), std::string(value));
+    for (const SampleLabel& label : tables_.labels().set(entry.labels)) {
+        ProtoMessage message;
+        message.number(1, strings_.id(label.key));
+        message.number(2, strings_.id(label.text));
+        message.number(3, label.number);
+        message_.message(3, message);
     }
     put(field::sample, message_);
 }
 
-void PprofWriter::thread_labels(ThreadId thread) {
-    if (thread >= profile_.threads.size()) return;
-    const Thread& named = profile_.threads[thread];
-    label("thread", one_line(named.name));
-    if (named.tid == 0) return;  // merged threads have none
-    ProtoMessage tid;
-    tid.number(1, strings_.id("tid"));
-    tid.number(3, named.tid);
-    message_.message(3, tid);
-}
-
-void PprofWriter::label(const std::string& key, const std::string& text) {
-    if (text.empty()) return;
-    ProtoMessage message;
-    message.number(1, strings_.id(key));
-    message.number(2, strings_.id(text));
-    message_.message(3, message);
-}
-
-void PprofWriter::location(std::uint64_t id) {
-    stacks_.frames(id, frames_);
-    const NamedFrame& outermost = profile_.frames[frames_.back()];
-    message_.clear();
-    message_.number(1, id);
-    message_.number(2, mappings_.of(outermost));
-    message_.number(3, mappings_.address_of(outermost));
-    for (const FrameId frame : frames_) {
-        has_function_[profile_.frames[frame].function] = true;
-        ProtoMessage line;
-        line.number(1, profile_.frames[frame].function + std::uint64_t{1});
-        line.number(2, profile_.frames[frame].line);
-        message_.message(4, line);
-    }
-    put(field::location, message_);
-}
-
-/// Without a system_name: pprof takes names that are equal to it for ones it still has to demangle, and then cuts their
-/// template arguments and parameters off.
-void PprofWriter::function(FunctionId id) {
-    const Function& function = profile_.functions[id];
-    message_.clear();
-    message_.number(1, id + std::uint64_t{1});
-    message_.number(2, strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
-    message_.number(4, strings_.id(one_line(profile_.strings.view(function.file))));
-    message_.number(5, function.line);
-    put(field::function, message_);
-}
-
-/// All four flags: what could be named is named, and pprof must not try again with the files of another machine.
+/// All four flags where everything has its name: pprof must not try again with the files of another machine.
 void PprofWriter::mappings() {
     std::uint64_t id = 0;
-    for (const PprofMapping& mapping : mappings_.all()) {
+    for (const ProfileTables::Mapping& mapping : tables_.mappings()) {
         message_.clear();
         message_.number(1, ++id);
         message_.number(2, mapping.start);
@@ -213,13 +138,47 @@ void PprofWriter::mappings() {
         message_.number(4, mapping.file_offset);
         message_.number(5, strings_.id(mapping.file));
         message_.number(6, strings_.id(mapping.build_id));
-        for (unsigned flag = 7; flag <= 10; ++flag) message_.number(flag, 1);
+        for (unsigned flag = 7; flag <= 10; ++flag) message_.number(flag, mapping.has_functions ? 1 : 0);
         put(field::mapping, message_);
+    }
+}
+
+void PprofWriter::locations() {
+    std::uint64_t id = 0;
+    for (const ProfileTables::Location& location : tables_.locations()) {
+        message_.clear();
+        message_.number(1, ++id);
+        message_.number(2, location.mapping);
+        message_.number(3, location.address);
+        for (const ProfileTables::Line& entry : tables_.lines(location)) {
+            ProtoMessage line;
+            line.number(1, entry.function);
+            line.number(2, entry.line);
+            message_.message(4, line);
+        }
+        put(field::location, message_);
+    }
+}
+
+/// Without a system_name: pprof takes names that are equal to it for ones it still has to demangle, and then cuts their
+/// template arguments and parameters off.
+void PprofWriter::functions() {
+    std::uint64_t id = 0;
+    for (const FunctionId known : tables_.functions()) {
+        const Function& function = profile_.functions[known];
+        message_.clear();
+        message_.number(1, ++id);
+        message_.number(2, strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
+        message_.number(4, strings_.id(one_line(profile_.strings.view(function.file))));
+        message_.number(5, function.line);
+        put(field::function, message_);
     }
 }
 
 }  // namespace
 
-void write_pprof(const NamedProfile& profile, const ByteSink& out) { PprofWriter(profile, out).write(); }
+void write_pprof(const NamedProfile& profile, const PprofOptions& options, const ByteSink& out) {
+    PprofWriter(profile, options, out).write();
+}
 
 }  // namespace flameprobe

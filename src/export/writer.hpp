@@ -2,12 +2,17 @@
 #pragma once
 
 #include "base/byte_sink.hpp"
+#include "export/sample_labels.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 
 void write_folded(const NamedProfile& profile, const ByteSink& out);
-void write_pprof(const NamedProfile& profile, const ByteSink& out);  // gzip'ed protobuf
+struct PprofOptions {
+    ThreadLabels threads = ThreadLabels::none;
+};
+/// gzip'ed protobuf
+void write_pprof(const NamedProfile& profile, const PprofOptions& options, const ByteSink& out);
 void write_speedscope(const NamedProfile& profile, const ByteSink& out);
 void write_firefox(const NamedProfile& profile, const ByteSink& out);
 void write_json_summary(const NamedProfile& profile, const ByteSink& out);

@@ -99,6 +99,17 @@ NamedProfile take_facts(RawProfile& raw) {
     return profile;
 }
 
+/// What is left is a shorter run: its rates, and where engines file it, come from these two. A run that paused is taken
+/// to have gone on, as its file does not say when it paused.
+void select_window(const RawProfile& raw, const SampleFilter& filter, NamedProfile& profile) {
+    if (!profile.has_run || (!filter.from_ns && !filter.to_ns)) return;
+    const std::uint64_t whole = std::max(raw.last_summary.duration_ns, raw.last_sample_ns);
+    const std::uint64_t begin = std::min(filter.from_ns.value_or(0), whole);
+    const std::uint64_t end = std::min(filter.to_ns.value_or(whole), whole);
+    profile.run.start_unix_ns += begin;
+    profile.summary.duration_ns = end - std::min(begin, end);
+}
+
 std::string ignored_warning(const std::string& name, const ReadOutcome& outcome) {
     return name + ": the last " + std::to_string(outcome.bytes_ignored) +
            " bytes are not used: " + outcome.why_ignored + " (normal if the program was killed or is still running)";
@@ -127,6 +138,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
         return Error{source.name() + ": its stacks have more than " + std::to_string(max_nodes) +
                      " frames; select a part of it with --thread, --scope or --from and --to"};
     }
+    select_window(raw, filter, profile);  // last, as the start tells whose addresses they are
     return profile;
 }
 

@@ -20,6 +20,7 @@ void RawProfile::thread(ThreadId id, const Thread& thread) {
 }
 
 void RawProfile::sample(const Sample& sample) {
+    last_sample_ns = std::max(last_sample_ns, sample.time_ns);
     if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
     if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
     if (sample.weight == 0) return;

@@ -42,6 +42,7 @@ public:
 
     std::optional<RunInfo> run_info;
     Summary last_summary;
+    std::uint64_t last_sample_ns = 0;  // after the run's start, whether the filter keeps it or not
     std::optional<Death> death_record;
     std::vector<std::string> strings;
     std::vector<Mapping> mappings;

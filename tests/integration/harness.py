@@ -16,6 +16,8 @@ import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pprof_rules
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("FLAMEPROBE_BUILD", ROOT / "build")).resolve()
 LIBRARY = BUILD / "preload" / "libflameprobe.so"
@@ -204,6 +206,13 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.directory = Path(tempfile.mkdtemp(prefix="flameprobe-test-"))
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.addCleanup(self.check_every_pprof)
+
+    def check_every_pprof(self):
+        """Whatever the test was about: a pprof that an engine would refuse fails it."""
+        for path in sorted(self.directory.rglob("*.pb.gz")):
+            found = pprof_rules.problems(pprof_rules.read(path))
+            self.assertEqual(found, [], f"{path.name} breaks rules of profile.proto, Parca or Pyroscope")
 
     def fresh_directory(self, name):
         path = self.directory / name

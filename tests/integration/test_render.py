@@ -13,6 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
+import pprof_rules
 from harness import (RENDER, ROOT, Case, Result, clean_environment, named, profiled, read_folded, render, run, shares, started,
                      wait_until)
 
@@ -93,6 +94,17 @@ class Selection(Recorded):
         self.assertGreater(shares(first, "early_phase")[0], 0)
         # The phases take 600 ms of CPU time each, so at least 600 ms of the clock.
         self.assertEqual(shares(first, "late_phase")[0], 0)
+
+    def test_a_window_has_a_start_and_duration_of_its_own(self):
+        told = {}
+        for name, window in {"whole": (), "part": ("--from", "200ms", "--to", "700ms")}.items():
+            path = self.directory / f"{name}.pb.gz"
+            done = render(self.profile, *window, "-o", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            told[name] = pprof_rules.read(path)
+        self.assertEqual(told["part"].time, told["whole"].time + 200_000_000)
+        self.assertEqual(told["part"].duration, 500_000_000)
+        self.assertGreater(told["whole"].duration, 1_000_000_000)
 
     def test_reverse_and_icicle(self):
         texts = {}

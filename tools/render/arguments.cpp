@@ -33,6 +33,7 @@ enum Option : int {
     icicle,
     reverse,
     min_width,
+    pprof_threads,
     debug_dir,
     debuginfod,
     version,
@@ -61,6 +62,7 @@ constexpr std::array long_options = {
     option{"icicle", no_argument, nullptr, Option::icicle},
     option{"reverse", no_argument, nullptr, Option::reverse},
     option{"min-width", required_argument, nullptr, Option::min_width},
+    option{"pprof-threads", optional_argument, nullptr, Option::pprof_threads},
     option{"debug-dir", required_argument, nullptr, Option::debug_dir},
     option{"debuginfod", optional_argument, nullptr, Option::debuginfod},
     option{"help", no_argument, nullptr, 'h'},
@@ -108,6 +110,15 @@ private:
             into_.sort = SortBy::total;
         } else {
             fail("--sort: '" + text + "' is neither self nor total");
+        }
+    }
+    void pprof_threads(const std::string& text) {
+        if (text.empty() || text == "folded") {
+            into_.pprof.threads = ThreadLabels::folded;
+        } else if (text == "exact") {
+            into_.pprof.threads = ThreadLabels::exact;
+        } else {
+            fail("--pprof-threads: '" + text + "' is neither folded nor exact");
         }
     }
     void colors(const std::string& name) {
@@ -183,6 +194,9 @@ void Parser::take(int option, const std::string& value) {
             break;
         case Option::min_width:
             percent("--min-width", value, into_.graph.min_width);
+            break;
+        case Option::pprof_threads:
+            pprof_threads(value);
             break;
         case Option::debug_dir:
             into_.debug_directories.push_back(value);

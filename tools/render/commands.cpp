@@ -63,8 +63,8 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
                                     (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle));
     }
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
-    const auto written =
-        write_output(profile, format, arguments.output.empty() ? "-" : arguments.output, arguments.graph);
+    const auto written = write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
+                                      {arguments.graph, arguments.pprof});
     return written ? done : complain(failed, written.error().message);
 }
 

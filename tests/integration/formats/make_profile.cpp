@@ -11,21 +11,28 @@
 
 using namespace flameprobe;
 
-int main(int argc, char** argv) {
-    const auto write = [](const NamedProfile& profile, Format format, const std::string& path) {
-        const auto written = write_output(profile, format, path, {});
+namespace {
+
+/// In every format, and pprof with threads as labels.
+bool write_all(const std::string& stem) {
+    const auto write = [&](Format format, const std::string& ending, const OutputOptions& options) {
+        const auto written = write_output(SampleProfile().get(), format, stem + ending, options);
         if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
         return static_cast<bool>(written);
     };
-    if (argc == 2) {
-        bool good = true;
-        for (const char* name : {"folded", "pprof", "speedscope", "firefox", "json"}) {
-            const Format format = *format_by_name(name);
-            good &=
-                write(SampleProfile().get(), format, std::string(argv[1]) + "/sample" + std::string(ending_of(format)));
-        }
-        return good ? 0 : 1;
+    bool good = true;
+    for (const char* name : {"folded", "pprof", "speedscope", "firefox", "json"}) {
+        const Format format = *format_by_name(name);
+        good &= write(format, std::string(ending_of(format)), {});
     }
+    good &= write(Format::pprof, ".folded.pb.gz", {{}, {ThreadLabels::folded}});
+    return write(Format::pprof, ".exact.pb.gz", {{}, {ThreadLabels::exact}}) && good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 2) return write_all(std::string(argv[1]) + "/sample") ? 0 : 1;
     const auto format = argc == 3 ? format_by_name(argv[1]) : Error{"usage: make_profile DIRECTORY | FORMAT OUTPUT"};
     if (!format) {
         std::fprintf(stderr, "%s\n", format.error().message.c_str());
@@ -36,5 +43,8 @@ int main(int argc, char** argv) {
     reader.feed(std::string(std::istreambuf_iterator<char>(std::cin), {}));
     const auto read = reader.finish();
     if (!read) std::fprintf(stderr, "%s\n", read.error().message.c_str());
-    return read && write(profile, *format, argv[2]) ? 0 : 1;
+    if (!read) return 1;
+    const auto written = write_output(profile, *format, argv[2], {});
+    if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
+    return written ? 0 : 1;
 }

@@ -57,7 +57,7 @@ def pprof(*argv, directory):
     """go tool pprof, without network, browser or files of its user."""
     env = dict(os.environ, PPROF_TMPDIR=str(directory), PPROF_BINARY_PATH=str(directory), GOTOOLCHAIN="local",
                GOPROXY="off", HOME=os.environ.get("HOME", str(directory)))
-    return output_of([go(), "tool", "pprof", *argv], env=env, cwd=directory)
+    return output_of([go(), "tool", "pprof", "-symbolize=none", *argv], env=env, cwd=directory)
 
 
 def pprof_top(path, directory, sample="samples", granularity="functions"):

@@ -1,0 +1,210 @@
+#include "export/profile_tables.hpp"
+
+#include <algorithm>
+
+#include "export/text.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string hex(const std::string& bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+bool is_code(MappingKind kind) {
+    return kind == MappingKind::kernel || kind == MappingKind::file || kind == MappingKind::vdso ||
+           kind == MappingKind::anonymous;
+}
+
+std::string file_of(const Mapping& mapping) {
+    if (mapping.kind == MappingKind::kernel) return mapping.path.empty() ? "[kernel.kallsyms]" : mapping.path;
+    if (mapping.kind == MappingKind::vdso) return "[vdso]";
+    return mapping.path;
+}
+
+}  // namespace
+
+ProfileTables::ProfileTables(const NamedProfile& profile, ThreadLabels threads)
+    : profile_(profile),
+      labels_(profile, threads),
+      function_ids_(profile.functions.size()),
+      chain_of_node_(profile.nodes.size()) {
+    add_main_program();
+    make_chains();
+    make_samples();
+}
+
+FrameKind ProfileTables::kind(NodeId node) const {
+    return profile_.functions[profile_.frames[profile_.nodes[node].frame].function].kind;
+}
+
+void ProfileTables::make_chains() {
+    for (NodeId node = 1; node < profile_.nodes.size(); ++node) {
+        const auto [parent, frame] = profile_.nodes[node];
+        const bool inlined_there =
+            kind(node) == FrameKind::inlined && parent != 0 && kind(parent) != FrameKind::thread &&
+            kind(parent) != FrameKind::scope &&
+            profile_.frames[profile_.nodes[parent].frame].location == profile_.frames[frame].location;
+        chain_of_node_[node] = chain(inlined_there ? chain_of_node_[parent] : 0, frame);
+    }
+}
+
+std::uint32_t ProfileTables::chain(std::uint32_t outer, FrameId frame) {
+    const auto next = static_cast<std::uint32_t>(chains_.size());
+    const auto id = chain_index_.find_or_claim(
+        outer, frame, next, [this](std::uint32_t at) { return std::pair(chains_[at].outer, chains_[at].frame); });
+    if (id == next) chains_.push_back({outer, frame, 0});
+    return id;
+}
+
+// Threads of the same stack are one sample, unless labels tell them apart.
+void ProfileTables::make_samples() {
+    std::unordered_map<std::uint64_t, std::size_t> known;
+    std::vector<std::uint64_t> weights;
+    const auto add = [&](std::vector<Sample>& samples, const Sample& sample) {
+        const auto key = std::uint64_t{sample.stack} << 32 | sample.labels;
+        const auto [entry, is_new] = known.try_emplace(key, samples.size());
+        if (is_new)
+            samples.push_back(sample);
+        else
+            samples[entry->second].weight = add_saturated(samples[entry->second].weight, sample.weight);
+    };
+    std::vector<Sample> all;
+    for (const NamedCount& count : profile_.counts) {
+        if (count.weight == 0) continue;
+        const std::uint32_t stack = intern_stack(count.node);
+        const std::uint32_t set = labels_.intern(count.thread, scopes_);
+        if (weights.size() <= set) weights.resize(set + std::size_t{1});
+        weights[set] = add_saturated(weights[set], count.weight);
+        add(all, {stack, set, count.weight});
+    }
+    const std::vector<std::uint32_t> use = labels_.limit(weights);
+    known.clear();
+    for (const Sample& sample : all) add(samples_, {sample.stack, use[sample.labels], sample.weight});
+}
+
+/// Leaves the sample's scopes in scopes_, innermost first. A stack of nothing but a thread or scopes is that frame.
+std::uint32_t ProfileTables::intern_stack(NodeId leaf) {
+    path_.clear();
+    scopes_.clear();
+    for (NodeId node = leaf; node != 0; node = profile_.nodes[node].parent) {
+        if (kind(node) == FrameKind::thread) continue;
+        if (kind(node) == FrameKind::scope) {
+            scopes_.push_back(profile_.frames[profile_.nodes[node].frame].function);
+            continue;
+        }
+        const std::uint32_t innermost = chain_of_node_[node];
+        for (std::uint32_t at = innermost; chains_[at].outer != 0; at = chains_[at].outer)
+            node = profile_.nodes[node].parent;
+        path_.push_back(location_of(innermost));
+    }
+    if (path_.empty() && leaf != 0) path_.push_back(location_of(chain_of_node_[leaf]));
+    std::uint32_t stack = 0;
+    for (auto location = path_.rbegin(); location != path_.rend(); ++location) {
+        const auto next = static_cast<std::uint32_t>(stacks_.size());
+        const auto id =
+            stack_index_.find_or_claim(stack, *location, next, [this](std::uint32_t at) { return stacks_[at]; });
+        if (id == next) stacks_.emplace_back(stack, *location);
+        stack = id;
+    }
+    return stack;
+}
+
+void ProfileTables::stack(std::uint32_t id, std::vector<std::uint64_t>& locations) const {
+    locations.clear();
+    for (; id != 0; id = stacks_[id].first) locations.push_back(stacks_[id].second);
+}
+
+std::uint32_t ProfileTables::location_of(std::uint32_t chain) {
+    Chain& innermost = chains_[chain];
+    if (innermost.location != 0) return innermost.location;
+    Location location;
+    location.lines_begin = static_cast<std::uint32_t>(lines_.size());
+    const NamedFrame* outermost = nullptr;
+    for (std::uint32_t at = chain; at != 0; at = chains_[at].outer) {
+        outermost = &profile_.frames[chains_[at].frame];
+        if (!is_unnamed(*outermost)) lines_.push_back({function_of(outermost->function), outermost->line});
+    }
+    location.lines_end = static_cast<std::uint32_t>(lines_.size());
+    location.mapping = mapping_of(*outermost);
+    location.address = address_of(*outermost);
+    if (location.lines_begin == location.lines_end) mappings_[location.mapping - 1].has_functions = false;
+    locations_.push_back(location);
+    return innermost.location = static_cast<std::uint32_t>(locations_.size());
+}
+
+/// Only where file and address are known is there something that an engine could look up.
+bool ProfileTables::is_unnamed(const NamedFrame& frame) const {
+    if (frame.location >= profile_.locations.size()) return false;
+    const MappingId mapping = profile_.locations[frame.location].mapping;
+    return mapping < profile_.mappings.size() && profile_.mappings[mapping].kind == MappingKind::file &&
+           profile_.strings.view(profile_.functions[frame.function].name).starts_with("[unknown in ");
+}
+
+std::uint32_t ProfileTables::function_of(FunctionId function) {
+    std::uint32_t& id = function_ids_[function];
+    if (id == 0) {
+        functions_.push_back(function);
+        id = static_cast<std::uint32_t>(functions_.size());
+    }
+    return id;
+}
+
+void ProfileTables::add_main_program() {
+    if (!profile_.has_run) return;
+    const auto& all = profile_.mappings;
+    const auto main = std::find_if(all.begin(), all.end(), [&](const flameprobe::Mapping& mapping) {
+        return mapping.kind == MappingKind::file && mapping.path == profile_.run.executable;
+    });
+    if (main != all.end())
+        add_mapping(static_cast<MappingId>(main - all.begin()));
+    else if (!profile_.run.executable.empty())
+        add_file(profile_.run.executable);
+}
+
+std::uint32_t ProfileTables::mapping_of(const NamedFrame& frame) {
+    if (frame.location < profile_.locations.size()) {
+        const MappingId id = profile_.locations[frame.location].mapping;
+        if (id < profile_.mappings.size() && is_code(profile_.mappings[id].kind)) return add_mapping(id);
+        return 0;
+    }
+    const StringId module = profile_.functions[frame.function].module;
+    return module == 0 ? 0 : add_file(std::string(profile_.strings.view(module)));
+}
+
+std::uint64_t ProfileTables::address_of(const NamedFrame& frame) const {
+    if (frame.location >= profile_.locations.size()) return 0;
+    const flameprobe::Location& location = profile_.locations[frame.location];
+    if (location.mapping >= profile_.mappings.size()) return 0;
+    const MappingKind kind = profile_.mappings[location.mapping].kind;
+    // The address of a note or scope is a number of ours.
+    return is_code(kind) || kind == MappingKind::unknown ? location.address : 0;
+}
+
+std::uint32_t ProfileTables::add_mapping(MappingId id) {
+    const auto [entry, is_new] = mapping_by_id_.try_emplace(id, static_cast<std::uint32_t>(mappings_.size() + 1));
+    if (is_new) {
+        const flameprobe::Mapping& mapping = profile_.mappings[id];
+        mappings_.push_back({one_line(file_of(mapping)), hex(mapping.build_id), mapping.start,
+                             mapping.start + mapping.size, mapping.file_offset, true});
+        mapping_by_file_.try_emplace(mapping.path, entry->second);
+    }
+    return entry->second;
+}
+
+std::uint32_t ProfileTables::add_file(const std::string& file) {
+    const auto [entry, is_new] = mapping_by_file_.try_emplace(file, static_cast<std::uint32_t>(mappings_.size() + 1));
+    if (is_new) mappings_.push_back({one_line(file), {}, 0, 0, 0, true});
+    return entry->second;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,101 @@
+// A profile as pprof and OTLP have it: an address with the chain of functions inlined there is one location, threads
+// and scopes are labels, and every table's ids run from 1 without a gap, in the order in which they are first used.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "export/sample_labels.hpp"
+#include "export/trie_index.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// Ids count from 1, as 0 means none; entry i of a vector has the id i + 1.
+class ProfileTables {
+public:
+    struct Mapping {
+        std::string file;
+        std::string build_id;                                 // hexadecimal
+        std::uint64_t start = 0, limit = 0, file_offset = 0;  // 0 where it is not known
+        bool has_functions = true;  // false: it has code that only an engine with its symbols can name
+    };
+    struct Line {
+        std::uint32_t function = 0;  // an id
+        std::uint32_t line = 0;
+    };
+    struct Location {
+        std::uint32_t mapping = 0;  // an id, 0 for notes and for code that is in no file
+        std::uint64_t address = 0;
+        std::uint32_t lines_begin = 0, lines_end = 0;
+    };
+    struct Sample {
+        std::uint32_t stack = 0;   // an id
+        std::uint32_t labels = 0;  // of SampleLabels
+        std::uint64_t weight = 0;
+    };
+
+    ProfileTables(const NamedProfile& profile, ThreadLabels threads);
+
+    /// One per stack and set of labels.
+    const std::vector<Sample>& samples() const { return samples_; }
+    const SampleLabels& labels() const { return labels_; }
+    /// The first is the main program's, which pprof takes for the profile's name.
+    const std::vector<Mapping>& mappings() const { return mappings_; }
+    const std::vector<Location>& locations() const { return locations_; }
+    const std::vector<FunctionId>& functions() const { return functions_; }
+    /// Innermost first. None where the code has no name but an address: an engine would take all such code of a file
+    /// for one function.
+    std::span<const Line> lines(const Location& location) const {
+        return std::span(lines_).subspan(location.lines_begin, location.lines_end - location.lines_begin);
+    }
+    std::size_t stacks() const { return stacks_.size() - 1; }
+    /// Ids of its locations, leaf first.
+    void stack(std::uint32_t id, std::vector<std::uint64_t>& locations) const;
+
+private:
+    struct Chain {
+        std::uint32_t outer = 0;  // what this frame is inlined into; 0: it has an address of its own
+        FrameId frame = 0;
+        std::uint32_t location = 0;  // its id, once it is used
+    };
+    using StackNode = std::pair<std::uint32_t, std::uint32_t>;  // parent stack, location
+
+    FrameKind kind(NodeId node) const;
+    void make_chains();
+    std::uint32_t chain(std::uint32_t outer, FrameId frame);
+    std::uint32_t intern_stack(NodeId leaf);
+    std::uint32_t location_of(std::uint32_t chain);
+    void make_samples();
+    bool is_unnamed(const NamedFrame& frame) const;
+    std::uint32_t function_of(FunctionId function);
+    void add_main_program();
+    std::uint32_t mapping_of(const NamedFrame& frame);
+    std::uint64_t address_of(const NamedFrame& frame) const;
+    std::uint32_t add_mapping(MappingId id);
+    std::uint32_t add_file(const std::string& file);
+
+    const NamedProfile& profile_;
+    SampleLabels labels_;
+    std::vector<Sample> samples_;
+    std::vector<Mapping> mappings_;
+    std::unordered_map<MappingId, std::uint32_t> mapping_by_id_;
+    std::unordered_map<std::string, std::uint32_t> mapping_by_file_;  // for frames that lost their address when merged
+    std::vector<Location> locations_;
+    std::vector<Line> lines_;
+    std::vector<FunctionId> functions_;
+    std::vector<std::uint32_t> function_ids_;  // by FunctionId, 0: not used yet
+    std::vector<Chain> chains_{1};
+    std::vector<std::uint32_t> chain_of_node_;
+    TrieIndex chain_index_;
+    std::vector<StackNode> stacks_{1};
+    TrieIndex stack_index_;
+    std::vector<std::uint32_t> path_;  // these two are kept for their memory
+    std::vector<FunctionId> scopes_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,36 @@
+#include "export/profile_values.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace flameprobe {
+
+namespace {
+
+std::string type_of(const std::string& event) {
+    if (event.empty() || event == "cpu" || event == "cpu-clock" || event == "task-clock") return "cpu";
+    std::string type = event;
+    std::replace(type.begin(), type.end(), '-', '_');
+    return type;
+}
+
+}  // namespace
+
+ProfileValues values_of(const NamedProfile& profile) {
+    if (!profile.has_run) return {{{"samples", "count", 1}}, "samples", "count", 1};
+    const RunInfo& run = profile.run;
+    const std::string type = type_of(run.event);
+    if (run.period_ns > 0)
+        return {{{"samples", "count", 1}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
+    if (run.event_kind == "software event") return {{{type, "count", 1}}, type, "count", 1};
+    // Merged runs of different periods or events: only their samples can be added up.
+    if (run.event_kind != "hardware counter") return {{{"samples", "count", 1}}, "samples", "count", 1};
+    return {{{type, "samples", 1}}, type, "count", 0};
+}
+
+std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight) {
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    return weight > most / value.of_each ? most : weight * value.of_each;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,31 @@
+// What a sample's numbers mean, in the words of pprof and OTLP.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct ProfileValue {
+    std::string type;           // "cpu"; never with `-`, which Pyroscope refuses
+    std::string unit;           // "nanoseconds"
+    std::uint64_t of_each = 1;  // of one unit of weight
+};
+
+struct ProfileValues {
+    std::vector<ProfileValue> of_sample;  // the last is the one to show
+    std::string period_type, period_unit;
+    std::uint64_t period = 0;  // 0: it varies
+};
+
+/// A clock: samples (count) and its time in nanoseconds. A software event, each of which is a sample: its count. A
+/// hardware counter, whose period the kernel steers: the samples that it gave. Without a run: samples.
+ProfileValues values_of(const NamedProfile& profile);
+
+/// `weight` in this value's unit, at most what a signed 64-bit number holds.
+std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight);
+
+}  // namespace flameprobe
