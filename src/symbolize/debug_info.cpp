@@ -13,6 +13,9 @@ namespace flameprobe {
 
 namespace {
 
+constexpr std::uint64_t most_matches = std::uint64_t{1} << 26;  // bounds the time on hostile files
+constexpr std::size_t units_between_looks_at_memory = 1024;
+
 /// Linkers point what they threw away at 0 or so; where code really begins is in the section headers.
 std::uint64_t lowest_code(const ElfFile& file) {
     std::uint64_t lowest = ~std::uint64_t{0};
@@ -24,48 +27,37 @@ std::uint64_t lowest_code(const ElfFile& file) {
 /// Turns what the passes over one unit found into symbols.
 class ChainBuilder {
 public:
-    ChainBuilder(const LineProgram& lines, const std::vector<FunctionSteps>& all, const SymbolTable& symbols)
+    ChainBuilder(LineTable& lines, const std::vector<FunctionSteps>& all, const SymbolTable& symbols)
         : lines_(lines), symbols_(symbols) {
         for (const FunctionSteps& steps : all)
             for (const FunctionStep& step : steps) names_.add(step.die);
         names_.finish();
     }
 
-    std::vector<Symbol> build(std::uint64_t address, const FunctionSteps& steps, const LineRow& row) {
+    std::vector<Symbol> build(std::uint64_t address, const FunctionSteps& steps) {
         std::vector<Symbol> chain;
-        std::uint32_t file = row.file, line = row.line;
+        Dwarf_Line* const row = lines_.row(address);
+        Symbol place;  // of the step that comes next
+        if (row != nullptr) {
+            place.file = lines_.file(row);
+            place.line = LineTable::line(row);
+        }
         for (std::size_t i = steps.size(); i-- > 0;) {
             const FunctionName& name = names_.find(steps[i].die);
-            Symbol symbol;
+            Symbol& symbol = chain.emplace_back(std::move(place));
             symbol.name = i == 0 ? concrete_name(address, name) : name.name;
             symbol.decl_line = name.decl_line;
-            place(symbol, file, line, i + 1 < steps.size() || row.found);
             symbol.inlined = i > 0;
-            chain.push_back(std::move(symbol));
-            file = steps[i].call_file;
-            line = steps[i].call_line;
+            place = {};
+            place.file = lines_.file(steps[i].call_file);
+            place.line = steps[i].call_line;
         }
-        if (steps.empty() && row.found) {
-            // Assembly has lines but no functions.
-            Symbol symbol;
-            place(symbol, file, line, true);
-            chain.push_back(std::move(symbol));
-        }
+        // Assembly has lines but no functions.
+        if (steps.empty() && row != nullptr) chain.push_back(std::move(place));
         return chain;
     }
 
 private:
-    void place(Symbol& symbol, std::uint32_t file, std::uint32_t line, bool known) {
-        if (!known) return;
-        symbol.file = path(file);
-        symbol.line = line;
-    }
-    const std::string& path(std::uint32_t file) {
-        const auto [entry, is_new] = paths_.try_emplace(file);
-        if (is_new) entry->second = lines_.path(file);
-        return entry->second;
-    }
-
     /// The symbol table's name where it has one: the same that is shown when there is no debug information, and that
     /// perf shows. glibc's debug information calls `open` `__GI___libc_open`.
     const std::string& concrete_name(std::uint64_t address, const FunctionName& name) {
@@ -76,39 +68,38 @@ private:
         return entry->second;
     }
 
-    const LineProgram& lines_;
+    LineTable& lines_;
     const SymbolTable& symbols_;
     FunctionNames names_;
-    std::map<std::uint32_t, std::string> paths_;
     std::map<const ElfSymbol*, std::string> demangled_;
 };
+
+std::optional<DebugImage> alternate_image(const ElfFile& file, const DebugFileSearch& search) {
+    const auto alternate = find_alternate(file, search);
+    if (!alternate) return std::nullopt;
+    return DebugImage::of(*alternate);
+}
 
 }  // namespace
 
 DebugInfo::DebugInfo(const std::string& program, const ElfFile& file, const DebugFileSearch& search)
-    : program_(program), lowest_(lowest_code(file)) {
-    if (file.find(".gnu_debugaltlink") != nullptr) {
-        alternate_elf_ = find_alternate(file, search);
-        if (alternate_elf_)
-            alternate_ = std::make_unique<DwarfFile>(DwarfSections::of(*alternate_elf_), nullptr);
-        else
-            alternate_missing_ = true;
-    }
-    main_ = std::make_unique<DwarfFile>(DwarfSections::of(file), alternate_.get());
-    const auto is_split = [](const DwarfUnit& unit) { return !unit.dwo_name.empty(); };
-    if (std::any_of(main_->units().begin(), main_->units().end(), is_split))
-        split_ = std::make_unique<SplitDwarf>(program, file, search);
+    : program_(program),
+      lowest_(lowest_code(file)),
+      image_(DebugImage::of(file)),
+      alternate_image_(alternate_image(file, search)),
+      split_(program, file, search),
+      pool_(image_, alternate_image_ ? &*alternate_image_ : nullptr) {
+    alternate_missing_ = file.find(".gnu_debugaltlink") != nullptr && !alternate_image_;
 }
 
 std::vector<std::string> DebugInfo::warnings() const {
     std::vector<std::string> warnings;
-    if (main_->units().empty())
-        warnings.push_back(program_ + ": its debug information cannot be read (damaged, or compressed with zstd)");
+    if (unreadable_) warnings.push_back(program_ + ": its debug information cannot be read (it is damaged)");
     if (alternate_missing_)
         warnings.push_back(program_ +
                            ": the file that its .gnu_debugaltlink names was not found, so some names and lines "
                            "are missing");
-    const auto [missing, name] = split_ ? split_->missing() : std::pair<std::size_t, std::string>{};
+    const auto [missing, name] = split_.missing();
     if (missing > 0)
         warnings.push_back(program_ + ": split debug information was not found (" + name +
                            (missing > 1 ? " and " + std::to_string(missing - 1) + " more" : std::string{}) +
@@ -116,48 +107,72 @@ std::vector<std::string> DebugInfo::warnings() const {
     return warnings;
 }
 
-std::vector<UnitHits> DebugInfo::find_units(std::span<const std::uint64_t> addresses) const {
-    constexpr std::uint64_t most_matches = std::uint64_t{1} << 28;  // bounds the time on hostile files
+std::vector<UnitHits> DebugInfo::find_units(std::span<const std::uint64_t> addresses) {
     struct Choice {
         std::uint64_t size = ~std::uint64_t{0};
         std::uint32_t unit = 0;
     };
     std::vector<Choice> choices(addresses.size());
+    std::vector<UnitHits> units;
     std::uint64_t matches = 0;
-    for (const UnitRange& range : main_->ranges()) {
-        if (range.low < lowest_) continue;
-        const auto first = std::lower_bound(addresses.begin(), addresses.end(), range.low) - addresses.begin();
-        for (auto i = static_cast<std::size_t>(first); i < addresses.size() && addresses[i] < range.high; ++i) {
-            // Should units overlap, the one with the smaller range knows better.
-            if (range.high - range.low < choices[i].size) choices[i] = {range.high - range.low, range.unit};
+    auto handle = pool_.take();
+    if (!handle) return unreadable_ = true, units;
+    // Should units overlap, the one with the smaller range knows better.
+    const auto choose = [&](std::uint64_t low, std::uint64_t high) {
+        const auto first = std::lower_bound(addresses.begin(), addresses.end(), low) - addresses.begin();
+        for (auto i = static_cast<std::size_t>(first); i < addresses.size() && addresses[i] < high; ++i) {
+            if (high - low < choices[i].size) choices[i] = {high - low, static_cast<std::uint32_t>(units.size() - 1)};
             if (++matches > most_matches) break;
         }
+    };
+    Dwarf_CU* unit = nullptr;
+    CodeUnit code;
+    while (::dwarf_get_units(handle->main.get(), unit, &unit, nullptr, nullptr, &code.root, nullptr) == 0) {
+        if (units.size() % units_between_looks_at_memory == 0) require_memory();
+        const std::uint64_t at = ::dwarf_dieoffset(&code.root);
+        if (!units.empty()) units.back().size = at - units.back().unit;
+        units.push_back({at, 0, {}});
+        const int tag = ::dwarf_tag(&code.root);
+        if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) continue;
+        std::uint64_t from = 0, to = 0;  // adjacent ranges as one
+        for_each_range(code, code.root, [&](std::uint64_t low, std::uint64_t high) {
+            if (low == to) {
+                to = high;
+                return ++matches < most_matches;
+            }
+            if (from >= lowest_) choose(from, to);
+            from = low;
+            to = high;
+            return ++matches < most_matches;
+        });
+        if (from >= lowest_) choose(from, to);
     }
-    std::map<std::uint32_t, UnitHits> hits;
-    for (std::uint32_t i = 0; i < addresses.size(); ++i) {
-        if (choices[i].size == ~std::uint64_t{0}) continue;
-        UnitHits& unit = hits[choices[i].unit];
-        unit.unit = choices[i].unit;
-        unit.indices.push_back(i);
-    }
-    std::vector<UnitHits> list;
-    for (auto& [unit, hit] : hits) list.push_back(std::move(hit));
-    return list;
+    pool_.give(std::move(handle));
+    unreadable_ = units.empty();
+    if (!units.empty()) units.back().size = image_.section(".debug_info").size() - units.back().unit;
+    for (std::uint32_t i = 0; i < addresses.size(); ++i)
+        if (choices[i].size != ~std::uint64_t{0}) units[choices[i].unit].indices.push_back(i);
+    std::erase_if(units, [](const UnitHits& hits) { return hits.indices.empty(); });
+    return units;
 }
 
-std::optional<SymbolChains> DebugInfo::describe(std::uint32_t index, std::span<const std::uint64_t> addresses,
-                                                const SymbolTable& symbols, const Deadline& deadline) const {
-    const DwarfUnit& unit = main_->units()[index];
-    const auto split = unit.dwo_name.empty() ? nullptr : split_->find(unit);
-    const auto steps = split ? find_functions(*split->file, *split->unit, addresses, lowest_, deadline)
-                             : find_functions(*main_, unit, addresses, lowest_, deadline);
+std::optional<SymbolChains> DebugInfo::describe(const UnitHits& hits, std::span<const std::uint64_t> addresses,
+                                                const SymbolTable& symbols, const Deadline& deadline) {
+    auto handle = pool_.take();
+    CodeUnit unit;
+    if (!handle || ::dwarf_offdie(handle->main.get(), hits.unit, &unit.root) == nullptr)
+        return SymbolChains(addresses.size());
+    const Dwarf_Die root = unit.root;
+    std::unique_ptr<SplitUnit> split;
+    if (Skeleton::is(root)) split = split_.find(Skeleton::read(root, image_));
+    const auto steps = find_functions(split ? split->unit : unit, addresses, lowest_, deadline);
     if (!steps) return std::nullopt;
-    const LineProgram lines(unit, main_->alternate_sections());
-    const std::vector<LineRow> rows = lines.find(addresses, lowest_);
+    LineTable lines(root, image_.section(".debug_line"));
     ChainBuilder builder(lines, *steps, symbols);
     SymbolChains chains;
-    for (std::size_t i = 0; i < addresses.size(); ++i)
-        chains.push_back(builder.build(addresses[i], (*steps)[i], rows[i]));
+    for (std::size_t i = 0; i < addresses.size(); ++i) chains.push_back(builder.build(addresses[i], (*steps)[i]));
+    handle->bytes_read += hits.size;
+    pool_.give(std::move(handle));
     return chains;
 }
 

@@ -1,84 +1,52 @@
 #include "symbolize/dwarf_functions.hpp"
 
-#include <dwarf.h>
-
 #include <algorithm>
 
-#include "symbolize/dwarf_ranges.hpp"
+#include "symbolize/die_kinds.hpp"
 
 namespace flameprobe {
 
 namespace {
 
 constexpr std::size_t most_steps = 256;  // deeper inlining is cut: no compiler does it, hostile files may
-constexpr std::uint64_t most_matches =
-    1 << 26;  // of DIEs with addresses, in one unit: bounds the time on hostile files
-constexpr unsigned dies_between_looks_at_the_clock = 1 << 16;
+// Of ranges and of addresses in them, in one unit: bounds the time on hostile files.
+constexpr std::uint64_t most_matches = 1 << 26;
+constexpr unsigned dies_between_looks_at_the_clock = 1 << 14;
 
-struct FunctionAttributes {
-    DwarfValue low_pc, high_pc, ranges, call_file, call_line;
-
-    FunctionAttributes(ByteCursor& cursor, const AbbreviationTable& table, const Abbreviation& abbreviation,
-                       const UnitFormat& format) {
-        for (const AttributeSpec& spec : table.attributes(abbreviation)) {
-            switch (spec.name) {
-                case DW_AT_low_pc:
-                    low_pc = read_value(cursor, spec, format);
-                    break;
-                case DW_AT_high_pc:
-                    high_pc = read_value(cursor, spec, format);
-                    break;
-                case DW_AT_ranges:
-                    ranges = read_value(cursor, spec, format);
-                    break;
-                case DW_AT_call_file:
-                    call_file = read_value(cursor, spec, format);
-                    break;
-                case DW_AT_call_line:
-                    call_line = read_value(cursor, spec, format);
-                    break;
-                default:
-                    skip_value(cursor, spec, format);
-            }
-        }
+/// GCC puts the code of a lambda inside its class inside the function around it.
+bool may_hold_code(int tag) {
+    switch (tag) {
+        case DW_TAG_namespace:
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+        case DW_TAG_interface_type:
+        case DW_TAG_enumeration_type:
+        case DW_TAG_module:
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+            return true;
+        default:
+            return false;
     }
-};
+}
 
-class Walk {
+class FunctionWalk {
 public:
-    Walk(const DwarfFile& file, const DwarfUnit& unit, std::span<const std::uint64_t> addresses, std::uint64_t lowest)
-        : file_(file),
-          unit_(unit),
-          addresses_(addresses),
-          lowest_(lowest),
-          table_(file.abbreviations(unit)),
-          cursor_(unit.sections->info.first(unit.end), unit.first_die),
-          steps_(addresses.size()) {}
+    FunctionWalk(const CodeUnit& unit, std::span<const std::uint64_t> addresses, std::uint64_t lowest,
+                 const Deadline& deadline)
+        : unit_(unit), addresses_(addresses), lowest_(lowest), deadline_(deadline), steps_(addresses.size()) {}
 
-    /// Every DIE is looked at, types too: GCC puts the code of a lambda inside its class inside the function around it.
-    bool run(const Deadline& deadline) {
-        std::size_t depth = 0;
-        for (unsigned count = 1; !cursor_.at_end(); ++count) {
-            if (count % dies_between_looks_at_the_clock == 0 && deadline &&
-                std::chrono::steady_clock::now() > *deadline)
-                return false;
-            const std::uint64_t offset = cursor_.offset(), code = cursor_.uleb();
-            if (code == 0) {
-                if (depth <= 1) break;  // behind the root's last child there may be padding
-                --depth;
-                if (!functions_.empty() && functions_.back().depth == depth) functions_.pop_back();
-                continue;
-            }
-            const Abbreviation* abbreviation = table_->find(code);
-            if (abbreviation == nullptr || matches_ > most_matches) break;
-            die(offset, *abbreviation, depth);
-            if (abbreviation->has_children)
-                ++depth;
-            else if (depth == 0)
-                break;
-        }
-        return true;
+    void run() {
+        walk_dies(unit_.root, [this](Dwarf_Die& die, std::size_t depth) {
+            if (++dies_ % dies_between_looks_at_the_clock == 0) look_at_clock();
+            return !late_ && matches_ < most_matches && visit(die, depth);
+        });
     }
+    bool late() const { return late_; }
     std::vector<FunctionSteps> take() { return std::move(steps_); }
 
 private:
@@ -87,76 +55,72 @@ private:
         bool hit;
     };
 
-    void die(std::uint64_t offset, const Abbreviation& abbreviation, std::size_t depth) {
-        switch (abbreviation.tag) {
-            case DW_TAG_subprogram:
-                function(offset, abbreviation, depth);
-                break;
-            case DW_TAG_inlined_subroutine:
-                inlined(offset, abbreviation);
-                break;
-            default:
-                skip(abbreviation);
-        }
-    }
+    void look_at_clock() { late_ = late_ || (deadline_ && std::chrono::steady_clock::now() > *deadline_); }
 
-    void skip(const Abbreviation& abbreviation) {
-        if (abbreviation.fixed_size >= 0 && !unit_.format.is_64 && unit_.format.version > 2)
-            return cursor_.skip(static_cast<std::uint64_t>(abbreviation.fixed_size));
-        for (const AttributeSpec& spec : table_->attributes(abbreviation)) skip_value(cursor_, spec, unit_.format);
-    }
-
-    void function(std::uint64_t offset, const Abbreviation& abbreviation, std::size_t depth) {
-        const FunctionAttributes attributes(cursor_, *table_, abbreviation, unit_.format);
-        bool hit = false;
-        for_each_hit(attributes, [&](FunctionSteps& steps) {
+    /// Whether to look into the children.
+    bool visit(Dwarf_Die& die, std::size_t depth) {
+        while (!functions_.empty() && functions_.back().depth >= depth) functions_.pop_back();
+        const DieKind& kind = kinds_.of(die);
+        if (!may_hold_code(kind.tag)) return false;
+        if (kind.tag == DW_TAG_subprogram) {
             // A function nested in another's DIE (GNU C, Ada, Fortran) is one of its own.
-            steps.assign(1, {{&file_, &unit_, offset}, 0, 0});
-            hit = true;
-        });
-        if (abbreviation.has_children) functions_.push_back({depth, hit});
+            const bool hit = kind.has_code && for_each_hit(die, [&](FunctionSteps& steps) {
+                                 steps.assign(1, {die, 0, 0});
+                             });
+            functions_.push_back({depth, hit});
+        } else if (kind.tag == DW_TAG_inlined_subroutine) {
+            return inlined(die);
+        }
+        return true;
     }
 
-    void inlined(std::uint64_t offset, const Abbreviation& abbreviation) {
-        if (functions_.empty() || !functions_.back().hit) return skip(abbreviation);
-        const FunctionAttributes attributes(cursor_, *table_, abbreviation, unit_.format);
-        const FunctionStep step{{&file_, &unit_, offset},
-                                static_cast<std::uint32_t>(attributes.call_file.number),
-                                static_cast<std::uint32_t>(attributes.call_line.number)};
-        for_each_hit(attributes, [&](FunctionSteps& steps) {
-            if (!steps.empty() && steps.size() < most_steps) steps.push_back(step);
+    bool inlined(Dwarf_Die& die) {
+        if (functions_.empty() || !functions_.back().hit) return false;
+        std::optional<FunctionStep> step;
+        return for_each_hit(die, [&](FunctionSteps& steps) {
+            if (!step)
+                step = {die, static_cast<std::uint32_t>(number_of(die, DW_AT_call_file)),
+                        static_cast<std::uint32_t>(number_of(die, DW_AT_call_line))};
+            if (!steps.empty() && steps.size() < most_steps) steps.push_back(*step);
         });
     }
 
     template <class Action>
-    void for_each_hit(const FunctionAttributes& attributes, Action action) {
-        for_each_range(unit_, attributes.low_pc, attributes.high_pc, attributes.ranges,
-                       [&](std::uint64_t low, std::uint64_t high) {
-                           if (low < lowest_) return;
-                           const auto first = std::lower_bound(addresses_.begin(), addresses_.end(), low);
-                           for (auto i = first; i != addresses_.end() && *i < high && ++matches_ < most_matches; ++i)
-                               action(steps_[static_cast<std::size_t>(i - addresses_.begin())]);
-                       });
+    bool for_each_hit(Dwarf_Die& die, Action action) {
+        bool hit = false;
+        for_each_range(unit_, die, [&](std::uint64_t low, std::uint64_t high) {
+            if (++matches_ >= most_matches) return false;
+            if (matches_ % dies_between_looks_at_the_clock == 0) look_at_clock();
+            if (low < lowest_) return !late_;
+            const auto first = std::lower_bound(addresses_.begin(), addresses_.end(), low);
+            for (auto i = first; i != addresses_.end() && *i < high && ++matches_ < most_matches; ++i) {
+                action(steps_[static_cast<std::size_t>(i - addresses_.begin())]);
+                hit = true;
+            }
+            return !late_;
+        });
+        return hit;
     }
 
-    const DwarfFile& file_;
-    const DwarfUnit& unit_;
+    const CodeUnit& unit_;
     std::span<const std::uint64_t> addresses_;
     std::uint64_t lowest_;
-    std::shared_ptr<const AbbreviationTable> table_;
-    ByteCursor cursor_;
+    const Deadline& deadline_;
+    DieKinds kinds_;
     std::vector<OpenFunction> functions_;  // subprograms that the walk is inside of
     std::vector<FunctionSteps> steps_;
     std::uint64_t matches_ = 0;
+    std::uint64_t dies_ = 0;
+    bool late_ = false;
 };
 
 }  // namespace
 
-std::optional<std::vector<FunctionSteps>> find_functions(const DwarfFile& file, const DwarfUnit& unit,
-                                                         std::span<const std::uint64_t> addresses, std::uint64_t lowest,
-                                                         const Deadline& deadline) {
-    Walk walk(file, unit, addresses, lowest);
-    if (!walk.run(deadline)) return std::nullopt;
+std::optional<std::vector<FunctionSteps>> find_functions(const CodeUnit& unit, std::span<const std::uint64_t> addresses,
+                                                         std::uint64_t lowest, const Deadline& deadline) {
+    FunctionWalk walk(unit, addresses, lowest, deadline);
+    walk.run();
+    if (walk.late()) return std::nullopt;
     return walk.take();
 }
 

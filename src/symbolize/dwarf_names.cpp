@@ -1,10 +1,5 @@
 #include "symbolize/dwarf_names.hpp"
 
-#include <dwarf.h>
-
-#include <algorithm>
-#include <vector>
-
 #include "symbolize/demangle.hpp"
 #include "symbolize/dwarf_scopes.hpp"
 
@@ -15,8 +10,8 @@ namespace {
 constexpr int most_references = 16;  // a hostile file could have a circle
 
 /// C has no scopes, so nothing needs to be looked for.
-bool is_c(const DwarfUnit& unit) {
-    switch (unit.language) {
+bool is_c(Dwarf_Die unit) {
+    switch (::dwarf_srclang(&unit)) {
         case DW_LANG_C89:
         case DW_LANG_C:
         case DW_LANG_C99:
@@ -27,85 +22,87 @@ bool is_c(const DwarfUnit& unit) {
     }
 }
 
-}  // namespace
+/// In one pass over the attributes of a DIE: dwarf_attr makes one for each.
+struct NameAttributes {
+    const char* linkage = nullptr;
+    const char* plain = nullptr;
+    Dwarf_Word line = 0;
+    Dwarf_Attribute origin{};
 
-void FunctionNames::add(const DieReference& die) {
-    const auto [entry, is_new] = known_.try_emplace({die.file, die.offset});
-    if (is_new) collect(die, entry->second, 0);
-}
-
-const FunctionName& FunctionNames::find(const DieReference& die) const {
-    return known_.find({die.file, die.offset})->second.result;
-}
-
-void FunctionNames::finish() {
-    const std::map<Key, std::string> scopes = this->scopes();
-    for (auto& [key, parts] : known_) {
-        std::string& name = parts.result.name;
-        if (!parts.linkage.empty()) {
-            name = demangle(parts.linkage);
-            continue;
-        }
-        if (parts.named.unit == nullptr) continue;
-        if (const auto scope = scopes.find({parts.named.file, parts.named.offset}); scope != scopes.end())
-            name = scope->second;
-        name += parts.plain;
-    }
-}
-
-/// Compilers leave the linkage name out where a function has several (an inlined constructor) or none (local classes).
-std::map<FunctionNames::Key, std::string> FunctionNames::scopes() const {
-    std::map<std::pair<const DwarfFile*, const DwarfUnit*>, std::vector<std::uint64_t>> wanted;
-    for (const auto& [key, parts] : known_)
-        if (parts.linkage.empty() && parts.named.unit != nullptr && !is_c(*parts.named.unit))
-            wanted[{parts.named.file, parts.named.unit}].push_back(parts.named.offset);
-    std::map<Key, std::string> scopes;
-    for (auto& [place, offsets] : wanted) {
-        std::sort(offsets.begin(), offsets.end());
-        for (auto& [offset, scope] : find_scopes(*place.first, *place.second, offsets))
-            scopes.emplace(Key{place.first, offset}, std::move(scope));
-    }
-    return scopes;
-}
-
-void FunctionNames::collect(const DieReference& die, Rotation& parts, int depth) const {
-    if (die.unit == nullptr || depth > most_references) return;
-    const DwarfUnit& unit = *die.unit;
-    ByteCursor cursor(unit.sections->info.first(unit.end), die.offset);
-    const auto table = die.file->abbreviations(unit);
-    const Abbreviation* abbreviation = table->find(cursor.uleb());
-    if (abbreviation == nullptr) return;
-    DwarfValue linkage, plain, line, origin;
-    for (const AttributeSpec& spec : table->attributes(*abbreviation)) {
-        const DwarfValue value = read_value(cursor, spec, unit.format);
-        switch (spec.name) {
+    static int take(Dwarf_Attribute* attribute, void* to) {
+        auto& attributes = *static_cast<NameAttributes*>(to);
+        switch (attribute->code) {
             case DW_AT_linkage_name:
             case DW_AT_MIPS_linkage_name:
-                linkage = value;
+                attributes.linkage = ::dwarf_formstring(attribute);
                 break;
             case DW_AT_name:
-                plain = value;
+                attributes.plain = ::dwarf_formstring(attribute);
                 break;
             case DW_AT_decl_line:
-                line = value;
+                if (::dwarf_formudata(attribute, &attributes.line) != 0) attributes.line = 0;
                 break;
             case DW_AT_abstract_origin:
             case DW_AT_specification:
-                origin = value;
+                attributes.origin = *attribute;
                 break;
             default:
                 break;
         }
+        return DWARF_CB_OK;
     }
-    const DwarfSections* alternate = die.file->alternate_sections();
-    if (parts.linkage.empty()) parts.linkage = unit.text(linkage, alternate);
-    if (parts.plain.empty() && plain) {
-        parts.plain = unit.text(plain, alternate);
-        parts.named = die;
+};
+
+}  // namespace
+
+void FunctionNames::add(const Dwarf_Die& die) {
+    const auto [entry, is_new] = known_.try_emplace(die.addr);
+    if (is_new) collect(die, entry->second);
+}
+
+void FunctionNames::collect(Dwarf_Die die, Parts& parts) {
+    for (int i = 0; i <= most_references; ++i) {
+        NameAttributes attributes;
+        ::dwarf_getattrs(&die, NameAttributes::take, &attributes, 0);
+        if (parts.linkage == nullptr) parts.linkage = attributes.linkage;
+        if (parts.plain == nullptr && (parts.plain = attributes.plain) != nullptr) parts.named = die;
+        if (parts.result.decl_line == 0) parts.result.decl_line = static_cast<std::uint32_t>(attributes.line);
+        if (parts.linkage != nullptr && parts.result.decl_line != 0) return;
+        if (attributes.origin.valp == nullptr || ::dwarf_formref_die(&attributes.origin, &die) == nullptr) return;
     }
-    if (parts.result.decl_line == 0) parts.result.decl_line = static_cast<std::uint32_t>(line.number);
-    const bool complete = !parts.linkage.empty() && parts.result.decl_line != 0;
-    if (origin && !complete) collect(die.file->follow(unit, origin), parts, depth + 1);
+}
+
+void FunctionNames::finish() {
+    const std::map<const void*, std::string> scopes = this->scopes();
+    for (auto& [key, parts] : known_) {
+        std::string& name = parts.result.name;
+        if (parts.linkage != nullptr) {
+            name = demangle(parts.linkage);
+        } else if (parts.plain != nullptr) {
+            if (const auto scope = scopes.find(parts.named.addr); scope != scopes.end()) name = scope->second;
+            name += parts.plain;
+        }
+    }
+}
+
+/// Compilers leave the linkage name out where a function has several (an inlined constructor) or none (local classes).
+std::map<const void*, std::string> FunctionNames::scopes() const {
+    struct Wanted {
+        Dwarf_Die unit{};
+        std::vector<const void*> dies;
+    };
+    std::map<const void*, Wanted> wanted;  // by unit
+    for (const auto& [key, parts] : known_) {
+        if (parts.linkage != nullptr || parts.plain == nullptr) continue;
+        Dwarf_Die unit, named = parts.named;
+        if (::dwarf_diecu(&named, &unit, nullptr, nullptr) == nullptr || is_c(unit)) continue;
+        Wanted& of_unit = wanted[unit.addr];
+        of_unit.unit = unit;
+        of_unit.dies.push_back(named.addr);
+    }
+    std::map<const void*, std::string> scopes;
+    for (auto& [address, of_unit] : wanted) find_scopes(of_unit.unit, of_unit.dies, scopes);
+    return scopes;
 }
 
 }  // namespace flameprobe

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
-#include <utility>
+#include <unordered_map>
+#include <vector>
 
-#include "symbolize/dwarf_file.hpp"
+#include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {
 
@@ -20,23 +20,22 @@ struct FunctionName {
 /// One per unit that is worked on, for one thread: first `add` all, then `finish`, then `find` what was added.
 class FunctionNames {
 public:
-    void add(const DieReference& die);
+    void add(const Dwarf_Die& die);
     void finish();
-    const FunctionName& find(const DieReference& die) const;
+    const FunctionName& find(const Dwarf_Die& die) const { return known_.find(die.addr)->second.result; }
 
 private:
-    struct Rotation {
-        std::string_view linkage;  // mangled; empty if the compiler gave none
-        std::string_view plain;    // as in the source, without the scopes around it
-        DieReference named;        // where `plain` stands
+    struct Parts {
+        const char* linkage = nullptr;  // mangled; null if the compiler gave none
+        const char* plain = nullptr;    // as in the source, without the scopes around it
+        Dwarf_Die named{};              // where `plain` stands
         FunctionName result;
     };
-    using Key = std::pair<const DwarfFile*, std::uint64_t>;
 
-    void collect(const DieReference& die, Rotation& parts, int depth) const;
-    std::map<Key, std::string> scopes() const;
+    static void collect(Dwarf_Die die, Parts& parts);
+    std::map<const void*, std::string> scopes() const;
 
-    std::map<Key, Rotation> known_;
+    std::unordered_map<const void*, Parts> known_;  // by the DIE's place in memory
 };
 
 }  // namespace flameprobe

@@ -1,70 +1,59 @@
 #include "symbolize/dwarf_scopes.hpp"
 
-#include <dwarf.h>
-
-#include <vector>
+#include <algorithm>
+#include <string_view>
 
 namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t most_depth = 1024;          // nothing sensible nests deeper; hostile files do
 constexpr std::size_t most_scope_size = 1 << 16;  // bytes of one scope's text
 
-bool is_scope(std::uint16_t tag) {
+bool is_scope(int tag) {
     return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
            tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type || tag == DW_TAG_interface_type ||
            tag == DW_TAG_module;
 }
 
-std::string inner_scope(const std::string& outer, std::uint16_t tag, std::string_view name) {
-    if (!is_scope(tag) || outer.size() + name.size() > most_scope_size) return outer;
+std::string inner_scope(const std::string& outer, int tag, const char* given) {
+    std::string_view name = given == nullptr ? "" : given;
+    if (outer.size() + name.size() > most_scope_size) return outer;
     if (name.empty()) name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
     return (outer + std::string(name)).append("::");
 }
 
+/// Where the DIE behind the subtree begins; null if the compiler does not tell.
+const void* sibling_of(const Dwarf_Die& die) {
+    auto attribute = attribute_of(die, DW_AT_sibling);
+    Dwarf_Die sibling;
+    return attribute && ::dwarf_formref_die(&*attribute, &sibling) != nullptr ? sibling.addr : nullptr;
+}
+
 }  // namespace
 
-std::map<std::uint64_t, std::string> find_scopes(const DwarfFile& file, const DwarfUnit& unit,
-                                                 std::span<const std::uint64_t> offsets) {
-    std::map<std::uint64_t, std::string> found;
-    std::vector<std::string> scopes;  // of the open DIEs; the last one is around the next DIE
-    const auto table = file.abbreviations(unit);
-    ByteCursor cursor(unit.sections->info.first(unit.end), unit.first_die);
-    auto wanted = offsets.begin();
-    while (wanted != offsets.end() && !cursor.at_end() && scopes.size() < most_depth) {
-        const std::uint64_t offset = cursor.offset(), code = cursor.uleb();
-        while (wanted != offsets.end() && *wanted < offset) ++wanted;
-        if (code == 0) {
-            if (scopes.size() <= 1) break;
-            scopes.pop_back();
-            continue;
-        }
-        const Abbreviation* abbreviation = table->find(code);
-        if (abbreviation == nullptr) break;
-        if (wanted != offsets.end() && offset == *wanted && !scopes.empty() && !scopes.back().empty())
-            found.emplace(offset, scopes.back());
-        DwarfValue name, sibling;
-        for (const AttributeSpec& spec : table->attributes(*abbreviation)) {
-            if (spec.name == DW_AT_name)
-                name = read_value(cursor, spec, unit.format);
-            else if (spec.name == DW_AT_sibling)
-                sibling = read_value(cursor, spec, unit.format);
-            else
-                skip_value(cursor, spec, unit.format);
-        }
-        if (!abbreviation->has_children) continue;
-        const DieReference next = sibling ? file.follow(unit, sibling) : DieReference{};
-        if (next.unit == &unit && next.offset > cursor.offset() && wanted != offsets.end() && *wanted >= next.offset) {
-            cursor.seek(next.offset);
-            continue;
-        }
-        const std::string outer = scopes.empty() ? std::string{} : scopes.back();
-        scopes.push_back(
-            inner_scope(outer, abbreviation->tag,
-                        is_scope(abbreviation->tag) ? unit.text(name, file.alternate_sections()) : std::string_view{}));
-    }
-    return found;
+void find_scopes(const Dwarf_Die& unit, std::vector<const void*> dies, std::map<const void*, std::string>& found) {
+    struct Scope {
+        std::size_t depth;
+        std::string text;
+    };
+    std::vector<Scope> open;
+    std::ranges::sort(dies);
+    auto wanted = dies.begin();  // the next one
+    walk_dies(unit, [&](Dwarf_Die& die, std::size_t depth) {
+        while (!open.empty() && open.back().depth >= depth) open.pop_back();
+        while (wanted != dies.end() && *wanted < die.addr) ++wanted;
+        if (wanted == dies.end()) return false;
+        if (*wanted == die.addr && !open.empty()) found.emplace(die.addr, open.back().text);
+        if (::dwarf_haschildren(&die) != 1) return false;
+        const auto inside = std::upper_bound(wanted, dies.end(), die.addr);
+        if (const void* sibling = sibling_of(die); sibling != nullptr && (inside == dies.end() || *inside >= sibling))
+            return false;
+        const int tag = ::dwarf_tag(&die);
+        if (is_scope(tag))
+            open.push_back(
+                {depth, inner_scope(open.empty() ? std::string() : open.back().text, tag, text_of(die, DW_AT_name))});
+        return true;
+    });
 }
 
 }  // namespace flameprobe

@@ -24,9 +24,8 @@ Result<std::unique_ptr<FileBytes>> FileBytes::open(const std::string& path, File
         if (address == MAP_FAILED) return Error{path + ": " + std::strerror(errno)};
         bytes->map_ = MemoryMap(address, bytes->size_);
         bytes->whole_ = bytes->map_.bytes();
-    } else {
-        bytes->file_ = std::move(file);
     }
+    bytes->file_ = std::move(file);
     return bytes;
 }
 
@@ -46,12 +45,12 @@ std::unique_ptr<FileBytes> FileBytes::borrow(Bytes memory) {
 }
 
 Bytes FileBytes::view(std::uint64_t offset, std::uint64_t size) const {
-    if (size == 0 || offset > size_ || size > size_ - offset) return {};
-    return file_ ? read(offset, size) : whole_.subspan(offset, size);
+    if (size == 0 || !holds(offset, size)) return {};
+    return whole_.empty() ? read(offset, size) : whole_.subspan(offset, size);
 }
 
 bool FileBytes::read_into(std::uint64_t offset, std::span<std::byte> out) const {
-    if (offset > size_ || out.size() > size_ - offset) return false;
+    if (!holds(offset, out.size())) return false;
     if (!file_) {
         std::memcpy(out.data(), whole_.data() + offset, out.size());
         return true;
@@ -64,6 +63,14 @@ bool FileBytes::read_into(std::uint64_t offset, std::span<std::byte> out) const 
         done += static_cast<std::uint64_t>(got);
     }
     return true;
+}
+
+bool FileBytes::map_over(std::uint64_t offset, std::span<std::byte> out) const {
+    const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), shift = offset % page;
+    std::byte* const start = out.data() - shift;
+    if (!holds(offset, out.size()) || reinterpret_cast<std::uintptr_t>(start) % page != 0) return false;
+    return ::mmap(start, out.size() + shift, PROT_READ, MAP_PRIVATE | MAP_FIXED, file_.get(),
+                  static_cast<off_t>(offset - shift)) != MAP_FAILED;
 }
 
 Bytes FileBytes::read(std::uint64_t offset, std::uint64_t size) const {

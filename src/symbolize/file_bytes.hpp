@@ -33,11 +33,16 @@ public:
     static std::unique_ptr<FileBytes> borrow(Bytes bytes);
 
     std::uint64_t size() const { return size_; }
-    FileAccess access() const { return file_ ? FileAccess::read : FileAccess::map; }
+    bool holds(std::uint64_t offset, std::uint64_t size) const { return offset <= size_ && size <= size_ - offset; }
     /// Empty if the range is not wholly inside the file, or cannot be read.
     Bytes view(std::uint64_t offset, std::uint64_t size) const;
     /// For passing through: keeps nothing. False if the range cannot be read whole.
     bool read_into(std::uint64_t offset, std::span<std::byte> out) const;
+    /// The file was opened with FileAccess::map.
+    bool can_map() const { return static_cast<bool>(map_); }
+    /// Replaces the pages of `out`, which lie in a private mapping of the caller's and are of no other use, by the
+    /// file's. `offset` must be as far into its page as `out` is. False if that fails; only where can_map().
+    bool map_over(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
     Bytes read(std::uint64_t offset, std::uint64_t size) const;
@@ -45,7 +50,7 @@ private:
     std::uint64_t size_ = 0;
     MemoryMap map_;
     std::string memory_;
-    Bytes whole_;  // of map_, memory_ or borrowed; empty when read from file_
+    Bytes whole_;  // of map_, memory_ or borrowed; empty where every view is read from file_
     Descriptor file_;
     mutable std::mutex mutex_;
     mutable std::deque<std::unique_ptr<std::byte[]>> buffers_;

@@ -2,9 +2,9 @@
 
 #include <elf.h>
 
+#include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
-#include "symbolize/dwarf_unit.hpp"
 #include "symbolize/entry_point.hpp"
 #include "symbolize/plt.hpp"
 
@@ -101,7 +101,7 @@ void Module::load_symbols() {
     symbols_.finish(*sections);
 }
 
-std::uint64_t Module::debug_size() const { return debug_file_ == nullptr ? 0 : DwarfSections::size_of(*debug_file_); }
+std::uint64_t Module::debug_size() const { return debug_file_ == nullptr ? 0 : DebugImage::size_of(*debug_file_); }
 
 std::optional<std::uint64_t> Module::file_address(const Mapping& mapping, std::uint64_t address) const {
     if (address < mapping.start) return std::nullopt;

@@ -77,7 +77,7 @@ bool ModuleJob::use_unit(std::size_t index, const SymbolizeOptions& options, Sym
     std::vector<std::uint64_t> addresses;
     addresses.reserve(unit.indices.size());
     for (const std::uint32_t i : unit.indices) addresses.push_back(wanted_[i].address);
-    auto found = debug_info_->describe(unit.unit, addresses, module_.symbols(), options.deadline);
+    auto found = debug_info_->describe(unit, addresses, module_.symbols(), options.deadline);
     if (!found) return false;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         std::vector<Symbol>& chain = (*found)[i];

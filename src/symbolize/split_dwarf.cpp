@@ -1,29 +1,57 @@
 #include "symbolize/split_dwarf.hpp"
 
-#include <vector>
+#include <algorithm>
+#include <string_view>
+
+#include "symbolize/byte_cursor.hpp"
 
 namespace flameprobe {
 
 namespace {
 
-constexpr std::string_view suffix = ".dwo";
-
 // Columns of the index; the first edition (version 2) numbers those that matter here the same way, but has no range
 // lists.
 constexpr std::uint32_t column_info = 1, column_abbrev = 3, column_str_offsets = 6, column_rnglists = 8;
 
-std::unique_ptr<SplitUnit> matching_unit(std::unique_ptr<ElfFile> elf, const DwarfSections& sections,
-                                         const DwarfUnit& skeleton) {
-    auto split = std::make_unique<SplitUnit>();
-    split->elf = std::move(elf);
-    split->file = std::make_unique<DwarfFile>(sections, skeleton);
-    for (const DwarfUnit& unit : split->file->units())
-        if (unit.first_die != 0 && unit.dwo_id == skeleton.dwo_id) split->unit = &unit;
-    return split->unit == nullptr ? nullptr : std::move(split);
-}
-
 Bytes share(Bytes section, std::uint64_t offset, std::uint64_t size) {
     return offset <= section.size() && size <= section.size() - offset ? section.subspan(offset, size) : Bytes{};
+}
+Bytes from(Bytes section, std::uint64_t offset) { return section.subspan(std::min(offset, section.size())); }
+
+/// The image's names for the sections of a .dwo; a section that it does not have is empty.
+std::vector<DebugImage::Part> sections_of(const ElfFile& file) {
+    std::vector<DebugImage::Part> parts;
+    for (const std::string_view name :
+         {".debug_info", ".debug_abbrev", ".debug_str", ".debug_str_offsets", ".debug_rnglists"})
+        parts.emplace_back(name, file.contents(std::string(name) + ".dwo"));
+    return parts;
+}
+
+std::unique_ptr<SplitUnit> matching_unit(std::vector<DebugImage::Part> parts, const Skeleton& skeleton) {
+    std::string ranges(split_ranges_shift, '\0');
+    ranges.append(as_text(skeleton.ranges));
+    parts.emplace_back(".debug_addr", skeleton.addresses);
+    if (!skeleton.ranges.empty()) parts.emplace_back(".debug_ranges", std::as_bytes(std::span(ranges)));
+    auto split = std::make_unique<SplitUnit>();
+    split->image = DebugImage::of(parts);
+    split->dwarf = begin_dwarf(split->image);
+    if (!split->dwarf) return nullptr;
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die root;
+    while (::dwarf_get_units(split->dwarf.get(), unit, &unit, nullptr, nullptr, &root, nullptr) == 0) {
+        std::uint64_t id = 0;
+        if (::dwarf_tag(&root) != DW_TAG_compile_unit ||
+            ::dwarf_cu_info(unit, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0 || id != skeleton.id)
+            continue;
+        split->unit = {root, &split->image, skeleton.low_pc};
+        return split;
+    }
+    return nullptr;
+}
+
+const char* name_of(const Dwarf_Die& skeleton) {
+    const char* const name = text_of(skeleton, DW_AT_dwo_name);
+    return name != nullptr ? name : text_of(skeleton, DW_AT_GNU_dwo_name);
 }
 
 struct IndexHeader {
@@ -39,29 +67,65 @@ IndexHeader read_index_header(ByteCursor& cursor) {
     return header;
 }
 
-void set_column(DwarfSections& unit, const DwarfSections& all, const IndexHeader& header, std::uint32_t column,
-                std::uint64_t offset, std::uint64_t size) {
-    if (column == column_info) unit.info = share(all.info, offset, size);
-    if (column == column_abbrev) unit.abbrev = share(all.abbrev, offset, size);
-    if (column == column_str_offsets) unit.str_offsets = share(all.str_offsets, offset, size);
-    if (column == column_rnglists && header.version >= 5) unit.rnglists = share(all.rnglists, offset, size);
+/// The section that a column is of; empty if it is of none that matters.
+std::string_view section_of_column(std::uint32_t column, const IndexHeader& header) {
+    switch (column) {
+        case column_info:
+            return ".debug_info";
+        case column_abbrev:
+            return ".debug_abbrev";
+        case column_str_offsets:
+            return ".debug_str_offsets";
+        case column_rnglists:
+            return header.version >= 5 ? ".debug_rnglists" : "";
+        default:
+            return "";
+    }
+}
+
+Bytes find_part(const std::vector<DebugImage::Part>& parts, std::string_view name) {
+    for (const auto& [part, contents] : parts)
+        if (part == name) return contents;
+    return {};
 }
 
 }  // namespace
 
+bool Skeleton::is(Dwarf_Die unit) { return name_of(unit) != nullptr; }
+
+Skeleton Skeleton::read(Dwarf_Die unit, const DebugImage& image) {
+    Skeleton skeleton;
+    Dwarf_Half version = 0;
+    ::dwarf_cu_info(unit.cu, &version, nullptr, nullptr, nullptr, &skeleton.id, nullptr, nullptr);
+    skeleton.name = name_of(unit);
+    if (const char* const directory = text_of(unit, DW_AT_comp_dir); directory != nullptr)
+        skeleton.directory = directory;
+    Dwarf_Addr low = 0;
+    if (::dwarf_lowpc(&unit, &low) == 0) skeleton.low_pc = low;
+    const unsigned base = version < 5 ? DW_AT_GNU_addr_base : DW_AT_addr_base;
+    skeleton.addresses = from(image.section(".debug_addr"), number_of(unit, base));
+    if (version < 5) skeleton.ranges = from(image.section(".debug_ranges"), number_of(unit, DW_AT_GNU_ranges_base));
+    return skeleton;
+}
+
 SplitDwarf::SplitDwarf(const std::string& program, const ElfFile& debug_file, const DebugFileSearch& search)
-    : program_directory_(program.substr(0, program.rfind('/') + 1)), access_(search.access) {
-    for (const std::string& path : {program + ".dwp", debug_file.path() + ".dwp"}) {
+    : program_(program),
+      debug_file_(debug_file.path()),
+      program_directory_(program.substr(0, program.rfind('/') + 1)),
+      access_(search.access) {}
+
+void SplitDwarf::open_package() {
+    if (std::exchange(package_opened_, true)) return;
+    for (const std::string& path : {program_ + ".dwp", debug_file_ + ".dwp"}) {
         auto package = ElfFile::open(path, access_);
         if (!package) continue;
         package_ = std::move(*package);
-        read_index();
-        return;
+        return read_index();
     }
 }
 
 void SplitDwarf::read_index() {
-    const DwarfSections all = DwarfSections::of(*package_, suffix);
+    const Parts all = sections_of(*package_);
     const Bytes index = package_->contents(".debug_cu_index");
     ByteCursor cursor(index);
     const IndexHeader header = read_index_header(cursor);
@@ -75,37 +139,43 @@ void SplitDwarf::read_index() {
         const std::uint64_t id = ByteCursor(index, signatures + slot * 8).u64();
         const std::uint32_t row = ByteCursor(index, rows + slot * 4).u32();  // counts from 1; 0 is an empty slot
         if (row == 0 || row > header.units) continue;
-        DwarfSections unit;
-        unit.str = all.str;
+        Parts unit = {{".debug_str", find_part(all, ".debug_str")}};
         for (std::uint64_t i = 0; i < header.columns; ++i) {
             const std::uint64_t cell = (row - 1) * row_size + i * 4;
-            set_column(unit, all, header, ByteCursor(index, columns + i * 4).u32(),
-                       ByteCursor(index, offsets + cell).u32(), ByteCursor(index, sizes + cell).u32());
+            const std::string_view name = section_of_column(ByteCursor(index, columns + i * 4).u32(), header);
+            if (name.empty()) continue;
+            unit.emplace_back(name, share(find_part(all, name), ByteCursor(index, offsets + cell).u32(),
+                                          ByteCursor(index, sizes + cell).u32()));
         }
-        package_units_.emplace(id, unit);
+        package_units_.emplace(id, std::move(unit));
     }
 }
 
-std::unique_ptr<SplitUnit> SplitDwarf::find(const DwarfUnit& skeleton) const {
+std::unique_ptr<SplitUnit> SplitDwarf::find(const Skeleton& skeleton) {
     auto split = in_package(skeleton);
     if (!split) split = in_file(skeleton);
     if (!split) {
         const std::lock_guard lock(mutex_);
-        if (missing_++ == 0) missing_name_ = skeleton.dwo_name;
+        if (missing_++ == 0) missing_name_ = skeleton.name;
     }
     return split;
 }
 
-std::unique_ptr<SplitUnit> SplitDwarf::in_package(const DwarfUnit& skeleton) const {
-    const auto found = package_units_.find(skeleton.dwo_id);
-    return found == package_units_.end() ? nullptr : matching_unit(nullptr, found->second, skeleton);
+std::unique_ptr<SplitUnit> SplitDwarf::in_package(const Skeleton& skeleton) {
+    const Parts* parts = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        open_package();
+        if (const auto found = package_units_.find(skeleton.id); found != package_units_.end()) parts = &found->second;
+    }
+    return parts == nullptr ? nullptr : matching_unit(*parts, skeleton);
 }
 
-std::unique_ptr<SplitUnit> SplitDwarf::in_file(const DwarfUnit& skeleton) const {
-    const std::string name(skeleton.dwo_name);
+std::unique_ptr<SplitUnit> SplitDwarf::in_file(const Skeleton& skeleton) const {
+    const std::string& name = skeleton.name;
     std::vector<std::string> paths;
     if (!name.starts_with('/'))
-        paths.push_back(std::string(skeleton.comp_dir) + "/" + name);
+        paths.push_back(skeleton.directory + "/" + name);
     else
         paths.push_back(name);
     // Where the program was moved together with its files.
@@ -114,8 +184,7 @@ std::unique_ptr<SplitUnit> SplitDwarf::in_file(const DwarfUnit& skeleton) const 
     for (const std::string& path : paths) {
         auto elf = ElfFile::open(path, access_);
         if (!elf) continue;
-        const DwarfSections sections = DwarfSections::of(**elf, suffix);
-        if (auto split = matching_unit(std::move(*elf), sections, skeleton)) return split;
+        if (auto split = matching_unit(sections_of(**elf), skeleton)) return split;
     }
     return nullptr;
 }

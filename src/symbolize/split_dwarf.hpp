@@ -5,20 +5,35 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "symbolize/code_unit.hpp"
 #include "symbolize/debug_file.hpp"
-#include "symbolize/dwarf_file.hpp"
+#include "symbolize/dwarf_pool.hpp"
 
 namespace flameprobe {
 
-/// The DIEs that belong to a skeleton unit. Refers to the skeleton, which must outlive it.
-struct SplitUnit {
-    std::unique_ptr<ElfFile> elf;  // null if it is of a .dwp
-    std::unique_ptr<DwarfFile> file;
-    const DwarfUnit* unit = nullptr;
+/// What a skeleton unit tells of its split unit.
+struct Skeleton {
+    std::uint64_t id = 0;
+    std::string name, directory;  // of the .dwo
+    std::uint64_t low_pc = 0;
+    Bytes addresses, ranges;  // its share of .debug_addr and, up to DWARF 4, of .debug_ranges
+
+    static bool is(Dwarf_Die unit);
+    static Skeleton read(Dwarf_Die unit, const DebugImage& image);
 };
 
-/// Thread-safe after its constructor.
+/// The DIEs that belong to a skeleton unit, for one thread.
+struct SplitUnit {
+    DebugImage image;
+    DwarfOwner dwarf;
+    CodeUnit unit;
+};
+
+/// Thread-safe. libdw 0.188 reads no .dwp, and opens .dwo files in ways that a host could not
+/// bear; so it is given each split unit as an image, together with the skeleton's addresses.
 class SplitDwarf {
 public:
     /// For the module whose program is at `program` and whose debug information is in `debug_file`.
@@ -26,23 +41,29 @@ public:
 
     /// From PROGRAM.dwp, or else the file that the skeleton names; its id must be the skeleton's. Null if there is
     /// none.
-    std::unique_ptr<SplitUnit> find(const DwarfUnit& skeleton) const;
+    std::unique_ptr<SplitUnit> find(const Skeleton& skeleton);
     /// How many were not found, and the name of one of them.
     std::pair<std::size_t, std::string> missing() const;
 
 private:
+    using Parts = std::vector<DebugImage::Part>;
+
+    /// From PROGRAM.dwp or DEBUG_FILE.dwp, once.
+    void open_package();
     /// A unit's shares of the sections of the .dwp, by its id (DWARF 5, section 7.3.5.3).
     void read_index();
-    std::unique_ptr<SplitUnit> in_package(const DwarfUnit& skeleton) const;
-    std::unique_ptr<SplitUnit> in_file(const DwarfUnit& skeleton) const;
+    std::unique_ptr<SplitUnit> in_package(const Skeleton& skeleton);
+    std::unique_ptr<SplitUnit> in_file(const Skeleton& skeleton) const;
 
+    std::string program_, debug_file_;
     std::string program_directory_;
     FileAccess access_;
-    std::unique_ptr<ElfFile> package_;
-    std::map<std::uint64_t, DwarfSections> package_units_;
-    mutable std::mutex mutex_;
-    mutable std::size_t missing_ = 0;
-    mutable std::string missing_name_;
+    std::unique_ptr<ElfFile> package_;  // opened when it is first asked for
+    std::map<std::uint64_t, Parts> package_units_;
+    bool package_opened_ = false;
+    mutable std::mutex mutex_;  // for the package and what is missing
+    std::size_t missing_ = 0;
+    std::string missing_name_;
 };
 
 }  // namespace flameprobe

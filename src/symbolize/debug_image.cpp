@@ -1,0 +1,150 @@
+#include "symbolize/debug_image.hpp"
+
+#include <elf.h>
+#include <libelf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "symbolize/decompress.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+
+std::uint64_t whole_pages(std::uint64_t size) { return (size + page - 1) / page * page; }
+
+std::string decompressed(const ElfFile& file, const ElfSection& section) {
+    std::string raw(section.size, '\0');
+    if (!file.bytes().read_into(section.offset, std::as_writable_bytes(std::span(raw)))) return {};
+    return decompress_section(std::as_bytes(std::span(raw)));
+}
+
+}  // namespace
+
+void DebugImage::EndElf::operator()(Elf* elf) const { ::elf_end(elf); }
+
+const std::vector<std::string_view>& DebugImage::section_names() {
+    static const std::vector<std::string_view> names = {".debug_info",     ".debug_abbrev",   ".debug_line",
+                                                        ".debug_line_str", ".debug_str",      ".debug_str_offsets",
+                                                        ".debug_addr",     ".debug_rnglists", ".debug_ranges"};
+    return names;
+}
+
+std::uint64_t DebugImage::size_of(const ElfFile& file) {
+    std::uint64_t size = 0;
+    for (const std::string_view name : section_names()) size += file.contents_size(name);
+    return size;
+}
+
+DebugImage DebugImage::of(const ElfFile& file) {
+    DebugImage image;
+    std::vector<Slot> slots;
+    std::vector<std::uint64_t> shifts;
+    std::vector<const ElfSection*> sections;
+    const bool can_map = file.bytes().can_map() && ::sysconf(_SC_PAGESIZE) == page;
+    for (const std::string_view name : section_names()) {
+        const ElfSection* section = file.find(name);
+        const std::uint64_t size = file.contents_size(name);
+        const bool compressed = section != nullptr && (section->flags & SHF_COMPRESSED) != 0;
+        if (size == 0 || size > most_bytes) continue;
+        if (!compressed && !file.bytes().holds(section->offset, section->size)) continue;
+        sections.push_back(section);
+        slots.push_back({name, 0, size});
+        shifts.push_back(can_map && !compressed ? section->offset % page : 0);
+    }
+    image.reserve(std::move(slots), shifts);
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+        Slot& slot = image.slots_[i];
+        bool whole = false;
+        if ((sections[i]->flags & SHF_COMPRESSED) != 0) {
+            const std::string text = decompressed(file, *sections[i]);
+            whole = text.size() == slot.size;
+            if (whole) std::memcpy(image.bytes(slot).data(), text.data(), text.size());
+        } else {
+            whole = can_map ? file.bytes().map_over(sections[i]->offset, image.bytes(slot))
+                            : file.bytes().read_into(sections[i]->offset, image.bytes(slot));
+        }
+        if (!whole) slot.size = 0;
+    }
+    image.begin_elf();
+    return image;
+}
+
+DebugImage DebugImage::of(const std::vector<Part>& parts) {
+    DebugImage image;
+    std::vector<Slot> slots;
+    for (const auto& [name, contents] : parts) slots.push_back({name, 0, contents.size()});
+    image.reserve(std::move(slots), std::vector<std::uint64_t>(parts.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        std::ranges::copy(parts[i].second, image.bytes(image.slots_[i]).begin());
+    image.begin_elf();
+    return image;
+}
+
+void DebugImage::reserve(std::vector<Slot> slots, const std::vector<std::uint64_t>& shifts) {
+    slots_ = std::move(slots);
+    std::uint64_t end = page;  // the first has the headers
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        slots_[i].offset = end + shifts[i];
+        end += whole_pages(shifts[i] + slots_[i].size);
+    }
+    end += page;  // libdw 0.188 looks one byte past a line table's header before it checks
+    void* const memory =
+        ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    map_ = MemoryMap(memory, end);
+}
+
+void DebugImage::begin_elf() {
+    std::string names(1, '\0');
+    std::vector<Elf64_Shdr> headers(1);
+    const auto add = [&](std::string_view name, std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
+        Elf64_Shdr header{};
+        header.sh_name = static_cast<std::uint32_t>(names.size());
+        header.sh_type = type;
+        header.sh_offset = offset;
+        header.sh_size = size;
+        header.sh_addralign = 1;
+        names.append(name).push_back('\0');
+        headers.push_back(header);
+    };
+    for (const Slot& slot : slots_)
+        if (slot.size != 0) add(slot.name, SHT_PROGBITS, slot.offset, slot.size);
+    const std::uint64_t names_at = sizeof(Elf64_Ehdr) + (headers.size() + 1) * sizeof(Elf64_Shdr);
+    add(".shstrtab", SHT_STRTAB, names_at, 0);
+    headers.back().sh_size = names.size();
+
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_type = ET_DYN;
+    header.e_version = EV_CURRENT;
+    header.e_ehsize = sizeof header;
+    header.e_shoff = sizeof header;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = static_cast<std::uint16_t>(headers.size());
+    header.e_shstrndx = static_cast<std::uint16_t>(headers.size() - 1);
+    std::memcpy(map_.data(), &header, sizeof header);
+    std::memcpy(map_.data() + sizeof header, headers.data(), headers.size() * sizeof headers[0]);
+    std::memcpy(map_.data() + names_at, names.data(), names.size());
+    ::elf_version(EV_CURRENT);
+    elf_.reset(::elf_memory(reinterpret_cast<char*>(map_.data()), map_.size()));
+}
+
+Bytes DebugImage::section(std::string_view name) const {
+    for (const Slot& slot : slots_)
+        if (slot.name == name) return bytes(slot);
+    return {};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,70 @@
+// Walking over the DIEs of a unit through libdw.
+#pragma once
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace flameprobe {
+
+/// Nothing sensible nests deeper; hostile files do. It is less than the zeros behind a DebugImage.
+constexpr std::size_t most_die_depth = 1024;
+
+/// Calls visit(die, depth) for the DIEs below `root`, a unit's in a DebugImage, in document order; it says whether to
+/// go into the children. Linear even where the compiler writes no DW_AT_sibling (clang): dwarf_siblingof leaves the
+/// address of the list's end, from where it goes on without going back to the parent.
+template <class Visit>
+void walk_dies(Dwarf_Die root, Visit visit) {
+    Dwarf_Die die, next;
+    if (::dwarf_child(&root, &die) != 0) return;
+    for (std::size_t depth = 1;;) {
+        if (visit(die, depth) && depth < most_die_depth) {
+            const int child = ::dwarf_child(&die, &next);
+            if (child < 0) return;
+            if (child == 0) {
+                ++depth;
+                die = next;
+                continue;
+            }
+        }
+        next.addr = nullptr;
+        const int sibling = ::dwarf_siblingof(&die, &next);
+        if (sibling < 0) return;
+        if (sibling == 0) {
+            die = next;
+            continue;
+        }
+        auto* at = static_cast<unsigned char*>(next.addr);
+        if (at == nullptr) return;
+        for (; *at == 0; ++at)  // past the unit's end libdw refuses the DIE
+            if (--depth == 0) return;
+        Dwarf_CU* const unit = die.cu;
+        die = {};
+        die.addr = at;
+        die.cu = unit;
+    }
+}
+
+inline std::optional<Dwarf_Attribute> attribute_of(Dwarf_Die die, unsigned name) {
+    Dwarf_Attribute attribute;
+    if (::dwarf_attr(&die, name, &attribute) == nullptr) return std::nullopt;
+    return attribute;
+}
+
+/// 0 if the DIE has no such attribute.
+inline Dwarf_Word number_of(const Dwarf_Die& die, unsigned name) {
+    auto attribute = attribute_of(die, name);
+    Dwarf_Word value = 0;
+    if (!attribute || ::dwarf_formudata(&*attribute, &value) != 0) return 0;
+    return value;
+}
+
+/// Null if the DIE has no such attribute.
+inline const char* text_of(const Dwarf_Die& die, unsigned name) {
+    auto attribute = attribute_of(die, name);
+    return attribute ? ::dwarf_formstring(&*attribute) : nullptr;
+}
+
+}  // namespace flameprobe
