@@ -38,50 +38,6 @@ public:
     std::uint16_t u16() { return fixed<std::uint16_t>(); }
     std::uint32_t u32() { return fixed<std::uint32_t>(); }
     std::uint64_t u64() { return fixed<std::uint64_t>(); }
-    std::uint32_t u24() {
-        const std::uint32_t low = u16();
-        return low | static_cast<std::uint32_t>(u8()) << 16;
-    }
-    /// A number of 1, 2, 4 or 8 bytes; any other size fails.
-    std::uint64_t sized(unsigned size) {
-        switch (size) {
-            case 1:
-                return u8();
-            case 2:
-                return u16();
-            case 4:
-                return u32();
-            case 8:
-                return u64();
-            default:
-                fail();
-                return 0;
-        }
-    }
-    /// Bits above 64 are dropped, as DWARF producers pad LEB128 numbers.
-    std::uint64_t uleb() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            const std::uint8_t byte = u8();
-            if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-            if ((byte & 0x80) == 0) return value;
-        }
-    }
-    std::int64_t sleb() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0;;) {
-            const std::uint8_t byte = u8();
-            if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-            shift += 7;
-            if ((byte & 0x80) != 0) continue;
-            if (shift < 64 && (byte & 0x40) != 0) value |= ~std::uint64_t{0} << shift;
-            return static_cast<std::int64_t>(value);
-        }
-    }
-    void skip_leb() {
-        while ((u8() & 0x80) != 0) {
-        }
-    }
     /// Up to a zero byte, which is consumed; a string without one fails.
     std::string_view text() {
         const void* zero = at_end() ? nullptr : std::memchr(next_, 0, remaining());

@@ -21,7 +21,7 @@ std::ptrdiff_t split_ranges_offset(const CodeUnit& unit, const Dwarf_Die& die) {
     const std::uint64_t base = cursor.offset(), entry = is_64 ? 8 : 4;
     if (value > cursor.remaining() / entry) return 0;
     cursor.skip(value * entry);
-    const std::uint64_t offset = cursor.sized(static_cast<unsigned>(entry));
+    const std::uint64_t offset = is_64 ? cursor.u64() : cursor.u32();
     return cursor.ok() ? static_cast<std::ptrdiff_t>(base + offset) : 0;
 }
 

@@ -1,6 +1,8 @@
 // One small program in every form of debug information: each mark's functions, inlined copies and lines must be those
 // of the source, whatever the form.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -162,4 +164,35 @@ TEST_CASE("split debug information that is gone is said, and lines are still the
         return;
     }
     FAIL("no split variant was built");
+}
+
+TEST_CASE("a compilation directory that is relative stands before a file's name once") {
+    for (const char* name : {"relative4", "relative5"}) {
+        CAPTURE(name);
+        const std::string path = directory + "/" + name;
+        const Named named = name_addresses(path, {addresses_of(path, "mark_").at("leaf")}, {});
+        REQUIRE(named.chains[0].size() == 3);
+        for (const Symbol& symbol : named.chains[0]) CHECK(symbol.file == "./shop/calls.cpp");
+    }
+}
+
+TEST_CASE("a FIFO under the name of split debug information does not hold us up") {
+    // A reader of a FIFO waits for a writer, so a hang here is a hang of the host.
+    std::string text = directory + "/with-fifo-XXXXXX";
+    REQUIRE(::mkdtemp(text.data()) != nullptr);
+    std::ifstream from(directory + "/cxx-split5", std::ios::binary);
+    std::stringstream bytes;
+    bytes << from.rdbuf();
+    std::string image = bytes.str();
+    for (auto at = image.find("cxx-split5.dwo"); at != image.npos; at = image.find("cxx-split5.dwo", at))
+        image[at] = 'F';
+    const std::string program = text + "/program";
+    std::ofstream(program, std::ios::binary) << image;
+    for (const std::string& path : {text + "/Fxx-split5.dwo", program + ".dwp"})
+        REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const Named named = name_addresses(program, {addresses_of(program, "mark_").at("leaf")}, {});
+    CHECK(named.chains[0].size() == 1);
+    CHECK(named.warnings.size() == 1);
+    for (const std::string& path : {text + "/Fxx-split5.dwo", program + ".dwp", program}) ::unlink(path.c_str());
+    ::rmdir(text.c_str());
 }
