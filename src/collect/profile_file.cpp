@@ -1,50 +1,116 @@
 #include "collect/profile_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace flameprobe {
 namespace {
 
-Descriptor create_new(const std::string& path) {
-    return Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
-}
+constexpr mode_t profile_mode = 0644;
+
+/// False if another process holds it. A file system without locks has none to hold.
+bool lock(const Descriptor& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
 
+bool is_later(const timespec& a, const timespec& b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
 Result<void> ProfileFile::create() {
     if (created_) return {};
-    const std::string stem = stem_;
-    auto file = create_new(path());
-    for (unsigned number = 2; !file && errno == EEXIST && keep_others_ && number < 100000; ++number) {
-        stem_ = stem + "." + std::to_string(number);
-        file = create_new(path());
-    }
-    if (!file && errno == EEXIST && !keep_others_) {
-        unpublished_ = temporary_path();
-        ::unlink(unpublished_.c_str());  // of a killed process that had our pid
-        file = create_new(unpublished_);
-    }
-    if (!file) {
-        stem_ = stem;
-        unpublished_.clear();
-        return Error{path() + " cannot be created: " + std::strerror(errno) +
+    const auto failure = [&](const std::string& path, const std::string& why) {
+        return Error{path + " cannot be created: " + why +
                      "; set FLAMEPROBE_OUT to a path in a directory that can be written"};
+    };
+    const auto directory = OutputDirectory::of(own_path());
+    if (!directory) return failure(own_path(), directory.error().message);
+    const std::string wanted = stem_;
+    constexpr unsigned most_numbers = 100000;
+    for (unsigned number = 1; number < most_numbers; ++number) {
+        stem_ = number == 1 ? wanted : wanted + "." + std::to_string(number);
+        if (Descriptor file = take_name(*directory)) {
+            if (!avoided_.empty()) avoided_ += ": the results are " + stem_ + ".*";
+            adopt(file);
+            writer_.attach(std::move(file));
+            created_ = true;
+            return {};
+        }
+        if (errno != EEXIST) break;
+        if (number > 1) continue;
+        if (const auto obstacle = directory->obstacle(last_name(own_path())); !obstacle.empty())
+            avoided_ = own_path() + " " + obstacle;
     }
-    writer_.attach(std::move(file));
-    created_ = true;
+    const int error = errno;
+    stem_ = wanted;
+    return failure(own_path(), std::strerror(error));
+}
+
+/// The file for the results, or nothing and an errno: EEXIST if the name is taken.
+Descriptor ProfileFile::take_name(const OutputDirectory& directory) {
+    const std::string name = last_name(own_path());
+    Descriptor file = directory.create(name, profile_mode);
+    if (file || errno != EEXIST) return file;
+    if (older_gives_way(directory, name)) return create_unpublished(directory);
+    errno = EEXIST;
     return {};
+}
+
+// The lock is held until the newer one has the name: of two processes that would replace one file only the first does.
+bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::string& name) {
+    if (rules_.keep || !directory.obstacle(name).empty()) return false;
+    Descriptor older = directory.open(name, O_RDONLY);
+    struct stat opened {
+    }, named{};
+    if (!older || ::fstat(older.get(), &opened) != 0 || is_later(opened.st_mtim, rules_.run_start) || !lock(older))
+        return false;
+    if (!directory.status(name, named) || !same_file(opened, named)) return false;  // replaced by another meanwhile
+    older_ = std::move(older);
+    published_ = opened;
+    return true;
+}
+
+/// A file whose name begins like the results', so that it is found should it keep that name.
+Descriptor ProfileFile::create_unpublished(const OutputDirectory& directory) {
+    const std::string stem = own_path() + ".new." + std::to_string(::getpid());
+    constexpr int tries = 100;  // what a killed process with our pid left behind
+    for (int i = 1; i <= tries; ++i) {
+        std::string path = i == 1 ? stem : stem + "." + std::to_string(i);
+        Descriptor file = directory.create(last_name(path), profile_mode);
+        if (file) unpublished_ = std::move(path);
+        if (file || errno != EEXIST) return file;
+    }
+    return {};
+}
+
+void ProfileFile::adopt(const Descriptor& file) {
+    (void)lock(file);
+    ::fstat(file.get(), &ours_);
+}
+
+bool ProfileFile::is_ours(const OutputDirectory& directory, const std::string& name) const {
+    struct stat named {};
+    return directory.status(name, named) && same_file(named, ours_);
 }
 
 // A new file takes the older one's name in one step, once it holds something; who reads the older one keeps it. Where
 // that is refused (privileges were dropped meanwhile) the profile goes on under its temporary name rather than nowhere.
 void ProfileFile::publish() {
-    if (!unpublished_.empty() && ::rename(unpublished_.c_str(), own_path().c_str()) == 0) unpublished_.clear();
+    if (unpublished_.empty()) return;
+    const auto directory = OutputDirectory::of(own_path());
+    if (!directory) return;
+    const std::string name = last_name(own_path());
+    struct stat named {};
+    if (directory->status(name, named) && !same_file(named, published_)) return;
+    if (!directory->obstacle(name).empty() || directory->rename(last_name(unpublished_), name) != 0) return;
+    unpublished_.clear();
+    older_.reset();
+    published_ = ours_;
 }
 
 Result<void> ProfileFile::flush() {
@@ -65,12 +131,17 @@ void ProfileFile::close() {
 
 Result<void> ProfileFile::reopen() {
     if (!closed_) return {};
-    Descriptor file(::open(path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    const auto failure = [&](const std::string& why) {
+        return Error{path() + " cannot be opened again, so the profile ends here: " + why};
+    };
+    const auto directory = OutputDirectory::of(path());
+    if (!directory) return failure(directory.error().message);
+    Descriptor file = directory->open(last_name(path()), O_RDWR);
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 ||
-        static_cast<std::uint64_t>(status.st_size) != writer_.bytes_written()) {
-        return Error{path() + " cannot be opened again, so the profile ends here: " + std::strerror(errno)};
-    }
+    if (!file || ::fstat(file.get(), &status) != 0) return failure(std::strerror(errno));
+    if (!same_file(status, ours_) || static_cast<std::uint64_t>(status.st_size) != writer_.bytes_written())
+        return failure("it is another file now");
+    adopt(file);
     writer_.attach(std::move(file));
     closed_ = false;
     return {};
@@ -78,13 +149,22 @@ Result<void> ProfileFile::reopen() {
 
 // Beside the old file, which stays until the new one is whole.
 void ProfileFile::compact() {
-    const std::string temporary = temporary_path();
-    ::unlink(temporary.c_str());
-    auto file = create_new(temporary);
-    if (!file || !writer_.compact_into(std::move(file))) {
-        ::unlink(temporary.c_str());
+    const auto directory = OutputDirectory::of(own_path());
+    const std::string before = std::exchange(unpublished_, {});
+    Descriptor file = directory ? create_unpublished(*directory) : Descriptor{};
+    const bool made = static_cast<bool>(file);
+    struct stat old = ours_;
+    if (made) adopt(file);
+    if (!made || !writer_.compact_into(std::move(file))) {
+        if (made) directory->remove(last_name(unpublished_));
+        unpublished_ = before;
+        ours_ = old;
     } else {
-        unpublished_ = temporary;
+        if (before.empty()) {
+            published_ = old;
+        } else {
+            directory->remove(last_name(before));
+        }
         publish();
         compact_at_ = most_bytes_;
     }
@@ -93,10 +173,16 @@ void ProfileFile::compact() {
 }
 
 Result<void> ProfileFile::move_to(std::string stem) {
-    if (::rename(path().c_str(), (stem + ".fprobe").c_str()) != 0) {
-        return Error{path() +
-                     " cannot be renamed to make room for the next part of the profile: " + std::strerror(errno)};
-    }
+    const std::string target = stem + ".fprobe";
+    const auto failure = [&](const std::string& why) {
+        return Error{path() + " cannot be renamed to make room for the next part of the profile: " + why};
+    };
+    const auto directory = OutputDirectory::of(path());
+    if (!directory) return failure(directory.error().message);
+    if (const auto obstacle = directory->obstacle(last_name(target)); !obstacle.empty())
+        return failure(target + " " + obstacle);
+    if (const int error = directory->rename(last_name(path()), last_name(target)); error != 0)
+        return failure(std::strerror(error));
     stem_ = std::move(stem);
     unpublished_.clear();
     return {};
@@ -108,8 +194,11 @@ void ProfileFile::go_on() {
 }
 
 void ProfileFile::remove() {
-    if (created_) ::unlink(path().c_str());
+    const auto directory = OutputDirectory::of(path());
+    const std::string name = last_name(path());
+    if (created_ && directory && is_ours(*directory, name)) directory->remove(name);
     unpublished_.clear();
+    older_.reset();
     created_ = false;
 }
 

@@ -1,26 +1,38 @@
 // Where the `.fprobe` grows while the host runs.
 #pragma once
 
-#include <unistd.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include <cstdint>
 #include <string>
 
+#include "base/descriptor.hpp"
+#include "base/output_directory.hpp"
 #include "base/result.hpp"
 #include "profile/writer.hpp"
 
 namespace flameprobe {
 
+/// Which results under a name are in the way, and which are older ones that give way to a newer.
+struct OlderResults {
+    bool keep = false;     // none gives way
+    timespec run_start{};  // of CLOCK_REALTIME_COARSE, as files are dated; what was written since is of this run
+};
+
+bool is_later(const timespec& a, const timespec& b);
+
 /// The collector thread only. The file appears with the first samples, so a run without any leaves nothing, and an
 /// older result under the same name is replaced only by one that has samples.
 class ProfileFile {
 public:
-    /// `stem`: the results' path without ending. With `keep_others` a name that is taken gets ".2", ".3", ... instead
-    /// of being replaced: results of different processes never overwrite each other.
+    /// `stem`: the results' path without ending. A name that is taken gets ".2", ".3", ...: no file is replaced that
+    /// `older` keeps, that another process is writing (it holds a lock on it, flock(2)), or that is not a regular file
+    /// of the running user (see avoided()). So results of different processes of one run never overwrite each other.
     /// When the file passes `most_bytes` it is made small again (ProfileWriter::compact_into); see full().
-    ProfileFile(std::string stem, bool keep_others, std::uint64_t most_bytes = std::uint64_t{64} << 20)
+    ProfileFile(std::string stem, OlderResults older, std::uint64_t most_bytes = std::uint64_t{64} << 20)
         : stem_(std::move(stem)),
-          keep_others_(keep_others),
+          rules_(older),
           most_bytes_(most_bytes),
           compact_at_(most_bytes),
           writer_(Descriptor{}) {}
@@ -48,21 +60,31 @@ public:
     std::uint64_t bytes() const { return writer_.bytes_written(); }
     std::uint64_t most_bytes() const { return most_bytes_; }
     std::string path() const { return unpublished_.empty() ? own_path() : unpublished_; }
+    /// A sentence about what was planted under the name that the results were to have; empty if nothing was.
+    const std::string& avoided() const { return avoided_; }
 
 private:
     std::string own_path() const { return stem_ + ".fprobe"; }
-    std::string temporary_path() const { return own_path() + ".new." + std::to_string(::getpid()); }
+    Descriptor take_name(const OutputDirectory& directory);
+    bool older_gives_way(const OutputDirectory& directory, const std::string& name);
+    Descriptor create_unpublished(const OutputDirectory& directory);
+    void adopt(const Descriptor& file);
+    bool is_ours(const OutputDirectory& directory, const std::string& name) const;
     void publish();
     void compact();
 
     std::string stem_;
-    bool keep_others_;
+    OlderResults rules_;
     const std::uint64_t most_bytes_;
     std::uint64_t compact_at_;
     bool created_ = false;
     bool closed_ = false;
     bool full_ = false;
-    std::string unpublished_;  // the file's name until its first flush, where an older result has the right one
+    std::string unpublished_;   // the file's path until its first flush, where an older result has the right one
+    Descriptor older_;          // that result, locked against others who would replace it
+    struct stat published_ {};  // what may have the right name until the next file takes it: the older result, or ours
+    struct stat ours_ {};
+    std::string avoided_;
     ProfileWriter writer_;
 };
 

@@ -17,12 +17,12 @@ constexpr std::size_t most_threads = std::size_t{1} << 18;
 
 }  // namespace
 
-Recording::Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes,
+Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
                      std::uint64_t file_bytes)
     : run_(run),
       start_ns_(monotonic_ns()),
       buffer_bytes_(buffer_bytes),
-      file_(std::move(stem), keep_others, file_bytes),
+      file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid) {
     file_.writer().run(run_);
     if (const auto maps = read_proc_maps()) {

@@ -18,7 +18,7 @@ class Recording {
 public:
     /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
     /// `buffer_bytes` of the event source count as memory of ours. `file_bytes`: see ProfileFile.
-    Recording(const RunInfo& run, std::string stem, bool keep_others, std::uint64_t buffer_bytes,
+    Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
               std::uint64_t file_bytes);
 
     EventSink& sink() { return pipeline_; }
@@ -71,6 +71,7 @@ public:
     std::uint64_t samples() { return pipeline_.summary().samples; }
     const std::string& stem() const { return file_.stem(); }
     std::string path() const { return file_.path(); }
+    const std::string& avoided() const { return file_.avoided(); }
 
 private:
     void take_account();

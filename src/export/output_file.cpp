@@ -2,13 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +13,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t buffer_size = 256 * 1024;
+constexpr mode_t result_mode = 0664;
 
 sigset_t write_signals() {
     sigset_t set;
@@ -26,45 +23,30 @@ sigset_t write_signals() {
     return set;
 }
 
-std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 /// Thread-safe, unlike strerror.
 std::string describe(int error) { return std::generic_category().message(error); }
 
-bool is_in_place(const std::string& path) {
-    struct stat status {};
-    if (path.starts_with("/dev/") || path.starts_with("/proc/")) return true;
-    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
-/// A link to an older result stays a link: what it points to is replaced.
-std::string follow_links(const std::string& path) {
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
-    const std::unique_ptr<char, decltype(&::free)> resolved(::realpath(path.c_str(), nullptr), &::free);
-    return resolved ? std::string(resolved.get()) : path;
-}
-
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), name_(last_name(path_)) {
     const sigset_t signals = write_signals();
     ::pthread_sigmask(SIG_BLOCK, &signals, &old_signals_);
     if (path_ == "-") {
         fd_ = STDOUT_FILENO;
-    } else if (is_in_place(path_)) {
-        open_in_place();
-    } else {
-        target_ = follow_links(path_);
-        open_temporary();
+        return;
     }
+    auto directory = OutputDirectory::of(path_);
+    if (!directory) {
+        fail(path_ + ": cannot create a file in its directory: " + directory.error().message +
+             "; choose another place");
+        return;
+    }
+    directory_.emplace(std::move(*directory));
+    is_in_place() ? open_in_place() : open_temporary();
 }
 
 OutputFile::~OutputFile() {
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    if (!temporary_.empty()) directory_->remove(temporary_);
     // What our own writes raised is pending now and must not outlive the mask; what was blocked before stays.
     const timespec now{};
     for (const int signal : {SIGXFSZ, SIGPIPE}) {
@@ -78,6 +60,11 @@ OutputFile::~OutputFile() {
     ::pthread_sigmask(SIG_SETMASK, &old_signals_, nullptr);
 }
 
+// Not what lies in /dev/shm, where every user may put a link.
+bool OutputFile::is_in_place() const {
+    return (path_.starts_with("/dev/") || path_.starts_with("/proc/")) && directory_->is_private();
+}
+
 void OutputFile::open_in_place() {
     file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     fd_ = file_.get();
@@ -85,24 +72,31 @@ void OutputFile::open_in_place() {
 }
 
 void OutputFile::open_temporary() {
-    struct stat status {};
-    const bool is_there = ::stat(target_.c_str(), &status) == 0;
-    if (is_there && S_ISDIR(status.st_mode)) return fail("write", EISDIR);
+    if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
+        return fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
     // A short name, whatever the target's: that one may be as long as the file system allows.
-    const std::string stem = directory_of(target_) + "/.flameprobe." + std::to_string(::getpid()) + ".";
+    const std::string stem = ".flameprobe." + std::to_string(::getpid()) + ".";
     constexpr int tries = 1000;  // another thread of ours, or what a killed process with our pid left behind
     for (int i = 0; i < tries; ++i) {
         std::string name = stem + std::to_string(i) + ".tmp";
-        file_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        file_ = directory_->create(name, result_mode);
         if (file_) {
             fd_ = file_.get();
             temporary_ = std::move(name);
-            if (is_there) (void)::fchmod(fd_, status.st_mode & 0777);  // best effort: the file may be another user's
-            return;
+            return keep_rights();
         }
         if (errno != EEXIST) break;
     }
     fail("create a file in its directory", errno);
+}
+
+// A result that was made private stays so.
+void OutputFile::keep_rights() {
+    struct stat older {
+    }, made{};
+    if (!directory_->status(name_, older) || ::fstat(fd_, &made) != 0) return;
+    const mode_t both = older.st_mode & made.st_mode & 0777;
+    if (both != (made.st_mode & 0777)) (void)::fchmod(fd_, both);
 }
 
 void OutputFile::write(std::string_view text) {
@@ -128,13 +122,19 @@ Result<void> OutputFile::commit() {
     // Network file systems report a full disk no earlier than here.
     if (file_ && ::close(file_.release()) != 0 && errno != EINTR) fail("write", errno);
     if (!failed() && !temporary_.empty()) {
-        if (::rename(temporary_.c_str(), target_.c_str()) == 0)
+        if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
+            fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
+        else if (const int error = directory_->rename(temporary_, name_); error == 0)
             temporary_.clear();
         else
-            fail("rename the finished file to its name", errno);
+            fail("rename the finished file to its name", error);
     }
     if (failed()) return Error{failure_};
     return {};
+}
+
+void OutputFile::fail(const std::string& why) {
+    if (!failed()) failure_ = why;
 }
 
 void OutputFile::fail(const char* doing, int error) {
@@ -142,7 +142,8 @@ void OutputFile::fail(const char* doing, int error) {
     failure_ = (path_ == "-" ? "standard output" : path_) + ": cannot " + doing + ": " + describe(error);
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) failure_ += "; make room or choose another place";
     if (error == EACCES || error == EROFS || error == ENOENT) failure_ += "; choose another place";
-    if (!target_.empty() && ::access(target_.c_str(), F_OK) == 0 && error != EISDIR)
+    struct stat status {};
+    if (directory_ && !is_in_place() && directory_->status(name_, status))
         failure_ += " (the earlier file is as it was)";
 }
 

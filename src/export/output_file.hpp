@@ -3,17 +3,22 @@
 
 #include <signal.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/descriptor.hpp"
+#include "base/output_directory.hpp"
 #include "base/result.hpp"
 
 namespace flameprobe {
 
 /// Written under a temporary name in the same directory and renamed by commit(), so that readers see the older file or
-/// the new one, never half of one. Without commit() the temporary file is removed. "-" is standard output; devices,
-/// pipes and what lies in /dev and /proc are written in place, as there is nothing to rename there.
+/// the new one, never half of one. Without commit() the temporary file is removed. "-" is standard output; what lies in
+/// /dev and /proc is written in place, as there is nothing to rename there.
+///
+/// Only a regular file of the running user is replaced, never a link, a pipe, a device or another user's file. The new
+/// file has mode 0664 less the umask, and no right that the older one had not.
 ///
 /// While it lives, SIGXFSZ and SIGPIPE are blocked in this thread, so that a file size limit or a closed pipe is an
 /// error here rather than the end of the host. One thread: the one that opened it.
@@ -30,14 +35,18 @@ public:
     Result<void> commit();
 
 private:
+    bool is_in_place() const;
     void open_in_place();
     void open_temporary();
+    void keep_rights();
     void flush();
+    void fail(const std::string& why);
     void fail(const char* doing, int error);
 
-    std::string path_;       // as given, for messages
-    std::string target_;     // with symbolic links followed
-    std::string temporary_;  // empty if written in place, or renamed already
+    std::string path_;  // as given, for messages
+    std::optional<OutputDirectory> directory_;
+    std::string name_;       // in the directory
+    std::string temporary_;  // beside it; empty if written in place, or renamed already
     Descriptor file_;
     int fd_ = -1;  // file_'s, or standard output
     std::string buffer_;

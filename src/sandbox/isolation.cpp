@@ -26,7 +26,8 @@ bool take_empty_table() {
 
 bool isolate_this_thread() {
     if (!take_empty_table()) return false;
-    if (::unshare(CLONE_FS) == 0) ::umask(022);
+    // The umask as the user set it, but that a result can be read again by whoever wrote it.
+    if (::unshare(CLONE_FS) == 0) ::umask(::umask(077) & 077);
     // Whoever writes a stray message to 1 or 2 must not hit a file of ours.
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = null; fd >= 0 && fd < 2;) fd = ::dup(null);

@@ -37,12 +37,8 @@ constexpr const char* ended_for_return =
 
 }  // namespace
 
-Collector::Collector(const Options& options, PathFacts paths, bool keep_others, Log& log)
-    : options_(options),
-      paths_(std::move(paths)),
-      keep_others_(keep_others),
-      log_(log),
-      rotation_(options.most_bytes) {}
+Collector::Collector(const Options& options, PathFacts paths, OlderResults older, Log& log)
+    : options_(options), paths_(std::move(paths)), older_(older), log_(log), rotation_(options.most_bytes) {}
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;

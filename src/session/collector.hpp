@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "collect/crash_record.hpp"
@@ -20,7 +21,7 @@ namespace flameprobe {
 
 class Collector {
 public:
-    Collector(const Options& options, PathFacts paths, bool keep_others, Log& log);
+    Collector(const Options& options, PathFacts paths, OlderResults older, Log& log);
 
     /// From a host thread: starts the collector with every signal blocked. False if there can be no thread.
     bool launch();
@@ -80,7 +81,8 @@ private:
 
     const Options options_;
     PathFacts paths_;
-    bool keep_others_;
+    OlderResults older_;
+    std::set<std::string> dumped_;  // the stems of this process's dumps, which later ones may replace
     Log& log_;
     CommandQueue commands_;
     CrashRecord crash_record_;

@@ -28,7 +28,7 @@ void Collector::begin_recording(const std::string& stem) {
     run_.frequency_asked = options_.frequency;
     run_.period_ns = facts.period_ns;
     run_.stack_bytes = engine_.stack_bytes;
-    recording_ = std::make_unique<Recording>(run_, stem, keep_others_, facts.buffer_bytes, rotation_.file_bytes());
+    recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes());
 }
 
 void Collector::begin_profile() {
@@ -45,6 +45,7 @@ void Collector::finish() {
     if (crash_record_.written()) recording_->died(crash_record_);
     if (auto closed = recording_->close(); !closed && !broken_) log_.warning(closed.error().message);
     engine_.source.reset();
+    if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
     const std::string profile = recording_->has_file() ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
     const auto written = write_results(
@@ -63,7 +64,9 @@ void Collector::dump() {
     }
     if (sampling()) drain();
     flush();
-    const auto written = write_results(recording_->path(), dump_stem, options_, [&] { commands_.alive(); });
+    const std::string stem = dumped_.contains(dump_stem) ? dump_stem : unused_stem(dump_stem, options_.formats, older_);
+    dumped_.insert(stem);
+    const auto written = write_results(recording_->path(), stem, options_, [&] { commands_.alive(); });
     if (!written.problems.empty()) dump_problem = written.problems.front();
 }
 

@@ -63,7 +63,7 @@ int guarded(char* message, size_t size, Action action) noexcept {
 
 void load(const char* const* settings, size_t count, int start_by_default) {
     guarded(nullptr, 0, [&]() -> Outcome {
-        const bool descendant = is_descendant();
+        const bool descendant = family().descendant;
         if (current() != nullptr) return {};  // started by a constructor that ran before
         auto* session = new Session(copy(settings, count), descendant);
         the_session.store(session, std::memory_order_release);

@@ -1,15 +1,26 @@
-// Processes of one run: the first, its forked children (which know it), and programs they execute (which cannot, but
-// for a variable in their environment).
+// Processes of one run: the first, its forked children (which have its memory), and programs they execute (which know
+// of it by a variable in their environment).
 #pragma once
+
+#include <time.h>
+
+#include <string>
 
 #include "session/options.hpp"
 
 namespace flameprobe {
 
-/// Whether an earlier process of this run has left its mark in the environment.
-bool is_descendant();
-/// Leaves that mark, where descendants need it: to stay quiet (FLAMEPROBE_CHILDREN=off), to keep off each other's files
-/// (a FLAMEPROBE_OUT without %p), or not to repeat a complaint. The host sees one more variable; otherwise none.
+struct Family {
+    bool descendant = false;  // an earlier process has left its mark in the environment
+    timespec start{};         // of the first process, by CLOCK_REALTIME_COARSE
+    std::string directory;    // where it started: relative paths begin here
+};
+
+/// As it was found at the first call, which is to be before the host can change its environment and directory.
+const Family& family();
+/// Leaves the mark, where descendants need it: to stay quiet (FLAMEPROBE_CHILDREN=off), to put their results beside the
+/// first process's (a relative FLAMEPROBE_OUT) and to keep off each other's (one without %p), or not to repeat a
+/// complaint. The host sees one more variable; otherwise none.
 void mark_descendants(const Options& options, bool complained);
 
 }  // namespace flameprobe

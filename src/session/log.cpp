@@ -1,8 +1,12 @@
 #include "session/log.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/output_directory.hpp"
 
 namespace flameprobe {
 
@@ -18,14 +22,26 @@ Log::Log(LogMode mode, std::string path) : mode_(mode), path_(std::move(path)) {
 
 void Log::write(std::string_view text, bool important) {
     if (mode_ == LogMode::quiet) return;
-    if (mode_ == LogMode::automatic && !important && !terminal_) return;
-    std::string line = "flameprobe: " + std::string(text) + "\n";
-    if (held_ && mode_ != LogMode::file) {
-        const std::scoped_lock lock(mutex_);
-        if (waiting_.size() < (64u << 10)) waiting_ += line;
-        return;
+    const std::string line = "flameprobe: " + std::string(text) + "\n";
+    if (mode_ == LogMode::file) {
+        const std::string problem = append_to_file(line);
+        if (problem.empty()) return;
+        if (!file_problem_told_.exchange(true)) show("flameprobe: " + problem + "\n");
     }
-    emit(line);
+    if (important || terminal_ || mode_ == LogMode::standard_error) show(line);
+}
+
+void Log::show(const std::string& line) {
+    if (!held_) return emit(line);
+    const std::scoped_lock lock(mutex_);
+    if (waiting_.size() < (64u << 10)) waiting_ += line;
+}
+
+std::string Log::append_to_file(const std::string& line) const {
+    const auto file = open_for_append(path_);
+    if (file && ::write(file->get(), line.data(), line.size()) >= 0) return {};
+    return "FLAMEPROBE_LOG=" + path_ + ": not written: " + (file ? strerrordesc_np(errno) : file.error().message) +
+           "; messages go to stderr";
 }
 
 Descriptor Log::terminal() const {
@@ -48,10 +64,6 @@ void Log::release() {
 }
 
 void Log::emit(const std::string& line) const {
-    if (mode_ == LogMode::file) {
-        const Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
-        if (file && ::write(file.get(), line.data(), line.size()) >= 0) return;
-    }
     if (!stderr_is_ours_to_use()) return;
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ public:
 
 private:
     void write(std::string_view text, bool important);
+    /// Why the line is not in the file; empty if it is.
+    std::string append_to_file(const std::string& line) const;
+    void show(const std::string& line);
     void emit(const std::string& line) const;
     bool stderr_is_ours_to_use() const;
 
@@ -40,6 +44,7 @@ private:
     dev_t device_ = 0;
     ino_t inode_ = 0;
     bool terminal_ = false;
+    std::atomic<bool> file_problem_told_{false};
     static thread_local bool held_;
     std::mutex mutex_;
     std::string waiting_;

@@ -1,7 +1,9 @@
 #include "session/results.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "session/progress_line.hpp"
@@ -17,6 +19,20 @@ constexpr std::chrono::seconds time_for_names{15};
 constexpr std::chrono::seconds quiet_time{1};
 
 }  // namespace
+
+std::string unused_stem(const std::string& stem, const std::vector<Format>& formats, const OlderResults& older) {
+    const auto in_use = [&](const std::string& candidate) {
+        return std::any_of(formats.begin(), formats.end(), [&](Format format) {
+            struct stat found {};
+            const std::string path = candidate + std::string(ending_of(format));
+            return ::lstat(path.c_str(), &found) == 0 && (older.keep || is_later(found.st_mtim, older.run_start));
+        });
+    };
+    std::string candidate = stem;
+    for (unsigned number = 2; in_use(candidate) && number < 100000; ++number)
+        candidate = stem + "." + std::to_string(number);
+    return candidate;
+}
 
 Written write_results(const std::string& profile_path, const std::string& stem, const Options& options,
                       const std::function<void()>& alive, Descriptor terminal) {

@@ -7,9 +7,14 @@
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "collect/profile_file.hpp"
 #include "session/options.hpp"
 
 namespace flameprobe {
+
+/// `stem`, or with ".2", ".3", ... after it the first of which no file has to stay: none that `older` keeps, and none
+/// that was written since the run began, as another of its processes may have done.
+std::string unused_stem(const std::string& stem, const std::vector<Format>& formats, const OlderResults& older);
 
 struct Written {
     std::vector<std::string> paths;

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "sandbox/filtered.hpp"
+#include "session/family.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
@@ -30,12 +31,14 @@ PathFacts path_facts(const Options& options) {
     facts.pid = static_cast<std::uint32_t>(::getpid());
     facts.start_unix = static_cast<std::uint64_t>(::time(nullptr));
     facts.dump = options.dump_every_ns != 0 ? 1 : 0;
-    facts.directory = working_directory();
+    facts.directory = family().directory;
     return facts;
 }
 
 // A result may be replaced by a later run's, but never by another process of the same run.
-bool keep_others(const Options& options, bool later) { return later || options.out.find("%p") != std::string::npos; }
+OlderResults older_results(const Options& options) {
+    return {options.out.find("%p") != std::string::npos, family().start};
+}
 
 // The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
 int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
@@ -65,10 +68,10 @@ Session::Session(std::vector<std::string> settings, bool later)
           return parse(settings_, ignored);
       }()),
       log_(options_.log,
-           options_.log_path.starts_with('/') ? options_.log_path : working_directory() + "/" + options_.log_path),
+           options_.log_path.starts_with('/') ? options_.log_path : family().directory + "/" + options_.log_path),
       pid_(real_pid()),
       mark_(make_mark()),
-      collector_(options_, path_facts(options_), keep_others(options_, later), log_) {
+      collector_(options_, path_facts(options_), older_results(options_), log_) {
     std::vector<std::string> problems;
     parse(settings_, problems);
     if (!problems.empty()) settings_problem_ = problems.front();

@@ -1,13 +1,12 @@
 #include "archive.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <unordered_map>
 
+#include "base/output_directory.hpp"
 #include "inputs.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
@@ -19,36 +18,48 @@ namespace flameprobe {
 
 namespace {
 
-/// Appears under its name when it is whole.
+/// Appears under its name when it is whole, and replaces only a regular file of the running user.
 class NewFile {
 public:
-    explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".tmp." + std::to_string(getpid())) {
-        file_ = Descriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (!file_) error_ = errno;
-    }
+    NewFile(OutputDirectory directory, const std::string& path)
+        : directory_(std::move(directory)),
+          path_(path),
+          name_(last_name(path)),
+          temporary_(name_ + ".tmp." + std::to_string(getpid())) {}
     ~NewFile() {
-        if (!done_ && error_ == 0) unlink(temporary_.c_str());
+        if (made_) directory_.remove(temporary_);
     }
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
 
-    Descriptor take() { return std::move(file_); }
-    Result<void> opened() const { return error_ == 0 ? Result<void>() : failure("cannot be created", error_); }
+    Result<Descriptor> create() {
+        if (auto free = check(); !free) return free.error();
+        Descriptor file = directory_.create(temporary_, 0664);
+        if (!file) return failure("cannot be created", errno);
+        made_ = true;
+        return file;
+    }
     Result<void> rename_into_place() {
-        if (rename(temporary_.c_str(), path_.c_str()) != 0) return failure("cannot be replaced", errno);
-        done_ = true;
+        if (auto free = check(); !free) return free.error();
+        if (const int error = directory_.rename(temporary_, name_); error != 0)
+            return failure("cannot be replaced", error);
+        made_ = false;
         return {};
     }
 
 private:
+    Result<void> check() const {
+        if (const auto obstacle = directory_.obstacle(name_); !obstacle.empty())
+            return Error{path_ + ": not written: it " + obstacle + remedy_for_obstacle};
+        return {};
+    }
     Error failure(const char* what, int error) const {
         return Error{path_ + ": " + what + ": " + strerrordesc_np(error)};
     }
 
-    std::string path_, temporary_;
-    Descriptor file_;
-    int error_ = 0;
-    bool done_ = false;
+    OutputDirectory directory_;
+    std::string path_, name_, temporary_;
+    bool made_ = false;
 };
 
 /// Copies a profile while it is read, a block at a time.
@@ -145,9 +156,13 @@ Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     const SampleFilter everything;
     RawProfile raw(everything);
     if (auto read = read_profile(input, raw); !read) return read.error();
-    NewFile file(arguments.output.empty() ? input : arguments.output);
-    if (auto opened = file.opened(); !opened) return opened;
-    ProfileWriter writer(file.take());
+    const std::string& path = arguments.output.empty() ? input : arguments.output;
+    auto directory = OutputDirectory::of(path);
+    if (!directory) return Error{path + ": cannot be created: " + directory.error().message};
+    NewFile file(std::move(*directory), path);
+    auto created = file.create();
+    if (!created) return created.error();
+    ProfileWriter writer(std::move(*created));
     std::vector<std::string> warnings;
     if (auto written = write_archive(input, raw, arguments, progress, writer, warnings); !written) return written;
     progress.clear();

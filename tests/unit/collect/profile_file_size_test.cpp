@@ -76,7 +76,7 @@ std::uint64_t fill(ProfileFile& spool, std::uint64_t count, std::uint64_t& stack
 
 TEST_CASE("a run that never ends stays within its bound on disk, and no sample's weight is lost") {
     const Folder folder;
-    ProfileFile spool(folder / "long", false, bound);
+    ProfileFile spool(folder / "long", {.keep = false}, bound);
     begin(spool);
     constexpr std::uint64_t samples = 100'000;
     std::uint64_t largest = 0;
@@ -94,7 +94,7 @@ TEST_CASE("a run that never ends stays within its bound on disk, and no sample's
 
 TEST_CASE("a spool that stacks fill says so at its bound, and can go on under another name") {
     const Folder folder;
-    ProfileFile spool(folder / "a", false, bound);
+    ProfileFile spool(folder / "a", {.keep = false}, bound);
     begin(spool);
     std::uint64_t stacks = 0;
     const std::uint64_t first = fill(spool, 1'000'000, stacks);
@@ -112,7 +112,7 @@ TEST_CASE("a spool that stacks fill says so at its bound, and can go on under an
 TEST_CASE("a spool in a directory that nothing can be created in keeps all it has, and says when it is full") {
     const Folder folder;
     fs::create_directory(folder / "d");
-    ProfileFile spool(folder / "d/a", false, bound);
+    ProfileFile spool(folder / "d/a", {.keep = false}, bound);
     begin(spool);
     fs::rename(folder / "d", folder / "gone");  // refuses root too
     std::uint64_t stacks = 0, samples = fill(spool, 1'000'000, stacks);
@@ -136,7 +136,7 @@ TEST_CASE("the parts of a profile stay within their bound together, and what is 
     CHECK(parts.newest().empty());
     std::uint64_t written = 0, kept = 0;
     for (unsigned part = 1; part <= 20; ++part) {
-        ProfileFile spool(folder / "a", true, parts.file_bytes());
+        ProfileFile spool(folder / "a", {.keep = true}, parts.file_bytes());
         begin(spool);
         std::uint64_t stacks = 0;
         const std::uint64_t samples = fill(spool, 1'000'000, stacks);

@@ -120,7 +120,7 @@ TEST_CASE("places that cannot be written") {
     const Directory directory;
     CHECK(error_of(write_output(profile, Format::folded, directory / "none/x.folded", {}))
               .find("none/x.folded: cannot create") != std::string::npos);
-    CHECK(error_of(write_output(profile, Format::folded, directory.path.string(), {})).find("Is a directory") !=
+    CHECK(error_of(write_output(profile, Format::folded, directory.path.string(), {})).find("is a directory") !=
           std::string::npos);
     CHECK(error_of(write_output(profile, Format::folded, "/dev/full", {})).find("No space left") != std::string::npos);
     CHECK(error_of(write_output(profile, Format::folded, "/proc/none.folded", {})).find("cannot") != std::string::npos);
@@ -132,13 +132,57 @@ TEST_CASE("a device is written, not replaced") {
     CHECK(fs::is_character_file("/dev/null"));
 }
 
-TEST_CASE("a link stays a link") {
+TEST_CASE("only a regular file of this user that others may not write is replaced") {
     const Directory directory;
     put(directory / "target", "old");
-    fs::create_symlink("target", directory / "link.folded");
-    CHECK(error_of(write_output(profile, Format::folded, directory / "link.folded", {})).empty());
-    CHECK(fs::is_symlink(directory / "link.folded"));
-    CHECK(content(directory / "target") == "main;a 3\nmain;b 4\n");
+    const std::string path = directory / "x.folded";
+    std::string why;
+    SUBCASE("a link") {
+        fs::create_symlink("target", path);
+        why = "is a symbolic link, which is not followed";
+    }
+    SUBCASE("a link to nothing") {
+        fs::create_symlink("nothing", path);
+        why = "is a symbolic link, which is not followed";
+    }
+    SUBCASE("a pipe") {
+        REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+        why = "is no regular file";
+    }
+    SUBCASE("a directory") {
+        fs::create_directory(path);
+        why = "is a directory";
+    }
+    SUBCASE("a file for everybody") {
+        put(path, "planted");
+        ::chmod(path.c_str(), 0666);
+        why = "may be written by every user";
+    }
+    const std::string error = error_of(write_output(profile, Format::folded, path, {}));
+    CHECK(error == path + ": not written: it " + why + "; remove it, or choose another place");
+    CHECK(content(directory / "target") == "old");
+    CHECK(directory.files() == 2);
+}
+
+TEST_CASE("a hard link is replaced, and what it was another name of stays") {
+    const Directory directory;
+    put(directory / "target", "old");
+    fs::create_hard_link(directory / "target", directory / "x.folded");
+    CHECK(error_of(write_output(profile, Format::folded, directory / "x.folded", {})).empty());
+    CHECK(content(directory / "target") == "old");
+}
+
+TEST_CASE("the umask is the running user's, and nothing is for every user to write") {
+    const Directory directory;
+    for (const mode_t mask : {0077u, 0022u, 0002u, 0000u}) {
+        const std::string path = directory / std::to_string(mask).c_str();
+        const mode_t before = ::umask(mask);
+        CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+        ::umask(before);
+        struct stat status {};
+        REQUIRE(::stat(path.c_str(), &status) == 0);
+        CHECK((status.st_mode & 0777) == (0664 & ~mask));
+    }
 }
 
 TEST_CASE("a name as long as the file system allows") {

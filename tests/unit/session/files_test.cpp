@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "collect/profile_file.hpp"
+#include "session/log.hpp"
 #include "session/output_path.hpp"
+#include "session/results.hpp"
 
 using namespace flameprobe;
 namespace fs = std::filesystem;
@@ -36,6 +38,12 @@ void put_sample(ProfileFile& spool) {
     spool.writer().run(run);
 }
 
+OlderResults run_from_now() {
+    OlderResults run;
+    ::clock_gettime(CLOCK_REALTIME, &run.run_start);
+    return run;
+}
+
 }  // namespace
 
 TEST_CASE("paths are expanded, made absolute and numbered") {
@@ -50,7 +58,7 @@ TEST_CASE("paths are expanded, made absolute and numbered") {
 
 TEST_CASE("a spool has no file before it is created, and none after it is removed") {
     const Folder folder;
-    ProfileFile spool(folder / "a", true);
+    ProfileFile spool(folder / "a", {.keep = true});
     put_sample(spool);
     CHECK(folder.files() == 0);
     REQUIRE(spool.create());
@@ -64,16 +72,16 @@ TEST_CASE("results of other processes are never replaced; an older run's are, at
     const Folder folder;
     std::ofstream(folder / "a.fprobe") << "old";
     SUBCASE("kept") {
-        ProfileFile spool(folder / "a", true);
+        ProfileFile spool(folder / "a", {.keep = true});
         REQUIRE(spool.create());
         CHECK(spool.stem() == folder / "a.2");
-        ProfileFile third(folder / "a", true);
+        ProfileFile third(folder / "a", {.keep = true});
         REQUIRE(third.create());
         CHECK(third.path() == folder / "a.3.fprobe");
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
     }
     SUBCASE("replaced") {
-        ProfileFile spool(folder / "a", false);
+        ProfileFile spool(folder / "a", run_from_now());
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
         REQUIRE(spool.create());
         put_sample(spool);
@@ -81,10 +89,99 @@ TEST_CASE("results of other processes are never replaced; an older run's are, at
         CHECK(fs::file_size(folder / "a.fprobe") > 3);
         CHECK(folder.files() == 1);
     }
+    SUBCASE("by one of two that would") {
+        ProfileFile one(folder / "a", run_from_now()), other(folder / "a", run_from_now());
+        REQUIRE(one.create());
+        REQUIRE(other.create());
+        put_sample(one);
+        REQUIRE(one.flush());
+        CHECK(one.path() == folder / "a.fprobe");
+        CHECK(other.stem() == folder / "a.2");
+        // It is being written, however long ago that was.
+        ProfileFile next_run(folder / "a", run_from_now());
+        REQUIRE(next_run.create());
+        CHECK(next_run.stem() == folder / "a.3");
+    }
+    SUBCASE("not what was written since the run began") {
+        OlderResults run;
+        ProfileFile spool(folder / "a", run);
+        REQUIRE(spool.create());
+        CHECK(spool.stem() == folder / "a.2");
+        CHECK(spool.avoided().empty());
+    }
+}
+
+TEST_CASE("what was planted under a profile's name stays, and the profile goes beside it") {
+    const Folder folder;
+    std::ofstream(folder / "target") << "old";
+    SUBCASE("a link") { fs::create_symlink("target", folder / "a.fprobe"); }
+    SUBCASE("a link to nothing") { fs::create_symlink("nothing", folder / "a.fprobe"); }
+    SUBCASE("a pipe") { REQUIRE(::mkfifo((folder / "a.fprobe").c_str(), 0600) == 0); }
+    SUBCASE("a directory") { fs::create_directory(folder / "a.fprobe"); }
+    SUBCASE("a file for everybody") {
+        std::ofstream(folder / "a.fprobe") << "planted";
+        ::chmod((folder / "a.fprobe").c_str(), 0666);
+    }
+    ProfileFile spool(folder / "a", run_from_now());
+    REQUIRE(spool.create());
+    put_sample(spool);
+    REQUIRE(spool.flush());
+    CHECK(spool.path() == folder / "a.2.fprobe");
+    CHECK(spool.avoided().find((folder / "a.fprobe") + " ") == 0);
+    CHECK(fs::file_size(folder / "target") == 3);
+    CHECK(folder.files() == 3);
+}
+
+TEST_CASE("a compacted profile does not replace what has taken its name meanwhile") {
+    const Folder folder;
+    ProfileFile spool(folder / "a", run_from_now(), 1);
+    REQUIRE(spool.create());
+    fs::rename(folder / "a.fprobe", folder / "moved");
+    std::ofstream(folder / "a.fprobe") << "another's";
+    put_sample(spool);
+    REQUIRE(spool.flush());
+    CHECK(fs::file_size(folder / "a.fprobe") == 9);
+    CHECK(spool.path().find(".fprobe.new.") != std::string::npos);
+}
+
+TEST_CASE("a dump replaces an older run's, and no other process's of this run") {
+    const Folder folder;
+    const std::vector<Format> formats = {Format::folded, Format::svg};
+    CHECK(unused_stem(folder / "d", formats, {}) == folder / "d");
+    std::ofstream(folder / "d.svg") << "a dump";
+    CHECK(unused_stem(folder / "d", formats, run_from_now()) == folder / "d");
+    CHECK(unused_stem(folder / "d", formats, {}) == folder / "d.2");
+    std::ofstream(folder / "d.2.folded") << "another";
+    CHECK(unused_stem(folder / "d", formats, {.keep = true}) == folder / "d.3");
+    CHECK(unused_stem(folder / "d", {Format::html}, {}) == folder / "d");
+}
+
+TEST_CASE("a message file is only ever appended to if it is this user's alone") {
+    const Folder folder;
+    std::ofstream(folder / "target") << "old";
+    const std::string log = folder / "log";
+    bool refused = true;
+    SUBCASE("a link") { fs::create_symlink("target", log); }
+    SUBCASE("a hard link") { fs::create_hard_link(folder / "target", log); }
+    SUBCASE("a pipe") { REQUIRE(::mkfifo(log.c_str(), 0600) == 0); }
+    SUBCASE("a file that others may write") {
+        std::ofstream(log) << "";
+        ::chmod(log.c_str(), 0664);
+    }
+    SUBCASE("a new one") { refused = false; }
+    SUBCASE("one of ours") {
+        std::ofstream(log) << "";
+        ::chmod(log.c_str(), 0644);
+        refused = false;
+    }
+    Log(LogMode::file, log).message("a line");
+    Log(LogMode::file, log).message("another");
+    CHECK(fs::file_size(folder / "target") == 3);
+    if (!refused) CHECK(fs::file_size(log) == std::string("flameprobe: a line\nflameprobe: another\n").size());
 }
 
 TEST_CASE("a spool that cannot be created says where and what to do") {
-    ProfileFile spool("/nonexistent-directory/a", true);
+    ProfileFile spool("/nonexistent-directory/a", {.keep = true});
     const auto created = spool.create();
     REQUIRE_FALSE(created);
     CHECK(created.error().message.find("/nonexistent-directory/a.fprobe") == 0);

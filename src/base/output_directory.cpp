@@ -1,0 +1,153 @@
+#include "base/output_directory.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "base/proc.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr int most_links = 40;  // as the kernel (path_resolution(7))
+constexpr mode_t others_write = S_IWGRP | S_IWOTH;
+
+/// Thread-safe, unlike strerror.
+std::string describe(int error) { return std::generic_category().message(error); }
+
+/// In a user namespace root's files outside of it look like those of this user (user_namespaces(7)).
+bool is_outside_root(uid_t owner) {
+    if (owner != 65534) return false;
+    const auto map = read_small_file("/proc/self/uid_map");
+    unsigned long inside = 0, outside = 0, count = 0;
+    const bool whole = !map || ::sscanf(map->c_str(), "%lu %lu %lu", &inside, &outside, &count) != 3 ||
+                       (inside == 0 && outside == 0 && count == 4294967295);
+    return !whole;
+}
+
+bool is_trusted(uid_t owner) { return owner == 0 || owner == ::geteuid() || is_outside_root(owner); }
+
+/// Takes the first name off a path; empty at its end.
+std::string take_name(std::string& path) {
+    const std::size_t begin = path.find_first_not_of('/');
+    if (begin == path.npos) return path.clear(), std::string();
+    const std::size_t end = path.find('/', begin);
+    std::string name = path.substr(begin, end - begin);
+    path.erase(0, end);
+    return name;
+}
+
+/// The target of a link that is open as O_PATH.
+Result<std::string> target_of(const Descriptor& link) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
+    if (length <= 0) return Error{describe(length == 0 ? ENOENT : errno)};
+    return std::string(target, static_cast<std::size_t>(length));
+}
+
+Descriptor open_path(int from, const char* name) {
+    return Descriptor(::openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+}  // namespace
+
+Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
+    std::string rest(path.substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1));
+    Descriptor here = open_path(AT_FDCWD, rest.starts_with('/') ? "/" : ".");
+    for (int links = 0; here;) {
+        const std::string name = take_name(rest);
+        if (name.empty()) return OutputDirectory(std::move(here));
+        Descriptor next = open_path(here.get(), name.c_str());
+        struct stat status {};
+        if (!next || ::fstat(next.get(), &status) != 0) break;
+        if (S_ISDIR(status.st_mode)) {
+            here = std::move(next);
+        } else if (!S_ISLNK(status.st_mode)) {
+            return Error{describe(ENOTDIR)};
+        } else if (!is_trusted(status.st_uid)) {
+            return Error{"'" + name + "' in its path is a symbolic link of another user, which is not followed"};
+        } else if (++links > most_links) {
+            return Error{describe(ELOOP)};
+        } else {
+            auto target = target_of(next);
+            if (!target) return target.error();
+            rest = *target + "/" + rest;
+            if (target->starts_with('/')) here = open_path(AT_FDCWD, "/");
+        }
+    }
+    return Error{describe(errno)};
+}
+
+std::string OutputDirectory::obstacle(const std::string& name) const {
+    struct stat found {};
+    if (!status(name, found)) return {};
+    if (S_ISLNK(found.st_mode)) return "is a symbolic link, which is not followed";
+    if (S_ISDIR(found.st_mode)) return "is a directory";
+    if (!S_ISREG(found.st_mode)) return "is no regular file";
+    if (found.st_uid != ::geteuid()) return "belongs to another user";
+    if ((found.st_mode & S_IWOTH) != 0) return "may be written by every user";
+    return {};
+}
+
+bool OutputDirectory::status(const std::string& name, struct stat& status) const {
+    return ::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+Descriptor OutputDirectory::create(const std::string& name, mode_t mode) const {
+    return Descriptor(
+        ::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+}
+
+Descriptor OutputDirectory::open(const std::string& name, int flags) const {
+    return Descriptor(::openat(directory_.get(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+int OutputDirectory::rename(const std::string& from, const std::string& to) const {
+    return ::renameat(directory_.get(), from.c_str(), directory_.get(), to.c_str()) == 0 ? 0 : errno;
+}
+
+void OutputDirectory::remove(const std::string& name) const { ::unlinkat(directory_.get(), name.c_str(), 0); }
+
+bool OutputDirectory::is_private() const {
+    struct stat found {};
+    return ::fstat(directory_.get(), &found) == 0 && (found.st_mode & others_write) == 0;
+}
+
+std::string last_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+bool same_file(const struct stat& one, const struct stat& other) {
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+Result<Descriptor> open_for_append(const std::string& path) {
+    for (const char* device : {"/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr"}) {
+        if (path != device) continue;
+        Descriptor opened(::open(device, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
+        if (!opened) return Error{describe(errno)};
+        return opened;
+    }
+    const auto directory = OutputDirectory::of(path);
+    if (!directory) return directory.error();
+    const std::string name = last_name(path);
+    if (Descriptor made = directory->create(name, 0644)) {
+        ::fcntl(made.get(), F_SETFL, O_APPEND);
+        return made;
+    }
+    if (errno != EEXIST) return Error{describe(errno)};
+    if (const std::string obstacle = directory->obstacle(name); !obstacle.empty()) return Error{"it " + obstacle};
+    // What was looked at by its name may be another by now: only what is open counts.
+    Descriptor file = directory->open(name, O_WRONLY | O_APPEND);
+    struct stat opened {};
+    if (!file || ::fstat(file.get(), &opened) != 0) return Error{describe(errno)};
+    const bool ours = S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid();
+    if (!ours || (opened.st_mode & others_write) != 0) return Error{"other users may write it"};
+    if (opened.st_nlink != 1) return Error{"it has another name too (a hard link)"};
+    return file;
+}
+
+}  // namespace flameprobe

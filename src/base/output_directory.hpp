@@ -1,0 +1,54 @@
+// Where results go: made and replaced so that no file of another user is reached, by whatever was planted there.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// The directory of an output. It is opened once, and every name is looked up in it alone. On the way to it only
+/// symbolic links of root and of the running user are followed; in it, none.
+class OutputDirectory {
+public:
+    /// Of the directory that `path` ends in; relative paths start at the working directory. The Error is a reason
+    /// without the path: "No such file or directory".
+    static Result<OutputDirectory> of(std::string_view path);
+
+    /// Why what has this name must stay as it is: "is a symbolic link". Empty if nothing has it, or a regular file of
+    /// the running user that not every user may write.
+    std::string obstacle(const std::string& name) const;
+    /// As lstat(2).
+    bool status(const std::string& name, struct stat& status) const;
+    /// A new file, open for reading and writing, with `mode` less the umask. Without one, errno is EEXIST if anything
+    /// has the name, a dangling link included.
+    Descriptor create(const std::string& name, mode_t mode) const;
+    /// What has the name, opened with open(2)'s `flags`; never through a link.
+    Descriptor open(const std::string& name, int flags) const;
+    /// 0, or an errno. Check obstacle(to) before.
+    int rename(const std::string& from, const std::string& to) const;
+    void remove(const std::string& name) const;
+    /// Whether none but its owner may make names in it.
+    bool is_private() const;
+
+private:
+    explicit OutputDirectory(Descriptor directory) : directory_(std::move(directory)) {}
+    Descriptor directory_;
+};
+
+/// What follows the last '/'.
+std::string last_name(std::string_view path);
+/// The two are one file.
+bool same_file(const struct stat& one, const struct stat& other);
+/// What to do where obstacle() names something.
+inline constexpr const char* remedy_for_obstacle = "; remove it, or choose another place";
+
+/// To add lines to a file of the running user that no other may write, made if there is none; or to /dev/null,
+/// /dev/tty, /dev/stdout and /dev/stderr. The Error is a reason without the path.
+Result<Descriptor> open_for_append(const std::string& path);
+
+}  // namespace flameprobe

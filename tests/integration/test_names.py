@@ -1,0 +1,72 @@
+"""Where results lie: no process's replace another's, whatever started it and wherever it went."""
+
+import time
+import unittest
+
+from harness import ENGINES, Case, host, profiled, read_folded, run
+
+WORK = f"{host('ends')} return 200"
+
+
+class Names(Case):
+    def stems_with(self, function, directory=None, since=0):
+        """Of the folded files in the directory that were written since then, those that have the function."""
+        found = []
+        for path in (directory or self.directory).glob("*.folded"):
+            stacks = read_folded(path.read_text()) if path.stat().st_mtime > since else []
+            if any(function in ";".join(frames) for frames, _ in stacks):
+                found.append(path.name.removesuffix(".folded"))
+        return sorted(found)
+
+    def test_launchers(self):
+        """Where every process has one name to write to."""
+        launchers = {"timeout": ["timeout", "60", *WORK.split()], "sh": ["sh", "-c", f"{WORK}; exit 6"],
+                     "script": ["script", "-qec", WORK, "/dev/null"]}
+        for name, argv in launchers.items():
+            for engine in ENGINES:
+                with self.subTest(launcher=name, engine=engine):
+                    self.need(name)
+                    place = self.fresh_directory(f"{name}-{engine}")
+                    ran = run(argv, place, profiled(OUT=place / "x", FREQ=4000, ENGINE=engine, KERNEL="off"))
+                    self.assertEqual(ran.returncode, 6, ran.stderr)
+                    self.assertEqual(len(self.stems_with("work_ms", place)), 1, sorted(place.iterdir()))
+
+    def test_a_later_run_replaces_all(self):
+        for _ in range(2):
+            begun = time.time()
+            ran = run(["sh", "-c", f"{WORK}; {WORK}"], self.directory, profiled(OUT="x", FREQ=499))
+            self.assertEqual(ran.returncode, 6, ran.stderr)
+            self.assertEqual(len(self.stems_with("work_ms", since=begun)), 2)
+            self.assertLessEqual(len(list(self.directory.glob("*.fprobe"))), 3)  # the shell may have one, too
+
+    def test_two_runs_at_once(self):
+        """The one that began first is still at work: its file is nobody else's to replace."""
+        both = f"{WORK.replace('200', '1500')} & sleep 0.7; env -u FLAMEPROBE_ROOT {WORK}; wait"
+        ran = run(["env", "-u", "LD_PRELOAD", "sh", "-c", f"export LD_PRELOAD={profiled()['LD_PRELOAD']}; {both}"],
+                  self.directory, {k: v for k, v in profiled(OUT="x", FREQ=499).items() if k != "LD_PRELOAD"})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(self.stems_with("work_ms"), ["x", "x.2"])
+
+    def test_relative_names_mean_where_the_run_began(self):
+        (self.directory / "below").mkdir()
+        for name, script in (("child", f"cd below && {WORK}; exit 6"), ("exec", f"cd below && exec {WORK}")):
+            with self.subTest(how=name):
+                place = self.fresh_directory(name)
+                (place / "below").mkdir()
+                ran = run(["sh", "-c", script], place, profiled(FREQ=499, LOG="log"))
+                self.assertEqual(ran.returncode, 6, ran.stderr)
+                self.assertEqual(list((place / "below").iterdir()), [])
+                self.assertTrue((place / "log").exists())
+                self.assert_function(ran.result("host-ends").stacks(), "work_ms", at_least=20)
+
+    def test_relative_names_of_forked_children(self):
+        place = self.fresh_directory("forked")
+        ran = run(["perl", "-e", "if (!fork) { chdir '/'; my $i = 0; $i += $_ for 1 .. 3000000; exit 0 } wait; exit $? >> 8"],
+                  place, profiled(FREQ=499))
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        child = [result for result in ran.results().values() if result.pid != ran.pid]
+        self.assertEqual(len(child), 1, sorted(place.iterdir()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+"""What another user plants where results will go: no output follows it, enters it or takes its rights."""
+
+import contextlib
+import os
+import stat
+import unittest
+
+from harness import Case, host, profiled, render, run
+
+NOBODY = 65534
+FORMATS = {"svg": "svg", "html": "html", "folded": "folded", "json": "json", "pb.gz": "pprof",
+           "speedscope.json": "speedscope", "firefox.json": "firefox"}
+WORK = [host("ends"), "return", "150"]
+SECRET = "root's own file\n"
+
+
+def fingerprint(path):
+    """All of a file that could have been changed, its links not followed."""
+    status = path.lstat()
+    content = os.readlink(path) if path.is_symlink() else path.read_bytes() if stat.S_ISREG(status.st_mode) else None
+    return status.st_ino, status.st_mode, status.st_uid, content
+
+
+class Plants(Case):
+    def setUp(self):
+        super().setUp()
+        self.directory.chmod(0o755)
+        self.secret = self.directory / "secret"
+        self.secret.write_text(SECRET)
+        self.secret.chmod(0o600)
+        self.kinds = {"link": lambda path: path.symlink_to(self.secret),
+                      "dangling": lambda path: path.symlink_to(self.directory / "made-through-a-link"),
+                      "fifo": lambda path: os.mkfifo(path, 0o666),
+                      "directory": lambda path: path.mkdir(),
+                      "open file": self.open_file}
+        if os.geteuid() == 0:
+            self.kinds["their file"] = lambda path: path.write_text("planted")
+            with contextlib.suppress(OSError):  # not in every container
+                self.device(self.directory / "device")
+                self.kinds["device"] = self.device
+
+    @staticmethod
+    def device(path):
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+
+    @staticmethod
+    def open_file(path):
+        path.write_text("planted")
+        path.chmod(0o666)
+
+    def places(self, name):
+        """A folder as /tmp is, and one that only its owner writes."""
+        for mode, kind in ((0o1777, "sticky"), (0o755, "plain")):
+            place = self.fresh_directory(f"{name}-{kind}".replace(" ", "-"))
+            place.chmod(mode)
+            yield place
+
+    def plant(self, kind, path):
+        self.kinds[kind](path)
+        self.addCleanup(path.rmdir if kind == "directory" else path.unlink)  # the harness looks at results that stay
+        if os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        return fingerprint(path)
+
+    def check(self, planted):
+        for path, before in planted.items():
+            self.assertEqual(fingerprint(path), before, f"{path} was touched")
+        self.assertEqual((self.secret.read_text(), self.secret.stat().st_mode & 0o777), (SECRET, 0o600))
+        self.assertFalse((self.directory / "made-through-a-link").exists())
+
+    def check_rights(self, place, names):
+        for name in names:
+            status = (place / name).lstat()
+            self.assertTrue(stat.S_ISREG(status.st_mode), name)
+            self.assertEqual((status.st_uid, status.st_mode & 0o002), (os.geteuid(), 0), name)
+
+    def test_results(self):
+        for kind in self.kinds:
+            for place in self.places(kind):
+                with self.subTest(kind=kind, place=place.name):
+                    planted = {place / f"x.{e}": self.plant(kind, place / f"x.{e}") for e in FORMATS}
+                    ran = run(WORK, place, profiled(OUT=place / "x", FORMAT=",".join(FORMATS.values()), FREQ=499))
+                    self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                    self.check(planted)
+                    for path in planted:
+                        self.assertRegex(ran.stderr, rf"(?m)^flameprobe: {path}: not written: it ")
+                    self.assertEqual({p.name for p in place.iterdir()}, {p.name for p in planted} | {"x.fprobe"})
+                    self.check_rights(place, ["x.fprobe"])
+
+    def test_profile_and_messages(self):
+        for kind in self.kinds:
+            for place in self.places(kind):
+                with self.subTest(kind=kind, place=place.name):
+                    planted = {place / name: self.plant(kind, place / name) for name in ("x.fprobe", "log")}
+                    ran = run(WORK, place, profiled(OUT=place / "x", LOG=place / "log", FREQ=499))
+                    self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                    self.check(planted)
+                    self.assertIn(f"FLAMEPROBE_LOG={place / 'log'}: not written: ", ran.stderr)
+                    self.assertIn(f"flameprobe: {place / 'x.fprobe'} ", ran.stderr)
+                    made = {"x.2.fprobe", "x.2.svg", "x.2.folded"}
+                    self.assertEqual({p.name for p in place.iterdir()}, {p.name for p in planted} | made)
+                    self.check_rights(place, made)
+
+    def test_render(self):
+        folded = self.directory / "good.folded"
+        folded.write_text("main;work 10\n")
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "good", FREQ=499))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        for kind in self.kinds:
+            for place in self.places(kind):
+                commands = {f"r.{ending}": [folded] for ending in FORMATS}
+                commands["diff.svg"] = ["--diff", folded, folded]
+                commands["names.fprobe"] = ["--archive", self.directory / "good.fprobe"]
+                for name, argv in commands.items():
+                    with self.subTest(kind=kind, place=place.name, output=name):
+                        planted = {place / name: self.plant(kind, place / name)}
+                        ran = render(*argv, "-o", place / name)
+                        self.assertEqual(ran.returncode, 1, ran.stderr)
+                        self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+                        self.assertIn(f"{place / name}: not written: it ", ran.stderr)
+                        self.check(planted)
+                self.assertEqual({p.name for p in place.iterdir()}, set(commands))
+
+    def test_hard_link(self):
+        """The name is given to the new file; what else has the old one's content keeps it."""
+        for name in ("x.svg", "x.folded", "x.fprobe"):
+            os.link(self.secret, self.directory / name)
+        os.utime(self.secret, (1, 1))
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "x", FREQ=499))
+        self.assertEqual((ran.returncode, ran.stderr), (6, ""))
+        self.check({})
+        os.link(self.secret, self.directory / "log")
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "y", LOG=self.directory / "log", FREQ=499))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        self.check({})
+
+    def test_link_on_the_way(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can plant another user's link")
+        (self.directory / "real").mkdir()
+        (self.directory / "way").symlink_to("real")
+        self.assertEqual(run(WORK, self.directory, profiled(OUT=self.directory / "way" / "x", FREQ=499)).stderr, "")
+        self.assertTrue((self.directory / "real" / "x.svg").exists())
+        os.chown(self.directory / "way", NOBODY, NOBODY, follow_symlinks=False)
+        ran = run(WORK, self.directory, profiled(OUT=self.directory / "way" / "y", FREQ=499))
+        self.assertIn("way' in its path is a symbolic link of another user", ran.stderr)
+        self.assertFalse((self.directory / "real" / "y.fprobe").exists())
+
+    def test_umask(self):
+        for mask in (0o077, 0o022, 0o000):
+            with self.subTest(umask=oct(mask)):
+                place = self.fresh_directory(f"umask-{mask}")
+                ran = run(WORK, place, profiled(OUT=place / "x", LOG=place / "log", FREQ=499), umask=mask)
+                self.assertEqual(ran.returncode, 6, ran.stderr)
+                for name in ("x.svg", "x.folded", "x.fprobe", "log"):
+                    mode = (place / name).stat().st_mode & 0o777
+                    self.assertEqual(mode & (mask | 0o002), 0, f"{name}: {oct(mode)}")
+                    self.assertEqual(mode & 0o600, 0o600, name)
+
+    def test_places_that_are_meant(self):
+        folded = self.directory / "good.folded"
+        folded.write_text("main;work 10\n")
+        for output in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            with self.subTest(output=output):
+                self.assertEqual(render(folded, "-o", output, "--format", "folded").stdout, "main;work 10\n")
+        self.assertEqual(render(folded, "-o", "/dev/null", "--format", "folded").returncode, 0)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+
+if __name__ == "__main__":
+    unittest.main()
