@@ -1,27 +1,12 @@
-// How many samples each function has: of its own, and with what it calls.
+// What tables say of functions: their totals, names and modules.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "symbolize/named_profile.hpp"
+#include "render/function_totals.hpp"
 
 namespace flameprobe {
-
-struct FunctionTotal {
-    FunctionId function = 0;  // the first of those that are shown under one name
-    std::uint64_t self = 0;
-    std::uint64_t total = 0;  // samples with it anywhere in the stack; a recursive function counts once
-};
-
-struct Totals {
-    std::vector<FunctionTotal> functions;  // in the order of function ids; threads are left out
-    std::uint64_t samples = 0;
-};
-
-/// Functions with equal name, kind and module are one. Takes time in the order of nodes, however deep the stacks.
-Totals function_totals(const NamedProfile& profile);
 
 /// Weight of all samples.
 std::uint64_t total_weight(const NamedProfile& profile);

@@ -10,5 +10,7 @@ extern const std::string_view svg_js;
 extern const std::string_view page_css;
 extern const std::string_view page_html;
 extern const std::string_view page_js;
+/// The Content-Security-Policy that allows page_css and page_js as they stand in page_html, and nothing else.
+extern const std::string_view page_policy;
 
 }  // namespace flameprobe::assets

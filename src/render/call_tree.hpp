@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "base/result.hpp"
@@ -46,13 +45,7 @@ struct CallTreeOptions {
 /// An Error if there are no samples, or if their weights do not fit in 64 bits.
 Result<CallTree> build_call_tree(const NamedProfile& profile, const CallTreeOptions& options);
 
-/// The box that each of the profile's nodes is in; `no_box` for nodes without weight.
-struct BoxOfNode {
-    static constexpr std::uint32_t no_box = std::numeric_limits<std::uint32_t>::max();
-    std::vector<std::uint32_t> box;
-};
-
-/// The whole stacks from their roots, however deep; says also which nodes each box stands for.
-Result<CallTree> build_call_tree(const NamedProfile& profile, double min_width, BoxOfNode& places);
+/// The profile's weight. An Error if there are no samples, or if they add up to more than 64 bits hold.
+Result<std::uint64_t> weight_to_draw(const NamedProfile& profile);
 
 }  // namespace flameprobe

@@ -1,6 +1,7 @@
 #include "render/describe.hpp"
 
 #include "render/numbers.hpp"
+#include "render/short_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -26,10 +27,11 @@ std::string place_text(const NamedProfile& profile, const Function& function) {
     return clean_text(text);
 }
 
-std::string weight_text(const CallTree& tree, const Box& box, bool self) {
+std::string weight_text(const NamedProfile& profile, const CallTree& tree, const Box& box, bool self) {
     const auto all = static_cast<double>(tree.boxes.front().total);
     std::string text = count_text(box.total) + (box.total == 1 ? " sample, " : " samples, ") +
                        percent_text(static_cast<double>(box.total), all);
+    if (const std::string time = time_text(profile, box.total); !time.empty()) text += ", " + time;
     if (self && box.kind == BoxKind::function) {
         text += ", self " + (box.self == 0 ? "0" : percent_text(static_cast<double>(box.self), all));
     }
@@ -56,6 +58,12 @@ std::string_view kind_text(FrameKind kind) {
     return "";
 }
 
+std::string time_text(const NamedProfile& profile, std::uint64_t weight) {
+    if (!profile.has_run || profile.run.period_ns == 0) return {};
+    const double ns = static_cast<double>(weight) * static_cast<double>(profile.run.period_ns);
+    return ns < 1e18 ? duration_text(static_cast<std::uint64_t>(ns)) : std::string{};
+}
+
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {
     switch (box.kind) {
         case BoxKind::all:
@@ -71,10 +79,16 @@ std::string box_name(const NamedProfile& profile, const CallTree& tree, const Bo
     return name.empty() ? "[no name]" : name;
 }
 
+std::string box_label(const NamedProfile& profile, const CallTree& tree, const Box& box) {
+    if (box.kind != BoxKind::function) return box_name(profile, tree, box);
+    const std::string name = clean_text(short_name(profile, box.function));
+    return name.empty() ? "[no name]" : name;
+}
+
 std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,
                         const TooltipOptions& options) {
     std::string text = shorten(box_name(profile, tree, box), longest_name);
-    text += "\n" + weight_text(tree, box, options.self);
+    text += "\n" + weight_text(profile, tree, box, options.self);
     if (box.kind == BoxKind::gathered) {
         text += "\nnarrower than " + short_decimal(options.min_width, 4) + " %" + (box.gathered == 1 ? "" : " each");
     } else if (box.kind == BoxKind::function) {

@@ -11,6 +11,9 @@ namespace flameprobe {
 /// "user code", "inlined", "kernel", ...
 std::string_view kind_text(FrameKind kind);
 
+/// Of `weight` samples: "12.3 s" where a sample stands for a time, else empty.
+std::string time_text(const NamedProfile& profile, std::uint64_t weight);
+
 /// Clean text (see text.hpp), whole.
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);
 
@@ -18,6 +21,9 @@ struct TooltipOptions {
     bool self = true;        // wrong in a reversed graph, where a box's own samples are those of its outermost caller
     double min_width = 0.1;  // percent, as the tree was made
 };
+
+/// The short name (see short_name.hpp) of a function; the same as box_name for other boxes.
+std::string box_label(const NamedProfile& profile, const CallTree& tree, const Box& box);
 
 /// Clean text: name, counts and shares, then kind, place and module; a line each.
 std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,

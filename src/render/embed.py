@@ -2,7 +2,10 @@
 """Turns text files into C++ string constants: embed.py OUTPUT NAME=FILE[+FILE...]...
 
 Whole-line comments, blank lines and indentation are left out: they are for the people who read the source.
+A constant page_policy allows the inline elements of page_css and page_js by their hashes.
 """
+import base64
+import hashlib
 import re
 import sys
 
@@ -16,9 +19,17 @@ def shrink(path, text):
     return "".join(line + "\n" for line in lines if line)
 
 
+def policy(css, js):
+    """As the elements stand in page.html: behind a line break."""
+    def digest(text):
+        return "'sha256-" + base64.b64encode(hashlib.sha256(("\n" + text).encode()).digest()).decode() + "'"
+    return f"default-src 'none'; style-src {digest(css)}; script-src {digest(js)}; base-uri 'none'; form-action 'none'"
+
+
 def main():
     output, *items = sys.argv[1:]
     parts = ["// Made by embed.py.\n#include \"render/assets.hpp\"\n\nnamespace flameprobe::assets {\n"]
+    texts = {}
     for item in items:
         name, paths = item.split("=", 1)
         text = ""
@@ -28,6 +39,9 @@ def main():
             if not path.endswith(".html") and ("]]>" in piece or "</script" in piece.lower()):
                 sys.exit(f"{path}: contains the end of the element it will stand in")
             text += piece
+        texts[name] = text
+    texts["page_policy"] = policy(texts["page_css"], texts["page_js"])
+    for name, text in texts.items():
         # A string literal may have 65,536 characters at least, but MSVC's 16 KiB is the habit that costs nothing.
         pieces = [text[at:at + 8000] for at in range(0, len(text), 8000)]
         body = "\n".join(f'R"~~~({piece})~~~"' for piece in pieces)

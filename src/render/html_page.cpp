@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <tuple>
+
 #include "render/assets.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
+#include "render/function_totals.hpp"
 #include "render/html_data.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
@@ -18,15 +22,25 @@ std::string xml(std::string_view text) {
     return out;
 }
 
-std::string summary_table(const NamedProfile& profile, const CallTree& tree) {
-    const auto all = static_cast<double>(tree.boxes.front().total);
+/// The functions with the most samples of their own, for readers without JavaScript.
+std::string summary_table(const NamedProfile& profile) {
+    Totals totals = function_totals(profile);
+    const auto all = static_cast<double>(totals.samples);
+    const auto order = [&](const FunctionTotal& one) {
+        return std::make_tuple(~one.self, ~one.total, profile.strings.view(profile.functions[one.function].name),
+                               one.function);
+    };
+    auto& rows = totals.functions;
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(summary_rows, rows.size()));
+    std::partial_sort(rows.begin(), rows.begin() + shown, rows.end(),
+                      [&](const auto& a, const auto& b) { return order(a) < order(b); });
     std::string out =
         "<p>The interactive views need JavaScript. The functions with the most samples of their own:</p>\n";
     out += "<table><tr><th>Self</th><th>Total</th><th>Function</th></tr>\n";
-    for (const BusyFunction& row : busiest_functions(profile, tree, summary_rows)) {
-        out += "<tr><td>" + xml(percent_text(static_cast<double>(row.self), all)) + "</td><td>" +
-               xml(percent_text(static_cast<double>(row.total), all)) + "</td><td>" +
-               xml(shorten(clean_text(profile.strings.view(profile.functions[row.function].name)), 400)) +
+    for (auto row = rows.begin(); row != rows.begin() + shown; ++row) {
+        out += "<tr><td>" + xml(percent_text(static_cast<double>(row->self), all)) + "</td><td>" +
+               xml(percent_text(static_cast<double>(row->total), all)) + "</td><td>" +
+               xml(shorten(clean_text(profile.strings.view(profile.functions[row->function].name)), 400)) +
                "</td></tr>\n";
     }
     return out + "</table>";
@@ -35,7 +49,8 @@ std::string summary_table(const NamedProfile& profile, const CallTree& tree) {
 std::string facts_list(std::vector<Fact> facts, double min_width) {
     if (min_width > 0) {
         facts.push_back({"Frames", "narrower than " + short_decimal(min_width, 6) +
-                                       " % are gathered: there are too many for a page"});
+                                       " % are gathered, there are too many for a page: numbers of single functions "
+                                       "are at least what is shown"});
     }
     if (facts.empty()) return {};
     std::string out = "<details class=\"facts\"><summary>How this was measured</summary><dl>\n";
@@ -77,20 +92,20 @@ private:
 Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
     const auto palette = Palette::by_name(options.colors);
     if (!palette) return palette.error();
-    const auto page = build_page_tree(profile);
-    if (!page) return page.error();
-    const auto data = page_data(profile, *page, *palette, options);
+    const auto data = page_data(profile, *palette, options);
     if (!data) return data.error();
     const std::string title = xml(options.title.empty() ? default_title(profile) : options.title);
     const std::string subtitle = xml(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
-    const std::string summary = summary_table(profile, page->tree);
-    const std::string facts = facts_list(run_facts(profile), page->min_width);
+    const std::string summary = summary_table(profile);
+    const std::string facts = facts_list(run_facts(profile), data->min_width);
     Template()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)
         .set("@SUMMARY@", summary)
         .set("@FACTS@", facts)
-        .set("@DATA@", *data)
+        .set("@POLICY@", assets::page_policy)
+        .set("@PROFILE@", data->facts)
+        .set("@COLUMNS@", data->columns)
         .set("@CSS@", assets::page_css)
         .set("@JS@", assets::page_js)
         .write(assets::page_html, out);

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "render/text.hpp"
 
@@ -9,49 +11,23 @@ namespace flameprobe {
 
 namespace {
 
-// Chosen in OKLCH: equal lightness within a ramp but for steps of a few percent, which keep neighbours apart for every
-// eye; the kinds differ in hue, and in lightness where hues are close for the colour-blind.
-constexpr std::array<Shade, 8> warm{{{"#fda295", "#893e36"},
-                                     {"#ffb19c", "#924834"},
-                                     {"#f59f7a", "#813c1c"},
-                                     {"#fead7c", "#8a481c"},
-                                     {"#eba267", "#783f00"},
-                                     {"#f8b771", "#865106"},
-                                     {"#e6af62", "#734c05"},
-                                     {"#e6ba65", "#755403"}}};
-constexpr std::array<Shade, 4> straw{
-    {{"#e8d393", "#685a2d"}, {"#e9e19f", "#6b6537"}, {"#cfd493", "#56592c"}, {"#cfe3a4", "#59653a"}}};
-constexpr std::array<Shade, 4> blue{
-    {{"#86c3eb", "#165b81"}, {"#98caf9", "#30618e"}, {"#93b6eb", "#2f5081"}, {"#a8bef7", "#44578c"}}};
-constexpr std::array<Shade, 4> violet{
-    {{"#c6b1f0", "#614a87"}, {"#d9b8f4", "#714f8b"}, {"#d0a5dd", "#6a3f75"}, {"#e3aee0", "#7a4678"}}};
-constexpr std::array<Shade, 4> teal{
-    {{"#95d3bf", "#2b5d4f"}, {"#9bddcf", "#30665c"}, {"#88cdc6", "#1d5853"}, {"#92d8d8", "#276162"}}};
-constexpr std::array<Shade, 8> cold{{{"#7ad0c5", "#04665e"},
-                                     {"#81d9db", "#046e71"},
-                                     {"#72c6d6", "#045d6a"},
-                                     {"#83cfeb", "#0e667f"},
-                                     {"#7ebde4", "#125678"},
-                                     {"#9bcbfb", "#36628d"},
-                                     {"#9dbbf2", "#3b5484"},
-                                     {"#b0bdf8", "#4d568a"}}};
-constexpr std::array<Shade, 4> mint{
-    {{"#bce2cc", "#42604f"}, {"#c3edda", "#47695b"}, {"#b0dcce", "#375b50"}, {"#b9e8dd", "#3f655d"}}};
-constexpr std::array<Shade, 4> amber{
-    {{"#f1a685", "#834527"}, {"#f8b286", "#8a5027"}, {"#e3a670", "#77440d"}, {"#e9b476", "#7e5112"}}};
-constexpr std::array<Shade, 8> grey{{{"#c6c4c0", "#54524f"},
-                                     {"#d0cdc9", "#5d5a57"},
-                                     {"#c0bdb9", "#4f4d49"},
-                                     {"#cbc8c5", "#585653"},
-                                     {"#bcbab6", "#4c4a47"},
-                                     {"#ceccc8", "#5b5956"},
-                                     {"#c3c0bd", "#514f4c"},
-                                     {"#c9c7c3", "#575552"}}};
-constexpr std::array<Shade, 4> pale{
-    {{"#e0deda", "#44423f"}, {"#eae7e3", "#4c4a47"}, {"#d9d7d3", "#3f3d3a"}, {"#e5e2de", "#484643"}}};
-constexpr std::array<Shade, 4> slate{
-    {{"#9badc1", "#495a6b"}, {"#a4b6ca", "#526274"}, {"#95a7ba", "#445465"}, {"#9fb2c5", "#4d5e70"}}};
-constexpr std::array<Shade, 2> note{{{"#cdcac5", "#4f4d48"}, {"#d7d4ce", "#585550"}}};
+// Chosen in OKLCH. Hues that stay apart for the colour-blind (as Okabe and Ito's): orange, sky blue, bluish green,
+// purple, yellow. Inlined code has the hue of its role, paler on light pages and darker on dark ones. The shades
+// of one ramp differ by a few percent of lightness, which keeps neighbours apart.
+using Ramp = std::array<Shade, 3>;
+constexpr Ramp orange{{{"#f69b5a", "#824104"}, {"#ffa16d", "#90430e"}, {"#ea984b", "#764000"}}};
+constexpr Ramp pale_orange{{{"#fecfa7", "#5b3815"}, {"#ffd7bd", "#643d1f"}, {"#f3c99d", "#54340b"}}};
+constexpr Ramp sky{{{"#83c6f5", "#12557c"}, {"#84cff9", "#0e5e81"}, {"#83bdf0", "#174e78"}}};
+constexpr Ramp pale_sky{{{"#c1e3fc", "#203e52"}, {"#c9ebff", "#244558"}, {"#bddbf7", "#1e384e"}}};
+constexpr Ramp sand{{{"#ccc7bd", "#4b473f"}, {"#d4cdc4", "#534e45"}, {"#c4c0b6", "#454239"}}};
+constexpr Ramp pale_sand{{{"#e5e1d9", "#38352e"}, {"#ede8e0", "#3f3b35"}, {"#dddad1", "#32302a"}}};
+constexpr Ramp green{{{"#5cbe96", "#095b41"}, {"#6cc495", "#206242"}, {"#4bb798", "#025542"}}};
+constexpr Ramp purple{{{"#c493e8", "#5b3177"}, {"#c49cf5", "#5d3a83"}, {"#c489db", "#5a296c"}}};
+constexpr Ramp yellow{{{"#e5d67f", "#625922"}, {"#f3db84", "#6d5e29"}, {"#d6d27a", "#58551e"}}};
+constexpr Ramp ash{{{"#a09e9c", "#5c5b58"}, {"#a7a5a2", "#63615f"}, {"#999795", "#565553"}}};
+constexpr Ramp grey{{{"#c6c4c0", "#54524f"}, {"#d0cdc9", "#5d5a57"}, {"#bcbab6", "#4c4a47"}}};
+constexpr Ramp pale_grey{{{"#e0deda", "#44423f"}, {"#eae7e3", "#4c4a47"}, {"#d9d7d3", "#3f3d3a"}}};
+constexpr Ramp slate{{{"#9badc1", "#495a6b"}, {"#a4b6ca", "#526274"}, {"#95a7ba", "#445465"}}};
 constexpr std::array<Shade, 12> wheel{{{"#fba99b", "#854137"},
                                        {"#fbbb87", "#875221"},
                                        {"#d3b86d", "#665001"},
@@ -70,7 +46,7 @@ constexpr Shade plain{"#e6e3de", "#3a3835"};
 
 struct Palette::Ramps {
     std::string_view name;
-    std::span<const Shade> user, inlined, kernel, scope, thread;
+    Ramp own, own_inlined, library, library_inlined, glue, glue_inlined, kernel, scope, thread, note;
 };
 
 namespace {
@@ -79,45 +55,51 @@ constexpr std::string_view accepted = "hot, cold, mono, module";
 
 }  // namespace
 
+char letter_of(Role role, bool inlined) {
+    switch (role) {
+        case Role::own:
+            return inlined ? 'v' : 'u';
+        case Role::library:
+            return inlined ? 'j' : 'l';
+        case Role::glue:
+            return inlined ? 'y' : 'x';
+        case Role::kernel:
+            return 'k';
+        case Role::scope:
+            return 's';
+        case Role::thread:
+            return 't';
+        case Role::note:
+            return 'n';
+    }
+    return 'n';
+}
+
 Result<Palette> Palette::by_name(std::string_view name) {
-    static constexpr Ramps hot{"hot", warm, straw, blue, violet, teal};
-    static constexpr Ramps cool{"cold", cold, mint, amber, violet, pale};
-    static constexpr Ramps mono{"mono", grey, pale, slate, slate, slate};
-    static constexpr Ramps module{"module", warm, straw, grey, violet, pale};
+    static constexpr Ramps hot{"hot", orange, pale_orange, sky, pale_sky, sand, pale_sand, green, purple, yellow, ash};
+    static constexpr Ramps cool{"cold",    sky,   pale_sky, orange, pale_orange, sand,
+                                pale_sand, green, purple,   yellow, ash};
+    static constexpr Ramps mono{"mono",    grey,  pale_grey, slate, pale_grey, pale_grey,
+                                pale_grey, slate, slate,     slate, ash};
+    static constexpr Ramps module{"module",  orange, pale_orange, sky,       pale_sky, sand,
+                                  pale_sand, grey,   purple,      pale_grey, ash};
     for (const Ramps* ramps : {&hot, &cool, &mono, &module}) {
         if (ramps->name == name) return Palette(*ramps, ramps == &module);
     }
     return Error{"no palette is called '" + clean_text(name) + "': use one of " + std::string{accepted}};
 }
 
-std::string Palette::class_of(const NamedProfile& profile, FunctionId id) const {
+std::string Palette::class_of(const NamedProfile& profile, FunctionId id, Role role) const {
     const Function& function = profile.functions[id];
-    const std::uint64_t hash = stable_hash(profile.strings.view(function.name));
-    const auto shade = [&](char letter, std::size_t count) {
-        return letter + std::to_string((hash ^ hash >> 29) % count);
-    };
-    switch (function.kind) {
-        case FrameKind::kernel:
-            return shade('k', ramps_->kernel.size());
-        case FrameKind::scope:
-            return shade('s', ramps_->scope.size());
-        case FrameKind::thread:
-            return shade('t', ramps_->thread.size());
-        case FrameKind::note:
-            return shade('n', note.size());
-        default:
-            break;
-    }
-    if (by_module_) {
+    const bool code = function.kind == FrameKind::user || function.kind == FrameKind::inlined;
+    if (by_module_ && code) {
         if (function.module == 0) return "n0";
         const std::string_view path = profile.strings.view(function.module);
         return "m" + std::to_string(stable_hash(path.substr(path.rfind('/') + 1)) % wheel.size());
     }
-    return function.kind == FrameKind::inlined ? shade('i', ramps_->inlined.size()) : shade('u', ramps_->user.size());
-}
-
-std::string Palette::class_of(const NamedProfile& profile, const Box& box) const {
-    return box.kind == BoxKind::function ? class_of(profile, box.function) : "g0";
+    const std::uint64_t hash = stable_hash(profile.strings.view(function.name));
+    return letter_of(role, function.kind == FrameKind::inlined) +
+           std::to_string((hash ^ hash >> 29) % std::tuple_size_v<Ramp>);
 }
 
 std::vector<NamedShade> Palette::classes() const {
@@ -125,16 +107,14 @@ std::vector<NamedShade> Palette::classes() const {
     const auto add = [&](char letter, std::span<const Shade> ramp) {
         for (std::size_t at = 0; at < ramp.size(); ++at) all.push_back({letter + std::to_string(at), ramp[at]});
     };
-    if (by_module_) {
-        add('m', wheel);
-    } else {
-        add('u', ramps_->user);
-        add('i', ramps_->inlined);
+    if (by_module_) add('m', wheel);
+    const Ramps& of = *ramps_;
+    for (const auto& [letter, ramp] :
+         {std::pair{'u', of.own}, std::pair{'v', of.own_inlined}, std::pair{'l', of.library},
+          std::pair{'j', of.library_inlined}, std::pair{'x', of.glue}, std::pair{'y', of.glue_inlined},
+          std::pair{'k', of.kernel}, std::pair{'s', of.scope}, std::pair{'t', of.thread}, std::pair{'n', of.note}}) {
+        add(letter, ramp);
     }
-    add('k', ramps_->kernel);
-    add('s', ramps_->scope);
-    add('t', ramps_->thread);
-    add('n', note);
     add('g', {&plain, 1});
     return all;
 }

@@ -1,4 +1,5 @@
-// Which colour a box gets. Colours come from kinds and names only, so a function keeps its colour from run to run.
+// Which colour a box gets. The hue says what a function is (see role.hpp), lightness
+// whether it was inlined; names only shift it a little, so a function keeps its colour from picture to picture.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "render/call_tree.hpp"
+#include "render/role.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -27,13 +29,17 @@ struct NamedShade {
 inline constexpr Shade page_color{"#fdfcfa", "#1b1a19"};
 inline constexpr Shade text_color{"#1c1b1a", "#f5f3f0"};
 
+/// The letter of a role's classes.
+char letter_of(Role role, bool inlined);
+
 class Palette {
 public:
     /// hot, cold, mono, module; an Error on anything else, which lists these.
     static Result<Palette> by_name(std::string_view name);
 
-    std::string class_of(const NamedProfile& profile, const Box& box) const;
-    std::string class_of(const NamedProfile& profile, FunctionId function) const;
+    std::string class_of(const NamedProfile& profile, FunctionId function, Role role) const;
+    /// Of what is no function.
+    static std::string plain_class() { return "g0"; }
     /// Every class there is, in a fixed order.
     std::vector<NamedShade> classes() const;
     bool by_module() const { return by_module_; }

@@ -6,7 +6,9 @@
 #include "render/flame_graph.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
+#include "render/role.hpp"
 #include "render/run_facts.hpp"
+#include "render/short_name.hpp"
 #include "render/svg_page.hpp"
 #include "render/text.hpp"
 
@@ -14,43 +16,65 @@ namespace flameprobe {
 
 namespace {
 
+/// The class of every box: what colours it.
+std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree& tree, const Palette& palette) {
+    const std::vector<Role> roles = function_roles(profile);
+    std::vector<std::string> classes;
+    classes.reserve(tree.boxes.size());
+    for (const Box& box : tree.boxes) {
+        const bool named = box.kind == BoxKind::function;
+        classes.push_back(named ? palette.class_of(profile, box.function, roles[box.function])
+                                : Palette::plain_class());
+    }
+    return classes;
+}
+
 class Frames {
 public:
-    Frames(const NamedProfile& profile, const CallTree& tree, const Palette& palette, const FlameGraphOptions& options)
+    Frames(const NamedProfile& profile, const CallTree& tree, const std::vector<std::string>& classes,
+           const FlameGraphOptions& options)
         : profile_(profile),
           tree_(tree),
-          palette_(palette),
+          classes_(classes),
           options_(options),
           all_(static_cast<double>(tree.boxes[0].total)) {}
 
     std::string markup() const {
         std::string out;
-        for (const Box& box : tree_.boxes) add_frame(out, box);
+        for (std::size_t at = 0; at < tree_.boxes.size(); ++at) add_frame(out, tree_.boxes[at], classes_[at]);
         return out;
     }
 
 private:
     double percent(std::uint64_t weight) const { return static_cast<double>(weight) / all_ * 100; }
 
-    void add_frame(std::string& out, const Box& box) const {
+    void add_frame(std::string& out, const Box& box, const std::string& color) const {
         const unsigned y = (options_.icicle ? box.depth : tree_.depth - box.depth) * svg::row;
-        out += "<g class=\"" + palette_.class_of(profile_, box) + "\"><title>";
+        // The script needs the short name where it is not the whole one, and what a search cannot look into.
+        const std::string name = box_name(profile_, tree_, box), label = box_label(profile_, tree_, box);
+        out += "<g class=\"" + color + "\"";
+        if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted) out += " data-more=\"1\"";
+        if (label != name) {
+            out += " data-n=\"";
+            append_xml(out, label);
+            out += "\"";
+        }
+        out += "><title>";
         append_xml(out,
                    box_tooltip(profile_, tree_, box, {.self = !options_.reverse, .min_width = options_.min_width}));
         out += "</title><rect x=\"" + short_decimal(percent(box.start), 4) + "%\" y=\"" + std::to_string(y) +
                "\" width=\"" + short_decimal(percent(box.total), 4) + "%\" height=\"" + std::to_string(svg::row_fill) +
                "\"/>";
-        add_label(out, box, y);
+        add_label(out, box, y, label);
         out += "</g>\n";
     }
 
-    void add_label(std::string& out, const Box& box, unsigned y) const {
+    void add_label(std::string& out, const Box& box, unsigned y, const std::string& name) const {
         constexpr double pad = 3;
         const double room = percent(box.total) / 100 * svg::frames_width - 2 * pad;
         if (room < 3 * svg::column) return;
         const auto fits = static_cast<std::size_t>(room / svg::column);
-        const std::string name = box_name(profile_, tree_, box);
-        const std::string label = fit_columns(name, fits);
+        const std::string label = fit_name(name, fits);
         if (label.empty()) return;
         out += "<text x=\"" + short_decimal(percent(box.start) + pad / svg::frames_width * 100, 3) + "%\" y=\"" +
                std::to_string(y + svg::baseline) + "\">";
@@ -66,38 +90,53 @@ private:
 
     const NamedProfile& profile_;
     const CallTree& tree_;
-    const Palette& palette_;
+    const std::vector<std::string>& classes_;
     const FlameGraphOptions& options_;
     double all_;
 };
 
-/// The kinds that are in the picture, or the modules with the most time of their own.
-std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& tree, const Palette& palette) {
-    std::map<FrameKind, std::string> kinds;
+/// The modules with the most time of their own, where they have the colours.
+std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const CallTree& tree,
+                                           const std::vector<std::string>& classes) {
     std::map<std::string_view, std::pair<std::uint64_t, std::string>> modules;
-    for (const Box& box : tree.boxes) {
-        if (box.kind != BoxKind::function) continue;
-        const Function& function = profile.functions[box.function];
-        const bool own_color =
-            !palette.by_module() || (function.kind != FrameKind::user && function.kind != FrameKind::inlined);
-        if (own_color) {
-            kinds.emplace(function.kind, palette.class_of(profile, box));
-        } else {
-            const std::string_view path = profile.strings.view(function.module);
-            auto& [self, color] = modules[path.substr(path.rfind('/') + 1)];
-            self += box.self;
-            color = palette.class_of(profile, box);
-        }
+    for (std::size_t at = 0; at < tree.boxes.size(); ++at) {
+        const Box& box = tree.boxes[at];
+        if (box.kind != BoxKind::function || classes[at].front() != 'm') continue;
+        const std::string_view path = profile.strings.view(profile.functions[box.function].module);
+        auto& [self, color] = modules[path.substr(path.rfind('/') + 1)];
+        self += box.self;
+        color = classes[at];
     }
-    std::vector<LegendEntry> legend;
     std::vector<std::pair<std::string_view, std::pair<std::uint64_t, std::string>>> busiest(modules.begin(),
                                                                                             modules.end());
     std::stable_sort(busiest.begin(), busiest.end(),
                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
     if (busiest.size() > 6) busiest.resize(6);
+    std::vector<LegendEntry> legend;
     for (const auto& [name, module] : busiest)
         legend.push_back({module.second, name.empty() ? "no file" : std::string{name}});
-    for (const auto& [kind, color] : kinds) legend.push_back({color, std::string{kind_text(kind)}});
+    return legend;
+}
+
+/// The roles that are in the picture, in their order, each with the middle shade of its ramp.
+std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
+                                   const std::vector<std::string>& classes) {
+    std::vector<LegendEntry> legend =
+        palette.by_module() ? legend_of_modules(profile, tree, classes) : std::vector<LegendEntry>{};
+    const std::vector<Role> roles = function_roles(profile);
+    std::map<Role, bool> present;
+    bool inlined = false;
+    for (const Box& box : tree.boxes) {
+        if (box.kind != BoxKind::function) continue;
+        const FrameKind kind = profile.functions[box.function].kind;
+        const bool code = kind == FrameKind::user || kind == FrameKind::inlined;
+        if (code && palette.by_module()) continue;
+        present[roles[box.function]] = true;
+        inlined = inlined || kind == FrameKind::inlined;
+    }
+    for (const auto& [role, yes] : present)
+        legend.push_back({std::string{letter_of(role, false)} + "0", std::string{role_text(role)}});
+    if (inlined) legend.push_back({"v0", "paler: inlined"});
     return legend;
 }
 
@@ -110,11 +149,11 @@ std::uint64_t hash_of(const NamedProfile& profile, const CallTree& tree, const F
     return hash;
 }
 
-std::vector<NamedShade> used_shades(const NamedProfile& profile, const CallTree& tree, const Palette& palette) {
-    std::vector<NamedShade> shades = palette.classes();
-    std::vector<std::string> used;
-    for (const Box& box : tree.boxes) used.push_back(palette.class_of(profile, box));
+std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::string> used,
+                                    const std::vector<LegendEntry>& legend) {
+    for (const LegendEntry& entry : legend) used.push_back(entry.color_class);
     std::sort(used.begin(), used.end());
+    std::vector<NamedShade> shades = palette.classes();
     std::erase_if(shades,
                   [&](const NamedShade& shade) { return !std::binary_search(used.begin(), used.end(), shade.name); });
     return shades;
@@ -133,11 +172,12 @@ Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& opt
     page.subtitle = options.subtitle.empty()
                         ? default_subtitle(profile) + (options.reverse ? ", merged from the leaves" : "")
                         : options.subtitle;
-    page.shades = used_shades(profile, *tree, *palette);
-    page.legend = legend_of(profile, *tree, *palette);
+    const std::vector<std::string> classes = box_classes(profile, *tree, *palette);
+    page.legend = legend_of(profile, *tree, *palette, classes);
+    page.shades = used_shades(*palette, classes, page.legend);
     page.facts = run_facts(profile);
     page.rows = tree->depth + 1;
-    page.frames = Frames(profile, *tree, *palette, options).markup();
+    page.frames = Frames(profile, *tree, classes, options).markup();
     write_svg_page(page, out);
     return {};
 }

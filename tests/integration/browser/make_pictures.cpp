@@ -1,10 +1,13 @@
-// Writes the pictures that the browser tests open: make_pictures DIRECTORY.
+// Writes the pictures that the browser tests open: make_pictures DIRECTORY [--stacks N].
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "demo_profile.hpp"
 #include "render/flame_graph.hpp"
+#include "render/function_totals.hpp"
+#include "render/pair_index.hpp"
 
 using namespace flameprobe;
 
@@ -42,9 +45,63 @@ NamedProfile large_profile() {
     return std::move(made.profile);
 }
 
+/// So many different stacks of 30,000 functions, as a random walk over call trees makes them: the same every time.
+NamedProfile many_stacks(std::uint32_t stacks) {
+    NamedProfile profile;
+    std::uint32_t seed = 12345;
+    const auto random = [&](std::uint32_t limit) {
+        seed = seed * 1664525 + 1013904223;
+        return (seed >> 8) % limit;
+    };
+    constexpr std::uint32_t functions = 30'000;
+    for (std::uint32_t id = 0; id < functions; ++id) {
+        const std::string name =
+            "shop::module_" + std::to_string(id % 97) + "::Class<int>::method_" + std::to_string(id);
+        profile.functions.push_back({.name = profile.strings.intern(name)});
+        profile.frames.push_back({.function = id});
+    }
+    profile.nodes.push_back({});
+    PairIndex children;
+    std::vector<NodeId> path{0};
+    std::vector<bool> ends(1);
+    const auto descend = [&](FrameId frame) {
+        const auto [node, added] =
+            children.insert(path.back(), frame, static_cast<std::uint32_t>(profile.nodes.size()));
+        if (added) {
+            profile.nodes.push_back({path.back(), frame});
+            ends.push_back(false);
+        }
+        path.push_back(node);
+    };
+    for (const FrameId frame : {1U, 2U, 3U}) descend(frame);
+    while (profile.counts.size() < stacks) {
+        path.resize(4 + random(static_cast<std::uint32_t>(path.size()) - 3));
+        while (path.size() < 13 || (path.size() < 25 && random(2) == 0)) descend(random(functions));
+        if (ends[path.back()]) continue;
+        ends[path.back()] = true;
+        profile.counts.push_back({path.back(), 0, 1 + random(50)});
+    }
+    return profile;
+}
+
+/// NAME.html, and in NAME.json the totals that the page has to show: {"samples": n, "functions": {name: [self,
+/// total]}}.
+bool make_large(const std::string& name, std::uint32_t stacks) {
+    const NamedProfile profile = many_stacks(stacks);
+    const Totals totals = function_totals(profile);
+    nlohmann::json truth = {{"samples", totals.samples}};
+    for (const FunctionTotal& total : totals.functions)
+        truth["functions"][std::string(profile.strings.view(profile.functions[total.function].name))] = {total.self,
+                                                                                                         total.total};
+    std::ofstream(name + ".json") << truth;
+    return make(name + ".html", write_html, profile, {});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 4 && std::string{argv[2]} == "--stacks")
+        return make_large(std::string{argv[1]} + "/stacks", static_cast<std::uint32_t>(std::stoul(argv[3]))) ? 0 : 1;
     if (argc != 2) return 2;
     const std::string directory = std::string{argv[1]} + "/";
     const NamedProfile demo = test::demo_profile();

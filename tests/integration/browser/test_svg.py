@@ -6,13 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import Browser, make_pictures, strict_policy
+from browser import FLAGS, Browser, make_pictures, strict_policy
 
 PICTURES = make_pictures(sys.argv.pop(1))
 
@@ -112,14 +113,14 @@ class SvgTest(unittest.TestCase):
         hits = self.page.run("return document.querySelectorAll('.hit').length")
         self.assertEqual(hits, 5)  # one of them is below [truncated]
         # 312 + 130 samples in a recursion, and 9: of 3,112
-        self.assertEqual(self.status(), "matched 14.49 %")
+        self.assertEqual(self.status(), "matched at least 14.49 %")
         self.page.driver.find_element(By.XPATH, "//*[text()='Aa']").click()
-        self.assertEqual(self.status(), "no match")
+        self.assertEqual(self.status(), "no match in the frames drawn")
 
     def test_a_search_that_is_no_regular_expression_is_text(self):
         self.open()
         self.keys("/", "operator new(")
-        self.assertEqual(self.status(), "matched 2.41 % (as text)")
+        self.assertEqual(self.status(), "matched at least 2.41 % (as text)")
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.status(), "")
         self.assertEqual(self.page.run("return document.querySelectorAll('.hit').length"), 0)
@@ -173,7 +174,7 @@ class SvgTest(unittest.TestCase):
         rect = self.page.driver.find_elements(By.CSS_SELECTOR, ".frames > g > rect")[self.frame("Cart::total() const")]
         ActionChains(self.page.driver).move_to_element(rect).perform()
         details = self.page.run("return document.querySelector('.details').textContent")
-        self.assertRegex(details, r"1,092 samples, 35.09 %, self 0, .*Cart::total\(\) const")
+        self.assertRegex(details, r"1,092 samples, 35.09 %, 11.03 s, self 0, .*Cart::total\(\) const")
 
     def test_dark_and_light(self):
         self.open()
@@ -181,17 +182,40 @@ class SvgTest(unittest.TestCase):
         light = self.page.run(fill, ".page"), self.page.run(fill, ".frames > .u0 rect")
         self.page.dark(True)
         dark = self.page.run(fill, ".page"), self.page.run(fill, ".frames > .u0 rect")
-        self.assertEqual(light, ("rgb(253, 252, 250)", "rgb(253, 162, 149)"))
-        self.assertEqual(dark, ("rgb(27, 26, 25)", "rgb(137, 62, 54)"))
+        self.assertEqual(light, ("rgb(253, 252, 250)", "rgb(246, 155, 90)"))
+        self.assertEqual(dark, ("rgb(27, 26, 25)", "rgb(130, 65, 4)"))
 
     def test_a_tall_picture_opens_at_its_roots_under_its_header(self):
         self.open("large.svg")
+        self.page.driver.execute_async_script("setTimeout(arguments[0], 400)")
         top = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
         self.assertGreater(self.page.run("return scrollY"), 1000)
         self.assertLess(self.page.run(top, ".frames > g > rect"), self.page.run("return innerHeight"))
         self.assertAlmostEqual(self.page.run(top, ".head > .page"), 0, delta=1)
         self.assertLess(self.page.run("return document.querySelectorAll('.frames > g').length"), 300)
         self.assertIn("[frames left out: the deepest stack has 6,001]", self.page.run(SHOWN))
+
+    def test_search_says_that_there_may_be_more(self):
+        self.open("large.svg")
+        self.keys("/", "function17")
+        self.assertEqual(self.status(), "no match in the frames drawn")
+        self.open()
+        self.keys("/", "all")
+        self.assertEqual(self.status(), "matched 100.00 %")  # what is gathered is in it, too
+
+    def test_a_screenshot_of_a_tall_picture_is_not_blank(self):
+        with tempfile.TemporaryDirectory(prefix="flameprobe-screenshot-") as directory:
+            shot = os.path.join(directory, "shot.png")
+            subprocess.run([os.environ.get("CHROMIUM", "/usr/bin/chromium"), *FLAGS, f"--user-data-dir={directory}/user", "--window-size=1300,800",
+                            f"--screenshot={shot}", "file://" + os.path.join(PICTURES, "large.svg")], check=True, capture_output=True, timeout=120)
+            self.assertGreater(os.path.getsize(shot), 20_000)  # a blank one has 5,000 bytes
+
+    def test_labels_are_short_and_keep_their_last_component(self):
+        self.open()
+        labels = "return Array.from(document.querySelectorAll('.frames text'), t => t.firstChild?.data ?? '')"
+        self.assertIn("std::map::find", self.page.run(labels))
+        self.page.size(1000, 700)
+        self.assertTrue(any(label.startswith("…") for label in self.page.run(labels)))
 
     def test_a_stack_can_be_copied(self):
         self.open()
@@ -228,8 +252,8 @@ class SvgTest(unittest.TestCase):
               image.onerror = () => done(null);
               image.src = url;""", f"data:{kind};base64,{base64.b64encode(data).decode()}")
             self.assertIsNotNone(colors, kind)
-            # Page, text, thread, user, kernel, inlined and scope.
-            for color, least in (("#fdfcfa", 50000), ("#1c1b1a", 500), ("#92d8d8", 3000), ("#ffb19c", 3000), ("#98caf9", 500), ("#e3aee0", 3000)):
+            # Page, text, thread, own code, kernel and scope.
+            for color, least in (("#fdfcfa", 50000), ("#1c1b1a", 500), ("#f3db84", 3000), ("#ffa16d", 3000), ("#5cbe96", 500), ("#c493e8", 3000)):
                 self.assertGreater(colors.get(color, 0), least, f"{color} in {kind}")
 
     def test_two_pictures_in_one_page_do_not_meddle(self):

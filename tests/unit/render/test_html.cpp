@@ -1,10 +1,15 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "demo_profile.hpp"
+#include "render/function_totals.hpp"
 #include "render/html_data.hpp"
+#include "render/page_columns.hpp"
+#include "render/thread_groups.hpp"
 
 using namespace flameprobe;
 using test::ProfileOf;
@@ -31,9 +36,8 @@ std::string from_base64(std::string_view text) {
     return out;
 }
 
-/// The profile inside the page, as a browser would read it.
-nlohmann::json data_of(const std::string& html) {
-    const std::string_view mark = "type=\"text/plain\">";
+std::string inflated(const std::string& html, const std::string& id) {
+    const std::string mark = "id=\"" + id + "\" type=\"text/plain\">";
     const auto from = html.find(mark) + mark.size();
     const std::string packed = from_base64(std::string_view{html}.substr(from, html.find("</script>", from) - from));
     std::string text(50'000'000, '\0');
@@ -41,8 +45,56 @@ nlohmann::json data_of(const std::string& html) {
     REQUIRE(uncompress(reinterpret_cast<Bytef*>(text.data()), &size, reinterpret_cast<const Bytef*>(packed.data()),
                        packed.size()) == Z_OK);
     text.resize(size);
-    return nlohmann::json::parse(text);
+    return text;
 }
+
+/// The profile inside the page, as a browser would read it: the facts, and a column of numbers each.
+struct PageContent {
+    nlohmann::json facts;
+    std::map<std::string, std::vector<std::uint64_t>> columns;
+
+    explicit PageContent(const std::string& html) : facts(nlohmann::json::parse(inflated(html, "profile"))) {
+        const std::string bytes = inflated(html, "columns");
+        std::size_t at = 0;
+        for (const auto& part : facts["parts"]) {
+            auto& numbers = columns[part[0]];
+            for (const std::size_t end = at + part[1].get<std::size_t>(); at < end;) {
+                std::uint64_t value = 0;
+                for (int shift = 0;; shift += 7) {
+                    const auto byte = static_cast<unsigned char>(bytes.at(at++));
+                    value |= std::uint64_t{byte & 127U} << shift;
+                    if (byte < 128) break;
+                }
+                numbers.push_back(value);
+            }
+        }
+        REQUIRE(at == bytes.size());
+    }
+
+    /// Self and total of every function, by name: as the page adds them up.
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> totals() {
+        std::vector<std::size_t> parent{0}, function{facts["all"]}, path{0};
+        for (std::size_t at = 0; at < columns["up"].size(); ++at) {
+            path.resize(path.size() - columns["up"][at]);
+            parent.push_back(path.back());
+            function.push_back(columns["fn"][at]);
+            path.push_back(parent.size() - 1);
+        }
+        std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> sums;
+        std::size_t box = 0;
+        for (std::size_t at = 0; at < columns["box"].size(); ++at) {
+            box += columns["box"][at];
+            const auto name = [&](std::size_t of) {
+                return facts["functions"]["name"][function[of]].get<std::string>();
+            };
+            sums[name(box)].first += columns["weight"][at];
+            std::set<std::string> seen;
+            for (std::size_t of = box; of != 0; of = parent[of])
+                if (seen.insert(name(of)).second) sums[name(of)].second += columns["weight"][at];
+        }
+        return sums;
+    }
+};
 
 std::size_t count_of(std::string_view text, std::string_view part) {
     std::size_t count = 0;
@@ -53,20 +105,17 @@ std::size_t count_of(std::string_view text, std::string_view part) {
 }  // namespace
 
 TEST_CASE("the page holds every sample, by box and thread") {
-    const NamedProfile profile = test::demo_profile();
-    const auto data = data_of(html_of(profile));
+    PageContent data(html_of(test::demo_profile()));
     std::uint64_t all = 0, worker = 0;
-    for (std::size_t at = 0; at < data["counts"]["weight"].size(); ++at) {
-        const std::uint64_t weight = data["counts"]["weight"][at];
-        all += weight;
-        if (data["counts"]["thread"][at] == 2) worker += weight;
+    for (std::size_t at = 0; at < data.columns["weight"].size(); ++at) {
+        all += data.columns["weight"][at];
+        if (data.columns["thread"][at] == 2) worker += data.columns["weight"][at];
     }
     CHECK(all == 3112);
     CHECK(worker == 726);
-    CHECK(data["threads"][2] == nlohmann::json{4713, "worker-2"});
-    CHECK(data["boxes"]["up"].size() == data["boxes"]["function"].size());
-    const auto& names = data["functions"]["name"];
-    CHECK(std::find(names.begin(), names.end(), "Parser::parse(std::string_view)") != names.end());
+    CHECK(data.facts["threads"][2] == nlohmann::json{4713, "worker-2"});
+    CHECK(data.columns["up"].size() + 1 == data.facts["boxes"]);
+    CHECK(data.totals().at("Parser::parse(std::string_view)") == std::pair<std::uint64_t, std::uint64_t>{331, 502});
 }
 
 TEST_CASE("the same profile gives the same page") {
@@ -75,14 +124,14 @@ TEST_CASE("the same profile gives the same page") {
 
 TEST_CASE("no name can end the script, and nothing is loaded from elsewhere") {
     ProfileOf made;
-    made.stack({"</script><script>alert(1)</script>", "<!--", "@DATA@"}, 3);
+    made.stack({"</script><script>alert(1)</script>", "<!--", "@PROFILE@"}, 3);
     FlameGraphOptions options;
-    options.title = "</title></script>@DATA@ <b>";
+    options.title = "</title></script>@PROFILE@ <b>";
     const std::string html = html_of(made.profile, options);
     const std::string plain = html_of(test::demo_profile());
     CHECK(count_of(html, "</script") == count_of(plain, "</script"));
     CHECK(html.find("<script>alert") == std::string::npos);
-    CHECK(html.find("@DATA@ &lt;b&gt;") != std::string::npos);
+    CHECK(html.find("@PROFILE@ &lt;b&gt;") != std::string::npos);
     for (const char* outside : {"src=", "href=", "url(", "@import", "http:", "https:", "eval("}) {
         CAPTURE(outside);
         CHECK(plain.find(outside) == std::string::npos);
@@ -98,18 +147,65 @@ TEST_CASE("readers without JavaScript get the busiest functions") {
     CHECK(summary.find("std::less&lt;std::string&gt;") != std::string::npos);
 }
 
-TEST_CASE("a page with too many boxes gathers the narrow ones and says so") {
+TEST_CASE("however many stacks there are, the page's numbers are the table's") {
     ProfileOf made;
-    for (int i = 0; i < 210'000; ++i)
-        made.stack({"main", "f" + std::to_string(i % 500), "g" + std::to_string(i), "h"}, 1);
-    made.stack({"main", "busy"}, 1'000'000);
-    const std::string html = html_of(made.profile);
-    CHECK(html.find("too many for a page") != std::string::npos);
-    const auto data = data_of(html);
-    CHECK(data["boxes"]["up"].size() <= 400'000);
-    std::uint64_t all = 0;
-    for (const auto& weight : data["counts"]["weight"]) all += weight.get<std::uint64_t>();
-    CHECK(all == 1'210'000);
+    for (int i = 0; i < 60'000; ++i)
+        made.stack({"main", "f" + std::to_string(i % 500), "method_3", "g" + std::to_string(i), "f1"}, 1);
+    made.stack({"main", "busy"}, 100'000);
+    PageContent data(html_of(made.profile));
+    CHECK(data.facts["gathered"] == 0);
+    const auto sums = data.totals();
+    for (const FunctionTotal& total : function_totals(made.profile).functions) {
+        const std::string name{made.profile.strings.view(made.profile.functions[total.function].name)};
+        REQUIRE(sums.at(name) == std::pair{total.self, total.total});
+    }
+    CHECK(sums.at("method_3").second == 60'000);
+    CHECK(sums.at("f1") == std::pair<std::uint64_t, std::uint64_t>{60'000, 60'000});
+}
+
+TEST_CASE("functions that differ in what is not shown are one") {
+    ProfileOf made;
+    made.stack({"main", "f", "x"}, 2).stack({"main", "g", "x"}, 3);
+    NamedProfile& profile = made.profile;
+    const auto named = [&](const char* name) {
+        for (FunctionId id = 0; id < profile.functions.size(); ++id)
+            if (profile.strings.view(profile.functions[id].name) == name) return id;
+        return FunctionId{0};
+    };
+    const FunctionId f = named("f"), g = named("g");
+    profile.functions[g] = profile.functions[f];
+    profile.functions[g].line = 99;
+    PageContent data(html_of(profile));
+    CHECK(data.columns["up"].size() == 3);
+    CHECK(data.totals().at("f").second == 5);
+}
+
+TEST_CASE("beyond what a browser can hold the narrow boxes are gathered, and nothing is lost") {
+    ProfileOf made;
+    for (int i = 0; i < 3'000; ++i) made.stack({"main", "g" + std::to_string(i), "h"}, 1);
+    made.stack({"main", "busy"}, 100'000);
+    PageNumbers numbers;
+    numbers.number_of.resize(made.profile.functions.size());
+    const auto columns = page_columns(made.profile, numbers, 100);
+    REQUIRE(columns);
+    CHECK(columns->boxes <= 100);
+    CHECK(columns->min_width > 0);
+    CHECK(!page_columns(made.profile, numbers, 2));
+}
+
+TEST_CASE("threads with like names are a group") {
+    ProfileOf made;
+    for (int i = 0; i < 32; ++i) made.stack({"t:worker-" + std::to_string(i), "run"}, 1);
+    made.stack({"t:main", "run"}, 1);
+    for (int i = 0; i < 4; ++i) made.stack({"t:io" + std::to_string(i), "run"}, 1);
+    PageContent data(html_of(made.profile));
+    CHECK(data.facts["merged"].size() == 32);
+    CHECK(data.facts["functions"]["name"][data.facts["merged"][7][1].get<std::size_t>()] == "worker-*");
+    merge_threads(made.profile);
+    std::set<std::string> names;
+    for (std::size_t node = 1; node < made.profile.nodes.size(); ++node)
+        if (made.profile.nodes[node].parent == 0) names.emplace(made.profile.name(made.profile.nodes[node].frame));
+    CHECK(names == std::set<std::string>{"io0", "io1", "io2", "io3", "main", "worker-*"});
 }
 
 TEST_CASE("no samples, no page") {

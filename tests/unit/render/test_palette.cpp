@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "demo_profile.hpp"
 #include "render/palette.hpp"
@@ -45,20 +47,92 @@ TEST_CASE("an unknown palette is refused with the list of known ones") {
     CHECK(palette.error().message.find("hot, cold, mono, module") != std::string::npos);
 }
 
-TEST_CASE("kinds have colours of their own, names decide the shade") {
+TEST_CASE("roles have hues of their own, inlined code another lightness") {
     const NamedProfile profile = test::demo_profile();
+    const std::vector<Role> roles = function_roles(profile);
     for (const char* name : {"hot", "cold", "mono", "module"}) {
         const auto palette = Palette::by_name(name);
         for (FunctionId id = 0; id < profile.functions.size(); ++id) {
-            const std::string color = palette->class_of(profile, id);
+            const std::string color = palette->class_of(profile, id, roles[id]);
             const bool known =
                 std::ranges::any_of(palette->classes(), [&](const NamedShade& shade) { return shade.name == color; });
             CHECK_MESSAGE(known, color);
             const FrameKind kind = profile.functions[id].kind;
-            CHECK((color[0] == 'k') == (kind == FrameKind::kernel));
-            CHECK((color[0] == 's') == (kind == FrameKind::scope));
-            CHECK((color[0] == 't') == (kind == FrameKind::thread));
-            if (!palette->by_module()) CHECK((color[0] == 'i') == (kind == FrameKind::inlined));
+            const bool code = kind == FrameKind::user || kind == FrameKind::inlined;
+            if (code && palette->by_module()) continue;
+            CHECK(color[0] == letter_of(roles[id], kind == FrameKind::inlined));
         }
+    }
+}
+
+namespace {
+
+using Color = std::array<double, 3>;
+
+/// Linear light, 0 to 1.
+Color linear(std::string_view color) {
+    Color out{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double value =
+            static_cast<double>(std::stoul(std::string{color.substr(1 + 2 * i, 2)}, nullptr, 16)) / 255;
+        out[i] = value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+    }
+    return out;
+}
+
+using Matrix = std::array<Color, 3>;
+
+Color times(const Matrix& matrix, const Color& color) {
+    Color out{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) out[i] += matrix[i][j] * color[j];
+        out[i] = std::max(out[i], 0.0);
+    }
+    return out;
+}
+
+/// Björn Ottosson's OKLab: equal distances look about equally different.
+Color oklab(const Color& rgb) {
+    const Color cone = times({{{0.4122214708, 0.5363325363, 0.0514459929},
+                               {0.2119034982, 0.6806995451, 0.1073969566},
+                               {0.0883024619, 0.2817188376, 0.6299787005}}},
+                             rgb);
+    const double l = std::cbrt(cone[0]), m = std::cbrt(cone[1]), s = std::cbrt(cone[2]);
+    return {0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
+            1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+            0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s};
+}
+
+// Machado, Oliveira and Fernandes 2009, severity 1.
+const std::pair<const char*, Matrix> eyes[] = {
+    {"all cones", {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}},
+    {"protanopia",
+     {{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}}},
+    {"deuteranopia",
+     {{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}}},
+    {"tritanopia",
+     {{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}}},
+};
+
+double difference(std::string_view a, std::string_view b, const Matrix& eye) {
+    const Color x = oklab(times(eye, linear(a))), y = oklab(times(eye, linear(b)));
+    return std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]);
+}
+
+}  // namespace
+
+TEST_CASE("one's own code is told apart by every eye, in light and in dark") {
+    std::map<std::string, Shade> shades;
+    for (const NamedShade& shade : Palette::by_name("hot")->classes()) shades[shade.name] = shade.shade;
+    for (const auto& [eye, matrix] : eyes) {
+        CAPTURE(eye);
+        // Own code beside each other role, and beside its own inlined functions.
+        for (const char* other : {"l0", "x0", "k0", "s0", "v0", "n0"}) {
+            CAPTURE(other);
+            CHECK(difference(shades["u0"].light, shades[other].light, matrix) > 0.05);
+            CHECK(difference(shades["u0"].dark, shades[other].dark, matrix) > 0.05);
+        }
+        CHECK(difference(shades["l0"].light, shades["k0"].light, matrix) > 0.05);
+        CHECK(difference(shades["l0"].light, shades["x0"].light, matrix) > 0.05);
     }
 }

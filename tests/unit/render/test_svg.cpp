@@ -84,8 +84,8 @@ TEST_CASE("the same profile gives the same bytes") {
 TEST_CASE("names, counts, shares, places and kinds are in the text") {
     const std::string text = svg_of(test::demo_profile());
     for (const char* part :
-         {"Parser::parse(std::string_view)\n502 samples, 16.13 %, self 10.64 %\nPar.cpp:7, demo</title>",
-          "[parse]\n502 samples, 16.13 %, self 0\nscope</title>", "kernel</title>", "inlined, ",
+         {"Parser::parse(std::string_view)\n502 samples, 16.13 %, 5.07 s, self 10.64 %\nPar.cpp:7, demo</title>",
+          "[parse]\n502 samples, 16.13 %, 5.07 s, self 0\nscope</title>", "kernel</title>", "inlined, ",
           ">main<tspan class=\"pc\" dx=\"7\">", "CPU flame graph of server, pid 4711", "./server --port 8080",
           "2025-11-21 01:10:12 UTC", "12.35 s", "cpu-clock (software clock)", "99 Hz asked", "engine ring",
           "unwinder dwarf", "lost 14", "truncated 9 (0.29 %)", "rooted 3,054 (98.14 %)", "99.24 %", "41 ms", "9 MiB"}) {
@@ -143,7 +143,7 @@ TEST_CASE("size is bounded by the minimum width, not by the number of stacks") {
     CHECK(count_of(svg_of(made.profile, all), "</title><rect") == 40'003);
 }
 
-TEST_CASE("a frame takes about 200 bytes") {
+TEST_CASE("a frame takes little more than 200 bytes") {
     ProfileOf made;
     for (int i = 0; i < 30; ++i) {
         for (int j = 0; j < 30; ++j) {
@@ -156,7 +156,7 @@ TEST_CASE("a frame takes about 200 bytes") {
     const std::string small = svg_of(ProfileOf().folded("main 1\n").profile);
     const std::size_t frames = count_of(text, "</title><rect");
     CHECK(frames == 932);
-    CHECK((text.size() - small.size()) / frames <= 200);
+    CHECK((text.size() - small.size()) / frames <= 215);
 }
 
 TEST_CASE("an icicle hangs from its root") {

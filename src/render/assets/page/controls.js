@@ -1,14 +1,14 @@
-// The controls that know nothing of the profile's trees.
+// The controls that know nothing of the graphs.
 function fillFacets(profile) {
   const used = new Map();
   for (let at = 0; at < profile.countBox.length; at++) {
     const thread = profile.countThread[at];
     used.set(thread, (used.get(thread) || 0) + profile.countWeight[at]);
   }
-  const threads = profile.threads.map(([tid, name], index) => ({index, text: `${name || "thread"} (${tid})`, weight: used.get(index) || 0}));
+  const threads = profile.threads.map(([tid, name], index) => ({index, text: (name || "thread") + (tid ? ` (${tid})` : ""), weight: used.get(index) || 0}));
   threads.sort((a, b) => b.weight - a.weight || a.index - b.index);
   element(find("threads"), "option", {value: -1}, "All threads");
-  for (const {index, text, weight} of threads) if (weight > 0) element(find("threads"), "option", {value: index}, `${text}, ${percent(weight, profile.all)}`);
+  for (const {index, text, weight} of threads) if (weight > 0) element(find("threads"), "option", {value: index}, `${text}, ${percent(weight, profile.samples)}`);
   find("threads").parentNode.hidden = threads.length < 2;
   const labels = new Set(profile.functions.name.filter((_, fn) => profile.kind(fn) === SCOPE));
   element(find("scopes"), "option", {value: ""}, "In and out of scopes");
@@ -16,26 +16,32 @@ function fillFacets(profile) {
   find("scopes").parentNode.hidden = labels.size === 0;
 }
 
-function fillLegend(profile, shades) {
+function fillLegend(profile, colors) {
   const legend = find("legend");
   legend.textContent = "";
-  if (profile.byModule) return;
-  KINDS.forEach((text, kind) => {
-    const fn = profile.functions.kind.indexOf(kind);
-    if (fn < 0) return;
-    const entry = element(legend, "span", {});
-    element(entry, "em", {}).style.background = shades[profile.functions.color[fn]];
-    entry.append(text);
+  const entry = (color, text) => {
+    const made = element(legend, "span", {});
+    element(made, "em", {}).style.background = color;
+    made.append(text);
+  };
+  const {kind, role} = profile.functions, code = (fn) => kind[fn] <= INLINED;
+  ROLES.forEach((text, of) => {
+    if (role.some((one, fn) => one === of && kind[fn] !== NO_KIND && !(profile.byModule && code(fn)))) entry(colors[ROLE_LETTERS[of] + "0"], text);
   });
+  if (!profile.byModule && kind.includes(INLINED)) entry(colors.v0, "paler: inlined");
 }
 
-function copyText(text) {
-  const area = element(document.body, "textarea", {});
-  area.value = text;
-  area.select();
-  // Not the Clipboard API: a page opened as a file may not have it.
-  document.execCommand("copy");
-  area.remove();
+// What is cut away, each with a button that brings it back.
+function fillChips(state, drop) {
+  const chips = find("chips");
+  chips.textContent = "";
+  for (const [name, text] of [["focus", "only with "], ["hide", "without frames "], ["ignore", "without stacks of "]]) {
+    if (!state[name]) continue;
+    const plain = state[name].split("|").map((part) => part.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1")).join(", ");
+    const chip = element(chips, "button", {type: "button", title: "Remove: " + state[name]}, text + plain.slice(0, 60) + (plain.length > 60 ? "…" : "") + " ×");
+    chip.addEventListener("click", () => drop(name));
+  }
+  chips.hidden = chips.childElementCount === 0;
 }
 
 function chooseThemes(changed) {
@@ -67,7 +73,3 @@ function onKey(event, clear) {
     next.focus();
   }
 }
-
-start().catch((error) => {
-  find("loading").textContent = "This page could not read its data (" + error.message + "). It needs a browser from 2023 or later; the .svg needs none.";
-});

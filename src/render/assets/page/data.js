@@ -1,60 +1,119 @@
-// The profile: columns of numbers, packed (deflate, base64) so that nothing in them can end the page's script.
-async function readProfile(element) {
-  const packed = Uint8Array.from(atob(element.textContent.trim()), (letter) => letter.charCodeAt(0));
+// The profile as html_data.cpp packed it: deflate and base64, so that nothing in it can end the page's script.
+async function inflate(id) {
+  const holder = find(id), text = holder.textContent.trim();
+  holder.remove();  // its text is of no use any more, and may be large
+  let packed;
+  if (Uint8Array.fromBase64) {
+    packed = Uint8Array.fromBase64(text);
+  } else {
+    const letters = atob(text);
+    packed = new Uint8Array(letters.length);
+    for (let at = 0; at < packed.length; at++) packed[at] = letters.charCodeAt(at);
+  }
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Profile(JSON.parse(await new Response(stream).text()));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+async function readProfile() {
+  const facts = inflate("profile"), columns = inflate("columns");
+  return new Profile(JSON.parse(new TextDecoder().decode(await facts)), await columns);
 }
 
-function undelta(differences) {
-  const values = new Int32Array(differences.length);
-  let value = 0;
-  for (let at = 0; at < values.length; at++) values[at] = value += differences[at];
-  return values;
+// Numbers of seven bits a byte, the lowest first.
+class Column {
+  constructor(bytes, from, length) { Object.assign(this, {bytes, at: from, end: from + length}); }
+  next() {
+    let byte = this.bytes[this.at++];
+    if (byte < 128) return byte;
+    let value = byte & 127, factor = 128;
+    do {
+      byte = this.bytes[this.at++];
+      value += (byte & 127) * factor;
+      factor *= 128;
+    } while (byte > 127);
+    return value;
+  }
+  length() {
+    let numbers = 0;
+    for (let at = this.at; at < this.end; at++) if (this.bytes[at] < 128) numbers++;
+    return numbers;
+  }
 }
+const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 4294967296 ? Uint32Array : Float64Array;
 
-const KINDS = ["user code", "inlined", "kernel", "scope", "note", "thread"];
-const SCOPE = 3;
+const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
+const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread"], ROLE_LETTERS = "ulxksnt";
+const INLINED = 1, SCOPE = 3, THREAD = 5, NO_KIND = 6, GLUE = 2;
 
-// Boxes are in depth-first order and merged by function; box 0 is the root. A count says how many samples of a thread
-// ended in a box.
+// Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree. A
+// count says how many samples of a thread ended in a box. Typed arrays only: there may be ten million boxes.
 class Profile {
-  constructor(data) {
+  constructor(data, bytes) {
     Object.assign(this, data);
-    this.size = data.boxes.function.length;
-    this.boxFunction = Int32Array.from(data.boxes.function);
-    this.boxParent = Int32Array.from(data.boxes.up, (up, box) => box - up);
-    this.countBox = undelta(data.counts.box);
-    this.countThread = Int32Array.from(data.counts.thread);
-    this.countWeight = Float64Array.from(data.counts.weight);
-    this.all = this.countWeight.reduce((sum, weight) => sum + weight, 0);
+    const parts = {};
+    let from = 0;
+    for (const [name, length] of data.parts) {
+      parts[name] = new Column(bytes, from, length);
+      from += length;
+    }
+    this.size = data.boxes;
+    this.functionCount = this.functions.name.length;
+    this.readBoxes(parts.up, parts.fn);
+    this.readCounts(parts);
+    // Siblings stand in the order of their functions' numbers, which is that of names; a group's is its first member's.
+    this.order = Uint32Array.from(this.functions.name, (_, fn) => fn);
+    for (const [fn, group] of [...this.merged].reverse()) this.order[group] = fn;
+  }
+  readBoxes(up, fn) {
+    const size = this.size, open = new Int32Array(this.depth + 2);
+    this.fn = new (fitting(this.functionCount))(size);
+    this.end = new Int32Array(size);
+    this.fn[0] = this.all;
+    let level = 0;
+    for (let box = 1; box < size; box++) {
+      this.fn[box] = fn.next();
+      for (let levels = up.next(); levels > 0; levels--) this.end[open[level--]] = box;
+      open[++level] = box;
+    }
+    while (level >= 0) this.end[open[level--]] = size;
+  }
+  readCounts({box, thread, weight}) {
+    const counts = weight.length();
+    this.countBox = new Int32Array(counts);
+    this.countThread = new (fitting(this.threads.length))(counts);
+    this.countWeight = new Float64Array(counts);
+    this.samples = 0;
+    for (let at = 0, last = 0; at < counts; at++) {
+      this.countBox[at] = last += box.next();
+      this.countThread[at] = thread.next();
+      this.samples += this.countWeight[at] = weight.next();
+    }
   }
   name(fn) { return this.functions.name[fn]; }
+  shortName(fn) { return this.functions.short[fn] || this.functions.name[fn]; }
   kind(fn) { return this.functions.kind[fn]; }
   module(fn) { return this.modules[this.functions.module[fn]]; }
   path(fn) { return this.files[this.functions.file[fn]]; }
   place(fn) {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
-    return file ? file + (line ? ":" + line : "") : "";
+    return [KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
   }
-  // Which boxes are a scope of that label, or within one.
-  inScope(label) {
-    const inside = new Uint8Array(this.size);
-    for (let box = 1; box < this.size; box++) {
-      const fn = this.boxFunction[box];
-      inside[box] = inside[this.boxParent[box]] || (this.kind(fn) === SCOPE && this.name(fn) === label) ? 1 : 0;
-    }
-    return inside;
+  time(weight) { return this.period > 0 ? duration(weight * this.period) : ""; }
+  // Which functions a search, focus, hide or ignore means: by the whole name or the short one.
+  matching(test) {
+    const {name, short, kind} = this.functions;
+    return Uint8Array.from(name, (text, fn) => kind[fn] !== NO_KIND && (test(text) || short[fn] !== "" && test(short[fn])) ? 1 : 0);
   }
-  // Samples that ended in each box, of one thread (-1: all) and one scope ("": all).
-  weights(thread, scope) {
-    const inside = scope ? this.inScope(scope) : null;
-    const self = new Float64Array(this.size);
-    for (let at = 0; at < this.countBox.length; at++) {
-      const box = this.countBox[at];
-      if ((thread < 0 || this.countThread[at] === thread) && (!inside || inside[box])) self[box] += this.countWeight[at];
+  // Made at first need: a view from the leaves or of callers.
+  get parents() {
+    if (!this.parentOf) {
+      const {size, end} = this, parent = new Int32Array(size), open = new Int32Array(this.depth + 2);
+      for (let box = 1, level = 0; box < size; box++) {
+        while (end[open[level]] <= box) level--;
+        parent[box] = open[level];
+        open[++level] = box;
+      }
+      this.parentOf = parent;
     }
-    const total = Float64Array.from(self);
-    for (let box = this.size - 1; box > 0; box--) total[this.boxParent[box]] += total[box];
-    return {self, total};
+    return this.parentOf;
   }
 }

@@ -1,68 +1,109 @@
-// A tree on a canvas. Only the rows in sight are painted, so neither depth nor number of frames has a limit of its own.
-const ROW = 19;
+// A tree on a canvas. Only what is in sight is made and painted, so neither depth nor number of frames has a limit.
+const ROW = 19, NARROW = 1;
 
 class Graph {
-  // rootBelow: flames; else icicles. settle: flames that leave room stand at the bottom of it. `on` is told of
-  // hover(node, event), focus(node) and select(node).
+  // settle: flames that leave room stand at the bottom of it. `on` is told of hover(spot, event), focus(node), zoom(), key(event,
+  // node) and menu(node, event). A spot is a node, or several too narrow to paint: {node: their caller, kids, x, total}.
   constructor(holder, label, context, on, settle = false) {
-    Object.assign(this, {holder, context, on, settle, tree: new Tree(), zoomed: 0, focused: 0, hovered: -1, rootBelow: false});
+    Object.assign(this, {holder, context, on, settle, tree: null, zoomed: null, focused: null, hovered: null, rootBelow: false, from: 0, to: 1});
     this.spacer = element(holder, "div", {class: "spacer"});
     this.canvas = element(this.spacer, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "flame graph",
-      "aria-label": label + ". Arrow keys walk from frame to frame, Enter zooms, Escape shows everything."});
+      "aria-label": label + ". Arrow keys walk from frame to frame, Enter zooms, Escape shows everything, the menu key has more."});
     this.pen = this.canvas.getContext("2d");
-    this.frames = 0;
+    this.frame = this.moving = 0;
     holder.addEventListener("scroll", () => this.paintSoon());
     new ResizeObserver(() => this.paintSoon()).observe(holder);
-    this.canvas.addEventListener("mousemove", (event) => this.hover(event));
-    this.canvas.addEventListener("mouseleave", () => { this.hovered = -1; on.hover(-1); this.paintSoon(); });
-    this.canvas.addEventListener("click", (event) => this.click(event));
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.canvas.addEventListener("focus", () => this.paintSoon());
-    this.canvas.addEventListener("blur", () => this.paintSoon());
+    const {canvas} = this;
+    canvas.addEventListener("mousemove", (event) => this.hover(event));
+    canvas.addEventListener("mouseleave", () => { this.hovered = null; on.hover(null); this.paintSoon(); });
+    canvas.addEventListener("click", (event) => this.click(event));
+    canvas.addEventListener("contextmenu", (event) => this.menu(event));
+    canvas.addEventListener("wheel", (event) => this.wheel(event), {passive: false});
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.addEventListener("focus", () => this.paintSoon());
+    canvas.addEventListener("blur", () => this.paintSoon());
   }
-  show(tree, rootBelow, zoomed = 0) {
-    Object.assign(this, {tree, rootBelow, zoomed: zoomed < tree.size ? zoomed : 0, focused: 0, hovered: -1});
-    this.focused = this.zoomed;
+  show(tree, rootBelow, address = "") {
+    const zoomed = tree.at(address);
+    Object.assign(this, {tree, rootBelow, zoomed, focused: zoomed, hovered: null, from: zoomed.x, to: zoomed.x + zoomed.total});
+    this.goal = [this.from, this.to];
+    cancelAnimationFrame(this.moving);
     this.spacer.style.height = tree.rows * ROW + "px";
     this.holder.scrollTop = rootBelow ? tree.rows * ROW : 0;
     this.paintSoon();
   }
+  get whole() { return this.goal[0] <= 0 && this.goal[1] >= this.tree.root.total; }
   zoom(node) {
     this.zoomed = this.focused = node;
-    this.paintSoon();
-    this.on.select(node);
+    this.moveTo(node.x, node.x + node.total);
+  }
+  zoomRange(from, to, at = this.tree.root) {
+    this.zoomed = at;
+    this.moveTo(from, to);
+  }
+  moveTo(from, to) {
+    const start = performance.now(), old = [this.from, this.to];
+    this.goal = [from, to];
+    cancelAnimationFrame(this.moving);
+    const step = (now) => {
+      const part = Math.min((now - start) / 160, 1), ease = 1 - (1 - part) ** 3;
+      this.from = part < 1 ? old[0] + (from - old[0]) * ease : from;
+      this.to = part < 1 ? old[1] + (to - old[1]) * ease : to;
+      this.paint();
+      if (part < 1) this.moving = requestAnimationFrame(step);
+    };
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      Object.assign(this, {from, to});
+      this.paintSoon();
+    } else {
+      this.moving = requestAnimationFrame(step);
+    }
+    this.on.zoom(this);
   }
   paintSoon() {
-    if (this.frames) return;
-    this.frames = requestAnimationFrame(() => { this.frames = 0; this.paint(); });
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); });
   }
-  top(node) {
-    const depth = this.tree.depth[node];
+  top(depth) {
     const lift = this.settle ? Math.max(this.holder.clientHeight - this.tree.rows * ROW, 0) : 0;
-    return (this.rootBelow ? this.tree.rows - 1 - depth : depth) * ROW + lift - this.holder.scrollTop;
+    const top = (this.rootBelow ? this.tree.rows - 1 - depth : depth) * ROW + lift - this.holder.scrollTop;
+    // The root row stays in sight however far one scrolls.
+    if (depth > 0) return top;
+    return this.rootBelow ? Math.min(top, this.holder.clientHeight - ROW) : Math.max(top, 0);
   }
-  // Calls back with every node in sight: (node, left, width, above the zoomed one).
-  visit(width, visitor) {
-    const {tree, zoomed} = this;
-    if (tree.size === 0) return;
-    const from = tree.x[zoomed], scale = width / (tree.total[zoomed] || 1), to = from + tree.total[zoomed];
-    for (let node = 0; node < tree.size;) {
-      const above = node < zoomed && tree.end[node] > zoomed;
-      if (above) {
-        visitor(node, 0, width, true);
-        node++;
-        continue;
+  isAbove(node) { return node.depth < this.zoomed.depth && this.ancestors.has(node); }
+  // Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all in sight.
+  visit(width, height, box, run) {
+    const {tree, from} = this, scale = width / Math.max(this.to - from, 1e-9), todo = [tree.root];
+    while (todo.length) {
+      const node = todo.pop(), left = (node.x - from) * scale, wide = node.total * scale, top = this.top(node.depth);
+      if (top > -ROW && top < height) box(node, left, wide, top);
+      const above = this.top(node.depth + 1);
+      if (this.rootBelow ? above <= -ROW : above >= height) continue;
+      const kids = tree.kids(node), inSight = above > -ROW && above < height;
+      for (let at = this.firstInSight(kids); at < kids.length && kids[at].x < this.to; at++) {
+        if (kids[at].total * scale >= NARROW) {
+          todo.push(kids[at]);
+          continue;
+        }
+        const first = at, x = kids[at].x;
+        while (at + 1 < kids.length && kids[at + 1].x < this.to && kids[at + 1].total * scale < NARROW) at++;
+        if (inSight) run(node, first, at + 1, (x - from) * scale, (kids[at].x + kids[at].total - x) * scale, above);
       }
-      const outside = node < zoomed || node >= tree.end[zoomed] || tree.x[node] >= to;
-      const wide = tree.total[node] * scale;
-      if (!outside) visitor(node, (tree.x[node] - from) * scale, wide, false);
-      node = outside || wide < 0.4 ? tree.end[node] : node + 1;
     }
+  }
+  firstInSight(kids) {
+    let low = 0, high = kids.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (kids[middle].x + kids[middle].total <= this.from) low = middle + 1; else high = middle;
+    }
+    return low;
   }
   paint() {
     const {canvas, pen, holder, tree, context} = this;
     const width = holder.clientWidth, height = holder.clientHeight, ratio = devicePixelRatio || 1;
-    if (width === 0 || height === 0) return;
+    if (width === 0 || height === 0 || !tree) return;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -73,22 +114,34 @@ class Graph {
     pen.clearRect(0, 0, width, height);
     pen.font = context.font;
     pen.textBaseline = "alphabetic";
-    const ink = context.ink();
-    this.visit(width, (node, left, wide, above) => {
-      const top = this.top(node);
-      if (top < -ROW || top > height) return;
-      const fn = tree.fn[node], gap = wide > 3 ? 1 : 0;
+    this.ancestors = new Set(tree.path(this.zoomed));
+    const ink = context.ink(), outlines = [];
+    const paintBox = (node, left, wide, top) => {
+      const {fn} = node, start = Math.max(left, 0), room = Math.min(left + wide, width) - start, above = this.isAbove(node);
       pen.globalAlpha = above ? 0.55 : context.faded(fn) ? 0.3 : 1;
       pen.fillStyle = context.color(fn);
-      pen.fillRect(left, top, Math.max(wide - gap, 0.4), ROW - 1);
-      if (wide > 24) this.label(node, left, wide, top, ink);
-      if (!above && context.hit(fn) && wide > 2) this.outline(left, top, wide, context.mark(), 1.5);
-    });
-    pen.globalAlpha = 1;
-    for (const [node, color, line] of [[this.hovered, ink, 1], [document.activeElement === canvas ? this.focused : -1, context.focus(), 2]]) {
-      const box = node >= 0 && this.box(node);
-      if (box) this.outline(box.left, box.top, box.width, color, line);
+      pen.fillRect(start, top, Math.max(room - (wide > 3 ? 1 : 0), 0.5), ROW - 1);
+      if (room > 24) this.label(node, start, room, top, ink);
+      if (!above && context.hit(fn) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
+      if (node === this.hovered) outlines.push([start, top, room, ink, 1]);
+      if (node === this.focused && document.activeElement === canvas) outlines.push([start, top, room, context.focus(), 2]);
+    };
+    const paintRun = (node, first, end, left, wide, top) => {
+      const kids = tree.kids(node);
+      let hit = false;
+      for (let at = first; at < end && !hit; at++) hit = context.hit(kids[at].fn);
+      pen.globalAlpha = context.searching() && !hit ? 0.3 : 1;
+      pen.fillStyle = hit ? context.mark() : context.plain();
+      pen.fillRect(Math.max(left, 0), top, Math.max(Math.min(wide, width), 0.5), ROW - 1);
+    };
+    let root = null;
+    this.visit(width, height, (node, ...where) => { if (node === tree.root) root = where; else paintBox(node, ...where); }, paintRun);
+    if (root) {
+      pen.clearRect(0, root[2] - 1, width, ROW + 1);
+      paintBox(tree.root, ...root);
     }
+    pen.globalAlpha = 1;
+    for (const outline of outlines) this.outline(...outline);
   }
   outline(left, top, wide, color, line) {
     const {pen} = this;
@@ -96,75 +149,101 @@ class Graph {
     pen.lineWidth = line;
     pen.strokeRect(left + line / 2, top + line / 2, Math.max(wide - 1 - line, 0.5), ROW - 1 - line);
   }
-  label(node, left, wide, top, ink) {
-    const {pen, tree, context} = this;
-    const start = Math.max(left, 0), room = Math.min(left + wide, this.holder.clientWidth) - start - 8;
-    const name = context.name(tree.fn[node]), text = fitText(pen, name, room);
+  // At the box's beginning, or where it comes into sight.
+  label(node, start, wide, top, ink) {
+    const {pen, context} = this, room = wide - 8, name = context.name(node.fn), text = fitName(pen, name, room);
     if (!text) return;
     pen.fillStyle = ink;
     pen.fillText(text, start + 4, top + 13.5);
-    const share = " " + percent(tree.total[node], context.all());
-    const used = textWidth(pen, text);
+    const share = " " + percent(node.total, context.all()), used = textWidth(pen, text);
     if (text === name && used + textWidth(pen, share) < room) {
       pen.globalAlpha *= 0.65;
       pen.fillText(share, start + 4 + used, top + 13.5);
     }
   }
-  box(node) {
+  spot(event) {
+    const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
+    const over = (left, wide, top) => x >= left && x < left + wide && y >= top && y < top + ROW;
     let found = null;
-    this.visit(this.holder.clientWidth, (seen, left, width) => { if (seen === node) found = {left, width, top: this.top(node)}; });
-    return found;
-  }
-  at(event) {
-    const area = this.canvas.getBoundingClientRect();
-    const x = event.clientX - area.left, y = event.clientY - area.top;
-    let found = -1;
-    this.visit(area.width, (node, left, wide) => {
-      const top = this.top(node);
-      if (x >= left && x < left + wide && y >= top && y < top + ROW) found = node;
-    });
-    return found;
+    this.visit(area.width, area.height, (node, left, wide, top) => { if (over(left, wide, top) && !(found && node === this.tree.root && this.top(1) === top)) found = {node}; },
+      (node, first, end, left, wide, top) => { if (!found && over(left, wide, top)) found = {node, kids: this.tree.kids(node).slice(first, end)}; });
+    const rootTop = this.top(0);
+    return y >= rootTop && y < rootTop + ROW ? {node: this.tree.root} : found;
   }
   hover(event) {
-    const node = this.at(event);
-    this.canvas.style.cursor = node < 0 ? "" : "pointer";
+    const spot = this.spot(event), node = spot && !spot.kids ? spot.node : null;
+    this.canvas.style.cursor = spot ? "pointer" : "";
     if (node !== this.hovered) this.paintSoon();
     this.hovered = node;
-    this.on.hover(node, event);
+    this.on.hover(spot);
   }
   click(event) {
-    const node = this.at(event);
-    if (node >= 0) this.zoom(node);
+    const spot = this.spot(event);
+    if (!spot) return;
+    if (!spot.kids) {
+      this.on.focus(spot.node);
+      return this.zoom(spot.node);
+    }
+    // To all of them, or of many to those about the pointer.
+    const first = spot.kids[0].x, last = spot.kids[spot.kids.length - 1], end = last.x + last.total, span = (this.to - this.from) / 16;
+    if (end - first < span * 2) return this.zoomRange(first, end, spot.node);
+    const area = this.canvas.getBoundingClientRect(), at = this.from + (event.clientX - area.left) / area.width * (this.to - this.from);
+    const from = Math.max(first, Math.min(at - span / 2, end - span));
+    this.zoomRange(from, from + span, spot.node);
+  }
+  menu(event) {
+    const keyed = event.button < 0 || event.clientX === 0 && event.clientY === 0, spot = keyed ? {node: this.focused} : this.spot(event);
+    if (!spot || spot.kids) return;
+    event.preventDefault();
+    this.focused = spot.node;
+    this.on.focus(spot.node);
+    this.paintSoon();
+    this.on.menu(spot.node, event);
+  }
+  // With Ctrl the wheel zooms where the pointer is, with Shift it moves sideways.
+  wheel(event) {
+    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!this.tree || !event.ctrlKey && !(sideways && !this.whole)) return;
+    event.preventDefault();
+    const area = this.canvas.getBoundingClientRect(), part = (event.clientX - area.left) / area.width, all = this.tree.root.total;
+    const span = this.to - this.from, wanted = event.ctrlKey ? Math.min(span * 1.002 ** event.deltaY, all) : span;
+    const shift = event.ctrlKey ? 0 : (event.deltaX || event.deltaY) / area.width * span;
+    const from = Math.max(0, Math.min(this.from + (span - wanted) * part + shift, all - wanted));
+    cancelAnimationFrame(this.moving);
+    Object.assign(this, {from, to: from + wanted, zoomed: this.tree.root, goal: [from, from + wanted]});
+    this.paintSoon();
+    this.on.zoom(this);
   }
   neighbour(step) {
-    const row = [], {tree, focused} = this;
-    this.visit(this.holder.clientWidth, (node, _, wide) => { if (tree.depth[node] === tree.depth[focused] && wide >= 1) row.push(node); });
+    const row = [], {focused} = this;
+    this.visit(this.holder.clientWidth, Infinity, (node) => { if (node.depth === focused.depth) row.push(node); }, () => {});
+    row.sort((a, b) => a.x - b.x);
     return row[row.indexOf(focused) + step];
   }
   child() {
-    const {tree, focused} = this;
-    return focused + 1 < tree.end[focused] ? focused + 1 : undefined;
+    const kids = this.tree.kids(this.focused);
+    return kids.find((kid) => kid.x + kid.total > this.from && kid.x < this.to);
   }
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const parent = () => this.tree.parent[this.focused];
+    const parent = () => this.focused.parent;
     const keys = {
       ArrowLeft: () => this.neighbour(-1), ArrowRight: () => this.neighbour(1),
       ArrowUp: () => this.rootBelow ? this.child() : parent(), ArrowDown: () => this.rootBelow ? parent() : this.child(),
-      Home: () => 0
+      Home: () => this.tree.root
     };
     if (event.key === "Enter" || event.key === " ") this.zoom(this.focused);
-    else if (event.key === "Escape" && this.zoomed !== 0) this.zoom(0);
+    else if (event.key === "Escape" && !this.whole) this.zoom(this.tree.root);
     else if (keys[event.key]) this.focus(keys[event.key]());
-    else return;
+    else return this.on.key(event, this.focused);
     event.preventDefault();
   }
   focus(node) {
-    if (node === undefined || node < 0) return;
+    if (!node) return;
     this.focused = node;
-    const top = this.top(node);
+    const top = this.top(node.depth), low = this.rootBelow && node.depth > 0 ? ROW : 0;
     if (top < 0) this.holder.scrollTop += top;
-    if (top + ROW > this.holder.clientHeight) this.holder.scrollTop += top + ROW - this.holder.clientHeight;
+    if (top + ROW + low > this.holder.clientHeight) this.holder.scrollTop += top + ROW + low - this.holder.clientHeight;
     this.paintSoon();
     this.on.focus(node);
   }

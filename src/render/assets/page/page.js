@@ -1,196 +1,225 @@
-// The page: what is chosen, and what is shown of it. The address after "#" holds all of the choice.
-const find = (id) => document.getElementById(id);
-const state = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: false, icicle: false, fn: -1, zoom: 0};
-const saved = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String],
-  ["c", "exact", (text) => text === "1"], ["r", "reverse", (text) => text === "1"], ["i", "icicle", (text) => text === "1"],
-  ["fn", "fn", Number], ["z", "zoom", Number]];
-
-async function start() {
-  const profile = await readProfile(find("profile"));
-  const standard = {...state, reverse: profile.reverse, icicle: profile.icicle};
-  let weights = profile.weights(-1, ""), table = [], hits = null, shownTree = "";
-
-  function save() {
-    const query = new URLSearchParams();
-    for (const [key, name] of saved) {
-      const value = state[name];
-      if (value !== standard[name]) query.set(key, typeof value === "boolean" ? Number(value) : value);
-    }
-    try { history.replaceState(null, "", "#" + query); } catch { /* a sandboxed frame has no address of its own */ }
-  }
-  function load() {
-    const query = new URLSearchParams(location.hash.slice(1));
-    for (const [key, name, read] of saved) state[name] = query.has(key) ? read(query.get(key)) : standard[name];
-    if (!["graph", "table", "sandwich"].includes(state.view)) state.view = "graph";
-    if (!Number.isInteger(state.thread) || state.thread >= profile.threads.length) state.thread = -1;
-    if (!Number.isInteger(state.fn) || state.fn >= profile.functions.name.length) state.fn = -1;
-    if (!Number.isInteger(state.zoom) || state.zoom < 0) state.zoom = 0;
-    find("search").value = state.search;
+// The page: from what is chosen to what is shown of it.
+class Page {
+  constructor(profile) {
+    this.profile = profile;
+    this.state = new State(profile);
+    this.hits = null;
+    this.shown = {};  // what the weights, the graph and the table were made for
+    this.graphs = [];
+    this.makeViews();
+    fillFacets(profile);
+    this.readTheme();
+    this.listen();
+    this.show();
   }
 
   // Colours are the style sheet's business: read from it, and again when it changes.
-  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  let theme = {};
-  function readTheme() {
-    const dark = style("--dark") === "1" ? 1 : 0;
-    theme = {shades: profile.shades.map((shade) => shade[dark]), ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
-    fillLegend(profile, theme.shades);
-    for (const graph of graphs) graph.paintSoon();
-    functions.paint();
+  readTheme() {
+    const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(), {profile} = this;
+    const side = style("--dark") === "1" ? 2 : 1, shades = profile.shades.map((shade) => shade[side]);
+    const colors = Object.fromEntries(profile.shades.map((shade) => [shade[0], shade[side]]));
+    this.theme = {shades, plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
+    fillLegend(profile, colors);
+    for (const graph of this.graphs) graph.paintSoon();
+    this.functions.paint();
   }
-  const context = {
-    font: "12px " + style("--mono"), name: (fn) => profile.name(fn), all: () => weights.total[0],
-    color: (fn) => theme.shades[profile.functions.color[fn]], ink: () => theme.ink, mark: () => theme.mark, focus: () => theme.focus,
-    hit: (fn) => hits !== null && hits[fn] === 1, faded: (fn) => hits !== null && hits[fn] === 0
-  };
+  name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
+  color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
+  get all() { return this.total[0]; }
 
-  function describe(graph, node) {
-    const {tree} = graph, fn = tree.fn[node];
-    const parts = [samples(tree.total[node]), percent(tree.total[node], weights.total[0])];
-    if (graph.hasSelf) parts.push("self " + percent(tree.self[node], weights.total[0]));
-    return {name: profile.name(fn), numbers: parts.join(", "), place: place(fn)};
+  makeViews() {
+    const context = {
+      font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (fn) => this.name(fn), all: () => this.all,
+      color: (fn) => this.color(fn), plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
+      searching: () => this.hits !== null, hit: (fn) => this.hits !== null && this.hits[fn] === 1, faded: (fn) => this.hits !== null && this.hits[fn] === 0
+    };
+    const graph = (id, label, onZoom, settle) => {
+      const made = new Graph(find(id), label, context, {
+        hover: (spot) => this.tell(made, spot), focus: (node) => this.choose(made, node), zoom: () => onZoom(made),
+        key: (event, node) => this.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, node.fn !== this.profile.all, event)
+      }, settle);
+      this.graphs.push(made);
+      return made;
+    };
+    const open = (of) => { if (of.zoomed.depth > 0) this.openSandwich(of.zoomed.fn); };
+    this.main = graph("graph", "Flame graph", (of) => {
+      this.state.zoom = of.whole ? "" : of.tree.address(of.zoomed);
+      find("reset").hidden = of.whole;
+      this.state.save();
+    });
+    this.callers = graph("callers", "Callers", open, true);
+    this.callees = graph("callees", "Callees", open);
+    this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
+    const bar = (cell, part) => {
+      element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
+      element(cell, "span", {}, percent(part, this.all));
+      cell.title = [samples(part), this.profile.time(part)].filter(Boolean).join(", ");
+    };
+    this.functions = new Table(find("functions"), [
+      {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self)},
+      {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total)},
+      {title: "Function", key: "name", value: (row) => this.name(row.fn), fill: (cell, row) => {
+        element(cell, "em", {}).style.background = this.color(row.fn);
+        cell.append(this.name(row.fn).slice(0, 400));
+        cell.title = this.profile.name(row.fn).slice(0, 2000);
+      }},
+      {title: "Where", key: "where", value: (row) => this.profile.place(row.fn), fill: (cell, row) => {
+        cell.textContent = this.profile.place(row.fn);
+        cell.title = this.profile.path(row.fn);
+      }}
+    ], (row) => this.openSandwich(row.fn));
   }
-  function place(fn) {
-    const kind = profile.functions.kind[fn];
-    return [kind > 0 && kind < 6 ? KINDS[kind] : "", profile.place(fn), profile.module(fn)].filter(Boolean).join(", ");
+
+  numbers(total, self) {
+    const parts = [samples(total), percent(total, this.all), this.profile.time(total)];
+    if (self !== null) parts.push("self " + percent(self, this.all));
+    return parts.filter(Boolean).join(", ");
   }
-  const tip = find("tip");
-  function showTip(graph, node, event) {
-    tip.hidden = node < 0;
-    if (node < 0) return;
-    const text = describe(graph, node);
-    tip.textContent = "";
-    element(tip, "b", {}, text.name.length > 600 ? text.name.slice(0, 450) + " … " + text.name.slice(-150) : text.name);
-    element(tip, "span", {}, text.numbers);
-    if (text.place) element(tip, "span", {class: "soft"}, text.place);
-    const {width, height} = tip.getBoundingClientRect();
-    tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8)) + "px";
-    tip.style.top = Math.max(4, event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18) + "px";
+  describe(graph, {node, kids}) {
+    if (kids) {
+      const total = kids.reduce((all, kid) => all + kid.total, 0);
+      return {name: kids.length === 1 ? this.profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`, numbers: this.numbers(total, null), place: "click to see them"};
+    }
+    const self = graph.tree.up ? null : graph.tree.selfOf(node);
+    return {name: this.profile.name(node.fn), numbers: this.numbers(node.total, self), place: this.profile.place(node.fn)};
   }
-  let chosen = null;
-  function choose(graph, node) {
-    chosen = {graph, node};
-    const text = describe(graph, node);
-    find("details").textContent = `${text.name} – ${text.numbers}${text.place ? ", " + text.place : ""}`;
+  // The details have a line of their own, so that nothing covers the picture.
+  tell(graph, spot) {
+    const text = spot ? this.describe(graph, spot) : this.chosen ? this.describe(this.chosen.graph, this.chosen) : null;
+    find("details").textContent = "";
+    if (!text) return;
+    element(find("details"), "b", {}, text.name.length > 600 ? text.name.slice(0, 450) + " … " + text.name.slice(-150) : text.name);
+    element(find("details"), "span", {}, ` – ${text.numbers}${text.place ? ", " + text.place : ""}`);
+  }
+  choose(graph, node) {
+    this.chosen = {graph, node};
+    this.tell(graph, {node});
     for (const button of document.querySelectorAll(".status button")) button.hidden = false;
   }
-  function makeGraph(id, label, onSelect, settle) {
-    const graph = new Graph(find(id), label, context, {
-      hover: (node, event) => showTip(graph, node, event), focus: (node) => choose(graph, node),
-      select: (node) => { choose(graph, node); onSelect(graph, node); }
-    }, settle);
-    return graph;
+  key(event, node) {
+    const action = ACTIONS.find((one) => one.key === event.key);
+    if (!action || action.node && node.fn === this.profile.all) return;
+    event.preventDefault();
+    this.act(action.key, node, this.graphs.find((one) => one.focused === node));
   }
-  const main = makeGraph("graph", "Flame graph", (_, node) => { state.zoom = node; find("reset").hidden = node === 0; save(); });
-  const open = (graph, node) => openSandwich(graph.tree.fn[node]);
-  const callers = makeGraph("callers", "Callers", (graph, node) => { if (node > 0) open(graph, node); }, true);
-  const callees = makeGraph("callees", "Callees", (graph, node) => { if (node > 0) open(graph, node); });
-  const graphs = [main, callers, callees];
-
-  const bar = (cell, part) => {
-    const whole = weights.total[0];
-    element(cell, "i", {}).style.width = Math.min(part / whole * 100, 100) + "%";
-    element(cell, "span", {}, percent(part, whole));
-  };
-  const functions = new Table(find("functions"), [
-    {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self)},
-    {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total)},
-    {title: "Function", key: "name", value: (row) => profile.name(row.fn), fill: (cell, row) => {
-      element(cell, "em", {}).style.background = theme.shades[profile.functions.color[row.fn]];
-      cell.append(profile.name(row.fn).slice(0, 400));
-      cell.title = profile.name(row.fn).slice(0, 2000);
-    }},
-    {title: "Where", key: "where", value: (row) => place(row.fn), fill: (cell, row) => {
-      cell.textContent = place(row.fn);
-      cell.title = profile.path(row.fn);
-    }}
-  ], (row) => openSandwich(row.fn));
-
-  function openSandwich(fn) {
-    if (fn === profile.boxFunction[0] || fn === profile.narrow) return;
-    Object.assign(state, {fn, view: "sandwich"});
-    save();
-    show();
+  act(key, node, graph) {
+    const {state} = this, only = () => "^" + escapeRegex(this.profile.name(node.fn)) + "$";
+    const more = (old) => old ? old + "|" + only() : only();
+    const path = () => graph.tree.path(node).filter((one) => one.fn !== this.profile.all).map((one) => this.profile.name(one.fn));
+    const actions = {
+      f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
+      o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
+      g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
+      u: () => this.change({focus: "", hide: "", ignore: "", fold: false, inlined: true, zoom: ""})
+    };
+    actions[key]();
   }
-  function showSandwich() {
-    const fn = state.fn < 0 ? (table.length ? table.reduce((a, b) => b.self > a.self ? b : a).fn : -1) : state.fn;
-    if (fn < 0) return;
-    const row = table.find((one) => one.fn === fn) || {self: 0, total: 0};
-    find("chosen").textContent = profile.name(fn);
-    find("chosen-numbers").textContent = `total ${percent(row.total, weights.total[0])}, self ${percent(row.self, weights.total[0])}` + (place(fn) ? ", " + place(fn) : "");
-    callers.show(callersTree(profile, weights, fn), true);
-    callees.show(calleesTree(profile, weights, fn), false);
+  change(values) {
+    Object.assign(this.state, values);
+    this.show();
+    this.state.save();
+  }
+  openSandwich(fn) {
+    if (this.profile.kind(fn) === NO_KIND) return;
+    this.change({fn, view: "sandwich"});
   }
 
-  function search() {
-    const match = matcher(state.search, state.exact);
-    hits = match.test && Uint8Array.from(profile.functions.name, (name) => match.test(name) ? 1 : 0);
-    let share = 0;
-    if (hits) {
-      // Time counts once, however often a match stands in one stack.
-      const within = new Uint8Array(profile.size);
-      for (let box = 1; box < profile.size; box++) {
-        const parent = profile.boxParent[box];
-        within[box] = within[parent] || hits[profile.boxFunction[box]] ? 1 : 0;
-        if (within[box] && !within[parent]) share += weights.total[box];
-      }
-    }
-    find("result").textContent = !hits ? "" : share > 0 ? `matched ${percent(share, weights.total[0])}${match.note}` : "no match" + match.note;
-    functions.show(hits ? table.filter((row) => hits[row.fn]) : table.slice());
-    for (const graph of graphs) graph.paintSoon();
+  // Each part is made again only when what it shows has changed.
+  changed(what, ...parts) {
+    const wanted = parts.join("\n");
+    if (this.shown[what] === wanted) return false;
+    this.shown[what] = wanted;
+    return true;
   }
-  // A tree is made again only when what it shows has changed.
-  function showGraph() {
-    const wanted = [state.thread, state.scope, state.reverse, state.icicle].join("\n");
-    if (wanted === shownTree) return;
-    shownTree = wanted;
-    main.hasSelf = !state.reverse;
-    main.show(state.reverse ? leafTree(profile, weights) : rootTree(profile, weights), !state.icicle, state.zoom);
-    state.zoom = main.zoomed;
+  weigh() {
+    const {profile, state} = this, {thread, scope, focus, ignore} = state;
+    if (!this.changed("weights", thread, scope, focus, ignore)) return;
+    const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
+    const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
+    this.total = weigh(profile, {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore)});
+    find("share").textContent = this.all === profile.samples ? "" : `${samples(this.all)} of these, ${percent(this.all, profile.samples)}`;
   }
-  function show() {
+  show() {
+    const {state} = this;
     for (const view of ["graph", "table", "sandwich"]) {
       find(view + "-view").hidden = state.view !== view;
       find("tab-" + view).setAttribute("aria-selected", state.view === view);
       find("tab-" + view).tabIndex = state.view === view ? 0 : -1;
     }
-    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle]]) find(id).setAttribute("aria-pressed", on);
+    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined]]) find(id).setAttribute("aria-pressed", on);
+    for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("orders").hidden = state.view !== "graph";
-    tip.hidden = true;
-    if (state.view === "graph") showGraph();
-    if (state.view === "sandwich") showSandwich();
-    find("reset").hidden = state.view !== "graph" || state.zoom === 0;
-    search();
+    fillChips(state, (name) => this.change({[name]: ""}));
+    this.weigh();
+    this.chosen = null;
+    this.tell(null, null);
+    for (const button of document.querySelectorAll(".status button")) button.hidden = true;
+    if (state.view === "graph") this.showGraph();
+    if (state.view === "table") this.showTable();
+    if (state.view === "sandwich") this.showSandwich();
+    find("reset").hidden = state.view !== "graph" || this.main.whole;
+    this.search();
   }
-  function reckon() {
-    weights = profile.weights(state.thread, state.scope);
-    table = functionTable(profile, weights);
-    find("threads").value = state.thread;
-    find("scopes").value = state.scope;
-    find("share").textContent = weights.total[0] === profile.all ? "" : `${samples(weights.total[0])} of these, ${percent(weights.total[0], profile.all)}`;
-    show();
+  get shapeKey() { return [this.shown.weights, this.state.fold, this.state.inlined, this.state.hide, this.state.merge].join("\n"); }
+  get shape() {
+    if (this.changed("shape", this.shapeKey)) this.lastShape = shapeOf(this.profile, this.state);
+    return this.lastShape;
+  }
+  showGraph() {
+    const {state, profile} = this;
+    if (this.changed("graph", this.shapeKey, state.reverse, state.icicle)) {
+      const tree = state.reverse ? LazyTree.leaves(profile, this.total, this.shape) : LazyTree.roots(profile, this.total, this.shape);
+      this.main.show(tree, !state.icicle, state.zoom);
+    } else {
+      this.main.paintSoon();
+    }
+  }
+  makeTable() {
+    if (this.changed("table", this.shapeKey)) this.rows = functionTable(this.profile, this.total, this.shape);
+    return this.rows;
+  }
+  showTable() {
+    const rows = this.makeTable(), {hits} = this;
+    this.functions.show(hits ? rows.filter((row) => hits[row.fn]) : rows.slice());
+  }
+  showSandwich() {
+    const rows = this.makeTable(), {profile, state} = this;
+    const fn = state.fn < 0 ? (rows.length ? rows.reduce((a, b) => b.self > a.self ? b : a).fn : -1) : state.fn;
+    if (fn < 0) return;
+    const row = rows.find((one) => one.fn === fn) || {self: 0, total: 0};
+    find("chosen").textContent = profile.name(fn);
+    find("chosen-numbers").textContent = `total ${percent(row.total, this.all)}, self ${percent(row.self, this.all)}` +
+      [samples(row.total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
+    if (!this.changed("sandwich", this.shapeKey, fn)) return;
+    this.callers.show(LazyTree.around(profile, this.total, this.shape, fn, true), true);
+    this.callees.show(LazyTree.around(profile, this.total, this.shape, fn, false), false);
+  }
+  search() {
+    const {profile, state} = this, match = matcher(state.search, state.exact);
+    this.hits = match.test && profile.matching(match.test);
+    const share = this.hits ? shareOf(profile, this.total, this.hits) : 0, least = profile.gathered > 0 ? "at least " : "";
+    find("result").textContent = !this.hits ? "" : share > 0 ? `matched ${least}${percent(share, this.all)}${match.note}` : "no match" + match.note;
+    if (state.view === "table") this.showTable();
+    for (const graph of this.graphs) graph.paintSoon();
   }
 
-  fillFacets(profile);
-  load();
-  readTheme();
-  find("loading").remove();
-  reckon();
-  const change = (values, again = show) => { Object.assign(state, values); again(); save(); };
-  find("threads").addEventListener("change", (event) => change({thread: Number(event.target.value), zoom: 0}, reckon));
-  find("scopes").addEventListener("change", (event) => change({scope: event.target.value, zoom: 0}, reckon));
-  find("search").addEventListener("input", (event) => change({search: event.target.value}, search));
-  find("case").addEventListener("click", () => change({exact: !state.exact}));
-  find("reverse").addEventListener("click", () => change({reverse: !state.reverse, zoom: 0}));
-  find("icicle").addEventListener("click", () => change({icicle: !state.icicle}));
-  find("reset").addEventListener("click", () => main.zoom(0));
-  for (const view of ["graph", "table", "sandwich"]) find("tab-" + view).addEventListener("click", () => change({view}));
-  find("open").addEventListener("click", () => chosen && open(chosen.graph, chosen.node));
-  find("copy").addEventListener("click", () => {
-    const {graph, node} = chosen;
-    copyText(graph.tree.path(node).slice(1).map((at) => profile.name(graph.tree.fn[at])).join("\n"));
-  });
-  chooseThemes(readTheme);
-  addEventListener("hashchange", () => { shownTree = ""; load(); reckon(); });
-  addEventListener("keydown", (event) => onKey(event, () => change({search: ""}, () => { find("search").value = ""; search(); })));
+  listen() {
+    const {state} = this, on = (id, event, act) => find(id).addEventListener(event, act);
+    on("threads", "change", (event) => this.change({thread: Number(event.target.value), zoom: ""}));
+    on("scopes", "change", (event) => this.change({scope: event.target.value, zoom: ""}));
+    on("search", "input", (event) => { state.search = event.target.value; this.search(); state.save(); });
+    on("case", "click", () => this.change({exact: !state.exact}));
+    on("reverse", "click", () => this.change({reverse: !state.reverse, zoom: ""}));
+    on("icicle", "click", () => this.change({icicle: !state.icicle}));
+    on("no-inlined", "click", () => this.change({inlined: !state.inlined, zoom: ""}));
+    for (const [id, key] of [["fold", "g"], ["merge", "m"], ["long", "l"]]) on(id, "click", () => this.act(key));
+    on("reset", "click", () => this.main.zoom(this.main.tree.root));
+    for (const view of ["graph", "table", "sandwich"]) on("tab-" + view, "click", () => this.change({view}));
+    on("open", "click", () => this.chosen && this.act("o", this.chosen.node, this.chosen.graph));
+    on("copy", "click", () => this.chosen && this.act("c", this.chosen.node, this.chosen.graph));
+    find("merge").hidden = this.profile.merged.length === 0;
+    chooseThemes(() => this.readTheme());
+    addEventListener("hashchange", () => { this.shown = {}; state.load(this.profile); this.show(); });
+    addEventListener("keydown", (event) => onKey(event, () => { find("search").value = ""; this.change({search: ""}); }));
+  }
 }

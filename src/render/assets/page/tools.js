@@ -1,4 +1,5 @@
 "use strict";
+const find = (id) => document.getElementById(id);
 function element(parent, name, attributes, text) {
   const made = document.createElement(name);
   for (const key in attributes) made.setAttribute(key, attributes[key]);
@@ -8,7 +9,8 @@ function element(parent, name, attributes, text) {
 }
 
 const grouped = new Intl.NumberFormat("en");
-function samples(count) { return grouped.format(count) + (count === 1 ? " sample" : " samples"); }
+const count = (number) => grouped.format(number);
+const samples = (number) => count(number) + (number === 1 ? " sample" : " samples");
 // A part that is there must not read as nothing, nor one that is not the whole as the whole.
 function percent(part, whole) {
   const share = whole > 0 ? part / whole * 100 : 0;
@@ -16,28 +18,15 @@ function percent(part, whole) {
   if (share < 100 && share >= 99.995) return ">99.99 %";
   return share.toFixed(2) + " %";
 }
+// "1.23 s", "4 min 05 s": as numbers.cpp writes them.
+function duration(ns) {
+  const seconds = ns / 1e9, whole = Math.floor(seconds), two = (number) => String(Math.floor(number)).padStart(2, "0");
+  if (seconds < 1e-3) return Number((ns / 1e3).toFixed(1)) + " µs";
+  if (seconds < 1) return Number((ns / 1e6).toFixed(1)) + " ms";
+  if (seconds < 120) return Number(seconds.toFixed(2)) + " s";
+  return whole < 7200 ? `${Math.floor(whole / 60)} min ${two(whole % 60)} s` : `${Math.floor(whole / 3600)} h ${two(whole / 60 % 60)} min`;
+}
 
-const widths = new Map();
-function textWidth(pen, text) {
-  let width = widths.get(text);
-  if (width === undefined) {
-    if (widths.size > 50000) widths.clear();
-    widths.set(text, width = pen.measureText(text).width);
-  }
-  return width;
-}
-// The text, or as many whole letters as leave room for "…".
-function fitText(pen, text, room) {
-  if (room < 14) return "";
-  if (text.length < 400 && textWidth(pen, text) <= room) return text;
-  const letters = Array.from(text.slice(0, 800));
-  let low = 0, high = letters.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (pen.measureText(letters.slice(0, middle).join("") + "…").width <= room) low = middle; else high = middle - 1;
-  }
-  return low < 2 ? "" : letters.slice(0, low).join("") + "…";
-}
 function matcher(term, exact) {
   if (!term) return {test: null, note: ""};
   try {
@@ -47,4 +36,14 @@ function matcher(term, exact) {
     const fold = (text) => exact ? text : text.toLowerCase(), part = fold(term);
     return {test: (name) => fold(name).includes(part), note: " (as text)"};
   }
+}
+const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+function copyText(text) {
+  const area = element(document.body, "textarea", {});
+  area.value = text;
+  area.select();
+  // Not the Clipboard API: a page opened as a file may not have it.
+  document.execCommand("copy");
+  area.remove();
 }

@@ -26,7 +26,7 @@ function readFrames() {
     const lines = g.querySelector("title").textContent.split("\n");
     const y = Number(rect.getAttribute("y"));
     const frame = {
-      g, rect, text: g.querySelector("text"), lines, name: lines[0], y, index: frames.length,
+      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: g.dataset.n ?? lines[0], more: "more" in g.dataset, y, index: frames.length,
       x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")), hit: false, shown: true
     };
     frame.level = frames.length ? Math.round(Math.abs(y - frames[0].y) / rowHeight) : 0;
@@ -68,6 +68,16 @@ function fit(text, room, font) {
   }
   return low < 2 ? "" : letters.slice(0, low).join("") + "…";
 }
+// A name's last component tells most: what stands before it goes first.
+function fitName(name, room, font) {
+  if (measure(name, font) <= room) return name;
+  let last = name;
+  for (let at = name.indexOf("::"); at >= 0 && at + 2 < name.length; at = name.indexOf("::", at + 2)) {
+    last = name.slice(at + 2);
+    if (measure("…" + last, font) <= room) return "…" + last;
+  }
+  return fit(last, room, font);
+}
 function fontOf(element) {
   const style = getComputedStyle(element);
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
@@ -76,7 +86,7 @@ function fontOf(element) {
 let zoomed = 0, graphWidth = 1176;
 function labelFrame(frame, x, width, font) {
   const room = width - 2 * PAD;
-  const label = room < 18 ? "" : fit(frame.name, room, font);
+  const label = room < 18 ? "" : fitName(frame.label, room, font);
   if (!label) {
     if (frame.text) frame.text.textContent = "";
     return;
@@ -85,7 +95,7 @@ function labelFrame(frame, x, width, font) {
   frame.text.setAttribute("x", x + PAD);
   frame.text.textContent = label;
   const share = frame.lines[1].match(/[<>+−]?[\d.]+ %/)?.[0];
-  if (share && label === frame.name && measure(label, font) + SHARE_GAP + measure(share, font) <= room) {
+  if (share && label === frame.label && measure(label, font) + SHARE_GAP + measure(share, font) <= room) {
     add(frame.text, SVG, "tspan", {class: "pc", dx: SHARE_GAP}, share);
   }
 }

@@ -45,7 +45,10 @@ function followScrolling() {
   const follow = () => header.setAttribute("transform", `translate(0 ${scrollY})`);
   addEventListener("scroll", follow);
   const bottom = frames[0].y + graph.y.baseVal.value + rowHeight;
-  if (bottom > innerHeight && frames.length > 1 && frames[1].y < frames[0].y) scrollTo(0, bottom - innerHeight + 24);
+  // Not at once: Chromium's screenshots (--screenshot) of a page that has scrolled while it was loaded are blank.
+  if (bottom > innerHeight && frames.length > 1 && frames[1].y < frames[0].y) {
+    addEventListener("load", () => setTimeout(() => { if (scrollY === 0) scrollTo(0, bottom - innerHeight + 24); }, 300));
+  }
   follow();
 }
 

@@ -23,9 +23,11 @@ function find() {
   const active = search.term !== "";
   const match = active ? matcher() : null;
   search.hits = [];
-  let share = 0, covered = 0;
+  let share = 0, covered = 0, hidden = false;
   for (const frame of frames) {
-    frame.hit = active && match.test(frame.name);
+    // Frames that are not drawn stand in a box for several; what is in one outside of all matches may match, too.
+    hidden = hidden || frame.more && frame.index >= covered;
+    frame.hit = active && !frame.more && (match.test(frame.name) || match.test(frame.label));
     frame.g.classList.toggle("hit", frame.hit);
     if (!frame.hit) continue;
     search.hits.push(frame);
@@ -36,7 +38,8 @@ function find() {
     }
   }
   svg.classList.toggle("searching", active);
-  result.textContent = !active ? "" : search.hits.length === 0 ? "no match" + match.note : `matched ${share.toFixed(2)} %${match.note}`;
+  result.textContent = !active ? "" : search.hits.length === 0
+    ? (hidden ? "no match in the frames drawn" : "no match") + match.note : `matched ${hidden ? "at least " : ""}${share.toFixed(2)} %${match.note}`;
 }
 
 // The state is in the address after "#", so that a link or a reload shows the same view. In a page with other things

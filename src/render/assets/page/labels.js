@@ -1,0 +1,30 @@
+// Text in boxes.
+const widths = new Map();
+function textWidth(pen, text) {
+  let width = widths.get(text);
+  if (width === undefined) {
+    if (widths.size > 50000) widths.clear();
+    widths.set(text, width = pen.measureText(text).width);
+  }
+  return width;
+}
+// The name if there is room, else as much of its end as begins behind a "::" (the last component tells most), else as many
+// letters of the last component as there is room for.
+function fitName(pen, name, room) {
+  if (room < 14) return "";
+  if (name.length < 400 && textWidth(pen, name) <= room) return name;
+  let last = name;
+  if (name.length < 2000) {
+    for (let at = name.indexOf("::"); at >= 0 && at + 2 < name.length; at = name.indexOf("::", at + 2)) {
+      last = name.slice(at + 2);
+      if (last.length * 3 < room && textWidth(pen, "…" + last) <= room) return "…" + last;
+    }
+  }
+  const letters = Array.from(last.slice(0, 800));
+  let low = 0, high = letters.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (pen.measureText(letters.slice(0, middle).join("") + "…").width <= room) low = middle; else high = middle - 1;
+  }
+  return low < 2 ? "" : letters.slice(0, low).join("") + "…";
+}

@@ -1,0 +1,119 @@
+// What a graph shows. Nodes are made when they come in sight: one stands for all boxes with the same path of functions.
+// Nothing here recurses: stacks may be deeper than the browser's own.
+class LazyNode {
+  constructor(fn, parent) {
+    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], weights: null, kids: null});
+  }
+}
+
+class LazyTree {
+  // up: from callee to caller. Else from caller to callee.
+  constructor(profile, total, shape, up, rows) {
+    Object.assign(this, {profile, total, shape, up, rows, first: null});
+    this.root = new LazyNode(profile.all, null);
+  }
+  static roots(profile, total, shape) {
+    const tree = new LazyTree(profile, total, shape, false, rowsOf(profile, total, shape));
+    tree.root.boxes = [0];
+    tree.root.total = total[0];
+    return tree;
+  }
+  static leaves(profile, total, shape) {
+    const found = leaves(profile, total, shape);
+    const tree = new LazyTree(profile, total, shape, true, found.rows + 1);
+    tree.root.total = total[0];
+    tree.first = found;
+    return tree;
+  }
+  static around(profile, total, shape, fn, up) {
+    const tree = new LazyTree(profile, total, shape, up, 0), found = outermost(profile, total, shape, fn);
+    Object.assign(tree.root, {fn, boxes: found});
+    if (up) tree.root.weights = found.map((box) => total[box]);
+    for (const box of found) tree.root.total += total[box];
+    tree.rows = tree.measure();
+    return tree;
+  }
+  kids(node) { return node.kids ??= this.expand(node); }
+  expand(node) {
+    const groups = new Map();
+    const add = (box, weight) => {
+      const fn = this.shape.alias[this.profile.fn[box]];
+      let kid = groups.get(fn);
+      if (!kid) {
+        groups.set(fn, kid = new LazyNode(fn, node));
+        if (this.up) kid.weights = [];
+      }
+      kid.total += weight;
+      kid.boxes.push(box);
+      if (this.up) kid.weights.push(weight);
+    };
+    if (this.first && node === this.root) this.first.boxes.forEach((box, at) => add(box, this.first.weights[at]));
+    else if (this.up) this.callers(node, add);
+    else this.callees(node, add);
+    const order = this.profile.order, kids = Array.from(groups.values()).sort((a, b) => order[a.fn] - order[b.fn]);
+    let x = node.x;
+    for (const kid of kids) {
+      kid.x = x;
+      x += kid.total;
+    }
+    return kids;
+  }
+  callees(node, add) {
+    const {end, fn} = this.profile, {hidden, alias, recursion} = this.shape, {total} = this, todo = node.boxes.slice();
+    while (todo.length) {
+      const box = todo.pop();
+      for (let below = box + 1; below < end[box]; below = end[below]) {
+        if (total[below] === 0) continue;
+        const of = alias[fn[below]];
+        if (hidden[of] || recursion && of === node.fn) todo.push(below); else add(below, total[below]);
+      }
+    }
+  }
+  callers(node, add) {
+    const parents = this.profile.parents, {fn} = this.profile, {hidden, alias, recursion} = this.shape;
+    node.boxes.forEach((box, at) => {
+      let above = parents[box];
+      while (above > 0 && (hidden[alias[fn[above]]] || recursion && alias[fn[above]] === node.fn)) above = parents[above];
+      if (above > 0) add(above, node.weights[at]);
+    });
+  }
+  selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.total, node.total); }
+  // How many rows there are, as far as anything in them is wide enough to be seen.
+  measure() {
+    const least = this.root.total / 3000, todo = [this.root];
+    let rows = 1;
+    while (todo.length) {
+      const node = todo.pop();
+      rows = Math.max(rows, node.depth + 1);
+      for (const kid of this.kids(node)) if (kid.total >= least) todo.push(kid);
+    }
+    return rows;
+  }
+  path(node) {
+    const nodes = [];
+    for (; node; node = node.parent) nodes.push(node);
+    return nodes.reverse();
+  }
+  // The path as text for the address: function numbers, "7*3" for three in a row.
+  address(node) {
+    const runs = [];
+    for (const {fn} of this.path(node).slice(1)) {
+      const last = runs[runs.length - 1];
+      if (last && last[0] === fn) last[1]++; else runs.push([fn, 1]);
+    }
+    return runs.length > 500 ? "" : runs.map(([fn, times]) => times > 1 ? fn + "*" + times : String(fn)).join(".");
+  }
+  // The node of such a text, or the last one on its way that there is.
+  at(address) {
+    let node = this.root;
+    for (const run of address ? address.split(".") : []) {
+      const [fn, times] = run.split("*").map(Number);
+      for (let time = 0; time < (times || 1); time++) {
+        const kid = this.kids(node).find((one) => one.fn === fn);
+        if (!kid) return node;
+        node = kid;
+      }
+    }
+    return node;
+  }
+}

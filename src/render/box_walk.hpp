@@ -1,0 +1,201 @@
+// From stacks to boxes, one after the other: whoever wants them says what becomes of each.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "render/call_tree.hpp"
+#include "render/shown_function.hpp"
+
+namespace flameprobe {
+
+/// Weights and children of the stacks' trie, in arrays; in a reversed tree a node's one "child" is its caller.
+class StackIndex {
+public:
+    StackIndex(const StackSet& set, bool reverse) : nodes_(set.nodes), totals_(set.nodes.size()), reverse_(reverse) {
+        for (const NamedCount& count : set.counts) totals_[count.node] += count.weight;
+        if (reverse_) return;
+        for (std::size_t id = nodes_.size() - 1; id > 0; --id) totals_[nodes_[id].parent] += totals_[id];
+        // Counting sort by parent: ends_[p] moves from the end of p's children to their beginning.
+        ends_.resize(nodes_.size() + 1);
+        for (std::size_t id = 1; id < nodes_.size(); ++id) ++ends_[nodes_[id].parent];
+        for (std::size_t id = 1; id < ends_.size(); ++id) ends_[id] += ends_[id - 1];
+        children_.resize(nodes_.size() - 1);
+        for (auto id = static_cast<NodeId>(nodes_.size() - 1); id > 0; --id) children_[--ends_[nodes_[id].parent]] = id;
+    }
+
+    struct Entry {
+        NodeId node = 0;
+        std::uint64_t weight = 0;
+    };
+
+    FrameId frame(const Entry& entry) const { return nodes_[entry.node].frame; }
+
+    void add_first(std::vector<Entry>& out) const {
+        if (!reverse_) return add_next({0, 0}, out);
+        for (NodeId id = 1; id < nodes_.size(); ++id) {
+            if (totals_[id] > 0) out.push_back({id, totals_[id]});
+        }
+    }
+    void add_next(const Entry& entry, std::vector<Entry>& out) const {
+        if (reverse_) {
+            const NodeId caller = nodes_[entry.node].parent;
+            if (caller != 0) out.push_back({caller, entry.weight});
+            return;
+        }
+        for (auto at = ends_[entry.node]; at < ends_[entry.node + 1]; ++at) {
+            const NodeId child = children_[at];
+            if (totals_[child] > 0) out.push_back({child, totals_[child]});
+        }
+    }
+
+private:
+    std::span<const NamedNode> nodes_;
+    std::vector<std::uint64_t> totals_;
+    std::vector<std::uint32_t> ends_;
+    std::vector<NodeId> children_;
+    bool reverse_;
+};
+
+/// What is known of a box when the walk comes to it.
+struct NewBox {
+    std::uint32_t parent = 0;
+    std::uint32_t depth = 0;
+    BoxKind kind = BoxKind::function;
+    FunctionId function = 0;     // the one that is shown for those that look alike
+    std::uint32_t gathered = 0;  // not 0: so many siblings, which are not expanded
+    std::uint64_t start = 0;
+    std::uint64_t total = 0;
+};
+
+/// Merges stacks by function and walks the boxes depth first, children by name. The sink has
+///   std::uint32_t open(const NewBox&)                   a box; returns its number. The root is opened first.
+///   void node(std::uint32_t box, NodeId)                a node of the stacks that the box stands for
+///   void self(std::uint32_t box, std::uint64_t weight)  samples that ended in it, before its children are opened
+///   bool full()                                         true ends the walk
+/// Memory: what is pending, not what has been opened.
+template <class Sink>
+class BoxWalk {
+public:
+    BoxWalk(const NamedProfile& profile, const StackIndex& stacks, std::uint64_t all, double min_width, Sink& sink)
+        : profile_(profile),
+          stacks_(stacks),
+          omitted_(static_cast<FunctionId>(profile.functions.size())),
+          least_(min_width > 0 ? static_cast<double>(all) * std::min(min_width, 100.0) / 100 : 0),
+          shown_(shown_functions(profile)),
+          ranks_(ranks_by_name(profile)),
+          slots_(profile.functions.size() + 1, no_group),
+          sink_(sink) {
+        shown_.push_back(omitted_);
+        for (std::uint32_t& rank : ranks_) ++rank;
+        ranks_.push_back(0);
+        expand({.kind = BoxKind::all, .total = all}, sink_.open({.kind = BoxKind::all, .total = all}), true);
+    }
+
+    void run() {
+        while (!pending_.empty() && !sink_.full()) {
+            const Group group = pending_.back();
+            pending_.pop_back();
+            const std::uint32_t id = sink_.open(group.box);
+            if (group.box.kind == BoxKind::gathered) continue;
+            for (std::size_t at = group.first; at < group.first + group.size; ++at) {
+                stacks_.add_next(arena_[at], next_);
+                sink_.node(id, arena_[at].node);
+            }
+            arena_.resize(group.first);
+            expand(group.box, id, false);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
+
+    /// Entries of one function below one box: a box to be.
+    struct Group {
+        NewBox box;
+        std::size_t first = 0;  // its entries in the arena: up to the arena's end when its turn comes
+        std::size_t size = 0;
+    };
+
+    FunctionId function_of(const StackIndex::Entry& entry) const {
+        const FrameId frame = stacks_.frame(entry);
+        return frame < profile_.frames.size() ? shown_[profile_.frames[frame].function] : omitted_;
+    }
+
+    /// Groups next_ by function and puts the groups on the stack of what is to come, last name first.
+    void expand(const NewBox& box, std::uint32_t id, bool first) {
+        if (first) stacks_.add_first(next_);
+        groups_.clear();
+        std::uint64_t below = 0;
+        for (const auto& entry : next_) {
+            const FunctionId function = function_of(entry);
+            std::uint32_t& slot = slots_[function];
+            if (slot == no_group) {
+                slot = static_cast<std::uint32_t>(groups_.size());
+                const BoxKind kind = function == omitted_ ? BoxKind::omitted : BoxKind::function;
+                groups_.push_back({{.parent = id, .depth = box.depth + 1, .kind = kind, .function = function}});
+            }
+            groups_[slot].box.total += entry.weight;
+            ++groups_[slot].size;
+            below += entry.weight;
+        }
+        for (const Group& group : groups_) slots_[group.box.function] = no_group;
+        sink_.self(id, box.total - below);
+        const auto narrow = std::partition(groups_.begin(), groups_.end(), [&](const Group& group) {
+            return static_cast<double>(group.box.total) >= least_;
+        });
+        Group gathered{{.parent = id,
+                        .depth = box.depth + 1,
+                        .kind = BoxKind::gathered,
+                        .gathered = static_cast<std::uint32_t>(groups_.end() - narrow)}};
+        for (auto group = narrow; group != groups_.end(); ++group) gathered.box.total += group->box.total;
+        groups_.erase(narrow, groups_.end());
+        std::sort(groups_.begin(), groups_.end(),
+                  [&](const Group& a, const Group& b) { return ranks_[a.box.function] < ranks_[b.box.function]; });
+        place(box.start, gathered);
+        next_.clear();
+    }
+
+    void place(std::uint64_t start, Group& gathered) {
+        for (Group& group : groups_) {
+            group.box.start = start;
+            start += group.box.total;
+        }
+        gathered.box.start = start;
+        if (gathered.box.gathered > 0) pending_.push_back(gathered);
+        // The first name must be last in the arena, too: its entries are cut off as soon as they are expanded.
+        std::size_t first = arena_.size();
+        for (std::size_t at = groups_.size(); at-- > 0;) {
+            groups_[at].first = first;
+            first += groups_[at].size;
+            slots_[groups_[at].box.function] = static_cast<std::uint32_t>(at);
+        }
+        arena_.resize(first);
+        for (const auto& entry : next_) {
+            const std::uint32_t slot = slots_[function_of(entry)];
+            if (slot != no_group) arena_[groups_[slot].first++] = entry;
+        }
+        for (std::size_t at = groups_.size(); at-- > 0;) {
+            slots_[groups_[at].box.function] = no_group;
+            groups_[at].first -= groups_[at].size;
+            pending_.push_back(groups_[at]);
+        }
+    }
+
+    const NamedProfile& profile_;
+    const StackIndex& stacks_;
+    FunctionId omitted_;
+    double least_;
+    std::vector<FunctionId> shown_;
+    std::vector<std::uint32_t> ranks_;
+    std::vector<Group> pending_;
+    std::vector<StackIndex::Entry> arena_;  // entries of the pending groups
+    std::vector<StackIndex::Entry> next_;   // entries below the box in hand
+    std::vector<Group> groups_;
+    std::vector<std::uint32_t> slots_;  // by function: its place in groups_
+    Sink& sink_;
+};
+
+}  // namespace flameprobe

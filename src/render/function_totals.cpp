@@ -1,0 +1,92 @@
+#include "render/function_totals.hpp"
+
+#include "render/shown_function.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// Children of each node, one after the other.
+struct Children {
+    std::vector<std::uint32_t> begin;
+    std::vector<NodeId> nodes;
+
+    explicit Children(const NamedProfile& profile) : begin(profile.nodes.size() + 1), nodes(profile.nodes.size()) {
+        const auto& all = profile.nodes;
+        for (NodeId id = 1; id < all.size(); ++id) ++begin[all[id].parent + 1];
+        for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+        std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+        for (NodeId id = 1; id < all.size(); ++id) nodes[next[all[id].parent]++] = id;
+    }
+};
+
+/// Walks the trie with an explicit stack (stacks are deeper than ours), and adds a node's weight to its function unless
+/// the function is already open further down the path.
+class Walk {
+public:
+    Walk(const NamedProfile& profile, Totals& totals)
+        : profile_(profile), children_(profile), of_(shown_functions(profile)), open_(profile.functions.size()) {
+        totals.functions.resize(profile.functions.size());
+        weigh(totals);
+        std::vector<std::uint32_t> next(children_.begin.begin(), children_.begin.end() - 1);
+        for (NodeId at = 0;;) {
+            if (next[at] < children_.begin[at + 1]) {
+                at = children_.nodes[next[at]++];
+                enter(at, totals);
+            } else if (at == 0) {
+                return;
+            } else {
+                --open_[function(at)];
+                at = profile.nodes[at].parent;
+            }
+        }
+    }
+    const std::vector<FunctionId>& representative() const { return of_; }
+
+private:
+    FunctionId function(NodeId node) const { return of_[profile_.frames[profile_.nodes[node].frame].function]; }
+
+    void weigh(Totals& totals) {
+        self_.resize(profile_.nodes.size());
+        for (const NamedCount& count : profile_.counts)
+            self_[count.node] = add_saturated(self_[count.node], count.weight);
+        total_ = self_;
+        for (std::size_t id = profile_.nodes.size() - 1; id > 0; --id) {  // a parent comes before its children
+            std::uint64_t& parent = total_[profile_.nodes[id].parent];
+            parent = add_saturated(parent, total_[id]);
+        }
+        totals.samples = total_[0];
+    }
+    void enter(NodeId node, Totals& totals) {
+        const FunctionId id = function(node);
+        FunctionTotal& sum = totals.functions[id];
+        sum.self = add_saturated(sum.self, self_[node]);
+        if (open_[id]++ == 0) sum.total = add_saturated(sum.total, total_[node]);
+    }
+
+    const NamedProfile& profile_;
+    Children children_;
+    std::vector<FunctionId> of_;
+    std::vector<std::uint32_t> open_;  // how often each function is on the path
+    std::vector<std::uint64_t> self_, total_;
+};
+
+}  // namespace
+
+Totals function_totals(const NamedProfile& profile) {
+    Totals totals;
+    if (profile.nodes.empty()) return totals;
+    const Walk walk(profile, totals);
+    std::vector<FunctionTotal> kept;
+    for (FunctionId id = 0; id < totals.functions.size(); ++id) {
+        const bool shown = walk.representative()[id] == id && profile.functions[id].kind != FrameKind::thread;
+        if (!shown || totals.functions[id].total == 0) continue;
+        kept.push_back(totals.functions[id]);
+        kept.back().function = id;
+    }
+    totals.functions = std::move(kept);
+    return totals;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,26 @@
+// How many samples each function has: of its own, and with what it calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+struct FunctionTotal {
+    FunctionId function = 0;  // the first of those that are shown under one name
+    std::uint64_t self = 0;
+    std::uint64_t total = 0;  // samples with it anywhere in the stack; a recursive function counts once
+};
+
+struct Totals {
+    std::vector<FunctionTotal> functions;  // in the order of function ids; threads are left out
+    std::uint64_t samples = 0;
+};
+
+/// Functions with equal name, kind and module are one. Takes time in the order of nodes, however deep the stacks.
+Totals function_totals(const NamedProfile& profile);
+
+}  // namespace flameprobe

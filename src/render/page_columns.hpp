@@ -1,0 +1,39 @@
+// The stacks as the HTML page holds them: every box, in columns of small numbers. No share or total is stored: the page
+// adds up the counts, so what it shows of a part is right as well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// Unsigned LEB128 numbers, one after the other.
+///   up      of each box but the root, depth first and children by name: how many levels it is further towards the root
+///           than the first child of the box before it
+///   fn      of each box but the root: `number_of[function]`, or the numbers that stand for what is no function
+///   box     of each count: its box's index less that of the count before
+///   thread  of each count
+///   weight  of each count
+struct PageColumns {
+    std::string bytes;
+    std::vector<std::pair<std::string, std::size_t>> parts;  // in the order in which they stand in `bytes`
+    std::uint64_t boxes = 0;                                 // with the root
+    std::uint32_t depth = 0;
+    double min_width = 0;  // percent; not 0: narrower boxes had to be gathered, there are too many
+};
+
+struct PageNumbers {
+    std::vector<std::uint32_t> number_of;  // of each function that is shown (see shown_function.hpp)
+    std::uint32_t gathered = 0;
+};
+
+/// Boxes beyond `most` are gathered. An Error if there are no samples, or if even wide boxes are too many.
+Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers& numbers,
+                                 std::uint64_t most = 12'000'000);
+
+}  // namespace flameprobe

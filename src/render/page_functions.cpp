@@ -1,0 +1,147 @@
+#include "render/page_functions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "render/role.hpp"
+#include "render/short_name.hpp"
+#include "render/shown_function.hpp"
+#include "render/text.hpp"
+#include "render/thread_groups.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t longest_string = 10'000;  // bytes
+constexpr unsigned no_kind = 6;                 // behind FrameKind's
+
+std::string_view basename_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// Distinct strings in the order of their first use.
+class Strings {
+public:
+    std::size_t add(std::string text) {
+        const auto [at, added] = ids_.try_emplace(std::move(text), ids_.size());
+        if (added) list_.push_back(at->first);
+        return at->second;
+    }
+    const Json& list() const { return list_; }
+
+private:
+    std::map<std::string, std::size_t> ids_;
+    Json list_ = Json::array();
+};
+
+class Columns {
+public:
+    Columns(const NamedProfile& profile, const Palette& palette) : profile_(profile) {
+        for (const NamedShade& shade : palette.classes()) colors_of_.try_emplace(shade.name, colors_of_.size());
+    }
+
+    void add(FunctionId id, Role role, const std::string& color) {
+        const Function& function = profile_.functions[id];
+        const auto text = [&](std::string_view raw) { return shorten(clean_text(raw), longest_string); };
+        std::string name = function.name == 0 ? "[no name]" : text(profile_.strings.view(function.name));
+        std::string brief = text(short_name(profile_, id));
+        shorts_.push_back(brief == name || brief.empty() ? "" : std::move(brief));
+        names_.push_back(std::move(name));
+        kinds_.push_back(static_cast<unsigned>(function.kind));
+        roles_.push_back(static_cast<unsigned>(role));
+        places_.push_back(files_.add(text(profile_.strings.view(function.file))));
+        lines_.push_back(function.line);
+        homes_.push_back(modules_.add(text(basename_of(profile_.strings.view(function.module)))));
+        shades_.push_back(colors_of_.at(color));
+    }
+    std::size_t add_other(const std::string& name, unsigned kind, Role role, const std::string& color) {
+        shorts_.push_back("");
+        names_.push_back(clean_text(name));
+        kinds_.push_back(kind);
+        roles_.push_back(static_cast<unsigned>(role));
+        places_.push_back(files_.add(""));
+        lines_.push_back(0);
+        homes_.push_back(modules_.add(""));
+        shades_.push_back(colors_of_.at(color));
+        return names_.size() - 1;
+    }
+    void put(Json& into) const {
+        into["functions"] = {{"name", names_},  {"short", shorts_}, {"kind", kinds_},   {"role", roles_},
+                             {"file", places_}, {"line", lines_},   {"module", homes_}, {"color", shades_}};
+        into["files"] = files_.list();
+        into["modules"] = modules_.list();
+    }
+
+private:
+    const NamedProfile& profile_;
+    std::map<std::string, std::size_t> colors_of_;
+    Strings files_, modules_;
+    Json names_ = Json::array(), shorts_ = Json::array(), kinds_ = Json::array(), roles_ = Json::array(),
+         places_ = Json::array(), lines_ = Json::array(), homes_ = Json::array(), shades_ = Json::array();
+};
+
+/// Those that are in a stack and stand for themselves, by name.
+std::vector<FunctionId> used_functions(const NamedProfile& profile, const std::vector<FunctionId>& shown) {
+    std::vector<bool> used(profile.functions.size());
+    for (std::size_t node = 1; node < profile.nodes.size(); ++node)
+        used[shown[profile.frames[profile.nodes[node].frame].function]] = true;
+    const std::vector<std::uint32_t> ranks = ranks_by_name(profile);
+    std::vector<FunctionId> list;
+    for (FunctionId id = 0; id < used.size(); ++id)
+        if (used[id]) list.push_back(id);
+    std::sort(list.begin(), list.end(), [&](FunctionId a, FunctionId b) { return ranks[a] < ranks[b]; });
+    return list;
+}
+
+/// [number, number of the group] of each thread name that is one of several.
+Json add_thread_groups(const NamedProfile& profile, const std::vector<FunctionId>& used,
+                       const std::vector<std::uint32_t>& number_of, const std::vector<Role>& roles,
+                       const Palette& palette, Columns& columns) {
+    std::vector<std::string> names;
+    std::vector<FunctionId> threads;
+    for (const FunctionId id : used) {
+        if (profile.functions[id].kind != FrameKind::thread) continue;
+        names.emplace_back(profile.strings.view(profile.functions[id].name));
+        threads.push_back(id);
+    }
+    Json merged = Json::array();
+    std::map<std::string, std::size_t> numbers;
+    const std::vector<std::string> groups = thread_groups(names);
+    for (std::size_t at = 0; at < names.size(); ++at) {
+        if (groups[at] == names[at]) continue;
+        auto [found, added] = numbers.try_emplace(groups[at], 0);
+        if (added) {
+            found->second = columns.add_other(groups[at], static_cast<unsigned>(FrameKind::thread), Role::thread,
+                                              palette.class_of(profile, threads[at], roles[threads[at]]));
+        }
+        merged.push_back({number_of[threads[at]], found->second});
+    }
+    return merged;
+}
+
+}  // namespace
+
+PageFunctions add_functions(const NamedProfile& profile, const Palette& palette, Json& into) {
+    const std::vector<FunctionId> shown = shown_functions(profile);
+    const std::vector<FunctionId> used = used_functions(profile, shown);
+    const std::vector<Role> roles = function_roles(profile);
+    PageFunctions made;
+    made.numbers.number_of.resize(profile.functions.size());
+    Columns columns(profile, palette);
+    for (std::uint32_t number = 0; number < used.size(); ++number) {
+        made.numbers.number_of[used[number]] = number;
+        columns.add(used[number], roles[used[number]], palette.class_of(profile, used[number], roles[used[number]]));
+    }
+    made.all = static_cast<std::uint32_t>(columns.add_other("all", no_kind, Role::note, Palette::plain_class()));
+    made.numbers.gathered =
+        static_cast<std::uint32_t>(columns.add_other("[narrow frames]", no_kind, Role::note, Palette::plain_class()));
+    into["all"] = made.all;
+    into["narrow"] = made.numbers.gathered;
+    into["merged"] = add_thread_groups(profile, used, made.numbers.number_of, roles, palette, columns);
+    columns.put(into);
+    return made;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,194 @@
+#include "render/role.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace flameprobe {
+
+namespace {
+
+bool starts_with_any(std::string_view text, const auto& beginnings) {
+    return std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](std::string_view one) { return text.starts_with(one); });
+}
+
+// Whole names, as the start of threads and programs has them.
+constexpr std::array<std::string_view, 16> starts = {
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_main@@GLIBC_2.34",
+    "clone",
+    "__clone",
+    "__libc_start_call_main",
+    "start_thread",
+    "clone3",
+    "__clone3",
+    "execute_native_thread_routine",
+    "__GI___clone3",
+    "__GI___clone",
+    "__clone_internal",
+    "thread_start",
+    "__rust_try",
+};
+
+constexpr std::array<std::string_view, 30> forwarders = {
+    "std::__invoke",
+    "std::invoke",
+    "std::__detail::__variant::__do_visit",
+    "std::__detail::__variant::__gen_vtable",
+    "std::_Function_handler<",
+    "std::_Function_base",
+    "std::function<",
+    "std::thread::_Invoker",
+    "std::thread::_State",
+    "std::_Bind",
+    "std::__future_base",
+    "std::__apply_impl",
+    "std::apply<",
+    "std::__do_visit",
+    "std::visit<",
+    "std::__invoke_impl",
+    "std::packaged_task",
+    "std::reference_wrapper",
+    "std::mem_fn",
+    "std::_Mem_fn",
+    // Rust: its standard library's own frames around main and threads, and tokio's around tasks.
+    "std::rt::",
+    "std::sys_common::backtrace",
+    "std::sys::backtrace",
+    "std::panicking::",
+    "std::panic::",
+    "std::sys::thread",
+    "std::sys::pal::unix::thread",
+    "std::sys::unix::thread",
+    "core::ops::function::",
+    "tokio::runtime::",
+};
+
+constexpr std::array<std::string_view, 14> rust_glue = {
+    "std::thread::Builder",
+    "std::thread::spawn",
+    "std::thread::local::LocalKey",
+    "std::thread::lifecycle",
+    "tokio::task::",
+    "tokio::util::",
+    "tokio::loom::",
+    "tokio::macros::scoped_tls",
+    "tokio::future::",
+    "core::panic::unwind_safe",
+    "core::future::",
+    "__rust_begin_short_backtrace",
+    "__rust_end_short_backtrace",
+    "lang_start",
+};
+
+constexpr std::array<std::string_view, 14> library_names = {
+    "std::",        "__gnu_cxx::",         "boost::",    "fmt::",  "core::",
+    "alloc::",      "hashbrown::",         "tokio::",    "mio::",  "absl::",
+    "__cxxabiv1::", "compiler_builtins::", "nlohmann::", "folly::"};
+
+// Where distributions, package managers and compilers keep what is not one's own.
+constexpr std::array<std::string_view, 7> system_directories = {"/usr/lib", "/lib",  "/usr/local/lib", "/nix/store/",
+                                                                "/snap/",   "/opt/", "[vdso]"};
+constexpr std::array<std::string_view, 4> foreign_sources = {"/.cargo/registry/", "/rustc/", "/usr/include/",
+                                                             "/usr/share/cargo/registry/"};
+
+/// `<alloc::vec::Vec<T> as core::ops::Drop>::drop` begins with what stands in its brackets.
+std::string_view without_bracket(std::string_view name) {
+    while (name.starts_with('<') || name.starts_with('&')) name.remove_prefix(1);
+    if (name.starts_with("dyn ")) name.remove_prefix(4);
+    return name;
+}
+
+std::string_view directory_of(std::string_view path) {
+    const auto slash = path.rfind('/');
+    return slash == path.npos ? std::string_view{} : path.substr(0, slash + 1);
+}
+
+class Roles {
+public:
+    explicit Roles(const NamedProfile& profile)
+        : profile_(profile), home_(directory_of(profile.has_run ? profile.run.executable : std::string_view{})) {}
+
+    Role of(const Function& function) const {
+        switch (function.kind) {
+            case FrameKind::kernel:
+                return Role::kernel;
+            case FrameKind::scope:
+                return Role::scope;
+            case FrameKind::note:
+                return Role::note;
+            case FrameKind::thread:
+                return Role::thread;
+            default:
+                break;
+        }
+        const std::string_view name = profile_.strings.view(function.name);
+        if (is_glue(name)) return Role::glue;
+        if (starts_with_any(without_bracket(name), library_names) || from_elsewhere(function)) return Role::library;
+        return is_own_module(profile_.strings.view(function.module), name) ? Role::own : Role::library;
+    }
+
+private:
+    bool from_elsewhere(const Function& function) const {
+        const std::string_view file = profile_.strings.view(function.file);
+        return std::any_of(foreign_sources.begin(), foreign_sources.end(),
+                           [&](std::string_view part) { return file.find(part) != file.npos; });
+    }
+    bool is_own_module(std::string_view module, std::string_view name) const {
+        if (module.empty()) return !name.starts_with('[') || name.find(".so") == name.npos;
+        if (profile_.has_run && module == profile_.run.executable) return true;
+        if (!starts_with_any(module, system_directories)) return module.find(".so") == module.npos || is_near(module);
+        return false;
+    }
+    /// A shared library that was built with the program lies at most one directory away from it.
+    bool is_near(std::string_view module) const {
+        if (home_.size() < 2 || home_ == "/usr/bin/" || home_ == "/bin/" || home_ == "/usr/sbin/") return false;
+        const std::string_view above = directory_of(home_.substr(0, home_.size() - 1));
+        return module.starts_with(above.size() > 1 ? above : home_);
+    }
+
+    const NamedProfile& profile_;
+    const std::string_view home_;
+};
+
+}  // namespace
+
+std::string_view role_text(Role role) {
+    switch (role) {
+        case Role::own:
+            return "own code";
+        case Role::library:
+            return "libraries";
+        case Role::glue:
+            return "glue";
+        case Role::kernel:
+            return "kernel";
+        case Role::scope:
+            return "scope";
+        case Role::note:
+            return "not known";
+        case Role::thread:
+            return "thread";
+    }
+    return "";
+}
+
+bool is_glue(std::string_view name) {
+    if (std::find(starts.begin(), starts.end(), name) != starts.end()) return true;
+    const std::string_view inner = without_bracket(name);
+    if (starts_with_any(inner, forwarders) || starts_with_any(inner, rust_glue)) return true;
+    return name.find(" as core::ops::function::Fn") != name.npos ||
+           name.find("__rust_begin_short_backtrace") != name.npos;
+}
+
+std::vector<Role> function_roles(const NamedProfile& profile) {
+    const Roles roles(profile);
+    std::vector<Role> all;
+    all.reserve(profile.functions.size());
+    for (const Function& function : profile.functions) all.push_back(roles.of(function));
+    return all;
+}
+
+}  // namespace flameprobe

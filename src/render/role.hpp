@@ -1,0 +1,32 @@
+// What a function is to the person who reads the picture: their own code, a library's, what only leads from one to the
+// other. It decides the colour, and what the page folds away.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+enum class Role : std::uint8_t {
+    own,      // code of the program: its executable, and libraries that lie beside it
+    library,  // any other file's code, and templates of libraries wherever they were instantiated
+    glue,     // starts threads and forwards calls: std::__invoke, start_thread, tokio::runtime
+    kernel,
+    scope,
+    note,
+    thread,
+};
+
+/// "own code", "libraries", ...
+std::string_view role_text(Role role);
+
+/// The role of each of the profile's functions. Without a module (folded text) the name alone tells.
+std::vector<Role> function_roles(const NamedProfile& profile);
+
+/// Whether a function by that name (demangled, whole) only starts threads or forwards calls.
+bool is_glue(std::string_view name);
+
+}  // namespace flameprobe

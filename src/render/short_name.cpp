@@ -1,0 +1,246 @@
+#include "render/short_name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+
+constexpr std::array<std::string_view, 26> operators = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=",
+                                                        ">=", "->", "==",  "!=",  "&&",  "||",  "++", "--", "<",
+                                                        ">",  "+",  "-",   "*",   "/",   "=",   "!",  ","};
+
+/// `operator<<` and its like are names, not brackets: how long the one at `at` is, 0 if there is none.
+std::size_t operator_at(std::string_view text, std::size_t at) {
+    constexpr std::string_view word = "operator";
+    if (text.substr(at, word.size()) != word || (at > 0 && is_word(text[at - 1]))) return 0;
+    const std::string_view rest = text.substr(at + word.size());
+    if (rest.empty() || is_word(rest.front())) return 0;
+    for (const std::string_view sign : operators)
+        if (rest.starts_with(sign)) return word.size() + sign.size();
+    return word.size();
+}
+
+/// The place behind the bracket that closes the one at `at`.
+std::optional<std::size_t> behind_bracket(std::string_view text, std::size_t at) {
+    std::string open;
+    while (at < text.size()) {
+        if (const std::size_t length = operator_at(text, at); length > 0) {
+            at += length;
+            continue;
+        }
+        const char c = text[at++];
+        if (c == '<' || c == '(' || c == '[' || c == '{') {
+            open += c;
+        } else if (c == '>' && at >= 2 && (text[at - 2] == '-' || text[at - 2] == '=')) {
+            continue;  // an arrow
+        } else if (c == '>' || c == ')' || c == ']' || c == '}') {
+            const char wanted = c == '>' ? '<' : c == ')' ? '(' : c == ']' ? '[' : '{';
+            if (c == '>' && !open.empty() && open.back() != '<') continue;  // greater than
+            if (open.empty() || open.back() != wanted) return std::nullopt;
+            open.pop_back();
+            if (open.empty()) return at;
+        }
+    }
+    return std::nullopt;
+}
+
+/// `std::basic_string<char, ...>`, in any of its inline namespaces, has the name that everybody writes.
+std::string written_name(std::string name, std::string_view arguments) {
+    constexpr std::string_view basic = "std::basic_";
+    for (const std::string_view inline_namespace : {"std::__cxx11::", "std::__1::"}) {
+        for (auto at = name.find(inline_namespace); at != name.npos; at = name.find(inline_namespace))
+            name.replace(at, inline_namespace.size(), "std::");
+    }
+    const auto at = name.rfind(basic);
+    if (at == name.npos || name.find("::", at + basic.size()) != name.npos) return name;
+    const bool wide = arguments.starts_with("<wchar_t");
+    if (!wide && !arguments.starts_with("<char,") && !arguments.starts_with("<char>")) return name;
+    return name.substr(0, at) + (wide ? "std::w" : "std::") + name.substr(at + basic.size());
+}
+
+bool ends_name(std::string_view rest) {
+    while (rest.starts_with(' ')) rest.remove_prefix(1);
+    if (rest.empty()) return true;
+    return std::any_of(rest.begin(), rest.begin() + 1, [](char c) { return c == '&' || c == '['; }) ||
+           rest.starts_with("const") || rest.starts_with("volatile") || rest.starts_with("noexcept") ||
+           rest.starts_with("requires");
+}
+
+class Shortener {
+public:
+    explicit Shortener(std::string_view name) : name_(name) {}
+
+    std::optional<std::string> run() {
+        if (name_.starts_with('<') && !rust_path()) return std::nullopt;
+        while (at_ < name_.size() && !done_) {
+            if (!step()) return std::nullopt;
+        }
+        if (out_.ends_with(" const")) out_.resize(out_.size() - 6);
+        return out_.empty() ? std::nullopt : std::optional{written_name(std::move(out_), {})};
+    }
+
+private:
+    /// `<Type as Trait>::method` and `<Type>::method`.
+    bool rust_path() {
+        const auto behind = behind_bracket(name_, 0);
+        if (!behind) return false;
+        std::string_view inside = name_.substr(1, *behind - 2);
+        for (std::size_t at = 0, depth = 0; at < inside.size(); ++at) {
+            depth += inside[at] == '<' || inside[at] == '(' || inside[at] == '[';
+            depth -= depth > 0 && (inside[at] == '>' || inside[at] == ')' || inside[at] == ']');
+            if (depth == 0 && inside.substr(at).starts_with(" as ")) inside = inside.substr(0, at);
+        }
+        while (inside.starts_with('&')) inside.remove_prefix(1);
+        if (inside.starts_with("mut ")) inside.remove_prefix(4);
+        if (inside.starts_with("dyn ")) inside.remove_prefix(4);
+        const auto type = inside.starts_with('[') || inside.starts_with('(') ? std::string(inside) : short_name(inside);
+        out_ = type;
+        at_ = *behind;
+        return true;
+    }
+
+    bool step() {
+        if (const std::size_t length = operator_at(name_, at_); length > 0) return take_operator(length);
+        const char c = name_[at_];
+        if (c == '<') return drop_arguments();
+        if (c == '(') return parameters();
+        if (name_.substr(at_).starts_with("[abi:")) return skip_bracket();
+        if (c == '{') return braces();
+        if (c == '[') {
+            const auto behind = behind_bracket(name_, at_);
+            if (!behind) return false;
+            out_ += name_.substr(at_, *behind - at_);
+            at_ = *behind;
+            return true;
+        }
+        if (c == ' ') last_space_ = out_.size() + 1;
+        out_ += c;
+        ++at_;
+        return true;
+    }
+
+    bool take_operator(std::size_t length) {
+        return_type_ = last_space_;
+        has_operator_ = true;
+        out_ += name_.substr(at_, length);
+        at_ += length;
+        return true;
+    }
+
+    bool skip_bracket() {
+        const auto behind = behind_bracket(name_, at_);
+        if (!behind) return false;
+        at_ = *behind;
+        return true;
+    }
+
+    bool drop_arguments() {
+        const auto behind = behind_bracket(name_, at_);
+        if (!behind) return false;
+        out_ = written_name(std::move(out_), name_.substr(at_, *behind - at_));
+        if (out_.ends_with("::")) out_.resize(out_.size() - 2);  // Rust's turbofish
+        if (out_.ends_with(' ') && has_operator_) out_.pop_back();
+        if (out_.size() < last_space_) last_space_ = 0;
+        at_ = *behind;
+        return true;
+    }
+
+    /// Keeps `{lambda#1}` of `{lambda(int)#1}`, and `{closure#0}`.
+    bool braces() {
+        const auto behind = behind_bracket(name_, at_);
+        if (!behind) return false;
+        const std::string_view inside = name_.substr(at_, *behind - at_);
+        const auto from = inside.find('(');
+        const auto to = inside.rfind(')');
+        if (from == inside.npos || to == inside.npos || to < from) {
+            out_ += inside;
+        } else {
+            out_ += inside.substr(0, from);
+            out_ += inside.substr(to + 1);
+        }
+        at_ = *behind;
+        return true;
+    }
+
+    bool parameters() {
+        const auto behind = behind_bracket(name_, at_);
+        if (!behind) return false;
+        const std::string_view group = name_.substr(at_, *behind - at_), rest = name_.substr(*behind);
+        const bool nameless = group.starts_with("(anonymous");
+        if (!nameless && !out_.empty() && ends_name(rest)) {
+            drop_return_type();
+            done_ = true;
+        } else if (nameless || !rest.starts_with("::") || out_.empty()) {
+            out_ += group;
+        } else {
+            drop_return_type();
+        }
+        at_ = *behind;
+        return true;
+    }
+
+    /// Only what has parameters shows a return type.
+    void drop_return_type() {
+        out_.erase(0, has_operator_ ? return_type_ : last_space_);
+        last_space_ = return_type_ = 0;
+    }
+
+    const std::string_view name_;
+    std::string out_;
+    std::size_t at_ = 0;
+    std::size_t last_space_ = 0;   // behind it in out_, 0 if there is none
+    std::size_t return_type_ = 0;  // the same before an operator: `operator bool` has a space of its own
+    bool has_operator_ = false;
+    bool done_ = false;
+};
+
+std::string_view without_rust_hash(std::string_view name) {
+    constexpr std::size_t length = 19;  // "::h" and 16 digits
+    if (name.size() <= length || name.substr(name.size() - length, 3) != "::h") return name;
+    const std::string_view digits = name.substr(name.size() - 16);
+    const bool hash = std::all_of(digits.begin(), digits.end(),
+                                  [](unsigned char c) { return std::isdigit(c) != 0 || (c >= 'a' && c <= 'f'); });
+    return hash ? name.substr(0, name.size() - length) : name;
+}
+
+}  // namespace
+
+std::string short_name(std::string_view name) {
+    name = without_rust_hash(name);
+    auto made = Shortener(name).run();
+    return made && !made->empty() ? std::move(*made) : std::string(name);
+}
+
+std::string short_name(const NamedProfile& profile, FunctionId id) {
+    const Function& function = profile.functions[id];
+    const std::string_view name = profile.strings.view(function.name);
+    const bool code = function.kind == FrameKind::user || function.kind == FrameKind::inlined;
+    return code && !name.starts_with('[') ? short_name(name) : std::string(name);
+}
+
+std::string fit_name(std::string_view clean, std::size_t room) {
+    if (columns(clean) <= room) return std::string(clean);
+    std::string_view last = clean;
+    for (std::size_t at = clean.find("::"); at != clean.npos; at = clean.find("::", at + 2)) {
+        const std::string_view rest = clean.substr(at + 2);
+        if (rest.empty()) break;
+        last = rest;
+        if (columns(rest) + 1 <= room) return "…" + std::string(rest);
+    }
+    return fit_columns(last, room);
+}
+
+void shorten_names(NamedProfile& profile) {
+    for (FunctionId id = 0; id < profile.functions.size(); ++id)
+        profile.functions[id].name = profile.strings.intern(short_name(profile, id));
+}
+
+}  // namespace flameprobe

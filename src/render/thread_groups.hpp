@@ -1,0 +1,19 @@
+// Pools of threads: worker-0 to worker-31 are one thing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// For each name the one of its group: "worker-*" where more than `alike` different names differ in their last number
+/// only, else the name itself.
+std::vector<std::string> thread_groups(const std::vector<std::string>& names, std::size_t alike = 4);
+
+/// Gives the threads of a group its name, in the stacks; the list of threads stays as it is. In a profile without a run
+/// (folded text) the first frame of a stack is the thread.
+void merge_threads(NamedProfile& profile);
+
+}  // namespace flameprobe

@@ -1,0 +1,88 @@
+#include <doctest/doctest.h>
+
+#include "profile_of.hpp"
+#include "render/role.hpp"
+#include "render/short_name.hpp"
+
+using namespace flameprobe;
+
+TEST_CASE("names lose what nobody says aloud") {
+    const std::pair<const char*, const char*> names[] = {
+        {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append(char const*)",
+         "std::string::append"},
+        {"std::basic_string_view<char, std::char_traits<char> >::find", "std::string_view::find"},
+        {"std::__cxx11::basic_string<wchar_t>::size", "std::wstring::size"},
+        {"std::map<std::string, Item, std::less<std::string> >::find(std::string const&) const", "std::map::find"},
+        {"void shop::Server::answer<int, 3>(shop::Request const&)", "shop::Server::answer"},
+        {"std::string shop::name(int)", "shop::name"},
+        {"shop::make[abi:cxx11](int)", "shop::make"},
+        {"bool operator< <int>(A<int> const&, A<int> const&)", "operator<"},
+        {"Foo::operator()(int) const", "Foo::operator()"},
+        {"std::ostream& operator<< <char>(std::ostream&, char)", "operator<<"},
+        {"std::less<std::string>::operator() const", "std::less::operator()"},
+        {"Foo::operator bool() const", "Foo::operator bool"},
+        {"operator new(unsigned long)", "operator new"},
+        {"Ptr<int>::operator->() const", "Ptr::operator->"},
+        {"main::{lambda(int, Foo<int> const&)#2}::operator()(int) const", "main::{lambda#2}::operator()"},
+        {"f(int)::{lambda()#1}::operator()() const", "f::{lambda#1}::operator()"},
+        {"(anonymous namespace)::Parser::parse(std::string_view)", "(anonymous namespace)::Parser::parse"},
+        {"<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop", "alloc::vec::Vec::drop"},
+        {"<&mut F as core::future::Future>::poll", "F::poll"},
+        {"core::ptr::drop_in_place<alloc::string::String>::h0123456789abcdef", "core::ptr::drop_in_place"},
+        {"server::handle::<u8>", "server::handle"},
+        {"server::main::{closure#0}", "server::main::{closure#0}"},
+        {"main.(*Server).serve", "main.(*Server).serve"},
+        {"f<(A > B)>(int)", "f"},
+        {"unbalanced<int", "unbalanced<int"},
+        {"operator", "operator"},
+        {"a;b c 12", "a;b c 12"},
+        {"", ""},
+    };
+    for (const auto& [whole, brief] : names) {
+        CAPTURE(whole);
+        CHECK(short_name(whole) == brief);
+    }
+}
+
+TEST_CASE("a label that is too long keeps its last component") {
+    CHECK(fit_name("shop::Server::answer", 20) == "shop::Server::answer");
+    CHECK(fit_name("shop::Server::answer", 19) == "…Server::answer");
+    CHECK(fit_name("shop::Server::answer", 14) == "…answer");
+    CHECK(fit_name("shop::Server::answer", 5) == "answ…");
+    CHECK(fit_name("shop::Server::answer", 2) == "");
+    CHECK(fit_name("a::", 2) == "");
+}
+
+TEST_CASE("only code is renamed") {
+    test::ProfileOf made;
+    made.stack({"t:worker<1>", "f<int>", "k:sys<x>", "s:[scope<1>]", "n:[lost]"}, 1);
+    shorten_names(made.profile);
+    std::vector<std::string> names;
+    for (const NamedNode& node : made.profile.nodes)
+        if (&node != &made.profile.nodes[0]) names.emplace_back(made.profile.name(node.frame));
+    CHECK(names == std::vector<std::string>{"worker<1>", "f", "sys<x>", "[scope<1>]", "[lost]"});
+}
+
+TEST_CASE("own code, libraries and glue are told apart by file and by name") {
+    NamedProfile profile;
+    profile.has_run = true;
+    profile.run.executable = "/home/me/shop/build/server";
+    const auto add = [&](const char* name, const char* module, const char* file = "") {
+        profile.functions.push_back({.name = profile.strings.intern(name),
+                                     .file = profile.strings.intern(file),
+                                     .module = profile.strings.intern(module)});
+    };
+    add("answer", "/home/me/shop/build/server");
+    add("price", "/home/me/shop/lib/libprice.so");
+    add("std::map<int, int>::find", "/home/me/shop/build/server");
+    add("malloc", "/usr/lib/x86_64-linux-gnu/libc.so.6");
+    add("start_thread", "/usr/lib/x86_64-linux-gnu/libc.so.6");
+    add("std::__invoke_impl<void, void (*)()>", "/home/me/shop/build/server");
+    add("<F as core::ops::function::FnOnce<()>>::call_once", "/home/me/shop/build/server");
+    add("serde_json::from_str", "/home/me/shop/build/server", "/home/me/.cargo/registry/src/serde_json/de.rs");
+    add("answer", "");
+    add("[unknown in libcrypto.so.3]", "");
+    CHECK(function_roles(profile) == std::vector<Role>{Role::own, Role::own, Role::library, Role::library, Role::glue,
+                                                       Role::glue, Role::glue, Role::library, Role::own,
+                                                       Role::library});
+}
