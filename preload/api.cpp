@@ -51,19 +51,12 @@ public:
         const Settings& settings = settings_at_load();
         for (; count_ < settings.count; ++count_) lines_[count_] = settings.lines[count_];
         before_ = count_;
-        char number[24];
-        add_number("FREQ", options.frequency, number, sizeof number);
-        add_number("STACK", options.stack_bytes, number, sizeof number);
-        add("OUT", options.output);
-        add("FORMAT", options.format);
-        add("ENGINE", options.engine);
-        add("UNWIND", options.unwind);
-        add("EVENT", options.event);
-        add("KERNEL", options.kernel);
-        add("DUMP_EVERY", options.dump_every);
-        add("CHILDREN", options.children);
-        add("LOG", options.log);
-        add("SIGNAL", options.signal);
+#define FLAMEPROBE_FIELD_(name, variable) add_number(#variable, options.name);
+        FLAMEPROBE_NUMBER_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
+#define FLAMEPROBE_FIELD_(name, variable) add(#variable, options.name);
+        FLAMEPROBE_TEXT_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
     }
     const char* const* data() const { return lines_; }
     size_t count() const { return count_; }
@@ -71,10 +64,11 @@ public:
     bool fit() const { return fit_; }
 
 private:
-    void add_number(const char* name, uint32_t value, char* buffer, size_t size) {
+    void add_number(const char* name, uint32_t value) {
         if (value == 0) return;
-        ::snprintf(buffer, size, "%u", value);
-        add(name, buffer);
+        char text[24];
+        ::snprintf(text, sizeof text, "%u", value);
+        add(name, text);
     }
     void add(const char* name, const char* value) {
         if (value == nullptr) return;
@@ -88,7 +82,8 @@ private:
         lines_[count_++] = place;
     }
 
-    const char* lines_[Settings::most + 12];
+    static constexpr size_t fields = (sizeof(flameprobe_options) - sizeof(size_t)) / sizeof(uint32_t);  // at most
+    const char* lines_[Settings::most + fields];
     size_t count_ = 0, before_ = 0;
     char text_[8192];
     size_t used_ = 0;

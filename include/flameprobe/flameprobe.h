@@ -37,27 +37,43 @@ struct flameprobe_error {
     char message[500];
 };
 
-/** The environment's variables as fields (docs: the README's table). Zero and null mean "as the variable says, else its
- *  default". Always initialise with FLAMEPROBE_OPTIONS_INIT: `size` tells the library which fields the caller knows.
+/** The environment's variables as fields: FIELD(name, VARIABLE) for FLAMEPROBE_VARIABLE, which flameprobe(1) describes.
  *  Fields are only ever added at the end. */
+#define FLAMEPROBE_NUMBER_OPTIONS(FIELD)                                                \
+    FIELD(frequency, FREQ)    /* samples a second of a thread's CPU time, 1 to 20000 */ \
+    FIELD(stack_bytes, STACK) /* bytes of stack copied with each sample */
+#define FLAMEPROBE_TEXT_OPTIONS(FIELD)                                                      \
+    FIELD(output, OUT)            /* path of the results without the ending */              \
+    FIELD(format, FORMAT)         /* folded, svg, ...; commas between */                    \
+    FIELD(engine, ENGINE)         /* auto, ring, signal, timer */                           \
+    FIELD(unwind, UNWIND)         /* auto, dwarf, fp */                                     \
+    FIELD(event, EVENT)           /* cpu-clock, task-clock, ... */                          \
+    FIELD(kernel, KERNEL)         /* auto, on, off */                                       \
+    FIELD(dump_every, DUMP_EVERY) /* 30s, 5m, ... */                                        \
+    FIELD(children, CHILDREN)     /* on, off */                                             \
+    FIELD(log, LOG)               /* auto, quiet, stderr, or a file's path */               \
+    FIELD(signal, SIGNAL)         /* USR2, ...: it stops and starts sampling from now on */ \
+    FIELD(max_size, MAX_SIZE)     /* of a profile on disk: 64M, 2G */                       \
+    FIELD(debug_dir, DEBUG_DIR)   /* directories of separate debug files, with : between them */
+
+/** Zero and null mean "as the variable says, else its default". Always initialise with FLAMEPROBE_OPTIONS_INIT: `size`
+ *  tells the library which fields the caller knows. */
 struct flameprobe_options {
     size_t size;
-    uint32_t frequency;     /* FLAMEPROBE_FREQ: samples a second of a thread's CPU time, 1 to 20000 */
-    uint32_t stack_bytes;   /* FLAMEPROBE_STACK */
-    const char* output;     /* FLAMEPROBE_OUT */
-    const char* format;     /* FLAMEPROBE_FORMAT */
-    const char* engine;     /* FLAMEPROBE_ENGINE */
-    const char* unwind;     /* FLAMEPROBE_UNWIND */
-    const char* event;      /* FLAMEPROBE_EVENT */
-    const char* kernel;     /* FLAMEPROBE_KERNEL */
-    const char* dump_every; /* FLAMEPROBE_DUMP_EVERY */
-    const char* children;   /* FLAMEPROBE_CHILDREN */
-    const char* log;        /* FLAMEPROBE_LOG */
-    const char* signal;     /* FLAMEPROBE_SIGNAL: from now on this signal stops and starts sampling */
+#define FLAMEPROBE_FIELD_(name, variable) uint32_t name;
+    FLAMEPROBE_NUMBER_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
+#define FLAMEPROBE_FIELD_(name, variable) const char* name;
+    FLAMEPROBE_TEXT_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
 };
 #ifdef __cplusplus
-#define FLAMEPROBE_OPTIONS_INIT \
-    { sizeof(struct flameprobe_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define FLAMEPROBE_ZERO_(name, variable) 0,
+#define FLAMEPROBE_OPTIONS_INIT                                                                   \
+    {                                                                                             \
+        sizeof(struct flameprobe_options),                                                        \
+            FLAMEPROBE_NUMBER_OPTIONS(FLAMEPROBE_ZERO_) FLAMEPROBE_TEXT_OPTIONS(FLAMEPROBE_ZERO_) \
+    }
 #else
 #define FLAMEPROBE_OPTIONS_INIT \
     { .size = sizeof(struct flameprobe_options) }

@@ -11,20 +11,15 @@
 
 namespace FlameProbe {
 
-/// The environment's variables as fields. What is left empty or zero is as the variable says, else its default.
+/// The fields of flameprobe_options (flameprobe.h), numbers as std::uint32_t and texts as std::string. What is left
+/// empty or zero is as the environment's variable says, else its default.
 struct Options {
-    std::uint32_t frequency = 0;    ///< samples a second of a thread's CPU time, 1 to 20000
-    std::uint32_t stack_bytes = 0;  ///< bytes of stack copied with each sample
-    std::string output;             ///< path of the results without the ending; %e %p %t %n %%
-    std::string format;             ///< folded, svg, html, pprof, speedscope, firefox, json, none; commas between
-    std::string engine;             ///< auto, ring, signal, timer
-    std::string unwind;             ///< auto, dwarf, fp
-    std::string event;              ///< cpu-clock, task-clock, ...
-    std::string kernel;             ///< auto, on, off
-    std::string dump_every;         ///< 30s, 5m, ...
-    std::string children;           ///< on, off
-    std::string log;                ///< auto, quiet, stderr, or a file's path
-    std::string signal;             ///< USR2, ...: it stops and starts sampling from now on
+#define FLAMEPROBE_FIELD_(name, variable) std::uint32_t name = 0;
+    FLAMEPROBE_NUMBER_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
+#define FLAMEPROBE_FIELD_(name, variable) std::string name;
+    FLAMEPROBE_TEXT_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
 };
 
 /// Success, or why not: a code to act on and a line for a person.
@@ -45,20 +40,13 @@ private:
 /// Thread-safe, may be called before main and after it, and again after stop(): other options than before begin a new
 /// profile (see flameprobe_start).
 inline Result start(const Options& options = {}) noexcept {
-    const auto given = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
     flameprobe_options all = FLAMEPROBE_OPTIONS_INIT;
-    all.frequency = options.frequency;
-    all.stack_bytes = options.stack_bytes;
-    all.output = given(options.output);
-    all.format = given(options.format);
-    all.engine = given(options.engine);
-    all.unwind = given(options.unwind);
-    all.event = given(options.event);
-    all.kernel = given(options.kernel);
-    all.dump_every = given(options.dump_every);
-    all.children = given(options.children);
-    all.log = given(options.log);
-    all.signal = given(options.signal);
+#define FLAMEPROBE_FIELD_(name, variable) all.name = options.name;
+    FLAMEPROBE_NUMBER_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
+#define FLAMEPROBE_FIELD_(name, variable) all.name = options.name.empty() ? nullptr : options.name.c_str();
+    FLAMEPROBE_TEXT_OPTIONS(FLAMEPROBE_FIELD_)
+#undef FLAMEPROBE_FIELD_
     Result result;
     result.error_.code = flameprobe_start(&all, &result.error_);
     return result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <type_traits>
 
 #include "export/output_file.hpp"
 
@@ -10,76 +11,87 @@ namespace flameprobe {
 
 namespace {
 
-struct FormatName {
+struct OutputFormat {
     Format format;
     std::string_view name;
     std::string_view ending;
+    Result<void> (*write)(const NamedProfile&, const OutputOptions&, const ByteSink&);
 };
 
-// Longer endings before those they end in: .speedscope.json is .json too.
-constexpr std::array format_names = {
-    FormatName{Format::folded, "folded", ".folded"},
-    FormatName{Format::svg, "svg", ".svg"},
-    FormatName{Format::html, "html", ".html"},
-    FormatName{Format::pprof, "pprof", ".pb.gz"},
-    FormatName{Format::speedscope, "speedscope", ".speedscope.json"},
-    FormatName{Format::firefox, "firefox", ".firefox.json"},
-    FormatName{Format::json, "json", ".json"},
+using Options = const OutputOptions&;
+
+/// A writer that takes no options.
+template <void (*write)(const NamedProfile&, const ByteSink&)>
+Result<void> plain(const NamedProfile& profile, Options, const ByteSink& out) {
+    write(profile, out);
+    return {};
+}
+/// A writer that takes `part` of the options.
+template <auto write, auto part>
+Result<void> with(const NamedProfile& profile, Options options, const ByteSink& out) {
+    if constexpr (std::is_void_v<decltype(write(profile, options.*part, out))>) {
+        write(profile, options.*part, out);
+        return {};
+    } else {
+        return write(profile, options.*part, out);
+    }
+}
+
+// The only list of formats: every other one, in usage texts and messages, is made from it.
+constexpr std::array formats = {
+    OutputFormat{Format::folded, "folded", ".folded", plain<write_folded>},
+    OutputFormat{Format::svg, "svg", ".svg", with<write_svg, &OutputOptions::graph>},
+    OutputFormat{Format::html, "html", ".html", with<write_html, &OutputOptions::graph>},
+    OutputFormat{Format::pprof, "pprof", ".pb.gz", with<write_pprof, &OutputOptions::pprof>},
+    OutputFormat{Format::speedscope, "speedscope", ".speedscope.json", plain<write_speedscope>},
+    OutputFormat{Format::firefox, "firefox", ".firefox.json", plain<write_firefox>},
+    OutputFormat{Format::json, "json", ".json", plain<write_json_summary>},
 };
 
 template <class Part>
-std::string list_of(Part&& part) {
+std::string list_of(std::string_view separator, Part part) {
     std::string list;
-    for (const FormatName& known : format_names) {
-        if (!list.empty()) list += ", ";
+    for (const OutputFormat& known : formats) {
+        if (!list.empty()) list += separator;
         list += part(known);
     }
     return list;
 }
 
-Result<void> write_format(const NamedProfile& profile, Format format, const OutputOptions& options,
-                          const ByteSink& out) {
-    switch (format) {
-        case Format::folded:
-            write_folded(profile, out);
-            return {};
-        case Format::svg:
-            return write_svg(profile, options.graph, out);
-        case Format::html:
-            return write_html(profile, options.graph, out);
-        case Format::pprof:
-            write_pprof(profile, options.pprof, out);
-            return {};
-        case Format::speedscope:
-            write_speedscope(profile, out);
-            return {};
-        case Format::firefox:
-            write_firefox(profile, out);
-            return {};
-        case Format::json:
-            write_json_summary(profile, out);
-            return {};
-    }
-    return Error{"unknown format"};
-}
-
 }  // namespace
 
-Result<Format> format_by_name(std::string_view name) {
-    for (const FormatName& known : format_names)
-        if (known.name == name) return known.format;
-    return Error{"'" + std::string(name) + "' is no format: use " + list_of([](auto& f) { return f.name; })};
+std::string format_names(std::string_view separator) {
+    return list_of(separator, [](const OutputFormat& f) { return f.name; });
+}
+std::string format_endings(std::string_view separator) {
+    return list_of(separator, [](const OutputFormat& f) { return f.ending; });
 }
 
+std::vector<Format> all_formats() {
+    std::vector<Format> all;
+    for (const OutputFormat& known : formats) all.push_back(known.format);
+    return all;
+}
+
+Result<Format> format_by_name(std::string_view name) {
+    for (const OutputFormat& known : formats)
+        if (known.name == name) return known.format;
+    return Error{"'" + std::string(name) + "' is no format: use " + format_names()};
+}
+
+// The longest ending counts: .speedscope.json is .json too.
 Result<Format> format_by_path(std::string_view path) {
-    for (const FormatName& known : format_names)
-        if (path.ends_with(known.ending)) return known.format;
-    return Error{"the ending of '" + std::string(path) + "' names no format: use " +
-                 list_of([](auto& f) { return f.ending; })};
+    const OutputFormat* best = nullptr;
+    for (const OutputFormat& known : formats) {
+        if (path.ends_with(known.ending) && (best == nullptr || known.ending.size() > best->ending.size()))
+            best = &known;
+    }
+    if (best != nullptr) return best->format;
+    return Error{"the ending of '" + std::string(path) + "' names no format: use " + format_endings()};
 }
 
 std::string_view ending_of(Format format) {
-    for (const FormatName& known : format_names)
+    for (const OutputFormat& known : formats)
         if (known.format == format) return known.ending;
     return {};
 }
@@ -92,8 +104,10 @@ Result<void> write_output(const NamedProfile& profile, Format format, const std:
     try {
         OutputFile file(path);
         if (!file.failed()) {
+            const auto known =
+                std::find_if(formats.begin(), formats.end(), [&](const OutputFormat& f) { return f.format == format; });
             const Result<void> written =
-                write_format(profile, format, options, [&file](std::string_view text) { file.write(text); });
+                known->write(profile, options, [&file](std::string_view text) { file.write(text); });
             if (!written) return Error{path + ": not written: " + written.error().message};
         }
         return file.commit();

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "export/writer.hpp"
@@ -10,11 +11,14 @@
 
 namespace flameprobe {
 
-enum class Format { folded, svg, html, pprof, speedscope, firefox, json };
+/// Of every format, as a user types them: "folded, svg, ..." and ".folded, .svg, ...".
+std::string format_names(std::string_view separator = ", ");
+std::string format_endings(std::string_view separator = ", ");
+std::vector<Format> all_formats();
 
 /// As in FLAMEPROBE_FORMAT and --format; the Error on anything else lists what is accepted.
 Result<Format> format_by_name(std::string_view name);
-/// By ending: .svg .html .folded .json .pb.gz .speedscope.json .firefox.json
+/// By ending.
 Result<Format> format_by_path(std::string_view path);
 std::string_view ending_of(Format format);  // with the dot
 

@@ -7,6 +7,9 @@
 
 namespace flameprobe {
 
+/// A new one: its value and writer here, its row in output.cpp, its file. SVG and HTML: render/flame_graph.hpp.
+enum class Format { folded, svg, html, pprof, speedscope, firefox, json };
+
 void write_folded(const NamedProfile& profile, const ByteSink& out);
 struct PprofOptions {
     ThreadLabels threads = ThreadLabels::none;

@@ -193,31 +193,35 @@ bool set_log(std::string_view text, Options& options) {
     return true;
 }
 
-struct Variable {
-    std::string_view name;
-    std::string_view accepted;
-    bool (*set)(std::string_view, Options&);
-};
-constexpr Variable variables[] = {
-    {"FLAMEPROBE_FREQ", "a whole number from 1 to 20000", set_frequency},
-    {"FLAMEPROBE_OUT", "a path; after % only e, p, t, n or %", set_out},
-    {"FLAMEPROBE_FORMAT", "none, or a comma list of folded, svg, html, pprof, speedscope, firefox, json", set_formats},
-    {"FLAMEPROBE_ENGINE", "auto, ring, signal or timer", set_engine},
-    {"FLAMEPROBE_UNWIND", "auto, dwarf or fp", set_unwind},
-    {"FLAMEPROBE_STACK", "a number of bytes from 1024 to 1048576", set_stack},
-    {"FLAMEPROBE_EVENT",
-     "cpu-clock, task-clock, page-faults, context-switches, cpu-migrations, cycles, instructions, cache-misses or "
-     "branch-misses",
-     set_event},
-    {"FLAMEPROBE_KERNEL", "auto, on or off", set_kernel},
-    {"FLAMEPROBE_START", "0 or 1", set_start},
-    {"FLAMEPROBE_SIGNAL", "a signal's name such as USR2, or a realtime signal's number", set_signal},
-    {"FLAMEPROBE_DUMP_EVERY", "off, or a time such as 30s, 5m, 1h", set_dump_every},
-    {"FLAMEPROBE_MAX_SIZE", "a size from 1M on, such as 64M or 2G", set_max_size},
-    {"FLAMEPROBE_DEBUG_DIR", "directories, with : between them", set_debug_dir},
-    {"FLAMEPROBE_CHILDREN", "on or off", set_children},
-    {"FLAMEPROBE_LOG", "auto, quiet, stderr or a file's path", set_log},
-};
+std::vector<Setting> make_settings() {
+    const std::string formats = format_names(), events = event_names();
+    return {
+        {"FLAMEPROBE_FREQ", 'F', "HZ", "samples a second of CPU time, per thread (default 99)",
+         "a whole number from 1 to 20000", set_frequency},
+        {"FLAMEPROBE_OUT", 'o', "PATH", "results without the ending; %e name, %p pid, %t time, %n dump, %%",
+         "a path; after % only e, p, t, n or %", set_out},
+        {"FLAMEPROBE_FORMAT", 'f', "LIST", formats + ", none (default folded,svg)",
+         "none, or a comma list of " + formats, set_formats},
+        {"FLAMEPROBE_ENGINE", 0, "NAME", "auto, ring, signal, timer", "auto, ring, signal or timer", set_engine},
+        {"FLAMEPROBE_UNWIND", 0, "NAME", "auto, dwarf, fp", "auto, dwarf or fp", set_unwind},
+        {"FLAMEPROBE_STACK", 0, "BYTES", "of stack copied with each sample", "a number of bytes from 1024 to 1048576",
+         set_stack},
+        {"FLAMEPROBE_EVENT", 0, "NAME", "cpu-clock, task-clock, page-faults, ...", events, set_event},
+        {"FLAMEPROBE_KERNEL", 0, "WHEN", "auto, on, off", "auto, on or off", set_kernel},
+        {"FLAMEPROBE_START", 0, "0|1", "0: wait for the API or the signal", "0 or 1", set_start},
+        {"FLAMEPROBE_SIGNAL", 0, "NAME", "a signal that starts and stops sampling",
+         "a signal's name such as USR2, or a realtime signal's number", set_signal},
+        {"FLAMEPROBE_DUMP_EVERY", 0, "TIME", "write a result every so often: 30s, 5m",
+         "off, or a time such as 30s, 5m, 1h", set_dump_every},
+        {"FLAMEPROBE_MAX_SIZE", 0, "BYTES", "of a profile on disk: 64M, 2G", "a size from 1M on, such as 64M or 2G",
+         set_max_size},
+        {"FLAMEPROBE_DEBUG_DIR", 0, "LIST", "where separate debug files are, beside /usr/lib/debug",
+         "directories, with : between them", set_debug_dir},
+        {"FLAMEPROBE_CHILDREN", 0, "WHEN", "on, off: profile child processes too", "on or off", set_children},
+        {"FLAMEPROBE_LOG", 0, "WHERE", "auto, quiet, stderr, or a file", "auto, quiet, stderr or a file's path",
+         set_log},
+    };
+}
 
 std::string quote(std::string_view value) {
     std::string text = "'";
@@ -227,11 +231,23 @@ std::string quote(std::string_view value) {
 
 std::string names_of_all() {
     std::string names;
-    for (const auto& variable : variables) names += (names.empty() ? "" : ", ") + std::string(variable.name);
+    for (const auto& setting : settings()) names += (names.empty() ? "" : ", ") + std::string(setting.variable);
     return names;
 }
 
 }  // namespace
+
+const std::vector<Setting>& settings() {
+    static const std::vector<Setting> all = make_settings();
+    return all;
+}
+
+std::string Setting::option() const {
+    constexpr std::string_view prefix = "FLAMEPROBE_";
+    std::string name(variable.substr(prefix.size()));
+    for (char& c : name) c = c == '_' ? '-' : static_cast<char>(c - 'A' + 'a');
+    return name;
+}
 
 Options read_options(const std::vector<std::string_view>& environment, Problems& problems) {
     Options options;
@@ -240,14 +256,14 @@ Options read_options(const std::vector<std::string_view>& environment, Problems&
         if (!name.starts_with("FLAMEPROBE_") || name.size() == line.size()) continue;
         const auto value = line.substr(name.size() + 1);
         if (name == "FLAMEPROBE_ROOT") continue;  // ours: see session/family.hpp
-        const auto* known =
-            std::find_if(std::begin(variables), std::end(variables), [&](const Variable& v) { return v.name == name; });
-        if (known == std::end(variables)) {
+        const auto known =
+            std::find_if(settings().begin(), settings().end(), [&](const Setting& s) { return s.variable == name; });
+        if (known == settings().end()) {
             problems.push_back(std::string(name) + "=" + quote(value) +
                                " is not a variable of FlameProbe; accepted are " + names_of_all());
         } else if (!known->set(value, options)) {
             problems.push_back(std::string(name) + "=" + quote(value) + " is not accepted: it takes " +
-                               std::string(known->accepted) + "; the default is used");
+                               known->accepted + "; the default is used");
         }
     }
     return options;

@@ -3,9 +3,10 @@
 #include <glob.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <set>
 #include <vector>
+
+#include "export/output.hpp"
 
 namespace flameprobe {
 
@@ -56,11 +57,20 @@ std::vector<File> files_of(const std::string& stem, const std::string& ending, c
     return files;
 }
 
+/// Pictures first, the profile itself last.
+std::vector<std::string> endings() {
+    std::vector<std::string> all = {std::string(ending_of(Format::html)), std::string(ending_of(Format::svg))};
+    for (const Format format : all_formats()) {
+        if (format != Format::html && format != Format::svg) all.emplace_back(ending_of(format));
+    }
+    all.emplace_back(".fprobe");
+    return all;
+}
+
 }  // namespace
 
 FoundResults find_results(const std::string& out, pid_t pid, const timespec& start) {
-    for (const char* ending :
-         std::array{".svg", ".html", ".speedscope.json", ".firefox.json", ".pb.gz", ".folded", ".json", ".fprobe"}) {
+    for (const std::string& ending : endings()) {
         const auto own = files_of(pattern_of(out, std::to_string(pid)), ending, start);
         const auto all = files_of(pattern_of(out, "*"), ending, start);
         const auto& candidates = own.empty() ? all : own;

@@ -42,6 +42,6 @@ Result<Arguments> parse_arguments(int argc, char* const argv[]);
 /// "1.5", "1.5s", "200ms", "2m", "1h" in nanoseconds.
 Result<std::uint64_t> parse_time(const std::string& text);
 
-extern const char* const usage_text;
+std::string usage_text();
 
 }  // namespace flameprobe

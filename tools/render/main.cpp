@@ -10,7 +10,7 @@ namespace {
 int run(int argc, char** argv) {
     auto arguments = parse_arguments(argc, argv);
     if (!arguments) return complain(wrong_usage, arguments.error().message);
-    if (arguments->help) return print(usage_text);
+    if (arguments->help) return print(usage_text().c_str());
     if (arguments->version) return print("flameprobe-render " FLAMEPROBE_VERSION "\n");
     if (arguments->archive) return archive_command(*arguments);
     return arguments->diff ? diff_command(*arguments) : render_command(*arguments);

@@ -1,8 +1,12 @@
 #include "arguments.hpp"
+#include "export/output.hpp"
 
 namespace flameprobe {
 
-const char* const usage_text =
+namespace {
+
+// @endings@ and @names@: of the formats there are.
+constexpr std::string_view text =
     "Usage: flameprobe-render INPUT... [-o OUTPUT] [--format FORMAT]\n"
     "       flameprobe-render --top N INPUT...\n"
     "       flameprobe-render --diff BEFORE AFTER [-o OUTPUT.svg] [--fail-above PERCENT]\n"
@@ -11,9 +15,9 @@ const char* const usage_text =
     "INPUT is a .fprobe, folded stacks, or - for standard input. Several are merged.\n"
     "\n"
     "Output\n"
-    "  -o, --output FILE     .svg .html .folded .json .pb.gz .speedscope.json .firefox.json;\n"
+    "  -o, --output FILE     @endings@;\n"
     "                        without it, an SVG on standard output\n"
-    "  -f, --format FORMAT   folded, svg, html, pprof, speedscope, firefox or json, whatever the name\n"
+    "  -f, --format FORMAT   @names@, whatever the name\n"
     "      --top N           a table of the N functions with most samples of their own\n"
     "      --sort KEY        order of that table: self (default) or total;\n"
     "                        with --diff total is the default, and colours tell it\n"
@@ -51,5 +55,17 @@ const char* const usage_text =
     "\n"
     "Exit status: 0 done, 1 the input is bad or the output cannot be written, 2 wrong usage, 3 too few samples or,\n"
     "with --fail-above, a function that grew.\n";
+
+}  // namespace
+
+std::string usage_text() {
+    std::string usage(text);
+    const auto put = [&usage](std::string_view mark, const std::string& value) {
+        usage.replace(usage.find(mark), mark.size(), value);
+    };
+    put("@endings@", format_endings(" "));
+    put("@names@", format_names());
+    return usage;
+}
 
 }  // namespace flameprobe

@@ -14,7 +14,7 @@ class Error(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("frequency", ctypes.c_uint32), ("stack_bytes", ctypes.c_uint32)] + [
         (name, ctypes.c_char_p) for name in ("output", "format", "engine", "unwind", "event", "kernel", "dump_every",
-                                             "children", "log", "signal")]
+                                             "children", "log", "signal", "max_size", "debug_dir")]
 
 
 BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

@@ -26,7 +26,7 @@ struct Options {
     stack_bytes: u32,
     output: *const c_char,
     format: *const c_char,
-    others: [*const c_char; 8], // engine, unwind, event, kernel, dump_every, children, log, signal
+    others: [*const c_char; 10], // engine, unwind, event, kernel, dump_every, children, log, signal, max_size, debug_dir
 }
 
 extern "C" {
@@ -83,7 +83,7 @@ fn main() {
         stack_bytes: 0,
         output: output.as_ptr(),
         format: literal(b"folded\0"),
-        others: [std::ptr::null(); 8],
+        others: [std::ptr::null(); 10],
     };
     check("start", unsafe { flameprobe_start(&options, &mut error) }, &error);
     scoped(literal(b"checkout\0"), || {

@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "capture/event_source.hpp"
 
 using namespace flameprobe;
@@ -94,4 +97,16 @@ TEST_CASE("what a problem quotes is short and printable") {
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].size() < 300);
     CHECK(problems[0].find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("the man page names every variable, and every option of flameprobe run") {
+    std::ifstream file(MAN_PAGE);
+    std::string page{std::istreambuf_iterator<char>(file), {}};
+    std::erase(page, '\\');
+    REQUIRE(!page.empty());
+    for (const Setting& setting : settings()) {
+        CAPTURE(setting.variable);
+        CHECK(page.find(".B " + std::string(setting.variable)) != std::string::npos);
+        CHECK(page.find("--" + setting.option()) != std::string::npos);
+    }
 }
