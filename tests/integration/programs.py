@@ -94,7 +94,7 @@ http {{
     client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2; fastcgi_temp_path {dir}/t3;
     uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;
     gzip on; gzip_types text/plain; default_type text/plain;
-    server {{ listen 127.0.0.1:{port}; root {dir}/www; }}
+    server {{ listen 127.0.0.1:{port} reuseport; root {dir}/www; }}
 }}
 """
 
@@ -109,7 +109,8 @@ def nginx(directory, env, seconds):
     (directory / "nginx.conf").write_text(NGINX.format(dir=directory, port=port))
     with started([server, "-p", directory, "-c", directory / "nginx.conf"], directory, env) as process:
         wait_until(lambda: listening(port), what="nginx listens")
-        load([wrk, "-t", 1, "-c", 8, "-d", f"{seconds}s", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{port}/page.txt"],
+        # The kernel spreads connections over the workers: so many that each worker has some.
+        load([wrk, "-t", 1, "-c", 32, "-d", f"{seconds}s", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{port}/page.txt"],
              timeout=seconds + 30)
         os.kill(process.pid, 3)  # SIGQUIT: end gracefully
         return ended(process, directory, begun, "nginx"), server

@@ -1,5 +1,6 @@
 """The programs that read our formats, and how they are had: go from Debian, the others from npm at pinned versions."""
 
+import fcntl
 import functools
 import json
 import os
@@ -34,22 +35,25 @@ def go():
 
 @functools.cache
 def node_modules():
-    """Installed once a build directory, from the lock file, without running anything of theirs."""
+    """Installed once a build directory, from the lock file, without running anything of theirs. Tests that run side by side
+    wait for the one that installs."""
     for program in ("node", "npm"):
         if not shutil.which(program):
             raise Missing(f"{program} is not installed (Debian: nodejs npm)")
     place = BUILD / "tests" / "integration" / "formats" / "npm"
     place.mkdir(parents=True, exist_ok=True)
-    lock = (HERE / "package-lock.json").read_text()
+    wanted = (HERE / "package-lock.json").read_text()
     done = place / "installed.json"
-    if not done.exists() or done.read_text() != lock:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, place / name)
-        ran = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=place,
-                             capture_output=True, text=True, timeout=300)
-        if ran.returncode != 0:
-            raise Missing(f"npm ci cannot get the tools: {ran.stderr.strip()[-500:]}")
-        done.write_text(lock)
+    with open(place / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists() or done.read_text() != wanted:
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(HERE / name, place / name)
+            ran = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=place,
+                                 capture_output=True, text=True, timeout=300)
+            if ran.returncode != 0:
+                raise Missing(f"npm ci cannot get the tools: {ran.stderr.strip()[-500:]}")
+            done.write_text(wanted)
     return place / "node_modules"
 
 

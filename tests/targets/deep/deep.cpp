@@ -3,9 +3,12 @@
 // usage: deep recursion KIB SECONDS          one recursion of frames of half a kilobyte, which stands at its end
 //        deep tree MICROSECONDS SECONDS      a random path of calls, left and taken anew every so often
 //        deep even-tree MICROSECONDS SECONDS the same with frames of one size, so that every path ends at one address
+// All times are CPU time.
 //
 // A path is drawn from a seed of 16 bits. Its outermost frames spell the seed, all others follow from it: a stack whose
 // ends are of two different paths shows that by its names alone (tests/integration/deep_stacks.py draws the same path).
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +17,17 @@
 
 namespace deep {
 
-using Clock = std::chrono::steady_clock;
+/// The thread's CPU time, so that as many samples are taken on a busy machine as on a quiet one.
+struct Clock {
+    using duration = std::chrono::nanoseconds;
+    using time_point = std::chrono::time_point<Clock, duration>;
+
+    static time_point now() {
+        timespec used{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        return time_point(std::chrono::seconds(used.tv_sec) + duration(used.tv_nsec));
+    }
+};
 
 constexpr unsigned seed_bits = 16;
 constexpr unsigned path_length = 160;
@@ -37,7 +50,7 @@ struct Path {
 
 [[DEEP_APART]] void bottom(const Path& path) {
     for (const auto end = Clock::now() + path.stay; Clock::now() < end;) {
-        for (int i = 0; i < 200; ++i) asm volatile("" : : : "memory");
+        for (int i = 0; i < 2000; ++i) asm volatile("" : : : "memory");
     }
 }
 
