@@ -124,8 +124,8 @@ static void* allocate(void* unused) {
 }
 
 /* Forks while other threads hold whatever lock there is; the children have threads of their own again. */
-static void forks_in_a_crowd(void) {
-    enum { crowd = 3, children = 12 };
+static void forks_in_a_crowd(int children) {
+    enum { crowd = 3 };
     pthread_t threads[crowd], thread;
     for (int i = 0; i < crowd; ++i) CHECK(pthread_create(&threads[i], NULL, allocate, NULL) == 0);
     for (int i = 0; i < children; ++i) {
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
     else if (strcmp(mode, "system") == 0)
         systems();
     else if (strcmp(mode, "crowd") == 0)
-        forks_in_a_crowd();
+        forks_in_a_crowd(argc > 2 ? atoi(argv[2]) : 12);
     else if (strcmp(mode, "orphan") == 0)
         orphan();
     else

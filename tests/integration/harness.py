@@ -1,7 +1,9 @@
 """Runs programs with FlameProbe preloaded, in a directory of their own, and reads what they leave.
 
 Every program is the leader of a new session: whatever is left of it when its time is over is killed by process group, and
-nothing else ever is."""
+nothing else ever is.
+
+FLAMEPROBE_TESTS=quick|all, quick by default, chooses the size of the tests: see sized()."""
 
 import contextlib
 import ctypes
@@ -24,10 +26,19 @@ LIBRARY = BUILD / "preload" / "libflameprobe.so"
 RENDER = BUILD / "tools" / "render" / "flameprobe-render"
 COMMAND = BUILD / "tools" / "flameprobe" / "flameprobe"
 ENGINES = ("ring", "timer", "signal")
+SIZE = os.environ.get("FLAMEPROBE_TESTS", "quick")
 
 
 if not LIBRARY.exists():
     raise SystemExit(f"{LIBRARY} is not there: build first, or set FLAMEPROBE_BUILD to a build directory")
+if SIZE not in ("quick", "all"):
+    raise SystemExit(f"FLAMEPROBE_TESTS={SIZE}: only quick and all are known")
+
+
+def sized(quick, every):
+    """How much of a repetitive test is run: `quick` while working and in CI, `every` by `tools/test all`. A test asserts the
+    same in both: only the number of repetitions, engines or hosts differs."""
+    return every if SIZE == "all" else quick
 
 
 def target(name):

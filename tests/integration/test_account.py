@@ -6,7 +6,8 @@ import os
 import signal
 import unittest
 
-from harness import ENGINES, LIBRARY, Case, Result, Run, clean_environment, host, profiled, run, started, target, wait_until
+from harness import (ENGINES, LIBRARY, Case, Result, Run, clean_environment, host, profiled, run, sized, started, target,
+                     wait_until)
 
 NOT_PERMITTED = "[kernel, not permitted]"
 
@@ -52,7 +53,7 @@ class Accounts(Case):
     def test_memory_of_many_threads(self):
         """10,000 that come and go and 2,000 at once: what FlameProbe holds for them is told, and little."""
         for engine in ENGINES:
-            for argv in (("short", "10000"), ("living", "2000")):
+            for argv in (("short", sized("2000", "10000")), ("living", sized("500", "2000"))):
                 with self.subTest(engine=engine, threads=argv):
                     ran = run([host("threads"), *argv], self.fresh_directory(f"{engine}-{argv[0]}"),
                               profiled(ENGINE=engine, FREQ=9973, FORMAT="json"))

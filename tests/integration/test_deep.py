@@ -3,13 +3,13 @@
 import unittest
 
 from deep_stacks import judge, path_is_right, recursion_is_right
-from harness import ENGINES, Case, profiled, run, target
+from harness import ENGINES, Case, profiled, run, sized, target
 
 
 class Deep(Case):
     def verdict(self, engine, mode, amount, frequency, is_right, **settings):
         directory = self.fresh_directory(f"{mode}-{amount}-{engine}")
-        ran = run([target("deep"), mode, amount, 1.5], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
+        ran = run([target("deep"), mode, amount, sized(0.7, 1.5)], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         verdict = judge(ran.result().stacks(), is_right)
         self.assertGreater(verdict.all, 100, ran.stderr)

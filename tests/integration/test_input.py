@@ -4,7 +4,7 @@ import os
 import random
 import unittest
 
-from harness import RENDER, Case, host, profiled, render, run
+from harness import RENDER, Case, host, profiled, render, run, sized
 
 GOOD = "main;parse;read 5\nmain;parse 2\nmain;work 10\n"
 
@@ -110,7 +110,8 @@ class BadSpool(RenderCase):
 
     def test_truncated(self):
         size = len(self.spool)
-        places = sorted({*range(0, 64), *range(64, size, max(1, size // 60)), *range(size - 40, size)})
+        places = sorted({*range(0, 64, sized(3, 1)), *range(64, size, max(1, size // sized(20, 60))),
+                         *range(size - sized(10, 40), size)})
         good = 0
         for place in places:
             with self.subTest(place=place):
@@ -119,7 +120,7 @@ class BadSpool(RenderCase):
 
     def test_damaged(self):
         chance = random.Random(3)
-        for number in range(150):
+        for number in range(sized(40, 150)):
             with self.subTest(number=number):
                 damaged = bytearray(self.spool)
                 for _ in range(chance.choice((1, 1, 4, 64))):

@@ -8,9 +8,10 @@ from collections import Counter
 from pathlib import Path
 
 from figures import is_sample
-from harness import Case, clean_environment, profiled, run, target
+from harness import Case, clean_environment, profiled, run, sized, target
 
 FREQUENCY = 997
+ROUNDS = sized(2500, 6000)
 
 
 def plain(name):
@@ -76,10 +77,10 @@ class Perf(Case):
         self.assertLessEqual(between, limit, f"ours {ours.most_common(8)}, perf {beside.most_common(8)}")
 
     def test_known_shares(self):
-        self.compare([target("shares"), "leaves", 6000])
+        self.compare([target("shares"), "leaves", ROUNDS])
 
     def test_recursion(self):
-        self.compare([target("shares"), "mutual", 6000])
+        self.compare([target("shares"), "mutual", ROUNDS])
 
     def test_python(self):
         script = self.directory / "script.py"
