@@ -3,6 +3,8 @@
 #include <exception>
 #include <string_view>
 
+#include "bench/bench.hpp"
+#include "compare/compare.hpp"
 #include "doctor.hpp"
 #include "run.hpp"
 
@@ -10,6 +12,9 @@ namespace {
 
 constexpr const char* usage =
     "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]    run a program, get a flame graph of it\n"
+    "       flameprobe bench FILE.toml [-o DIR]                  scenarios under load: CPU time per unit of work, "
+    "scaling\n"
+    "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
     "       flameprobe --version | --help\n"
     "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
@@ -17,6 +22,8 @@ constexpr const char* usage =
 int main_command(int argc, char* argv[]) {
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (command == "run") return flameprobe::run_command(argc - 1, argv + 1);
+    if (command == "bench") return flameprobe::bench_command(argc - 1, argv + 1);
+    if (command == "compare") return flameprobe::compare_command(argc - 1, argv + 1);
     if (command == "doctor") return flameprobe::doctor_command(argc - 1, argv + 1);
     if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;
     if (command == "--version") return std::puts("flameprobe " FLAMEPROBE_VERSION) < 0 ? 1 : 0;

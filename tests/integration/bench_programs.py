@@ -1,0 +1,44 @@
+"""A server and its load for the bench: bench_programs.py serve PORT WORK | load PORT REQUESTS | work UNITS."""
+
+import signal
+import socket
+import sys
+
+
+def burn(amount):
+    return sum(i * i for i in range(amount))
+
+
+def serve(port, work):
+    with socket.create_server(("127.0.0.1", port)) as server:
+        print("ready to serve", flush=True)
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                while connection.recv(1):
+                    burn(work)
+                    connection.sendall(b".")
+
+
+def load(port, requests):
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        for _ in range(requests):
+            connection.sendall(b"?")
+            if not connection.recv(1):
+                sys.exit("the server has hung up")
+    print(f"served {requests:,} requests")
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    what, *numbers = sys.argv[1:]
+    if what == "work":
+        for _ in range(int(numbers[0])):
+            burn(20000)
+        print(f"done {numbers[0]} units")
+    else:
+        {"serve": serve, "load": load}[what](*map(int, numbers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+"""flameprobe bench and compare: scenarios run for real, whatever happens to them, and what the report says."""
+
+import json
+import os
+import signal
+import sys
+import unittest
+from pathlib import Path
+
+from harness import COMMAND, Case, clean_environment, run, started, wait_until
+
+PROGRAMS = Path(__file__).with_name("bench_programs.py")
+SERVE = f'["{sys.executable}", "{PROGRAMS}", "serve", "{{port}}", "{{work}}"]'
+LOAD = f'["{sys.executable}", "{PROGRAMS}", "load", "{{port}}", "150"]'
+READY = 'ready = { port = "{port}", line = "ready to serve", within = "60s" }'
+WORK = 'work = { pattern = "served ([0-9,]+) requests", unit = "requests" }'
+
+BENCH = f"""
+name = "served"
+repeat = 2
+[sweep]
+work = [10000, 40000]
+[[scenario]]
+name = "busy"
+command = {SERVE}
+{READY}
+load = {LOAD}
+{WORK}
+"""
+
+REDIS = """
+name = "redis"
+repeat = 2
+[sweep]
+io = [1, 2]
+[[scenario]]
+name = "set"
+command = ["redis-server", "--port", "{port}", "--save", "", "--io-threads", "{io}"]   # {port}: a free one
+ready = { port = "{port}", within = "60s" }
+load = ["redis-benchmark", "-p", "{port}", "-t", "set", "-n", "4000", "-q"]
+work = { pattern = "SET: ([0-9.]+) requests per second", unit = "requests", per = "second" }
+stop = "TERM"
+"""
+
+
+def processes_with(text):
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in command and int(path.parent.name) != os.getpid():
+            found.append(command)
+    return found
+
+
+class BenchCase(Case):
+    def bench(self, text, *options, out="out"):
+        file = self.directory / "bench.toml"
+        file.write_text(text)
+        return run([COMMAND, "bench", file, "-o", self.directory / out, *options], self.directory)
+
+    def report(self, out="out"):
+        return json.loads((self.directory / out / "report.json").read_text())
+
+
+class Bench(BenchCase):
+    def test_a_server_under_load(self):
+        done = self.bench(BENCH)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        self.assertEqual(done.stderr.splitlines()[-1], f"flameprobe: {self.directory}/out/report.html")
+        self.assertIn("[4/4] busy work=", done.stderr)
+        scenarios = self.report()["scenarios"]
+        self.assertEqual([(s["name"], s["sweep"]) for s in scenarios], [("busy", {"work": 10000}), ("busy", {"work": 40000})])
+        for scenario in scenarios:
+            self.assertEqual([r["work"] for r in scenario["runs"]], [150, 150])
+            self.check_run_files(scenario)
+            cost = scenario["cpu_ns_per_unit"]["mean"]
+            self.assertAlmostEqual(sum(f["cpu_ns_per_unit"] for f in scenario["functions"]) / cost, 1, delta=0.1)
+        # Four times the work: its share of a request is not known, but it is most of it.
+        small, large = (s["cpu_ns_per_unit"]["mean"] for s in scenarios)
+        self.assertGreater(large / small, 2)
+        scaling = self.report()["scaling"][0]
+        self.assertEqual([row["n"] for row in scaling["rows"]], [10000, 40000])
+        self.assertLess(scaling["rows"][1]["efficiency"], 0.5)
+        self.assertEqual(processes_with(f"{PROGRAMS} serve"), [])
+
+    def check_run_files(self, scenario):
+        out = self.directory / "out"
+        for result in scenario["runs"]:
+            self.assertTrue((out / result["profile"]).is_file())
+            self.assertGreater(result["samples"], 5)
+        for picture in scenario["pictures"]:
+            self.assertTrue((out / picture).is_file(), picture)
+        self.assertTrue(scenario["pictures"][0].endswith(".svg"))
+        for report in ("report.md", "report.html"):
+            self.assertIn(scenario["pictures"][0], (out / report).read_text().replace("\\", ""))
+
+    def test_again_makes_the_report_only(self):
+        text = BENCH.replace("10000, 40000", "10000").replace("repeat = 2", "repeat = 1")
+        self.assertEqual(self.bench(text).returncode, 0)
+        before = self.report()
+        done = self.bench(text)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("run 1: done before", done.stderr)
+        self.assertEqual(self.report()["scenarios"], before["scenarios"])
+        other = self.bench(text + "# another\n")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("not of this bench as it now stands", other.stderr)
+
+    def test_interrupted_and_resumed(self):
+        file = self.directory / "bench.toml"
+        slow = BENCH.replace('load = ', 'warm_up = "0s"\nload = ').replace('"150"]', '"600"]')
+        file.write_text(slow)
+        argv = [COMMAND, "bench", file, "-o", self.directory / "out"]
+        log = self.directory / "flameprobe.log"
+        with started(argv, self.directory, clean_environment()) as command:
+            wait_until(lambda: "[1/4]" in log.read_text(), seconds=100, what="the first run")
+            command.send_signal(signal.SIGINT)
+            status = command.wait(timeout=60)
+        self.assertEqual(status, 130, log.read_text())
+        self.assertIn("interrupted; the same command again goes on", log.read_text())
+        self.assertEqual(processes_with(f"{PROGRAMS} serve"), [])
+        done = run(argv, self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\[1/4\] .*: done before")
+        self.assertEqual([len(s["runs"]) for s in self.report()["scenarios"]], [2, 2])
+
+    def test_a_scenario_that_fails(self):
+        bad = BENCH.replace("10000, 40000", "10000").replace("repeat = 2", "repeat = 1") + f"""
+[[scenario]]
+name = "load fails"
+command = {SERVE}
+{READY}
+load = ["sh", "-c", "echo out of luck; exit 3"]
+[[scenario]]
+name = "dies"
+command = ["sh", "-c", "echo no config; exit 7"]
+ready = {{ port = "{{port}}", within = "60s" }}
+load = ["true"]
+[[scenario]]
+name = "never ready"
+command = ["sleep", "100"]
+ready = {{ port = "{{port}}", within = "200ms" }}
+load = ["true"]
+"""
+        done = self.bench(bad)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        reasons = {s["name"]: [f["reason"] for f in s["failures"]] for s in self.report()["scenarios"]}
+        self.assertEqual(reasons["busy"], [])
+        self.assertIn("the load failed: exit status 3; its last line: out of luck", reasons["load fails"][0])
+        self.assertRegex(reasons["dies"][0], "the program ended before it was ready: exit status 7.*no config")
+        self.assertIn("was not ready within 0.2", reasons["never ready"][0])
+        self.assertIn("3 of 4 runs failed", done.stderr)
+        self.assertEqual(len(self.report()["scenarios"][0]["runs"]), 1)
+
+    def test_options_alone(self):
+        done = run([COMMAND, "bench", "-n", "plain", "-r", "1", "--work", r"done (\d+) units", "--sweep", "units=40,80", "-o",
+                    self.directory / "out", "--", sys.executable, PROGRAMS, "work", "{units}"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([s["runs"][0]["work"] for s in self.report()["scenarios"]], [40, 80])
+        self.assertIsNone(self.report()["scenarios"][0]["functions"][0]["low"])  # one run has no interval
+
+    def test_default_directory_has_date_and_commit(self):
+        (self.directory / ".git" / "refs").mkdir(parents=True)
+        (self.directory / ".git" / "HEAD").write_text("ref: refs/main\n")
+        (self.directory / ".git" / "refs" / "main").write_text("0123456789abcdef0123456789abcdef01234567\n")
+        argv = [COMMAND, "bench", "-r", "1", "--", sys.executable, PROGRAMS, "work", "40"]
+        for _ in range(2):
+            done = run(argv, self.directory)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        made = sorted(p.name for p in (self.directory / "results").iterdir())
+        self.assertEqual(len(made), 2)
+        self.assertRegex(made[0], r"^\d{4}-\d\d-\d\d-0123456789ab$")
+        self.assertRegex(made[1], r"^\d{4}-\d\d-\d\d-0123456789ab(\.2)?$")  # another at midnight
+
+    def test_bad_files_start_nothing(self):
+        mark = self.directory / "started"
+        command = f'command = ["touch", "{mark}"]'
+        for text, message in ((f"[[scenario]]\n{command}\nlod = 1\n", r"bench\.toml:3: a scenario has no 'lod'; accepted: name, "),
+                              (f"[[scenario]]\n{command}\nstop = \"X\"\n", r"bench\.toml:3: 'stop' is 'X'; accepted: "),
+                              ("[[scenario]\n", r"bench\.toml:1: not TOML: "),
+                              ('[[scenario]]\ncommand = ["./not-there"]\n', r"scenario 'scenario 1': \./not-there is not there")):
+            with self.subTest(text=text):
+                done = self.bench(text)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertRegex(done.stderr, message)
+                self.assertFalse(mark.exists())
+                self.assertFalse((self.directory / "out").exists())
+        for argv in (["bench"], ["bench", "--nothing"], ["bench", "-r", "0", "--", "true"], ["bench", "none.toml"]):
+            with self.subTest(argv=argv):
+                self.assertEqual(run([COMMAND, *argv], self.directory).returncode, 2)
+
+    def test_redis(self):
+        self.need("redis-server", "redis-benchmark")
+        done = self.bench(REDIS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        scenarios = self.report()["scenarios"]
+        self.assertEqual([(s["name"], s["sweep"]) for s in scenarios], [("set", {"io": 1}), ("set", {"io": 2})])
+        self.assertTrue(all(r["work_per_second"] > 0 for s in scenarios for r in s["runs"]))
+
+
+class Compare(BenchCase):
+    def made(self, name, factor, spread=0.01):
+        """A bench's directory whose costs are known: one function of 20 % costs `factor`, ten runs vary by `spread`."""
+        runs, functions = [], {"hot": [], "rest": []}
+        for i in range(10):
+            weather = 1 + spread * ((i * 7) % 10 - 4.5) / 4.5
+            hot, rest = 200 * factor * weather, 800 * weather
+            functions["hot"].append(hot)
+            functions["rest"].append(rest)
+            runs.append({"cpu_ns_per_unit": hot + rest, "work_per_second": 1e9 / (hot + rest), "samples": 1e6, "sampled_share": 1})
+        scenario = {"name": "s", "sweep": {"n": 1}, "unit": "requests", "runs": runs,
+                    "functions": [{"name": k, "runs": v} for k, v in functions.items()]}
+        path = self.fresh_directory(name)
+        (path / "report.json").write_text(json.dumps({"format": "flameprobe-bench", "scenarios": [scenario]}))
+        return path
+
+    def test_gate(self):
+        old, same, worse = self.made("old", 1), self.made("same", 1.0005), self.made("worse", 1.05)
+        done = run([COMMAND, "compare", old, same, "--fail-above", "3%"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Nothing changed beyond noise", done.stdout)
+        forms = [self.directory / f"change.{ending}" for ending in ("md", "html", "json")]
+        done = run([COMMAND, "compare", old, worse, "--fail-above", "3%", *[o for f in forms for o in ("-o", f)]], self.directory)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns +\+5\.0 %")
+        self.assertRegex(done.stderr, r"worse by 5 %, and --fail-above allows 3 %")
+        self.assertIn("| hot | s n=1 |", forms[0].read_text())
+        self.assertIn("<td class=\"left\">hot</td>", forms[1].read_text())
+        self.assertEqual([c["name"] for c in json.loads(forms[2].read_text())["changes"] if c["beyond_noise"] and c["name"]], ["hot"])
+        done = run([COMMAND, "compare", worse, old, "--fail-above", "3%"], self.directory)
+        self.assertEqual(done.returncode, 0, "better is no failure")
+
+    def test_profiles(self):
+        (self.directory / "a.folded").write_text("main;hot 5000\nmain;cold 5000\n")
+        (self.directory / "b.folded").write_text("main;hot 6000\nmain;cold 4000\n")
+        done = run([COMMAND, "compare", "a.folded", "b.folded", "--fail-above", "3%"], self.directory)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stdout, r"hot +50\.00 % +60\.00 % +\+20\.0 %")
+
+    def test_bad_input(self):
+        old = self.made("old", 1)
+        (self.directory / "x.json").write_text("{}")
+        for argv, status, message in ((["only-one"], 2, "name two"), ([old, old, "-o", "x.txt"], 2, "has to end in .md"),
+                                      ([old, old, "--fail-above", "much"], 2, "has to be a percentage"),
+                                      ([old, "none"], 1, "none"), ([old, "x.json"], 1, "is no report.json"),
+                                      ([old, self.directory], 1, "report.json: cannot be read")):
+            with self.subTest(argv=argv):
+                done = run([COMMAND, "compare", *argv], self.directory)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn(message, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+#include "report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace flameprobe::bench;
+using doctest::Approx;
+
+namespace {
+
+/// Ten seconds of load with two functions; "lock" costs `lock_ns` per unit, "work" always 800.
+RunRecord run_of(unsigned repetition, double rate, std::uint64_t lock_ns) {
+    RunRecord run;
+    run.repetition = repetition;
+    run.profiles = {"runs/x/1/profile.fprobe"};
+    run.seconds = 10;
+    run.work = rate * 10;
+    const auto units = static_cast<std::uint64_t>(*run.work);
+    run.functions["work"] = {800 * units, 800 * units};
+    run.functions["lock"] = {lock_ns * units, lock_ns * units};
+    run.functions["main"] = {0, (800 + lock_ns) * units};
+    run.cpu_seconds = static_cast<double>((900 + lock_ns) * units) / 1e9;  // 100 ns per unit were not sampled
+    run.samples = 100'000;
+    run.sampled_share = static_cast<double>(800 + lock_ns) / static_cast<double>(900 + lock_ns);
+    return run;
+}
+
+BenchFile bench_file() {
+    auto file = parse_bench_file(
+        "name = \"t\"\n[sweep]\nn = [1, 2, 4]\n[[scenario]]\nname = \"s\"\ncommand = [\"x\"]\n"
+        "work = { pattern = \"(1)\", unit = \"requests\", per = \"second\" }\n",
+        "t");
+    REQUIRE(file);
+    return *file;
+}
+
+Report report_of(const BenchFile& file) {
+    Report report;
+    report.name = "t <&> | *";
+    report.repeat = 3;
+    const auto points = points_of(file);
+    for (const Point& point : points) {
+        const double n = *point.sweep.at("n").number;
+        std::vector<RunRecord> runs;
+        for (unsigned i = 1; i <= 3; ++i)
+            runs.push_back(run_of(i, 1000 * n / (1 + 0.1 * (n - 1)) + i, static_cast<std::uint64_t>(100 * n) + i));
+        if (n == 4) runs[1].failure = "it fell over";
+        report.points.push_back(point_report(point, runs));
+    }
+    report.scalings = scaling_reports(report.points);
+    return report;
+}
+
+}  // namespace
+
+TEST_CASE("cost per unit by function adds up to the CPU clock's") {
+    const BenchFile file = bench_file();
+    const Report report = report_of(file);
+    const PointReport& point = report.points[0];
+    CHECK(point.throughput->mean == Approx(1002));
+    double sum = 0;
+    for (const FunctionCost& function : point.functions) sum += function.cost.mean;
+    CHECK(sum == Approx(point.cost.mean));
+    CHECK(point.functions[0].name == "work");
+    CHECK(point.functions[0].cost.mean == Approx(800));
+    CHECK(*point.functions[0].cost.low < 800);
+    const auto rest =
+        std::find_if(point.functions.begin(), point.functions.end(), [](auto& f) { return f.name == "[not sampled]"; });
+    REQUIRE(rest != point.functions.end());
+    CHECK(rest->cost.mean == Approx(100));
+}
+
+TEST_CASE("what grows with the variable is found, and the law fitted") {
+    const BenchFile file = bench_file();
+    const Report report = report_of(file);
+    REQUIRE(report.scalings.size() == 1);
+    const ScalingReport& scaling = report.scalings[0];
+    CHECK(scaling.rows[2].efficiency == Approx(1 / 1.3).epsilon(0.01));
+    CHECK(scaling.amdahl.sigma.value == Approx(0.1).epsilon(0.05));
+    CHECK(scaling.growth[0].name == "lock");
+    CHECK(scaling.growth[0].found);
+    CHECK(scaling.growth[0].growth() == Approx(300).epsilon(0.01));
+    for (const Growth& growth : scaling.growth) CHECK((growth.name == "lock" || !growth.found));
+}
+
+TEST_CASE("report.json as scripts read it") {
+    const BenchFile file = bench_file();
+    const std::string text = report_json(report_of(file));
+    CHECK(text == report_json(report_of(file)));
+    const auto json = nlohmann::json::parse(text);
+    const auto& scenario = json["scenarios"][1];
+    CHECK(scenario["name"] == "s");
+    CHECK(scenario["sweep"]["n"] == 2);
+    CHECK(scenario["runs"].size() == 3);
+    CHECK(scenario["runs"][0]["profile"] == "runs/x/1/profile.fprobe");
+    CHECK(scenario["runs"][0]["work_per_second"].is_number());
+    CHECK(scenario["runs"][0]["cpu_ns_per_unit"].is_number());
+    const auto& function = scenario["functions"][0];
+    CHECK(function["low"] <= function["cpu_ns_per_unit"]);
+    CHECK(function["cpu_ns_per_unit"] <= function["high"]);
+    CHECK(json["scenarios"][2]["failures"][0]["reason"] == "it fell over");
+    CHECK(json["scenarios"][2]["runs"].size() == 2);
+}
+
+TEST_CASE("Markdown and HTML say the same, and no name breaks out") {
+    const BenchFile file = bench_file();
+    const Report report = report_of(file);
+    const std::string markdown = report_markdown(report), html = report_html(report);
+    CHECK(markdown.starts_with("# t \\<&> \\| \\*\n"));
+    CHECK(html.find("<h1>t &lt;&amp;&gt; | *</h1>") != std::string::npos);
+    for (const char* told : {"it fell over", "Amdahl", "Universal Scalability Law", "lock", "1002"}) {
+        CHECK(markdown.find(told) != std::string::npos);
+        CHECK(html.find(told) != std::string::npos);
+    }
+}

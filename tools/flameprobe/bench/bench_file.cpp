@@ -1,0 +1,77 @@
+#include "bench_file.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "placeholders.hpp"
+
+namespace flameprobe::bench {
+
+std::optional<Seconds> parse_duration(const std::string& text) {
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() || !std::isfinite(number) || number < 0) return std::nullopt;
+    const std::string unit = end;
+    constexpr std::array<std::pair<const char*, double>, 5> units{
+        {{"", 1.0}, {"s", 1.0}, {"ms", 1e-3}, {"m", 60.0}, {"h", 3600.0}}};
+    for (const auto& [name, seconds] : units) {
+        if (unit == name) return Seconds(number * seconds);
+    }
+    return std::nullopt;
+}
+
+std::optional<int> parse_signal(const std::string& text) {
+    const std::string name = text.starts_with("SIG") ? text.substr(3) : text;
+    for (int signal = 1; signal < 32; ++signal) {
+        const char* known = sigabbrev_np(signal);
+        if (name == std::to_string(signal) || (known != nullptr && name == known)) return signal;
+    }
+    return std::nullopt;
+}
+
+std::string pattern_problem(const std::string& pattern, bool group) try {
+    const std::regex compiled(pattern);
+    if (group && compiled.mark_count() == 0)
+        return "the pattern '" + pattern + "' has no group: put the number in parentheses, as in ([0-9.]+)";
+    return {};
+} catch (const std::regex_error& error) {
+    return "'" + pattern + "' is no regular expression (ECMAScript): " + error.what();
+}
+
+std::string placeholder_problem(const Scenario& scenario) {
+    std::set<std::string> known = known_placeholders();
+    for (const auto& [name, values] : scenario.sweep) known.insert(name);
+    std::string accepted;
+    for (const std::string& name : known) accepted += (accepted.empty() ? "{" : ", {") + name + "}";
+    std::vector<std::string> texts = scenario.command;
+    texts.insert(texts.end(), scenario.load.begin(), scenario.load.end());
+    for (const auto& [name, value] : scenario.environment) texts.push_back(value);
+    for (const std::string& text : {scenario.ready.port, scenario.ready.url, scenario.directory}) texts.push_back(text);
+    for (const std::string& text : texts) {
+        for (const std::string& name : placeholders_in(text)) {
+            if (!known.contains(name))
+                return "'{" + name + "}' is no variable; accepted: " + accepted + "; {{" + name +
+                       "}} stands for itself";
+        }
+    }
+    return {};
+}
+
+Result<BenchFile> read_bench_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        const int error = errno;
+        return Error{path + ": cannot be read" + (error != 0 ? std::string(": ") + strerrordesc_np(error) : "")};
+    }
+    return parse_bench_file(text.str(), path);
+}
+
+}  // namespace flameprobe::bench

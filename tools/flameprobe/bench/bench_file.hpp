@@ -1,0 +1,81 @@
+// What a bench file asks for. docs/bench.md is the manual.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace flameprobe::bench {
+
+using Seconds = std::chrono::duration<double>;
+
+/// One value of a variable that sweeps, as it stands in command lines.
+struct SweepValue {
+    std::string text;
+    std::optional<double> number;  // where it is one: only numbers can be scaled over
+
+    bool operator==(const SweepValue&) const = default;
+};
+using Sweep = std::map<std::string, std::vector<SweepValue>>;
+
+/// How to know that the program is ready for the load. All that are given have to come true.
+struct Ready {
+    std::string port;  // a TCP port of 127.0.0.1 that accepts connections
+    std::string line;  // a regular expression over the lines that the program prints
+    std::string url;   // http://HOST[:PORT]/PATH that answers with 2xx or 3xx
+    Seconds after{0};  // a fixed time, besides
+    Seconds within{30};
+};
+
+/// A number in what the load prints: the pattern's first group, of the last line that matches.
+struct Reading {
+    std::string pattern;  // empty: there is none
+    std::string unit;
+    double seconds = 0;  // the number is per this long (1: per second); 0: it is a count over the whole load
+};
+
+struct Scenario {
+    std::string name;
+    std::vector<std::string> command;
+    std::vector<std::string> load;  // empty: the program itself is the load, and ends by itself or after `seconds`
+    std::map<std::string, std::string> environment;
+    std::string directory;  // in which program and load run; empty: that of the bench
+    Ready ready;
+    Reading work, latency;
+    int stop_signal = 15;
+    Seconds stop_within{30};
+    Seconds warm_up{0};
+    Seconds seconds{0};  // 0: until the load ends
+    Seconds timeout{600};
+    Sweep sweep;
+};
+
+struct BenchFile {
+    std::string name;
+    std::string text;  // as it was read: what a later run is compared with before it resumes
+    unsigned repeat = 3;
+    unsigned frequency = 499;
+    std::vector<Scenario> scenarios;
+};
+
+/// An Error says file, line and what is accepted. Nothing is started.
+Result<BenchFile> read_bench_file(const std::string& path);
+/// The same from a text; `path` is for messages.
+Result<BenchFile> parse_bench_file(const std::string& text, const std::string& path);
+
+/// "10s", "500ms", "2m", "1h" or a number of seconds; nothing where it is none, or negative.
+std::optional<Seconds> parse_duration(const std::string& text);
+/// "TERM", "SIGTERM" or "15"; nothing where there is no such signal.
+std::optional<int> parse_signal(const std::string& text);
+/// An Error's message if the regular expression is bad or, with `group`, has no group to read from; else empty.
+std::string pattern_problem(const std::string& pattern, bool group);
+/// Names in {braces} that are neither variables of the sweep nor known ({port}, ...), with what is accepted; or empty.
+std::string placeholder_problem(const Scenario& scenario);
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,188 @@
+#include "document.hpp"
+
+#include <algorithm>
+
+#include "export/text.hpp"
+
+namespace flameprobe::bench {
+
+namespace {
+
+bool is_left(const Table& table, std::size_t column) {
+    return column == 0 || std::find(table.left.begin(), table.left.end(), column) != table.left.end();
+}
+
+/// Characters, not bytes: names are UTF-8.
+std::size_t width_of(const std::string& text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string markdown_escaped(const std::string& text) {
+    std::string out;
+    for (const char c : one_line(text)) {
+        if (c == '|' || c == '*' || c == '_' || c == '`' || c == '[' || c == ']' || c == '<' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out;
+}
+
+/// Our own file names have neither spaces nor parentheses; others' might.
+std::string url_escaped(const std::string& path) {
+    constexpr char digits[] = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                           std::string("/-_.=,+~").find(c) != std::string::npos;
+        out += plain ? std::string(1, c) : std::string{'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    return out;
+}
+
+std::string ending_of(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+struct Markdown {
+    std::string out;
+
+    void operator()(const Heading& heading) {
+        out +=
+            std::string(static_cast<std::size_t>(heading.level), '#') + " " + markdown_escaped(heading.text) + "\n\n";
+    }
+    void operator()(const Paragraph& paragraph) { out += markdown_escaped(paragraph.text) + "\n\n"; }
+    void operator()(const Picture& picture) {
+        out += "[" + markdown_escaped(picture.caption) + "](" + url_escaped(picture.path) + ")";
+        for (const std::string& path : picture.also) out += " [" + ending_of(path) + "](" + url_escaped(path) + ")";
+        out += "\n\n";
+    }
+    void operator()(const Chart&) {}
+    void operator()(const Table& table) {
+        for (const std::string& title : table.header) out += "| " + markdown_escaped(title) + " ";
+        out += "|\n";
+        for (std::size_t i = 0; i < table.header.size(); ++i) out += is_left(table, i) ? "|---" : "|---:";
+        out += "|\n";
+        for (const auto& row : table.rows) {
+            for (const Cell& cell : row) {
+                const std::string text = markdown_escaped(cell.text);
+                out += "| " + (cell.link.empty() ? text : "[" + text + "](" + url_escaped(cell.link) + ")") + " ";
+            }
+            out += "|\n";
+        }
+        out += "\n";
+    }
+};
+
+struct Html {
+    std::string out;
+
+    void operator()(const Heading& heading) {
+        const std::string tag = "h" + std::to_string(heading.level) + ">";
+        out += "<" + tag + html_escaped(heading.text) + "</" + tag + "\n";
+    }
+    void operator()(const Paragraph& paragraph) { out += "<p>" + html_escaped(paragraph.text) + "</p>\n"; }
+    void operator()(const Chart& chart) { out += chart.svg + "\n"; }
+    void operator()(const Picture& picture) {
+        const std::string path = url_escaped(picture.path), width = std::to_string(picture.width);
+        out += "<figure style=\"width:" + width + "%\"><a href=\"" + path + "\"><img src=\"" + path + "\" alt=\"" +
+               html_escaped(picture.caption) + "\"></a><figcaption>" + html_escaped(picture.caption);
+        for (const std::string& also : picture.also)
+            out += " <a href=\"" + url_escaped(also) + "\">" + ending_of(also) + "</a>";
+        out += "</figcaption></figure>\n";
+    }
+    void operator()(const Table& table) {
+        out += "<table>\n<tr>";
+        for (std::size_t i = 0; i < table.header.size(); ++i)
+            out += (is_left(table, i) ? "<th class=\"left\">" : "<th>") + html_escaped(table.header[i]) + "</th>";
+        out += "</tr>\n";
+        for (const auto& row : table.rows) {
+            out += "<tr>";
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                const std::string text = html_escaped(row[i].text);
+                out += is_left(table, i) ? "<td class=\"left\">" : "<td>";
+                out += row[i].link.empty() ? text : "<a href=\"" + url_escaped(row[i].link) + "\">" + text + "</a>";
+                out += "</td>";
+            }
+            out += "</tr>\n";
+        }
+        out += "</table>\n";
+    }
+};
+
+struct Text {
+    std::string out;
+
+    void operator()(const Heading& heading) { out += heading.text + "\n"; }
+    void operator()(const Paragraph& paragraph) { out += paragraph.text + "\n\n"; }
+    void operator()(const Picture&) {}
+    void operator()(const Chart&) {}
+    void operator()(const Table& table) {
+        std::vector<std::size_t> widths;
+        for (const std::string& title : table.header) widths.push_back(width_of(title));
+        for (const auto& row : table.rows) {
+            for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i].text));
+        }
+        const auto line = [&](const auto& cells, const auto& text) {
+            std::string whole;
+            for (std::size_t i = 0; i < cells.size(); ++i) {
+                const std::string pad(widths[i] - width_of(text(cells[i])), ' ');
+                whole += (i == 0 ? "  " : "   ") + (is_left(table, i) ? text(cells[i]) + pad : pad + text(cells[i]));
+            }
+            whole.erase(whole.find_last_not_of(' ') + 1);
+            out += whole + "\n";
+        };
+        line(table.header, [](const std::string& title) { return title; });
+        for (const auto& row : table.rows) line(row, [](const Cell& cell) { return one_line(cell.text); });
+        out += "\n";
+    }
+};
+
+constexpr const char* style =
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 1em;color:#222;background:#fff}"
+    "table{border-collapse:collapse;margin:1em 0;font-variant-numeric:tabular-nums}"
+    "th,td{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
+    ".left{text-align:left}td.left{max-width:40em;overflow-wrap:anywhere}"
+    "figure{margin:1em 0;min-width:20%}figure img{width:100%;border:1px solid #ddd}figcaption{color:#555}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}a{color:#8bf}"
+    "figcaption{color:#aaa}}";
+
+}  // namespace
+
+std::string html_escaped(const std::string& text) {
+    std::string out;
+    for (const char c : one_line(text)) {
+        if (c == '&')
+            out += "&amp;";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '"')
+            out += "&quot;";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string to_markdown(const Document& document) {
+    Markdown markdown;
+    for (const auto& block : document) std::visit(markdown, block);
+    return markdown.out;
+}
+
+std::string to_html(const Document& document, const std::string& title) {
+    Html html;
+    for (const auto& block : document) std::visit(html, block);
+    return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+           "content=\"width=device-width\"><title>" +
+           html_escaped(title) + "</title><style>" + style + "</style></head>\n<body>\n" + html.out +
+           "</body></html>\n";
+}
+
+std::string to_text(const Document& document) {
+    Text text;
+    for (const auto& block : document) std::visit(text, block);
+    return text.out;
+}
+
+}  // namespace flameprobe::bench

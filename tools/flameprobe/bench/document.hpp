@@ -1,0 +1,68 @@
+// Headings, paragraphs, tables and figures: one text, read as Markdown, HTML or on a terminal.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace flameprobe::bench {
+
+struct Heading {
+    int level = 1;
+    std::string text;
+};
+
+struct Paragraph {
+    std::string text;
+};
+
+struct Cell {
+    Cell(std::string what) : text(std::move(what)) {}
+    Cell(const char* what) : text(what) {}
+    Cell(std::string what, std::string where) : text(std::move(what)), link(std::move(where)) {}
+    std::string text;
+    std::string link;  // relative; empty: none
+};
+
+/// The first column is text, the others are figures, which stand to the right; those named in `left` do not.
+struct Table {
+    std::vector<std::string> header;
+    std::vector<std::vector<Cell>> rows;
+    std::vector<std::size_t> left;
+};
+
+/// A picture beside others on one scale.
+struct Picture {
+    std::string path, caption;
+    std::vector<std::string> also;  // the same in other formats
+    double width = 100;             // percent
+};
+
+/// An SVG of a few lines; only in HTML.
+struct Chart {
+    std::string svg;
+};
+
+class Document {
+public:
+    using Block = std::variant<Heading, Paragraph, Table, Picture, Chart>;
+
+    template <class Kind>
+    void push_back(Kind block) {
+        blocks_.emplace_back(std::in_place_type<Kind>, std::move(block));
+    }
+    auto begin() const { return blocks_.begin(); }
+    auto end() const { return blocks_.end(); }
+
+private:
+    std::vector<Block> blocks_;
+};
+
+std::string to_markdown(const Document& document);
+std::string to_html(const Document& document, const std::string& title);
+std::string to_text(const Document& document);
+
+std::string html_escaped(const std::string& text);
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,23 @@
+// Figures of a report as people read them.
+#pragma once
+
+#include <string>
+
+#include "scaling.hpp"
+#include "statistics.hpp"
+
+namespace flameprobe::bench {
+
+/// "0.4 ns", "12.3 µs", "1.20 ms": three digits.
+std::string cost_text(double ns);
+/// "48,200", "3.25": four digits or whole numbers.
+std::string rate_text(double per_second);
+/// "12.3 µs ± 0.4 µs"; without an interval only the mean.
+std::string cost_text(const Interval& interval);
+std::string rate_text(const Interval& interval);
+/// "+3.1 %", "−0.4 %".
+std::string change_text(double share);
+/// "0.043 (0.031 to 0.055)".
+std::string parameter_text(const Parameter& parameter);
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,11 @@
+// Ctrl-C and its like: what was started is ended in order, and what was measured stays.
+#pragma once
+
+namespace flameprobe::bench {
+
+/// From here on SIGINT, SIGTERM and SIGHUP only set a flag; system calls that wait return EINTR.
+void watch_for_interruption();
+/// The signal that came, or 0.
+int interruption() noexcept;
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,117 @@
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "interruption.hpp"
+
+namespace flameprobe::bench {
+
+namespace {
+
+void open_as(const char* path, int flags, int wanted) {
+    const int fd = ::open(path, flags | O_CLOEXEC, 0644);
+    if (fd >= 0) dup2(fd, wanted);
+}
+
+/// In the child. Ends with the error number in the pipe, if exec does not succeed.
+[[noreturn]] void become(const ProcessRequest& request, char* const* arguments, pid_t parent, int report) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // if the bench itself is killed
+    if (getppid() != parent) _exit(127);
+    open_as("/dev/null", O_RDONLY, STDIN_FILENO);
+    open_as(request.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
+    dup2(STDOUT_FILENO, STDERR_FILENO);
+    for (const auto& [name, value] : request.environment) setenv(name.c_str(), value.c_str(), 1);
+    if (request.directory.empty() || chdir(request.directory.c_str()) == 0) execvp(arguments[0], arguments);
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = write(report, &error, sizeof error);
+    _exit(127);
+}
+
+}  // namespace
+
+Result<Process> Process::start(const ProcessRequest& request) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    const Descriptor from(report[0]);
+    Descriptor to(report[1]);
+    std::vector<char*> arguments;
+    for (const std::string& word : request.command) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    const pid_t ours = getpid(), pid = fork();
+    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
+    if (pid == 0) become(request, arguments.data(), ours, to.get());
+    setpgid(pid, pid);  // also here: whoever comes first
+    to.reset();
+    int error = 0;
+    if (read(from.get(), &error, sizeof error) == sizeof error) {
+        waitpid(pid, nullptr, 0);
+        return Error{request.command[0] + ": cannot be run" +
+                     (request.directory.empty() ? "" : " in " + request.directory) + ": " + strerrordesc_np(error)};
+    }
+    return Process(pid, static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+Process::Process(Process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      ended_(other.ended_),
+      status_(other.status_),
+      usage_(other.usage_) {}
+
+Process::~Process() {
+    if (pid_ > 0) end(SIGKILL, Seconds(1));
+}
+
+bool Process::wait(Seconds most) {
+    const std::uint64_t until = monotonic_ns() + static_cast<std::uint64_t>(most.count() * 1e9);
+    for (bool first = true; !ended_; first = false) {
+        const pid_t got = wait4(pid_, &status_, WNOHANG, &usage_);
+        if (got == pid_ || (got < 0 && errno == ECHILD)) ended_ = true;
+        const std::uint64_t now = monotonic_ns();
+        if (ended_ || now >= until || (!first && interruption() != 0)) break;
+        // A pidfd is readable when the process ends; without one (before Linux 5.3) we look every two milliseconds.
+        pollfd wanted{pidfd_.get(), POLLIN, 0};
+        const std::uint64_t left = std::min<std::uint64_t>((until - now) / 1'000'000 + 1, pidfd_ ? 1000 : 2);
+        poll(&wanted, pidfd_ ? 1 : 0, static_cast<int>(left));
+    }
+    return ended_;
+}
+
+/// The group outlives its leader if a child was left behind; its id is not given to another process before that.
+void Process::end_group() {
+    if (::kill(-pid_, 0) == 0) ::kill(-pid_, SIGKILL);
+}
+
+bool Process::end(int signal, Seconds patience) {
+    bool in_order = true;
+    if (running()) {
+        ::kill(pid_, signal);
+        const std::uint64_t until = monotonic_ns() + static_cast<std::uint64_t>(patience.count() * 1e9);
+        while (!ended_ && monotonic_ns() < until) wait(Seconds(0.02));
+        in_order = ended_;
+    }
+    end_group();
+    while (!ended_) wait(Seconds(1));
+    return in_order;
+}
+
+std::string status_text(int wait_status) {
+    if (WIFEXITED(wait_status)) return "exit status " + std::to_string(WEXITSTATUS(wait_status));
+    const char* name = sigabbrev_np(WTERMSIG(wait_status));
+    return "killed by SIG" + std::string(name != nullptr ? name : "?");
+}
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,60 @@
+// A program that runs in the background, in a process group of its own.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "bench_file.hpp"
+
+namespace flameprobe::bench {
+
+struct ProcessRequest {
+    std::vector<std::string> command;
+    std::map<std::string, std::string> environment;  // added to ours
+    std::string directory;                           // empty: ours
+    std::string output;                              // file for standard output and error
+};
+
+class Process {
+public:
+    static Result<Process> start(const ProcessRequest& request);
+    Process(Process&& other) noexcept;
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    Process& operator=(Process&&) = delete;
+    /// Kills what still runs of the group: only where end() was not called.
+    ~Process();
+
+    pid_t pid() const { return pid_; }
+    /// Waits until the process ends, `most` is over or a signal interrupts us. True if it has ended.
+    bool wait(Seconds most);
+    bool running() { return !wait(Seconds(0)); }
+    /// Sends `signal`, and SIGKILL to all of its group after `patience`. False if SIGKILL was needed.
+    bool end(int signal, Seconds patience);
+
+    /// Of the ended process: as of waitpid(2), and what it and the children it waited for used.
+    int status() const { return status_; }
+    const rusage& usage() const { return usage_; }
+
+private:
+    Process(pid_t pid, int pidfd) : pid_(pid), pidfd_(pidfd) {}
+    void end_group();
+
+    pid_t pid_ = -1;
+    Descriptor pidfd_;
+    bool ended_ = false;
+    int status_ = 0;
+    rusage usage_{};
+};
+
+/// "exit status 3", "killed by SIGSEGV".
+std::string status_text(int wait_status);
+
+}  // namespace flameprobe::bench

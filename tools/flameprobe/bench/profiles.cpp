@@ -1,0 +1,79 @@
+#include "profiles.hpp"
+
+#include "export/output.hpp"
+#include "export/totals.hpp"
+#include "inputs.hpp"
+#include "merge.hpp"
+#include "profile/byte_source.hpp"
+#include "profile/reader.hpp"
+#include "symbolize/load.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe::bench {
+
+namespace {
+
+/// The filter counts from the run's start, which is in the file.
+Result<SampleFilter> filter_of(const std::string& path, const Window& window) {
+    SampleFilter filter;
+    RawProfile raw(filter);
+    const auto read = read_profile(path, raw);
+    if (!read) return read.error();
+    if (!raw.run_info) return Error{path + ": does not say when its run started"};
+    const std::uint64_t start = raw.run_info->start_unix_ns;
+    if (window.from_ns > start) filter.from_ns = window.from_ns - start;
+    filter.to_ns = window.to_ns > start ? window.to_ns - start : 0;
+    return filter;
+}
+
+Result<NamedProfile> load(const std::string& path, const Window& window, SymbolCache& cache) {
+    const auto filter = filter_of(path, window);
+    if (!filter) return filter.error();
+    auto source = ByteSource::open(path);
+    if (!source) return source.error();
+    Progress progress;
+    auto profile = load_profile(*source, *filter, symbolize_options(Arguments(), progress, path), &cache);
+    progress.clear();
+    return profile;
+}
+
+}  // namespace
+
+Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window,
+                                     SymbolCache& cache) {
+    ProfileTotals sum;
+    for (const std::string& path : profiles) {
+        const auto profile = load(path, window, cache);
+        if (!profile) return profile.error();
+        const std::uint64_t period = profile->run.period_ns;
+        const Totals totals = function_totals(*profile);
+        sum.samples += totals.samples;
+        sum.sampled_ns += totals.samples * period;
+        sum.own_cpu_ns += profile->summary.own_cpu_ns;
+        for (const FunctionTotal& function : totals.functions) {
+            FunctionTime& time = sum.functions[display_name(*profile, function.function)];
+            time.self_ns += function.self * period;
+            time.total_ns += function.total * period;
+        }
+        sum.warnings.insert(sum.warnings.end(), profile->warnings.begin(), profile->warnings.end());
+    }
+    return sum;
+}
+
+Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::string& title,
+                           const std::string& subtitle, const std::string& path, SymbolCache& cache) {
+    ProfileMerger merged;
+    for (const PictureInput& input : inputs) {
+        const auto profile = load(input.profile, input.window, cache);
+        if (!profile) return profile.error();
+        if (total_weight(*profile) > 0) merged.add(*profile);
+    }
+    OutputOptions options;
+    options.graph.title = title;
+    options.graph.subtitle = subtitle;
+    const auto format = format_by_path(path);
+    if (!format) return format.error();
+    return write_output(merged.take(), *format, path, options);
+}
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,40 @@
+// From the profiles of a run to CPU time by function, and to the picture of several runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "run_record.hpp"
+#include "symbolize/symbol_cache.hpp"
+
+namespace flameprobe::bench {
+
+/// Unix time in nanoseconds, from inclusive to exclusive.
+struct Window {
+    std::uint64_t from_ns = 0, to_ns = ~std::uint64_t{0};
+};
+
+struct ProfileTotals {
+    std::map<std::string, FunctionTime> functions;  // by the name that pictures show; threads are left out
+    std::uint64_t samples = 0;
+    std::uint64_t sampled_ns = 0;
+    std::uint64_t own_cpu_ns = 0;  // FlameProbe's, over the whole life
+    std::vector<std::string> warnings;
+};
+
+/// `cache` knows names from profiles before, and learns.
+Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window,
+                                     SymbolCache& cache);
+
+struct PictureInput {
+    std::string profile;
+    Window window;
+};
+/// One flame graph of them all.
+Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::string& title,
+                           const std::string& subtitle, const std::string& path, SymbolCache& cache);
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,15 @@
+// Numbers out of what a load prints.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bench_file.hpp"
+
+namespace flameprobe::bench {
+
+/// The first group of the last line of the file that matches, without thousands separators; lines end at carriage
+/// returns too (progress lines). Nothing where no line matches or the group is no number.
+std::optional<double> read_number(const std::string& pattern, const std::string& file);
+
+}  // namespace flameprobe::bench

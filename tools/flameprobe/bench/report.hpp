@@ -1,0 +1,84 @@
+// What the runs say together. report.json, report.md and report.html are three forms of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan.hpp"
+#include "run_record.hpp"
+#include "scaling.hpp"
+#include "statistics.hpp"
+
+namespace flameprobe::bench {
+
+struct FunctionCost {
+    std::string name;
+    Interval cost;               // CPU nanoseconds per unit of work, in the function itself
+    double total = 0;            // with what it calls, mean
+    std::vector<double> values;  // of each run, in the order of runs
+};
+
+/// Variance that a function's cost per unit has from being sampled alone: samples are counted (binomial).
+/// `sample_cost`: CPU nanoseconds per unit that one sample stands for; `whole`: the cost of all functions.
+double sampling_variance(double cost, double whole, double sample_cost);
+
+struct PointReport {
+    std::string name;  // of the scenario
+    std::string title;
+    std::map<std::string, SweepValue> sweep;
+    std::string unit;                                        // of work; "seconds" (of the load) where none is counted
+    std::string latency_unit;                                // empty: none is read
+    std::vector<RunRecord> runs;                             // that went well, by repetition
+    std::vector<std::pair<unsigned, std::string>> failures;  // repetition, why
+    std::optional<Interval> throughput;                      // units a second
+    Interval cost;                                           // CPU nanoseconds per unit
+    std::optional<Interval> latency;
+    std::vector<FunctionCost> functions;  // dearest first; what the samples do not cover is [not sampled]
+    std::vector<std::string> pictures;    // relative paths, the flame graph first
+};
+
+/// A function whose cost per unit of work grows with the variable: what more of it costs.
+struct Growth {
+    std::string name;
+    double at_least = 0, at_most = 0;  // fitted cost at the smallest and the largest value
+    double p = 1;
+    bool found = false;  // beyond noise, with the false discovery rate of 5 % over functions
+    double growth() const { return at_most - at_least; }
+};
+
+struct ScalingRow {
+    double n = 0;
+    Interval throughput;
+    double efficiency = 0;  // of what the smallest n gives for each of its n
+};
+
+/// One scenario over one numeric variable, the others held.
+struct ScalingReport {
+    std::string scenario, variable;
+    std::map<std::string, SweepValue> others;
+    std::vector<ScalingRow> rows;
+    ScalingFit amdahl, usl;
+    std::vector<Growth> growth;  // largest first
+};
+
+struct Report {
+    std::string name;
+    std::vector<std::pair<std::string, std::string>> facts;  // date, commit, machine
+    unsigned repeat = 0;
+    std::vector<PointReport> points;
+    std::vector<ScalingReport> scalings;
+};
+
+/// Figures of one point; runs that failed are told by repetition.
+PointReport point_report(const Point& point, const std::vector<RunRecord>& runs);
+/// For every scenario and numeric variable with two values or more. Points without two runs are left out.
+std::vector<ScalingReport> scaling_reports(const std::vector<PointReport>& points);
+
+std::string report_json(const Report& report);
+std::string report_markdown(const Report& report);
+std::string report_html(const Report& report);
+
+}  // namespace flameprobe::bench

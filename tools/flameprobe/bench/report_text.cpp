@@ -1,0 +1,183 @@
+// The report for people, as Markdown and HTML.
+#include <algorithm>
+
+#include "document.hpp"
+#include "figures.hpp"
+#include "render/numbers.hpp"
+#include "report.hpp"
+#include "scaling_chart.hpp"
+
+namespace flameprobe::bench {
+
+namespace {
+
+constexpr std::size_t most_functions = 25, most_growing = 15;
+
+std::string one_of(const std::string& unit) {
+    return unit.size() > 1 && unit.ends_with("s") ? unit.substr(0, unit.size() - 1) : unit;
+}
+
+double mean_of(const std::vector<RunRecord>& runs, const auto& value) {
+    double sum = 0;
+    for (const RunRecord& run : runs) sum += static_cast<double>(value(run));
+    return sum / static_cast<double>(runs.size());
+}
+
+/// Columns without a single value say nothing.
+void drop_empty_columns(Table& table) {
+    for (std::size_t column = table.header.size(); column-- > 1;) {
+        const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
+                                       [column](const auto& row) { return row[column].text.empty(); });
+        const auto at = static_cast<std::ptrdiff_t>(column);
+        if (!empty) continue;
+        table.header.erase(table.header.begin() + at);
+        for (auto& row : table.rows) row.erase(row.begin() + at);
+    }
+}
+
+Table overview(const Report& report) {
+    Table table{{"scenario", "throughput", "latency", "CPU per unit", "CPU seconds", "switches voluntary", "forced",
+                 "page faults minor", "major", "runs", "flame graph"},
+                {},
+                {}};
+    for (const PointReport& point : report.points) {
+        const std::string runs =
+            std::to_string(point.runs.size()) +
+            (point.failures.empty() ? "" : ", " + std::to_string(point.failures.size()) + " failed");
+        if (point.runs.empty()) {
+            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", runs, ""});
+            continue;
+        }
+        const auto mean = [&point](const auto& value) { return rate_text(mean_of(point.runs, value)); };
+        const std::string throughput = point.throughput ? rate_text(*point.throughput) + " " + point.unit + "/s" : "";
+        const std::string latency = point.latency ? rate_text(*point.latency) + " " + point.latency_unit : "";
+        const std::string picture = point.pictures.empty() ? "" : point.pictures.front();
+        table.rows.push_back(
+            {point.title, throughput, latency, cost_text(point.cost) + " per " + one_of(point.unit),
+             mean([](auto& run) { return run.cpu_seconds; }), mean([](auto& run) { return run.voluntary_switches; }),
+             mean([](auto& run) { return run.involuntary_switches; }), mean([](auto& run) { return run.minor_faults; }),
+             mean([](auto& run) { return run.major_faults; }), runs,
+             picture.empty() ? Cell("") : Cell("SVG", picture)});
+    }
+    drop_empty_columns(table);
+    return table;
+}
+
+std::string fit_text(const std::string& law, const ScalingFit& fit, bool with_kappa) {
+    if (!fit.valid) return law + ": no fit: " + fit.why_not + ".";
+    std::string text = law + ": σ = " + parameter_text(fit.sigma);
+    if (with_kappa) text += ", κ = " + parameter_text(fit.kappa);
+    text += ", λ = " + parameter_text(fit.lambda) + " a second; R² = " + fixed_text(fit.r_squared, 3);
+    if (fit.best_n && with_kappa) text += "; highest throughput at N = " + short_decimal(*fit.best_n, 1);
+    if (fit.sigma.value < 0 || fit.kappa.value < 0)
+        text += "; a negative value: growth better than the law knows, or noise";
+    return text + ".";
+}
+
+void add_growth(Document& document, const ScalingReport& scaling, const std::string& unit) {
+    Table table{{"function", "cost at N = " + short_decimal(scaling.rows.front().n, 3),
+                 "at N = " + short_decimal(scaling.rows.back().n, 3), "growth", "p"},
+                {},
+                {}};
+    for (const Growth& growth : scaling.growth) {
+        if (!growth.found || growth.growth() <= 0 || table.rows.size() == most_growing) continue;
+        table.rows.push_back({growth.name, cost_text(growth.at_least), cost_text(growth.at_most),
+                              cost_text(growth.growth()), growth.p < 0.0001 ? "< 0.0001" : fixed_text(growth.p, 4)});
+    }
+    document.push_back(Heading{3, "Functions whose CPU time per " + one_of(unit) + " grows with " + scaling.variable});
+    if (table.rows.empty())
+        document.push_back(Paragraph{"None beyond noise (false discovery rate 5 %)."});
+    else
+        document.push_back(table);
+}
+
+void add_scaling(Document& document, const ScalingReport& scaling, const std::string& unit) {
+    std::string title = scaling.scenario + " over " + scaling.variable;
+    for (const auto& [name, value] : scaling.others) title += ", " + name + "=" + value.text;
+    document.push_back(Heading{2, "Scaling: " + title});
+    if (scaling.rows.size() < 2) {
+        document.push_back(
+            Paragraph{"No work is counted (work = { pattern = ... }), so there is no throughput to fit."});
+        return;
+    }
+    Table table{{scaling.variable, unit + "/s", "efficiency"}, {}, {}};
+    for (const ScalingRow& row : scaling.rows) {
+        table.rows.push_back({short_decimal(row.n, 3), rate_text(row.throughput), percent_text(row.efficiency, 1)});
+    }
+    document.push_back(table);
+    document.push_back(Chart{scaling_chart(scaling, unit)});
+    document.push_back(Paragraph{fit_text("Amdahl's law", scaling.amdahl, false)});
+    document.push_back(Paragraph{fit_text("Universal Scalability Law", scaling.usl, true)});
+    add_growth(document, scaling, unit);
+}
+
+void add_functions(Document& document, const PointReport& point) {
+    document.push_back(Heading{3, point.title});
+    Table table{{"function", "CPU per " + one_of(point.unit), "share", "with callees"}, {}, {}};
+    double shown = 0;
+    for (const FunctionCost& function : point.functions) {
+        if (table.rows.size() == most_functions || function.cost.mean <= 0) break;
+        shown += function.cost.mean;
+        table.rows.push_back({function.name, cost_text(function.cost),
+                              percent_text(function.cost.mean, point.cost.mean), cost_text(function.total)});
+    }
+    if (const double rest = point.cost.mean - shown; rest > 0.0005 * point.cost.mean)
+        table.rows.push_back({"all others", cost_text(rest), percent_text(rest, point.cost.mean), ""});
+    document.push_back(table);
+    for (const RunRecord& run : point.runs) {
+        for (const std::string& remark : run.remarks)
+            document.push_back(Paragraph{"Run " + std::to_string(run.repetition) + ": " + remark});
+    }
+}
+
+void add_pictures(Document& document, const Report& report) {
+    document.push_back(Heading{2, "Flame graphs"});
+    document.push_back(Paragraph{"As wide as the CPU time per unit of work, so that boxes can be compared."});
+    std::map<std::string, double> widest;
+    for (const PointReport& point : report.points) widest[point.unit] = std::max(widest[point.unit], point.cost.mean);
+    for (const PointReport& point : report.points) {
+        if (point.pictures.empty()) continue;
+        const std::vector<std::string> also(point.pictures.begin() + 1, point.pictures.end());
+        document.push_back(Picture{point.pictures.front(),
+                                   point.title + ": " + cost_text(point.cost) + " per " + one_of(point.unit), also,
+                                   100 * point.cost.mean / widest[point.unit]});
+    }
+}
+
+Document document_of(const Report& report) {
+    Document document;
+    document.push_back(Heading{1, report.name});
+    Table facts{{"", ""}, {}, {1}};
+    for (const auto& [name, value] : report.facts) facts.rows.push_back({name, value});
+    document.push_back(overview(report));
+    document.push_back(Paragraph{
+        "± is half of the 95 % interval over repetitions (Student's t). Context switches and page faults are of the "
+        "program's whole life, everything else is of the load's time."});
+    for (const PointReport& point : report.points) {
+        for (const auto& [repetition, why] : point.failures)
+            document.push_back(
+                Paragraph{"Failed: " + point.title + ", run " + std::to_string(repetition) + ": " + why});
+    }
+    for (const ScalingReport& scaling : report.scalings) {
+        const auto point = std::find_if(report.points.begin(), report.points.end(),
+                                        [&scaling](const PointReport& one) { return one.name == scaling.scenario; });
+        add_scaling(document, scaling, point == report.points.end() ? "units" : point->unit);
+    }
+    document.push_back(Heading{2, "CPU time per unit of work, by function"});
+    for (const PointReport& point : report.points) {
+        if (!point.runs.empty()) add_functions(document, point);
+    }
+    add_pictures(document, report);
+    document.push_back(Heading{2, "How it was measured"});
+    document.push_back(facts);
+    return document;
+}
+
+}  // namespace
+
+std::string report_markdown(const Report& report) { return to_markdown(document_of(report)); }
+std::string report_html(const Report& report) {
+    return to_html(document_of(report), report.name + " - FlameProbe bench");
+}
+
+}  // namespace flameprobe::bench

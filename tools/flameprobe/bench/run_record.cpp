@@ -1,0 +1,89 @@
+#include "run_record.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "export/output_file.hpp"
+
+namespace flameprobe::bench {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json number_or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+
+std::optional<double> optional_number(const Json& json, const char* key) {
+    const Json& value = json.at(key);
+    return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
+}
+
+}  // namespace
+
+std::optional<double> RunRecord::work_per_second() const {
+    if (!work || seconds <= 0) return std::nullopt;
+    return *work / seconds;
+}
+
+double RunRecord::cpu_ns_per_unit() const { return units() > 0 ? cpu_seconds * 1e9 / units() : 0; }
+
+double RunRecord::sample_cost() const {
+    return samples == 0 ? 0 : cpu_ns_per_unit() * sampled_share / static_cast<double>(samples);
+}
+
+Result<void> write_run(const RunRecord& run, const std::string& path) {
+    Json functions = Json::object();
+    for (const auto& [name, time] : run.functions) functions[name] = {time.self_ns, time.total_ns};
+    const Json json = {{"failure", run.failure},
+                       {"repetition", run.repetition},
+                       {"from_unix_ns", run.from_unix_ns},
+                       {"to_unix_ns", run.to_unix_ns},
+                       {"profiles", run.profiles},
+                       {"seconds", run.seconds},
+                       {"cpu_seconds", run.cpu_seconds},
+                       {"work", number_or_null(run.work)},
+                       {"latency", number_or_null(run.latency)},
+                       {"samples", run.samples},
+                       {"sampled_share", run.sampled_share},
+                       {"voluntary_switches", run.voluntary_switches},
+                       {"involuntary_switches", run.involuntary_switches},
+                       {"minor_faults", run.minor_faults},
+                       {"major_faults", run.major_faults},
+                       {"peak_kib", run.peak_kib},
+                       {"remarks", run.remarks},
+                       {"functions", functions}};
+    OutputFile file(path);
+    if (!file.failed()) file.write(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    return file.commit();
+}
+
+Result<RunRecord> read_run(const std::string& path) try {
+    std::ifstream file(path);
+    if (!file) return Error{path + ": cannot be read"};
+    const Json json = Json::parse(file);
+    RunRecord run;
+    run.failure = json.at("failure").get<std::string>();
+    run.repetition = json.at("repetition").get<unsigned>();
+    run.from_unix_ns = json.at("from_unix_ns").get<std::uint64_t>();
+    run.to_unix_ns = json.at("to_unix_ns").get<std::uint64_t>();
+    run.profiles = json.at("profiles").get<std::vector<std::string>>();
+    run.seconds = json.at("seconds").get<double>();
+    run.cpu_seconds = json.at("cpu_seconds").get<double>();
+    run.work = optional_number(json, "work");
+    run.latency = optional_number(json, "latency");
+    run.samples = json.at("samples").get<std::uint64_t>();
+    run.sampled_share = json.at("sampled_share").get<double>();
+    run.voluntary_switches = json.at("voluntary_switches").get<std::uint64_t>();
+    run.involuntary_switches = json.at("involuntary_switches").get<std::uint64_t>();
+    run.minor_faults = json.at("minor_faults").get<std::uint64_t>();
+    run.major_faults = json.at("major_faults").get<std::uint64_t>();
+    run.peak_kib = json.at("peak_kib").get<std::uint64_t>();
+    run.remarks = json.at("remarks").get<std::vector<std::string>>();
+    for (const auto& [name, time] : json.at("functions").items())
+        run.functions[name] = {time.at(0).get<std::uint64_t>(), time.at(1).get<std::uint64_t>()};
+    return run;
+} catch (const nlohmann::json::exception& error) {
+    return Error{path + ": not a run of the bench: " + error.what()};
+}
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,49 @@
+// What one run of one scenario gave; kept as run.json beside its profile.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace flameprobe::bench {
+
+/// CPU time during the load, by samples × period.
+struct FunctionTime {
+    std::uint64_t self_ns = 0;
+    std::uint64_t total_ns = 0;  // with what it calls
+};
+
+struct RunRecord {
+    std::string failure;  // why there are no figures; else empty
+    unsigned repetition = 1;
+    std::uint64_t from_unix_ns = 0;  // the load's time, which the figures are about
+    std::uint64_t to_unix_ns = 0;
+    std::vector<std::string> profiles;  // relative to the bench's directory; the program's own first
+    double seconds = 0;                 // of the load, or of the program where there is none
+    double cpu_seconds = 0;             // of the program and its children, in that time
+    std::optional<double> work;         // units done in that time
+    std::optional<double> latency;      // as the load tells it
+    std::uint64_t samples = 0;          // in that time
+    double sampled_share = 0;           // samples × period, of the CPU time
+    std::uint64_t voluntary_switches = 0, involuntary_switches = 0;  // of the program's whole life, as wait4 tells
+    std::uint64_t minor_faults = 0, major_faults = 0, peak_kib = 0;
+    std::vector<std::string> remarks;  // for a person
+    std::map<std::string, FunctionTime> functions;
+
+    bool ok() const { return failure.empty(); }
+    std::optional<double> work_per_second() const;
+    /// Where no work is counted the unit is a second of the load.
+    double units() const { return work.value_or(seconds); }
+    double cpu_ns_per_unit() const;
+    /// CPU nanoseconds per unit that one sample stands for.
+    double sample_cost() const;
+};
+
+Result<void> write_run(const RunRecord& run, const std::string& path);
+Result<RunRecord> read_run(const std::string& path);
+
+}  // namespace flameprobe::bench

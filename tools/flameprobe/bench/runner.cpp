@@ -1,0 +1,302 @@
+#include "runner.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "../preload_path.hpp"
+#include "base/clock.hpp"
+#include "interruption.hpp"
+#include "placeholders.hpp"
+#include "process.hpp"
+#include "profiles.hpp"
+#include "readiness.hpp"
+#include "reading.hpp"
+#include "render/numbers.hpp"
+#include "tree_clock.hpp"
+
+namespace flameprobe::bench {
+
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+std::string without_percent(const std::string& path) {  // FLAMEPROBE_OUT is a template
+    std::string out;
+    for (const char c : path) out += c == '%' ? "%%" : std::string(1, c);
+    return out;
+}
+
+std::string last_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string last;
+    for (std::string line; std::getline(file, line);) {
+        if (!line.empty()) last = line;
+    }
+    return last.empty() ? "it printed nothing" : "its last line: " + last.substr(0, 300);
+}
+
+class Run {
+public:
+    Run(const Point& point, unsigned repetition, const RunPlace& place, SymbolCache& cache);
+    RunRecord take();
+
+private:
+    ProcessRequest program_request() const;
+    ProcessRequest load_request() const;
+    Result<void> live();
+    Result<void> warm_up(Process& program);
+    Result<void> measure(Process& program);
+    Result<void> wait_for_load(Process& program, Process& load);
+    Result<void> end_program(Process& program);
+    Result<void> read_load();
+    Result<void> read_profiles();
+    void begin_window(std::uint64_t cpu_ns);
+    void end_window(std::uint64_t cpu_ns);
+    std::string filled(const std::string& text) const { return fill_in(text, values_); }
+    std::vector<std::string> filled(const std::vector<std::string>& words) const;
+    std::string file(const std::string& name) const { return directory_ + "/" + name; }
+    bool is_own_load() const { return scenario_.load.empty(); }
+
+    const Scenario& scenario_;
+    const RunPlace& place_;
+    SymbolCache& cache_;
+    const std::string directory_;
+    Values values_;
+    RunRecord record_;
+    pid_t pid_ = 0;
+    bool told_to_stop_ = false;
+    std::uint64_t begin_ns_ = 0, begin_cpu_ns_ = 0, end_cpu_ns_ = 0;
+};
+
+Run::Run(const Point& point, unsigned repetition, const RunPlace& place, SymbolCache& cache)
+    : scenario_(*point.scenario), place_(place), cache_(cache), directory_(place.root + "/" + place.run) {
+    record_.repetition = repetition;
+    for (const auto& [name, value] : point.sweep) values_[name] = value.text;
+    values_.try_emplace("port", std::to_string(free_port()));
+    values_.try_emplace("seconds", short_decimal(scenario_.seconds.count(), 3));
+    values_.try_emplace("repetition", std::to_string(repetition));
+    values_.try_emplace("directory", directory_);
+}
+
+std::vector<std::string> Run::filled(const std::vector<std::string>& words) const {
+    std::vector<std::string> out;
+    for (const std::string& word : words) out.push_back(filled(word));
+    return out;
+}
+
+ProcessRequest Run::load_request() const {
+    ProcessRequest request;
+    request.command = filled(scenario_.load);
+    for (const auto& [name, value] : scenario_.environment) request.environment[name] = filled(value);
+    request.directory = filled(scenario_.directory);
+    request.output = file("load.log");
+    return request;
+}
+
+ProcessRequest Run::program_request() const {
+    ProcessRequest request = load_request();
+    request.command = filled(scenario_.command);
+    request.output = file("program.log");
+    request.environment["LD_PRELOAD"] = preload_with(place_.library);
+    request.environment["FLAMEPROBE_OUT"] = without_percent(file("profile")) + ".%e.%p";
+    request.environment["FLAMEPROBE_FORMAT"] = "none";  // pictures are made afterwards, of the load's time only
+    request.environment["FLAMEPROBE_FREQ"] = std::to_string(place_.frequency);
+    request.environment["FLAMEPROBE_START"] = "1";
+    return request;
+}
+
+void Run::begin_window(std::uint64_t cpu_ns) {
+    begin_cpu_ns_ = cpu_ns;
+    begin_ns_ = monotonic_ns();
+    record_.from_unix_ns = read_clock(CLOCK_REALTIME);
+}
+
+void Run::end_window(std::uint64_t cpu_ns) {
+    record_.seconds = static_cast<double>(monotonic_ns() - begin_ns_) / 1e9;
+    record_.to_unix_ns = read_clock(CLOCK_REALTIME);
+    end_cpu_ns_ = cpu_ns;
+}
+
+Result<void> Run::warm_up(Process& program) {
+    const std::uint64_t until = monotonic_ns() + static_cast<std::uint64_t>(scenario_.warm_up.count() * 1e9);
+    while (!is_own_load() && monotonic_ns() < until && interruption() == 0) {
+        ProcessRequest request = load_request();
+        request.output = file("warm-up.log");
+        auto load = Process::start(request);
+        if (!load) return load.error();
+        while (monotonic_ns() < until && interruption() == 0 && !load->wait(Seconds(0.05))) {
+            if (!program.running())
+                return Error{"the program ended during the warm-up: " + status_text(program.status())};
+        }
+        load->end(SIGTERM, Seconds(5));
+    }
+    return {};
+}
+
+Result<void> Run::wait_for_load(Process& program, Process& load) {
+    const bool limited = scenario_.seconds.count() > 0;
+    const Seconds most = limited ? scenario_.seconds : scenario_.timeout;
+    const std::uint64_t until = monotonic_ns() + static_cast<std::uint64_t>(most.count() * 1e9);
+    while (!load.wait(Seconds(0.2))) {
+        if (interruption() != 0) return Error{"interrupted"};
+        if (!program.running()) return Error{"the program ended during the load: " + status_text(program.status())};
+        if (monotonic_ns() < until) continue;
+        if (!limited) return Error{"the load did not end within " + short_decimal(most.count(), 1) + " s (timeout)"};
+        end_window(tree_cpu_ns(program.pid()));
+        load.end(SIGTERM, Seconds(5));
+        return {};
+    }
+    return {};
+}
+
+Result<void> Run::measure(Process& program) {
+    begin_window(tree_cpu_ns(program.pid()));
+    auto load = Process::start(load_request());
+    if (!load) return load.error();
+    const auto waited = wait_for_load(program, *load);
+    if (end_cpu_ns_ == 0) end_window(tree_cpu_ns(program.pid()));
+    if (!waited) {
+        load->end(SIGTERM, Seconds(5));
+        return Error{waited.error().message + "; load: " + last_line(file("load.log"))};
+    }
+    const bool stopped = scenario_.seconds.count() > 0 && !WIFEXITED(load->status());
+    if (load->status() != 0 && !stopped)
+        return Error{"the load failed: " + status_text(load->status()) + "; " + last_line(file("load.log"))};
+    if (!program.running()) return Error{"the program ended during the load: " + status_text(program.status())};
+    return {};
+}
+
+/// The program is the load: it is measured from its start on.
+Result<void> Run::end_program(Process& program) {
+    told_to_stop_ = program.running();
+    const bool in_order = program.end(scenario_.stop_signal, scenario_.stop_within);
+    if (!in_order)
+        return Error{"the program did not end within " + short_decimal(scenario_.stop_within.count(), 1) +
+                     " s of signal " + std::to_string(scenario_.stop_signal) + " and was killed (stop, stop_within)"};
+    const int status = program.status();
+    const bool by_us = told_to_stop_ && WIFSIGNALED(status) && WTERMSIG(status) == scenario_.stop_signal;
+    if (WIFSIGNALED(status) && !by_us) return Error{"the program was " + status_text(status)};
+    if (!told_to_stop_ && status != 0) return Error{"the program failed: " + status_text(status)};
+    if (told_to_stop_ && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        record_.remarks.push_back("the program ended with " + status_text(status));
+    return {};
+}
+
+Result<void> Run::live() {
+    if (values_.at("port") == "0") return Error{"there is no free port on 127.0.0.1"};
+    begin_window(0);
+    auto program = Process::start(program_request());
+    if (!program) return program.error();
+    pid_ = program->pid();
+    const auto told = [this](const Error& error) {
+        return Error{error.message + "; program: " + last_line(file("program.log"))};
+    };
+    Result<void> done;
+    if (is_own_load()) {
+        const bool limited = scenario_.seconds.count() > 0;
+        const std::uint64_t until =
+            monotonic_ns() +
+            static_cast<std::uint64_t>((limited ? scenario_.seconds : scenario_.timeout).count() * 1e9);
+        while (!program->wait(Seconds(0.2)) && monotonic_ns() < until && interruption() == 0) {
+        }
+        if (program->running() && !limited && interruption() == 0)
+            done =
+                Error{"the program did not end within " + short_decimal(scenario_.timeout.count(), 1) + " s (timeout)"};
+        end_window(program->running() ? tree_cpu_ns(program->pid()) : 0);
+    } else {
+        Ready ready = scenario_.ready;
+        ready.port = filled(ready.port);
+        ready.url = filled(ready.url);
+        done = wait_until_ready(ready, *program, file("program.log"));
+        if (done) done = warm_up(*program);
+        if (done) done = measure(*program);
+    }
+    if (interruption() != 0) done = Error{"interrupted"};
+    const auto ended = end_program(*program);
+    const rusage& usage = program->usage();
+    if (end_cpu_ns_ == 0) {  // it lived and died by itself
+        const auto ns = [](const timeval& t) {
+            return static_cast<std::uint64_t>(t.tv_sec * 1'000'000 + t.tv_usec) * 1000;
+        };
+        end_cpu_ns_ = ns(usage.ru_utime) + ns(usage.ru_stime);
+    }
+    record_.voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
+    record_.involuntary_switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
+    record_.minor_faults = static_cast<std::uint64_t>(usage.ru_minflt);
+    record_.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
+    record_.peak_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+    if (!done) return told(done.error());
+    if (!ended) return told(ended.error());
+    return {};
+}
+
+Result<void> Run::read_load() {
+    const std::string log = file(is_own_load() ? "program.log" : "load.log");
+    const auto read = [&log](const Reading& reading) -> Result<std::optional<double>> {
+        if (reading.pattern.empty()) return std::optional<double>();
+        const auto number = read_number(reading.pattern, log);
+        if (!number) return Error{"no line of " + log + " matches '" + reading.pattern + "'; " + last_line(log)};
+        return number;
+    };
+    const auto work = read(scenario_.work), latency = read(scenario_.latency);
+    if (!work) return work.error();
+    if (!latency) return latency.error();
+    record_.latency = *latency;
+    if (*work) {
+        const double span = scenario_.work.seconds;
+        record_.work = span > 0 ? **work / span * record_.seconds : **work;
+        if (*record_.work <= 0) return Error{"the load tells of no work done: " + short_decimal(**work, 3)};
+    }
+    return {};
+}
+
+Result<void> Run::read_profiles() {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+        if (entry.path().extension() == ".fprobe") paths.push_back(entry.path().filename());
+    }
+    // The program's own first: its pid ends the name.
+    const std::string own = "." + std::to_string(pid_) + ".fprobe";
+    std::sort(paths.begin(), paths.end(), [&own](const std::string& a, const std::string& b) {
+        return std::pair(!a.ends_with(own), a) < std::pair(!b.ends_with(own), b);
+    });
+    if (paths.empty())
+        return Error{"there is no profile: the program used next to no CPU time, or could not be preloaded (see " +
+                     file("program.log") + ")"};
+    std::vector<std::string> absolute;
+    for (const std::string& path : paths) {
+        record_.profiles.push_back(place_.run + "/" + path);
+        absolute.push_back(file(path));
+    }
+    const auto totals = profile_totals(absolute, {record_.from_unix_ns, record_.to_unix_ns}, cache_);
+    if (!totals) return totals.error();
+    record_.functions = totals->functions;
+    record_.samples = totals->samples;
+    record_.remarks.insert(record_.remarks.end(), totals->warnings.begin(), totals->warnings.end());
+    std::uint64_t cpu_ns = end_cpu_ns_ - std::min(end_cpu_ns_, begin_cpu_ns_);
+    if (is_own_load()) cpu_ns -= std::min(cpu_ns, totals->own_cpu_ns);
+    record_.cpu_seconds = static_cast<double>(cpu_ns) / 1e9;
+    record_.sampled_share = cpu_ns == 0 ? 0 : static_cast<double>(totals->sampled_ns) / static_cast<double>(cpu_ns);
+    if (totals->samples == 0) return Error{"no sample fell into the time of the load"};
+    return {};
+}
+
+RunRecord Run::take() {
+    auto done = live();
+    if (done) done = read_load();
+    if (done) done = read_profiles();
+    if (!done) record_.failure = done.error().message;
+    return std::move(record_);
+}
+
+}  // namespace
+
+RunRecord run_once(const Point& point, unsigned repetition, const RunPlace& place, SymbolCache& cache) {
+    return Run(point, repetition, place, cache).take();
+}
+
+}  // namespace flameprobe::bench

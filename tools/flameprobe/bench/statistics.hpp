@@ -1,0 +1,52 @@
+// The statistics of repeated runs. Distributions come from Boost.Math, and stay in the .cpp.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace flameprobe::bench {
+
+/// A mean with the interval that holds the true one in 95 of 100 such measurements (Student's t).
+struct Interval {
+    double mean = 0;
+    std::optional<double> low, high;  // not with fewer than two values
+};
+/// `floor`: the variance of one value that is known anyway, from counting. A few runs may agree by chance (one sample
+/// of a function in each of three), which is no proof that there is no noise.
+Interval interval_of(const std::vector<double>& values, double floor = 0);
+
+/// The t that a two-sided 95 % interval with so many degrees of freedom reaches to. `freedom` > 0.
+double t_quantile(double freedom);
+
+struct Comparison {
+    double before = 0, after = 0;     // means
+    std::optional<double> low, high;  // of after − before, 95 %
+    double p = 1;                     // two-sided; 1 where nothing can be said
+    double change() const { return before != 0 ? after / before - 1 : 0; }
+};
+/// Values of one side, and the floor of their variance as in interval_of().
+struct Sample {
+    std::vector<double> values;
+    double floor = 0;
+};
+/// Welch's t test: the two sides may vary differently. Needs two values on each side.
+Comparison compare_means(const Sample& before, const Sample& after);
+
+/// Two shares of counts: `part` of `whole` before and after. p by the normal approximation of two binomials, 1 below
+/// five expected on a side.
+Comparison compare_shares(double part_before, double whole_before, double part_after, double whole_after);
+
+/// Which of the hypotheses are rejected where at most the share `rate` of the rejections may be false (Benjamini and
+/// Hochberg 1995). In the order of `p`.
+std::vector<bool> discoveries(const std::vector<double>& p, double rate);
+
+struct Line {
+    double slope = 0, intercept = 0;
+    std::optional<double> error;  // standard error of the slope
+    double p = 1;                 // of a slope that is only chance
+};
+/// Least squares; needs two different x, and three points for an error. Sizes are equal.
+Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double floor = 0);
+
+}  // namespace flameprobe::bench

@@ -1,0 +1,43 @@
+// The directory of a bench: what is in it, what is still to be run.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "bench_file.hpp"
+#include "plan.hpp"
+#include "run_record.hpp"
+
+namespace flameprobe::bench {
+
+/// DIR/bench.toml        what was asked for; a directory that was made for something else is left alone
+/// DIR/runs/POINT/N/     one run: run.json (when it is over), profiles, program.log, load.log
+/// DIR/pictures/         flame graphs
+/// DIR/report.*
+class Store {
+public:
+    /// `wanted` empty: results/DATE-COMMIT, or with .2, .3, ... at its end where that one is complete or another
+    /// bench's; with a name, that directory. It is made.
+    static Result<Store> open(const std::string& wanted, const BenchFile& file);
+
+    const std::string& path() const { return path_; }  // as the user would write it
+    const std::string& absolute() const { return absolute_; }
+    bool resumed() const { return resumed_; }  // something had been run in it before
+
+    static std::string run_path(const Point& point, unsigned repetition);
+    /// A run that is over and went well.
+    std::optional<RunRecord> finished(const Point& point, unsigned repetition) const;
+    /// Its directory, empty.
+    Result<void> begin(const Point& point, unsigned repetition) const;
+    Result<void> keep(const Point& point, const RunRecord& run) const;
+    Result<void> write(const std::string& name, const std::string& text) const;
+
+private:
+    Store(std::string path, bool resumed);
+
+    std::string path_, absolute_;
+    bool resumed_;
+};
+
+}  // namespace flameprobe::bench

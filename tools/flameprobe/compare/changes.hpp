@@ -1,0 +1,46 @@
+// What changed beyond noise between two measurements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "measurement.hpp"
+#include "statistics.hpp"
+
+namespace flameprobe::compare {
+
+enum class Kind { throughput, cost, function };
+
+struct Change {
+    std::string where;  // the scenario with its variables; empty between profiles
+    Kind kind = Kind::function;
+    std::string name;  // of the function
+    std::string unit;
+    bench::Comparison comparison;
+    bool found = false;  // beyond noise, all tests of this comparison considered
+    /// By how much it became worse, as a share of what it was: slower, or dearer. Negative: better.
+    double worse() const;
+};
+
+struct Judgement {
+    bool of_profiles = false;
+    double rate = 0.05;                // at most this share of what is found may be false
+    std::vector<Change> changes;       // all that were tested: found first, then by what they cost
+    std::vector<std::string> remarks;  // what could not be compared, and why
+    /// The largest worsening that was found, 0 if there is none.
+    double worst() const;
+};
+
+struct JudgeOptions {
+    double rate = 0.05;
+    /// Functions that take less than this share of the CPU time on both sides are not tested: each test makes the
+    /// others weaker.
+    double least_share = 0.005;
+};
+
+/// Points are matched by scenario and variables, functions by name. Between benches a test is Welch's t over runs;
+/// between two profiles, which have no repetitions, it is of shares of samples, and knows the noise of sampling only.
+Result<Judgement> judge(const Measurement& before, const Measurement& after, const JudgeOptions& options);
+
+}  // namespace flameprobe::compare

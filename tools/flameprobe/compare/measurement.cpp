@@ -1,0 +1,90 @@
+#include "measurement.hpp"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "export/totals.hpp"
+#include "inputs.hpp"
+
+namespace flameprobe::compare {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_directory(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string title_of(const Json& scenario) {
+    std::string title = scenario.at("name").get<std::string>();
+    for (const auto& [name, value] : scenario.at("sweep").items())
+        title += " " + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+    return title;
+}
+
+MeasuredPoint point_of(const Json& scenario) {
+    MeasuredPoint point;
+    point.title = title_of(scenario);
+    point.unit = scenario.at("unit").get<std::string>();
+    const Json& runs = scenario.at("runs");
+    for (const Json& run : runs) {
+        const double cost = run.at("cpu_ns_per_unit").get<double>(), samples = run.at("samples").get<double>();
+        point.cost.push_back(cost);
+        if (samples > 0)
+            point.sample_cost +=
+                cost * run.at("sampled_share").get<double>() / samples / static_cast<double>(runs.size());
+        if (const Json& rate = run.at("work_per_second"); !rate.is_null())
+            point.throughput.push_back(rate.get<double>());
+    }
+    for (const Json& function : scenario.at("functions"))
+        point.functions[function.at("name").get<std::string>()] = function.at("runs").get<std::vector<double>>();
+    return point;
+}
+
+Result<Measurement> read_profile_file(const std::string& path) {
+    Progress progress;
+    const auto profile = load_inputs({path}, Arguments(), progress);
+    progress.clear();
+    if (!profile) return profile.error();
+    Measurement measurement;
+    measurement.path = path;
+    measurement.is_profile = true;
+    const Totals totals = function_totals(*profile);
+    measurement.profile.samples = static_cast<double>(totals.samples);
+    for (const FunctionTotal& function : totals.functions)
+        measurement.profile.functions[display_name(*profile, function.function)] += static_cast<double>(function.self);
+    if (totals.samples == 0) return Error{path + ": has no samples"};
+    return measurement;
+}
+
+}  // namespace
+
+Result<Measurement> parse_measurement(const std::string& text, const std::string& path) try {
+    const Json json = Json::parse(text);
+    if (json.value("format", "") != "flameprobe-bench") return Error{path + ": is no report.json of flameprobe bench"};
+    Measurement measurement;
+    measurement.path = path;
+    for (const Json& scenario : json.at("scenarios")) measurement.points.push_back(point_of(scenario));
+    return measurement;
+} catch (const nlohmann::json::exception& error) {
+    return Error{path + ": is no report.json of flameprobe bench: " + error.what()};
+}
+
+Result<Measurement> read_measurement(const std::string& path) {
+    const std::string report = is_directory(path) ? path + "/report.json" : path;
+    if (!report.ends_with(".json")) return read_profile_file(path);
+    std::ifstream file(report, std::ios::binary);
+    if (!file)
+        return Error{report + ": cannot be read" +
+                     (report == path ? "" : "; a directory has to be one that flameprobe bench made")};
+    std::ostringstream text;
+    text << file.rdbuf();
+    return parse_measurement(text.str(), report);
+}
+
+}  // namespace flameprobe::compare

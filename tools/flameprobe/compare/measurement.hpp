@@ -1,0 +1,37 @@
+// One side of a comparison: a directory of the bench, or a profile.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace flameprobe::compare {
+
+struct MeasuredPoint {
+    std::string title, unit;
+    std::vector<double> throughput;                        // units a second, by run; empty where no work is counted
+    std::vector<double> cost;                              // CPU nanoseconds per unit
+    double sample_cost = 0;                                // CPU nanoseconds per unit that one sample stands for
+    std::map<std::string, std::vector<double>> functions;  // CPU nanoseconds per unit of each, by run
+};
+
+struct MeasuredProfile {
+    std::map<std::string, double> functions;  // samples, of their own
+    double samples = 0;
+};
+
+struct Measurement {
+    std::string path;
+    bool is_profile = false;
+    std::vector<MeasuredPoint> points;  // of a bench
+    MeasuredProfile profile;
+};
+
+/// A directory with a report.json, that file, or a .fprobe or folded file.
+Result<Measurement> read_measurement(const std::string& path);
+/// Of a report.json's text; `path` is for messages.
+Result<Measurement> parse_measurement(const std::string& text, const std::string& path);
+
+}  // namespace flameprobe::compare
