@@ -24,8 +24,11 @@ sigset_t passed_on() {
     return set;
 }
 
-[[noreturn]] void become(char* const command[], const Child::Environment& environment, const sigset_t& mask,
-                         int report) {
+[[noreturn]] void become(char* const command[], const Child::Environment& environment, const sigset_t& mask, int report,
+                         int go) {
+    char byte = 0;
+    while (read(go, &byte, 1) < 0 && errno == EINTR) {  // until the parent closes its end
+    }
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execvp(command[0], command);
@@ -36,19 +39,27 @@ sigset_t passed_on() {
 
 }  // namespace
 
-Result<Child> Child::start(char* const command[], const Environment& environment, int& status) {
+Result<Child> Child::start(char* const command[], const Environment& environment, int& status,
+                           const std::function<void(pid_t)>& before_exec) {
     status = 126;
-    int report[2];
+    int report[2], ready[2];
     if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
     const Descriptor from(report[0]);
     Descriptor to(report[1]);
+    if (pipe2(ready, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    Descriptor waits(ready[0]), go(ready[1]);
     const sigset_t ours = passed_on();
     sigset_t before;
     sigprocmask(SIG_BLOCK, &ours, &before);  // none may be lost between fork and wait
     const pid_t pid = fork();
     if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
-    if (pid == 0) become(command, environment, before, to.get());
+    if (pid == 0) {
+        go.reset();
+        become(command, environment, before, to.get(), waits.get());
+    }
     to.reset();
+    if (before_exec) before_exec(pid);
+    go.reset();
     int error = 0;
     if (read(from.get(), &error, sizeof error) == sizeof error) {
         waitpid(pid, nullptr, 0);
@@ -58,13 +69,15 @@ Result<Child> Child::start(char* const command[], const Environment& environment
     return Child(pid);
 }
 
-int Child::wait() {
+int Child::wait(const std::function<void()>& look) {
     const sigset_t ours = passed_on();
+    const timespec twentieth{0, 50'000'000};
     for (;;) {
         int status = 0;
-        if (waitpid(pid_, &status, WNOHANG) == pid_) return status;
+        if (look) look();
+        if (wait4(pid_, &status, WNOHANG, &usage_) == pid_) return status;
         siginfo_t info{};
-        const int signal = sigwaitinfo(&ours, &info);
+        const int signal = look ? sigtimedwait(&ours, &info, &twentieth) : sigwaitinfo(&ours, &info);
         // The terminal's own signals (si_code SI_KERNEL) were sent to the whole foreground group.
         if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(pid_, signal);
     }

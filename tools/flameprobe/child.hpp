@@ -1,7 +1,9 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,16 +19,23 @@ public:
     using Environment = std::vector<std::pair<std::string, std::string>>;
 
     /// An Error where the command cannot be started; `status` is then what a shell would return (126 or 127).
-    static Result<Child> start(char* const command[], const Environment& environment, int& status);
+    /// `before_exec`, if given, is called here with the child's pid while the child waits to become the command.
+    static Result<Child> start(char* const command[], const Environment& environment, int& status,
+                               const std::function<void(pid_t)>& before_exec = {});
 
     pid_t pid() const { return pid_; }
     /// The wait status, as of waitpid(2).
-    int wait();
+    int wait() { return wait({}); }
+    /// Calls `look` twenty times a second, and last when the child has ended but its entries in /proc are still there.
+    int wait(const std::function<void()>& look);
+    /// After wait(): what it used, with the children it waited for.
+    const rusage& usage() const { return usage_; }
 
 private:
     explicit Child(pid_t pid) : pid_(pid) {}
 
     pid_t pid_;
+    rusage usage_{};
 };
 
 /// Ends this process as the child ended: with its exit status, or by its signal.

@@ -7,6 +7,7 @@
 #include "compare/compare.hpp"
 #include "doctor.hpp"
 #include "run.hpp"
+#include "stat/stat.hpp"
 
 namespace {
 
@@ -15,6 +16,8 @@ constexpr const char* usage =
     "       flameprobe bench FILE.toml [-o DIR]                  scenarios under load: CPU time per unit of work, "
     "scaling\n"
     "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
+    "       flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what a program uses: time, switches, faults, "
+    "counters\n"
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
     "       flameprobe --version | --help\n"
     "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
@@ -24,6 +27,7 @@ int main_command(int argc, char* argv[]) {
     if (command == "run") return flameprobe::run_command(argc - 1, argv + 1);
     if (command == "bench") return flameprobe::bench_command(argc - 1, argv + 1);
     if (command == "compare") return flameprobe::compare_command(argc - 1, argv + 1);
+    if (command == "stat") return flameprobe::stat_command(argc - 1, argv + 1);
     if (command == "doctor") return flameprobe::doctor_command(argc - 1, argv + 1);
     if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;
     if (command == "--version") return std::puts("flameprobe " FLAMEPROBE_VERSION) < 0 ? 1 : 0;

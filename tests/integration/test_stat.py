@@ -1,0 +1,90 @@
+"""flameprobe stat: the command's status and signals, and figures of programs that are known."""
+
+import json
+import os
+import signal
+import sys
+import unittest
+
+from harness import COMMAND, Case, clean_environment, host, run, started, target, wait_until
+
+USES = """
+import threading, time
+memory = bytearray(50_000_000)
+for i in range(0, len(memory), 4096): memory[i] = 1
+def sleeper():
+    for _ in range(100): time.sleep(0.01)
+threads = [threading.Thread(target=sleeper) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+
+class Stat(Case):
+    def stat(self, *command, before=()):
+        out = self.directory / "stat.json"
+        done = run([*before, COMMAND, "stat", "--json", "-o", out, "--", *command], self.directory)
+        return done, json.loads(out.read_text()) if out.exists() else None
+
+    def test_known_use(self):
+        done, figures = self.stat(sys.executable, "-c", USES)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertGreaterEqual(figures["voluntary_switches"], 300)
+        self.assertGreaterEqual(figures["minor_faults"], 50_000_000 // 4096 // 512)  # huge pages count once
+        self.assertGreaterEqual(figures["peak_memory_bytes"], 50_000_000)
+        self.assertLess(figures["peak_memory_bytes"], 200_000_000)
+        self.assertGreater(figures["task_clock_ms"], 0)
+        self.assertGreaterEqual(figures["elapsed_seconds"], 1)
+        self.assertEqual(figures["processes"][0]["threads"], 4)
+        self.assertEqual(figures["threads_seen"], 4)
+        self.assertGreaterEqual(figures["run_queue_ms"], 0)
+
+    def test_cpu_time_of_children_counts(self):
+        done, figures = self.stat("sh", "-c", f"{host('ends')} return 400; exit 3")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual((figures["exit_status"], figures["ended"]), (3, "exit status 3"))
+        self.assertGreater(figures["task_clock_ms"], 100)
+        cpu = 1000 * (figures["user_seconds"] + figures["system_seconds"])
+        self.assertAlmostEqual(figures["task_clock_ms"] / cpu, 1, delta=0.25)
+
+    def test_table(self):
+        done = run([COMMAND, "stat", "sh", "-c", "echo out; exit 4"], self.directory)
+        self.assertEqual((done.returncode, done.stdout), (4, "out\n"))
+        for label in ("task-clock", "CPUs utilised", "user time", "system time", "context switches, voluntary",
+                      "CPU migrations", "run-queue delay", "page faults, minor", "peak memory"):
+            self.assertIn(label, done.stderr)
+        self.assertRegex(done.stderr, r"not here +hardware counters|instructions per cycle")
+
+    def test_where_perf_is_refused(self):
+        probe = run([target("inject"), "perf_event_open", "1+", "EPERM", "--", "true"], self.directory)
+        if probe.returncode == 125:
+            self.skipTest(f"no tracing here: {probe.stderr.strip()}")
+        done, figures = self.stat("sh", "-c", "exit 5", before=[target("inject"), "perf_event_open", "1+", "EPERM", "--"])
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("perf_event_paranoid", figures["not_here"]["cycles"])
+        self.assertIsNone(figures["ipc"])
+        self.assertIsNotNone(figures["task_clock_ms"])
+
+    def test_signals_are_passed_on(self):
+        script = "trap 'exit 42' TERM; echo ready > mark; while :; do sleep 0.05; done"
+        for command, expected in ((script, 42), ("echo ready > mark; while :; do sleep 0.05; done", -signal.SIGTERM)):
+            with self.subTest(expected=expected):
+                mark = self.directory / "mark"
+                mark.unlink(missing_ok=True)
+                with started([COMMAND, "stat", "--", "sh", "-c", command], self.directory, clean_environment()) as process:
+                    wait_until(mark.exists, what="the command")
+                    process.send_signal(signal.SIGTERM)
+                    self.assertEqual(process.wait(timeout=60), expected)
+                self.assertIn("task-clock", (self.directory / "flameprobe.log").read_text())
+
+    def test_usage(self):
+        self.assertEqual(run([COMMAND, "stat"], self.directory).returncode, 2)
+        self.assertEqual(run([COMMAND, "stat", "--nothing", "true"], self.directory).returncode, 2)
+        self.assertEqual(run([COMMAND, "stat", "./not-there"], self.directory).returncode, 127)
+        (self.directory / "plain").write_text("")
+        os.chmod(self.directory / "plain", 0o644)
+        self.assertEqual(run([COMMAND, "stat", "./plain"], self.directory).returncode, 126)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+#include "counters.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace flameprobe::counting {
+
+namespace {
+
+struct Event {
+    const char* name;
+    std::uint32_t type;
+    std::uint64_t config;
+};
+
+constexpr Event events[] = {
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+};
+
+int open_event(const Event& event, pid_t pid, bool user_only) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = event.type;
+    attr.config = event.config;
+    attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    attr.disabled = 1;
+    attr.inherit = 1;
+    attr.enable_on_exec = 1;
+    attr.exclude_kernel = user_only ? 1 : 0;
+    attr.exclude_hv = user_only ? 1 : 0;
+    return static_cast<int>(syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+std::string reason(int error, bool hardware) {
+    if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == EINVAL)
+        return hardware ? "this machine counts no such hardware event (usual in virtual machines)"
+                        : "this kernel has no such event";
+    if (error == EACCES || error == EPERM)
+        return "not permitted: sysctl kernel.perf_event_paranoid=1 permits it, in a container --cap-add PERFMON";
+    if (error == ENOSYS) return "perf_event_open is not there: a filter forbids it, or the kernel lacks it";
+    return std::string("perf_event_open: ") + strerrordesc_np(error);
+}
+
+}  // namespace
+
+Counters::Counters(pid_t pid) {
+    for (const Event& event : events) {
+        Counter counter;
+        counter.name = event.name;
+        counter.hardware = event.type == PERF_TYPE_HARDWARE;
+        counter.file = Descriptor(open_event(event, pid, false));
+        // Migrations happen in the kernel, so that counting user space only would always give 0.
+        if (!counter.file && (errno == EACCES || errno == EPERM) && counter.name != "cpu-migrations") {
+            counter.file = Descriptor(open_event(event, pid, true));
+            counter.user_only = true;
+        }
+        if (!counter.file) counter.error = errno;
+        counters_.push_back(std::move(counter));
+    }
+}
+
+bool Counters::has(const std::string& name) const {
+    for (const Counter& counter : counters_) {
+        if (counter.name == name) return static_cast<bool>(counter.file);
+    }
+    return false;
+}
+
+Reading Counters::read(const std::string& name) const {
+    for (const Counter& counter : counters_) {
+        if (counter.name != name) continue;
+        if (!counter.file) return {{}, false, false, reason(counter.error, counter.hardware)};
+        struct {
+            std::uint64_t value, enabled, running;
+        } got{};
+        if (::read(counter.file.get(), &got, sizeof got) != sizeof got)
+            return {{}, false, false, "its counter could not be read"};
+        if (got.running == 0) return {{}, false, false, "its counter never ran: others hold all of them"};
+        const double scale = static_cast<double>(got.enabled) / static_cast<double>(got.running);
+        return {static_cast<double>(got.value) * scale, counter.user_only, got.enabled != got.running, ""};
+    }
+    return {{}, false, false, "no such counter"};
+}
+
+}  // namespace flameprobe::counting

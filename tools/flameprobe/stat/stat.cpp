@@ -1,0 +1,103 @@
+#include "stat.hpp"
+
+#include <getopt.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "../child.hpp"
+#include "base/clock.hpp"
+#include "counters.hpp"
+#include "export/output_file.hpp"
+#include "table.hpp"
+#include "tasks.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr const char* usage =
+    "Usage: flameprobe stat [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
+    "Runs COMMAND, with its exit status, and tells what it and its children used. Needs no privilege and no perf.\n"
+    "\n"
+    "      --json            as JSON\n"
+    "  -o, --out FILE        to FILE instead of standard error\n";
+
+struct Request {
+    bool json = false, help = false;
+    std::string out;
+    int command = 0;  // index in argv
+};
+
+int complain(int status, const std::string& message) {
+    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
+    return status;
+}
+
+std::optional<Request> parse(int argc, char* argv[]) {
+    constexpr option options[] = {{"json", no_argument, nullptr, 'j'},
+                                  {"out", required_argument, nullptr, 'o'},
+                                  {"help", no_argument, nullptr, 'h'},
+                                  {nullptr, 0, nullptr, 0}};
+    Request request;
+    optind = 0;
+    for (int letter; (letter = getopt_long(argc, argv, "+o:jh", options, nullptr)) != -1;) {
+        if (letter == '?') return std::nullopt;
+        if (letter == 'j') request.json = true;
+        if (letter == 'h') request.help = true;
+        if (letter == 'o') request.out = optarg;
+    }
+    request.command = optind;
+    return request;
+}
+
+std::string ended_text(int status) {
+    if (WIFEXITED(status)) return "exit status " + std::to_string(WEXITSTATUS(status));
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    return "killed by SIG" + std::string(name != nullptr ? name : "?");
+}
+
+/// False if it could not be written, which has been told then.
+bool write_out(const Request& request, const std::string& text) {
+    if (request.out.empty()) return std::fputs(text.c_str(), stderr) >= 0;
+    OutputFile file(request.out);
+    if (!file.failed()) file.write(text);
+    const auto written = file.commit();
+    if (!written) complain(0, written.error().message);
+    return static_cast<bool>(written);
+}
+
+}  // namespace
+
+int stat_command(int argc, char* argv[]) {
+    const auto request = parse(argc, argv);
+    if (!request) return complain(2, "Try 'flameprobe stat --help'.");
+    if (request->help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
+    if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe stat --help'.");
+    std::optional<counting::Counters> counters;
+    std::uint64_t begin = 0;
+    int status = 0;
+    auto child = Child::start(argv + request->command, {}, status, [&](pid_t pid) {
+        counters.emplace(pid);
+        begin = monotonic_ns();
+    });
+    if (!child) return complain(status, child.error().message);
+    counting::Tasks tasks(child->pid(), !counters->has("cpu-migrations"));
+    const int ended = child->wait([&tasks] { tasks.look(); });
+    counting::Facts facts;
+    facts.seconds = static_cast<double>(monotonic_ns() - begin) / 1e9;
+    for (int i = request->command; i < argc; ++i)
+        facts.command += (i > request->command ? " " : "") + std::string(argv[i]);
+    facts.ended = ended_text(ended);
+    facts.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+    facts.usage = child->usage();
+    facts.processes = tasks.processes();
+    const auto rows = counting::rows_of(facts, *counters);
+    write_out(*request, request->json ? table_json(facts, rows) : table_text(facts, rows));
+    return end_like(ended);
+}
+
+}  // namespace flameprobe

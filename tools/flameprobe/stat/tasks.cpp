@@ -1,0 +1,90 @@
+#include "tasks.hpp"
+
+#include <dirent.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "base/proc.hpp"
+
+namespace flameprobe::counting {
+
+namespace {
+
+std::string proc_path(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+std::vector<pid_t> threads_of(pid_t pid) {
+    std::vector<pid_t> tids;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((proc_path(pid) + "/task").c_str()), closedir);
+    if (!directory) return tids;
+    while (const dirent* entry = readdir(directory.get())) {
+        if (const int tid = std::atoi(entry->d_name); tid > 0) tids.push_back(tid);
+    }
+    return tids;
+}
+
+std::string text_of(const std::string& path) { return read_small_file(path.c_str()).value_or(""); }
+
+/// The kernel's /proc/TID/sched, where it is built with CONFIG_SCHED_DEBUG.
+std::optional<std::uint64_t> migrations_of(const std::string& task) {
+    const std::string text = text_of(task + "/sched");
+    const std::size_t key = text.find("nr_migrations"), colon = text.find(':', key);
+    if (key == std::string::npos || colon == std::string::npos) return std::nullopt;
+    return std::strtoull(text.c_str() + colon + 1, nullptr, 10);
+}
+
+}  // namespace
+
+void Tasks::look() {
+    known_.insert(root_);
+    for (const pid_t pid : std::vector<pid_t>(known_.begin(), known_.end())) look_at(pid);
+}
+
+void Tasks::look_at(pid_t pid) {
+    const std::vector<pid_t> tids = threads_of(pid);
+    if (tids.empty()) {
+        known_.erase(pid);
+        return;
+    }
+    if (std::string name = text_of(proc_path(pid) + "/comm"); !name.empty()) {
+        name.pop_back();
+        names_[pid] = name;
+    }
+    for (const pid_t tid : tids) {
+        read_task(pid, tid);
+        std::istringstream children(text_of(proc_path(pid) + "/task/" + std::to_string(tid) + "/children"));
+        for (pid_t child = 0; children >> child;) {
+            if (known_.insert(child).second) look_at(child);
+        }
+    }
+}
+
+void Tasks::read_task(pid_t pid, pid_t tid) {
+    const std::string path = proc_path(pid) + "/task/" + std::to_string(tid);
+    unsigned long long cpu = 0, waited = 0;
+    if (std::sscanf(text_of(path + "/schedstat").c_str(), "%llu %llu", &cpu, &waited) != 2) return;
+    Task& task = tasks_[{pid, tid}];
+    task.cpu_ns = cpu;
+    task.run_queue_ns = waited;
+    if (migrations_) {
+        if (const auto count = migrations_of(path)) task.migrations = count;
+    }
+}
+
+std::map<pid_t, ProcessSum> Tasks::processes() const {
+    std::map<pid_t, ProcessSum> sums;
+    for (const auto& [ids, task] : tasks_) {
+        ProcessSum& sum = sums[ids.first];
+        ++sum.threads;
+        sum.cpu_ns += task.cpu_ns;
+        sum.run_queue_ns += task.run_queue_ns;
+        if (task.migrations) sum.migrations = sum.migrations.value_or(0) + *task.migrations;
+        if (const auto name = names_.find(ids.first); name != names_.end()) sum.name = name->second;
+    }
+    return sums;
+}
+
+}  // namespace flameprobe::counting

@@ -1,0 +1,48 @@
+// What /proc tells of the threads of a command while they live.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace flameprobe::counting {
+
+struct ProcessSum {
+    std::string name;
+    std::size_t threads = 0;
+    std::uint64_t cpu_ns = 0, run_queue_ns = 0;
+    std::optional<std::uint64_t> migrations;
+};
+
+/// Looks at the command, its children and all their threads; a thread's last figures count. What lived between two
+/// looks is not in the sums.
+class Tasks {
+public:
+    /// `migrations`: read them as well, which takes longer.
+    Tasks(pid_t root, bool migrations) : root_(root), migrations_(migrations) {}
+    void look();
+
+    /// By pid. Empty where /proc is not mounted, or has no schedstat.
+    std::map<pid_t, ProcessSum> processes() const;
+
+private:
+    struct Task {
+        std::uint64_t cpu_ns = 0, run_queue_ns = 0;
+        std::optional<std::uint64_t> migrations;
+    };
+
+    void look_at(pid_t pid);
+    void read_task(pid_t pid, pid_t tid);
+
+    const pid_t root_;
+    const bool migrations_;
+    std::set<pid_t> known_;
+    std::map<pid_t, std::string> names_;
+    std::map<std::pair<pid_t, pid_t>, Task> tasks_;  // by pid and tid
+};
+
+}  // namespace flameprobe::counting
