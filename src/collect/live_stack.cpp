@@ -1,24 +1,16 @@
 #include "collect/live_stack.hpp"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-namespace flameprobe {
+#include "base/self_memory.hpp"
 
-std::size_t read_own_memory(std::uint64_t address, std::span<std::byte> out) {
-    const iovec local{out.data(), out.size()};
-    const iovec remote{reinterpret_cast<void*>(address), out.size()};
-    const ssize_t got = ::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
-    return got > 0 ? static_cast<std::size_t>(got) : 0;
-}
+namespace flameprobe {
 
 std::size_t LiveStack::read(std::uint64_t address, std::span<std::byte> out) {
     const std::size_t wanted = std::min<std::uint64_t>(out.size(), budget_);
-    const std::size_t got = read_own_memory(address, out.first(wanted));
+    const std::size_t got = read_self(address, out.first(wanted));
     budget_ -= got;
     bytes_read_ += got;
     read_any_ = read_any_ || got != 0;
@@ -29,7 +21,7 @@ bool LiveStack::copy_still_true() const {
     std::array<std::byte, 256> now;
     const std::size_t size = std::min(now.size(), copy_.bytes.size());
     const std::size_t at = copy_.bytes.size() - size;
-    return read_own_memory(copy_.address + at, std::span(now).first(size)) == size &&
+    return read_self(copy_.address + at, std::span(now).first(size)) == size &&
            std::memcmp(now.data(), copy_.bytes.data() + at, size) == 0;
 }
 

@@ -36,7 +36,4 @@ private:
     std::uint64_t bytes_read_ = 0;
 };
 
-/// Copies from this process's memory without ever faulting (process_vm_readv(2) on oneself); gives the bytes copied.
-std::size_t read_own_memory(std::uint64_t address, std::span<std::byte> out);
-
 }  // namespace flameprobe

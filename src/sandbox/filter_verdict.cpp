@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "collect/live_stack.hpp"
+#include "base/self_memory.hpp"
 
 namespace flameprobe {
 namespace {
@@ -158,7 +158,7 @@ private:
 
 template <class T>
 bool read_object(const void* from, std::span<T> to) {
-    return read_own_memory(reinterpret_cast<std::uintptr_t>(from), std::as_writable_bytes(to)) == to.size_bytes();
+    return read_self(reinterpret_cast<std::uintptr_t>(from), std::as_writable_bytes(to)) == to.size_bytes();
 }
 
 }  // namespace

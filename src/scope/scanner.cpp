@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "unwind/self_memory.hpp"
+#include "base/self_memory.hpp"
 
 namespace flameprobe {
 namespace {

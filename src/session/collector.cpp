@@ -12,12 +12,12 @@
 #include "base/all_signals_blocked.hpp"
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "base/self_memory.hpp"
 #include "sandbox/filter_verdict.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
 #include "sandbox/seccomp_probe.hpp"
 #include "sandbox/thread_storage.hpp"
-#include "unwind/self_memory.hpp"
 
 namespace flameprobe {
 namespace {

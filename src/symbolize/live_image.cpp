@@ -1,7 +1,6 @@
 #include "symbolize/live_image.hpp"
 
 #include <elf.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/self_memory.hpp"
 #include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
@@ -67,13 +67,6 @@ bool is_own_program(const std::string& path) {
     return target == path;
 }
 
-/// By the kernel, which gives an error where a fault would kill us.
-void copy_memory(std::uint64_t address, char* out, std::uint64_t size) {
-    iovec local{out, size},
-        remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address from /proc/thread-self/maps
-    (void)::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
-}
-
 /// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
 void unrelocate_dynamic(std::string& image, std::uint64_t base) {
     Elf64_Ehdr header{};
@@ -103,7 +96,7 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
         const std::uint64_t size = line.end - line.start;
         if (line.permissions[0] != 'r' || size > most_bytes || line.offset > most_bytes) continue;
         image.resize(std::max<std::size_t>(image.size(), line.offset + size));
-        copy_memory(line.start, image.data() + line.offset, size);
+        read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
     }
     unrelocate_dynamic(image, lines[0].start);
     // What section headers it may hold are of the file's end, which nobody mapped whole.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/self_memory.hpp"
 #include "unwind/call_bytes.hpp"
-#include "unwind/self_memory.hpp"
 
 namespace flameprobe {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "base/self_memory.hpp"
 #include "unwind/code_bytes.hpp"
-#include "unwind/self_memory.hpp"
 
 namespace flameprobe {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/self_memory.hpp"
 #include "unwind/code_bytes.hpp"
-#include "unwind/self_memory.hpp"
 
 namespace flameprobe {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/self_memory.hpp"
 #include "unwind/elf_image.hpp"
-#include "unwind/self_memory.hpp"
 
 namespace flameprobe {
 namespace {

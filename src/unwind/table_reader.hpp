@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "unwind/self_memory.hpp"
+#include "base/self_memory.hpp"
 
 namespace flameprobe {
 

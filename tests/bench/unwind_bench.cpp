@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/self_memory.hpp"
 #include "unwind/libunwind_stepper.hpp"
 #include "unwind/rule_source.hpp"
-#include "unwind/self_memory.hpp"
 #include "unwind/unwinder.hpp"
 
 using namespace flameprobe;

@@ -44,6 +44,20 @@ class Deep(Case):
                 self.assertEqual(verdict.wrong, 0)
                 self.assertGreater(verdict.whole, verdict.all * 0.99)
 
+    def test_memory_is_read_where_process_vm_readv_is_refused(self):
+        """As some containers do: what lies beyond the copy is read through /proc."""
+        directory = self.fresh_directory("refused")
+        ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--after", "libflameprobe-core.so", "--report",
+                   directory / "report", "--", target("deep"), "recursion", 224, 1.5], directory,
+                  profiled(ENGINE="ring", FREQ=999, FORMAT="folded"), timeout=60)
+        if ran.returncode == 125:
+            self.skipTest(f"no tracing here: {ran.stderr.strip()}")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertGreater(int((directory / "report").read_text().split()[1]), 0, "nothing was refused")
+        verdict = judge(ran.result().stacks(), lambda frames: recursion_is_right(frames, 224))
+        self.assertEqual(verdict.wrong, 0)
+        self.assertGreater(verdict.whole, verdict.all / 2)
+
     def test_rings_take_what_the_kernel_copies(self):
         directory = self.fresh_directory("ring")
         ran = run([target("deep"), "tree", 20000, 0.3], directory, profiled(ENGINE="ring", STACK=262144))

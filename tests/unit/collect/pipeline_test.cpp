@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "base/self_memory.hpp"
 #include "collect/live_stack.hpp"
 
 using namespace flameprobe;
@@ -149,9 +150,9 @@ TEST_CASE("a tid that is used again is another thread") {
 TEST_CASE("own memory is copied, and what is not mapped is no fault") {
     std::byte from[64], to[64];
     for (std::size_t at = 0; at < sizeof from; ++at) from[at] = static_cast<std::byte>(at);
-    CHECK(read_own_memory(reinterpret_cast<std::uint64_t>(from), to) == sizeof to);
+    CHECK(read_self(reinterpret_cast<std::uint64_t>(from), to) == sizeof to);
     CHECK(to[63] == std::byte{63});
-    CHECK(read_own_memory(16, to) == 0);
+    CHECK(read_self(16, to) == 0);
 }
 
 TEST_CASE("live memory counts as the same stack only while the copy's end is in place") {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/self_memory.hpp"
 #include "flameprobe/scope.hpp"
 #include "scope/label_book.hpp"
-#include "unwind/self_memory.hpp"
 
 using namespace flameprobe;
 

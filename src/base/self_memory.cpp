@@ -1,4 +1,4 @@
-#include "unwind/self_memory.hpp"
+#include "base/self_memory.hpp"
 
 #include <fcntl.h>
 #include <sys/uio.h>
