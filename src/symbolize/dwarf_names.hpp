@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "symbolize/dwarf_walk.hpp"
+#include "symbolize/die_name.hpp"
 
 namespace flameprobe {
 
@@ -16,7 +16,6 @@ struct FunctionName {
     std::uint32_t decl_line = 0;
 };
 
-/// Follows DW_AT_abstract_origin and DW_AT_specification from concrete and inlined functions to whatever names them.
 /// One per unit that is worked on, for one thread: first `add` all, then `finish`, then `find` what was added.
 class FunctionNames {
 public:
@@ -26,13 +25,10 @@ public:
 
 private:
     struct Parts {
-        const char* linkage = nullptr;  // mangled; null if the compiler gave none
-        const char* plain = nullptr;    // as in the source, without the scopes around it
-        Dwarf_Die named{};              // where `plain` stands
+        DieName name;
         FunctionName result;
     };
 
-    static void collect(Dwarf_Die die, Parts& parts);
     std::map<const void*, std::string> scopes() const;
 
     std::unordered_map<const void*, Parts> known_;  // by the DIE's place in memory

@@ -16,8 +16,8 @@ namespace flameprobe {
 
 /// Which samples to keep; empty keeps all.
 struct SampleFilter {
-    std::string thread;                    // name or tid
-    std::string scope;                     // label somewhere in the stack
+    std::string thread;  // name or tid
+    std::string scope;   // label somewhere in the stack
     // With these the result's start and duration are the window's.
     std::optional<std::uint64_t> from_ns;  // after the run's start, inclusive
     std::optional<std::uint64_t> to_ns;    // exclusive

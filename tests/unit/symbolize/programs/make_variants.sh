@@ -114,3 +114,9 @@ $cxx -O2 -g -shared -fPIC -Wl,--build-id -o library.so "$source"
 for version in 4 5; do
     (cd "$directory" && $cxx -O2 -g -gdwarf-$version "-ffile-prefix-map=$directory=./shop" -o "$out/relative$version" calls.cpp)
 done
+
+for version in 4 5; do
+    $cxx -O2 -g -gdwarf-$version -o cxx-lambdas$version "$directory/lambdas.cpp"
+    clang++-14 -O2 -g -gdwarf-$version -o clang-lambdas$version "$directory/lambdas.cpp"
+    g++ -O2 -g -gdwarf-$version -o gcc-lambdas$version "$directory/lambdas.cpp"
+done
