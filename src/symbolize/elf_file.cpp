@@ -67,9 +67,10 @@ void ElfFile::read_segments(std::uint64_t offset, std::uint64_t count) {
             dynamic_at_ = header.p_offset;
             dynamic_size_ = header.p_filesz;
         }
-        if (header.p_type != PT_LOAD) continue;
-        segments_.push_back(
-            {header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz, (header.p_flags & PF_X) != 0});
+        const ElfSegment segment{header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz,
+                                 (header.p_flags & PF_X) != 0};
+        if (header.p_type == PT_GNU_EH_FRAME) frame_index_ = segment;
+        if (header.p_type == PT_LOAD) segments_.push_back(segment);
     }
 }
 
@@ -136,6 +137,13 @@ std::optional<std::uint64_t> ElfFile::address_of(std::uint64_t file_offset) cons
     for (const ElfSegment& segment : segments_)
         if (segment.executable && file_offset >= segment.offset && file_offset - segment.offset < segment.file_size)
             return file_offset - segment.offset + segment.address;
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
+    for (const ElfSegment& segment : segments_)
+        if (address >= segment.address && address - segment.address < segment.file_size)
+            return address - segment.address + segment.offset;
     return std::nullopt;
 }
 

@@ -45,6 +45,7 @@ public:
     const std::vector<ElfSection>& sections() const { return sections_; }
     const std::vector<ElfSegment>& segments() const { return segments_; }  // PT_LOAD only
     const std::string& build_id() const { return build_id_; }              // raw bytes, empty if none
+    const ElfSegment& frame_index() const { return frame_index_; }         // PT_GNU_EH_FRAME; of size 0 if none
 
     const ElfSection* find(std::string_view name) const;
     /// Decompressed; read on first use and kept; empty if absent. Thread-safe.
@@ -55,6 +56,8 @@ public:
 
     /// Where the loader puts a file offset, by the executable PT_LOAD that holds it.
     std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+    /// Where an address lies in the file, by the PT_LOAD that holds it.
+    std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
     /// The executable section that holds an address.
     const ElfSection* code_section(std::uint64_t address) const;
 
@@ -70,6 +73,7 @@ private:
     std::unique_ptr<FileBytes> bytes_;
     std::vector<ElfSection> sections_;
     std::vector<ElfSegment> segments_;
+    ElfSegment frame_index_;
     std::string build_id_;
     mutable std::mutex mutex_;
     mutable std::map<const ElfSection*, Bytes> contents_;

@@ -95,7 +95,8 @@ void Module::load_symbols() {
         }
     }
     if (main_) {
-        if (const auto entry = entry_symbol(*main_)) symbols_.add(*entry);
+        functions_ = FunctionStarts(*main_);
+        if (const auto entry = entry_symbol(*main_, functions_)) symbols_.add(*entry);
         add_plt_stubs(*main_, symbols_);
     }
     symbols_.finish(*sections);

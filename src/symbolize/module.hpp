@@ -10,6 +10,7 @@
 #include "profile/model.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/elf_file.hpp"
+#include "symbolize/function_starts.hpp"
 #include "symbolize/symbol_table.hpp"
 #include "symbolize/symbolizer.hpp"
 
@@ -32,6 +33,8 @@ public:
     /// The address in the file's own terms of an address in the process.
     std::optional<std::uint64_t> file_address(const Mapping& mapping, std::uint64_t address) const;
     const SymbolTable& symbols() const { return symbols_; }
+    /// What no symbol names.
+    const FunctionStarts& functions() const { return functions_; }
     /// The file with `.debug_info`, or null.
     const ElfFile* debug_file() const { return debug_file_; }
     /// Bytes that reading it would take, 0 if there is none.
@@ -47,6 +50,7 @@ private:
     std::unique_ptr<ElfFile> separate_;
     std::unique_ptr<ElfFile> mini_;  // from .gnu_debugdata
     const ElfFile* debug_file_ = nullptr;
+    FunctionStarts functions_;
     SymbolTable symbols_;
 };
 

@@ -1,12 +1,25 @@
 #include "symbolize/module_job.hpp"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <iterator>
 #include <new>
 
 #include "symbolize/demangle.hpp"
 
 namespace flameprobe {
+
+namespace {
+
+/// The same wherever the file is loaded.
+std::string name_by_start(const std::string& path, std::uint64_t start) {
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "+0x%" PRIx64 "]", start);
+    return "[" + path.substr(path.rfind('/') + 1) + offset;
+}
+
+}  // namespace
 
 void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains& chains) {
     module_ = Module::open(*mapping_, options, problems_);
@@ -15,6 +28,16 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
     std::string name;
     for (const Wanted& wanted : wanted_) {
         const ElfSymbol* symbol = module_.symbols().find(wanted.address);
+        if (symbol == nullptr || !symbol->sized) {
+            // Where a symbol without a size ends was guessed: a function that begins behind it is another one.
+            const auto function = module_.functions().find(wanted.address);
+            if (function && symbol == nullptr) symbol = module_.symbols().starting_at(function->start);
+            if (function && (symbol == nullptr || symbol->start < function->start)) {
+                chains[wanted.id].assign(1, {});
+                chains[wanted.id].back().name = name_by_start(mapping_->path, function->start);
+                continue;
+            }
+        }
         if (symbol == nullptr) continue;
         if (symbol != last) name = demangle(symbol->name);
         last = symbol;

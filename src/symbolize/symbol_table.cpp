@@ -105,4 +105,9 @@ const ElfSymbol* SymbolTable::find(std::uint64_t address) const {
     return nullptr;
 }
 
+const ElfSymbol* SymbolTable::starting_at(std::uint64_t address) const {
+    const auto at = std::ranges::lower_bound(symbols_, address, {}, &ElfSymbol::start);
+    return at != symbols_.end() && at->start == address ? &*at : nullptr;
+}
+
 }  // namespace flameprobe

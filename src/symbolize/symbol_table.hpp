@@ -34,6 +34,8 @@ public:
 
     /// The innermost symbol that holds the address, or null.
     const ElfSymbol* find(std::uint64_t address) const;
+    /// The one that begins at the address, or null.
+    const ElfSymbol* starting_at(std::uint64_t address) const;
     const std::vector<ElfSymbol>& all() const { return symbols_; }
 
 private:

@@ -27,8 +27,28 @@ bool has_debug_frame(Elf* elf) {
 
 }  // namespace
 
+namespace {
+
+/// The bytes belong to the image.
+FunctionIndex index_of(const ElfImage& image) {
+    std::size_t headers = 0;
+    if (::elf_getphdrnum(image.elf(), &headers) != 0) return {};
+    for (std::size_t i = 0; i < headers; ++i) {
+        GElf_Phdr header;
+        if (::gelf_getphdr(image.elf(), static_cast<int>(i), &header) == nullptr) break;
+        if (header.p_type != PT_GNU_EH_FRAME) continue;
+        const Elf_Data* const data = ::elf_getdata_rawchunk(image.elf(), static_cast<std::int64_t>(header.p_offset),
+                                                            header.p_filesz, ELF_T_BYTE);
+        if (data == nullptr) break;
+        return {{static_cast<const std::byte*>(data->d_buf), data->d_size}, header.p_vaddr};
+    }
+    return {};
+}
+
+}  // namespace
+
 CfiTables::CfiTables(ElfImage image)
-    : image_(std::move(image)), index_(image_), eh_frame_(::dwarf_getcfi_elf(image_.elf())) {}
+    : image_(std::move(image)), index_(index_of(image_)), eh_frame_(::dwarf_getcfi_elf(image_.elf())) {}
 
 CfiTables::~CfiTables() {
     if (eh_frame_ != nullptr) ::dwarf_cfi_end(eh_frame_);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/function_index.hpp"
 #include "unwind/elf_image.hpp"
-#include "unwind/function_index.hpp"
 #include "unwind/unwind_rule.hpp"
 
 struct Dwarf_CFI_s;

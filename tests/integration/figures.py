@@ -10,7 +10,8 @@ from elf import has_symbols
 
 # Where threads begin. `_start` is the ELF entry (also ld.so's own), the others are glibc's.
 ROOTS = re.compile(r"^(_start|_dl_start_user|__clone3?|clone3?|__GI___clone3?|start_thread)$")
-UNKNOWN = re.compile(r"^\[unknown in (.+)\]$")
+# What no symbol names is called by its file: `[unknown in FILE]`, or `[FILE+0x1a2b40]` where unwind tables tell its start.
+UNKNOWN = re.compile(r"^\[(?=unknown in |.+\+0x[0-9a-f]+\]$)(?:unknown in )?(.+?)(?:\+0x[0-9a-f]+)?\]$")
 ADDRESS = re.compile(r"^0x[0-9a-f]+$")
 # Frames of ours that stand for time, not for a sampled stack.
 NOT_A_SAMPLE = {"[lost]", "[kernel, not permitted]", "[throttled]"}
@@ -30,7 +31,7 @@ def is_rooted(frames):
 
 @lru_cache(maxsize=None)
 def path_of(name, executable):
-    """The file that a frame's `[unknown in NAME]` means: the program or one of its libraries."""
+    """The file that a frame's `[unknown in NAME]` or `[NAME+0x10]` means: the program or one of its libraries."""
     if name == Path(executable).name:
         return executable
     listed = subprocess.run(["ldd", executable], capture_output=True, text=True, check=False).stdout

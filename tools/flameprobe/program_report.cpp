@@ -45,8 +45,8 @@ void report_file(Report& report, const ElfFacts& facts) {
     if (facts.symbol_table) {
         report.finding("symbols", "all functions");
     } else {
-        report.finding("symbols", "exported functions only: the others show as [unknown in " +
-                                      facts.path.substr(facts.path.rfind('/') + 1) + "]");
+        report.finding("symbols", "exported functions only: the others show by where they start, such as [" +
+                                      facts.path.substr(facts.path.rfind('/') + 1) + "+0x1a2b40]");
     }
     report.finding("debug info", facts.debug_info ? (facts.debug_file.empty() ? "yes" : "in " + facts.debug_file)
                                                   : "none: no source lines, no inlined functions");

@@ -1,7 +1,9 @@
 // A program on disk as a profile would see it mapped, and where in it the tests' marks are.
 #pragma once
 
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
@@ -46,6 +48,25 @@ inline std::map<std::string, std::uint64_t> addresses_of(const std::string& path
     for (const ElfSymbol& symbol : table.all())
         if (symbol.name.starts_with(prefix)) found.emplace(symbol.name.substr(prefix.size()), symbol.start);
     return found;
+}
+
+/// Where the function that holds an address begins, by the symbols that are no marks.
+inline std::uint64_t function_start(const std::string& path, std::uint64_t address) {
+    const auto file = open_elf(path);
+    if (!file) return 0;
+    SymbolTable table;
+    table.add_table(*file, ".symtab");
+    std::uint64_t start = 0;
+    for (const ElfSymbol& symbol : table.all())
+        if (!symbol.name.starts_with("mark_") && symbol.start <= address && address < symbol.end) start = symbol.start;
+    return start;
+}
+
+/// As a function is called that nothing but the unwind tables knows.
+inline std::string name_by_start(const std::string& path, std::uint64_t start) {
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "+0x%" PRIx64 "]", start);
+    return "[" + path.substr(path.rfind('/') + 1) + offset;
 }
 
 struct Named {

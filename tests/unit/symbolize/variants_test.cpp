@@ -117,7 +117,7 @@ void check_variant(const Variant& variant, const SymbolizeOptions& options) {
         else if (variant.what == "functions")
             check_function(chain, steps);
         else
-            CHECK(chain.at(0).name == "[unknown in " + base_name(variant.file) + "]");
+            CHECK(chain.at(0).name == name_by_start(variant.file, function_start(variant.marks, entry.second)));
     }
 }
 

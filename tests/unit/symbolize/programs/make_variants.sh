@@ -107,6 +107,8 @@ $cxx -x c -O1 -Wl,-z,lazy -o plt-lazy "$directory/stubs.c"
 $cxx -x c -O1 -Wl,-z,now -o plt-now "$directory/stubs.c"
 $cxx -x c -O1 -fcf-protection=full -Wl,-z,ibtplt -Wl,-z,lazy -o plt-ibt "$directory/stubs.c"
 $cxx -x c -O1 -fno-pie -no-pie -Wl,-z,lazy -o plt-fixed-address "$directory/stubs.c"
+$cxx -nostdlib -shared -o neighbours-whole.so "$directory/neighbours.S"
+strip --strip-all -o neighbours.so neighbours-whole.so
 $cxx -nostdlib -shared -o unsized "$directory/unsized.S"
 $cxx -O2 -g -shared -fPIC -Wl,--build-id -o library.so "$source"
 

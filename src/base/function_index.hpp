@@ -1,0 +1,56 @@
+// Where functions start, from .eh_frame_hdr's search table (LSB 5.0, section 10.6.2): libdw keeps that to itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace flameprobe {
+
+class FunctionIndex {
+public:
+    FunctionIndex() = default;
+    /// `header` is what PT_GNU_EH_FRAME tells of, at virtual address `address` of the file; it must outlive the index.
+    /// Empty where the encodings are not those that linkers write.
+    FunctionIndex(std::span<const std::byte> header, std::uint64_t address);
+
+    /// The last start at or before a virtual address of the file; 0 if there is none, or no table.
+    std::uint64_t start_of(std::uint64_t address) const;
+    /// The first start after it; 0 if there is none.
+    std::uint64_t next_start(std::uint64_t address) const;
+
+    struct Entry {
+        std::uint64_t start = 0;
+        std::uint64_t description = 0;  // virtual address of its FDE
+    };
+    /// The entry that start_of is of.
+    std::optional<Entry> entry_of(std::uint64_t address) const;
+
+    struct Place {
+        std::uint64_t header_address = 0;  // what the table's offsets count from
+        std::uint64_t address = 0;
+        std::size_t entries = 0;
+    };
+    Place place() const { return {header_address_, table_address_, count_}; }
+
+private:
+    std::uint64_t word(std::size_t entry, std::size_t which) const;
+    std::uint64_t start(std::size_t entry) const { return word(entry, 0); }
+    std::size_t entries_up_to(std::uint64_t address) const;
+
+    const std::byte* entries_ = nullptr;
+    std::size_t count_ = 0;
+    std::uint64_t header_address_ = 0, table_address_ = 0;
+};
+
+/// Where the function of an FDE begins and ends, given the FDE's first 16 bytes, which lie at virtual address
+/// `address`. Nothing unless its addresses are encoded as compilers do on 64-bit systems, which is so if it begins at
+/// `start`.
+struct FunctionExtent {
+    std::uint64_t start = 0, end = 0;
+};
+std::optional<FunctionExtent> extent_of(std::span<const std::byte, 16> description, std::uint64_t address,
+                                        std::uint64_t start);
+
+}  // namespace flameprobe
