@@ -42,9 +42,11 @@ constexpr std::array formats = {
     OutputFormat{Format::folded, "folded", ".folded", plain<write_folded>},
     OutputFormat{Format::svg, "svg", ".svg", with<write_svg, &OutputOptions::graph>},
     OutputFormat{Format::html, "html", ".html", with<write_html, &OutputOptions::graph>},
-    OutputFormat{Format::pprof, "pprof", ".pb.gz", with<write_pprof, &OutputOptions::pprof>},
+    OutputFormat{Format::pprof, "pprof", ".pb.gz", with<write_pprof, &OutputOptions::engine>},
     OutputFormat{Format::speedscope, "speedscope", ".speedscope.json", plain<write_speedscope>},
     OutputFormat{Format::firefox, "firefox", ".firefox.json", plain<write_firefox>},
+    OutputFormat{Format::otlp, "otlp", ".otlp", with<write_otlp, &OutputOptions::engine>},
+    OutputFormat{Format::otlp_json, "otlp-json", ".otlp.json", with<write_otlp_json, &OutputOptions::engine>},
     OutputFormat{Format::json, "json", ".json", plain<write_json_summary>},
 };
 

@@ -24,7 +24,7 @@ std::string_view ending_of(Format format);  // with the dot
 
 struct OutputOptions {
     FlameGraphOptions graph;
-    PprofOptions pprof;
+    EngineOptions engine;
 };
 
 /// Writes `profile` to `path`. An existing file stays as it is unless the new one is whole: a full disk, or a profile

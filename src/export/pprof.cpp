@@ -34,8 +34,12 @@ enum Profile {
 
 class PprofWriter {
 public:
-    PprofWriter(const NamedProfile& profile, const PprofOptions& options, const ByteSink& out)
-        : profile_(profile), out_(out), tables_(profile, options.threads), values_(values_of(profile)) {}
+    PprofWriter(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out)
+        : profile_(profile),
+          options_(options),
+          out_(out),
+          tables_(profile, options.threads),
+          values_(values_of(profile)) {}
 
     void write() {
         head();
@@ -72,6 +76,7 @@ private:
     void functions();
 
     const NamedProfile& profile_;
+    const EngineOptions& options_;
     GzipStream out_;
     NumberedStrings strings_;
     const ProfileTables tables_;
@@ -103,6 +108,7 @@ void PprofWriter::comments(ProtoMessage& message) {
     comment("event: " + run.event + " (" + run.event_kind + "), engine " + run.engine + ", unwinder " + run.unwinder);
     comment("samples lost: " + std::to_string(profile_.summary.lost) +
             ", truncated: " + std::to_string(profile_.summary.truncated));
+    for (const auto& [key, value] : options_.labels) comment("label: " + key + "=" + value);
     if (tables_.labels().gathered() > 0) {
         comment("labels: of " + std::to_string(tables_.labels().gathered()) +
                 " rare combinations of scopes the values are [other]");
@@ -177,7 +183,7 @@ void PprofWriter::functions() {
 
 }  // namespace
 
-void write_pprof(const NamedProfile& profile, const PprofOptions& options, const ByteSink& out) {
+void write_pprof(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out) {
     PprofWriter(profile, options, out).write();
 }
 

@@ -53,7 +53,6 @@ public:
     std::span<const Line> lines(const Location& location) const {
         return std::span(lines_).subspan(location.lines_begin, location.lines_end - location.lines_begin);
     }
-    std::size_t stacks() const { return stacks_.size() - 1; }
     /// Ids of its locations, leaf first.
     void stack(std::uint32_t id, std::vector<std::uint64_t>& locations) const;
 

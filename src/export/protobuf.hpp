@@ -1,4 +1,4 @@
-// The part of protobuf's wire format that pprof needs (protobuf.dev/programming-guides/encoding).
+// The part of protobuf's wire format that pprof and OTLP need (protobuf.dev/programming-guides/encoding).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,16 @@ public:
         put_varint(bytes_, field << 3 | varint_type);
         put_varint(bytes_, value);
     }
+    /// Zero included: a oneof's member says which it is.
+    void chosen_number(unsigned field, std::uint64_t value) {
+        put_varint(bytes_, field << 3 | varint_type);
+        put_varint(bytes_, value);
+    }
+    void fixed64(unsigned field, std::uint64_t value) {
+        if (value == 0) return;
+        put_varint(bytes_, field << 3 | fixed64_type);
+        for (unsigned byte = 0; byte < 8; ++byte) bytes_ += static_cast<char>(value >> (8 * byte));
+    }
     /// Also when empty: an element of a repeated field counts however short it is.
     void text(unsigned field, std::string_view value) {
         put_varint(bytes_, field << 3 | length_type);
@@ -36,6 +46,7 @@ public:
 
 private:
     static constexpr unsigned varint_type = 0;
+    static constexpr unsigned fixed64_type = 1;
     static constexpr unsigned length_type = 2;
 
     std::string bytes_;

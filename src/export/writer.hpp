@@ -8,14 +8,19 @@
 namespace flameprobe {
 
 /// A new one: its value and writer here, its row in output.cpp, its file. SVG and HTML: render/flame_graph.hpp.
-enum class Format { folded, svg, html, pprof, speedscope, firefox, json };
+enum class Format { folded, svg, html, pprof, speedscope, firefox, otlp, otlp_json, json };
 
 void write_folded(const NamedProfile& profile, const ByteSink& out);
-struct PprofOptions {
+/// For the formats of engines that keep the profiles of many processes.
+struct EngineOptions {
     ThreadLabels threads = ThreadLabels::none;
+    /// Of the whole profile: service_name, version, ... OTLP: attributes of the resource; pprof: comments.
+    std::vector<std::pair<std::string, std::string>> labels = {};
 };
 /// gzip'ed protobuf
-void write_pprof(const NamedProfile& profile, const PprofOptions& options, const ByteSink& out);
+void write_pprof(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);
+void write_otlp(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);  // protobuf
+void write_otlp_json(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);
 void write_speedscope(const NamedProfile& profile, const ByteSink& out);
 void write_firefox(const NamedProfile& profile, const ByteSink& out);
 void write_json_summary(const NamedProfile& profile, const ByteSink& out);

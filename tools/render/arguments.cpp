@@ -114,9 +114,9 @@ private:
     }
     void pprof_threads(const std::string& text) {
         if (text.empty() || text == "folded") {
-            into_.pprof.threads = ThreadLabels::folded;
+            into_.engine.threads = ThreadLabels::folded;
         } else if (text == "exact") {
-            into_.pprof.threads = ThreadLabels::exact;
+            into_.engine.threads = ThreadLabels::exact;
         } else {
             fail("--pprof-threads: '" + text + "' is neither folded nor exact");
         }

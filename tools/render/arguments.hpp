@@ -19,7 +19,7 @@ struct Arguments {
     std::string output;  // empty: standard output
     std::optional<Format> format;
     FlameGraphOptions graph;
-    PprofOptions pprof;
+    EngineOptions engine;
     SampleFilter filter;
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison

@@ -64,7 +64,7 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     }
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
     const auto written = write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
-                                      {arguments.graph, arguments.pprof});
+                                      {arguments.graph, arguments.engine});
     return written ? done : complain(failed, written.error().message);
 }
 

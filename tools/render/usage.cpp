@@ -43,7 +43,7 @@ constexpr std::string_view text =
     "\n"
     "Other formats\n"
     "      --pprof-threads[=exact]\n"
-    "                        pprof: label samples with their thread's name, worker 3 as worker *;\n"
+    "                        pprof and OTLP: label samples with their thread's name, worker 3 as worker *;\n"
     "                        exact: with name and tid\n"
     "\n"
     "Names\n"

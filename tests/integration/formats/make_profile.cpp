@@ -21,7 +21,7 @@ bool write_all(const std::string& stem) {
         return static_cast<bool>(written);
     };
     bool good = true;
-    for (const char* name : {"folded", "pprof", "speedscope", "firefox", "json"}) {
+    for (const char* name : {"folded", "pprof", "speedscope", "firefox", "otlp", "otlp-json", "json"}) {
         const Format format = *format_by_name(name);
         good &= write(format, std::string(ending_of(format)), {});
     }

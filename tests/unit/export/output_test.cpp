@@ -59,7 +59,7 @@ const NamedProfile profile = read_folded("main;a 3\nmain;b 4\n").profile;
 }  // namespace
 
 TEST_CASE("formats by name and by ending") {
-    for (const char* name : {"folded", "svg", "html", "pprof", "speedscope", "firefox", "json"}) {
+    for (const char* name : {"folded", "svg", "html", "pprof", "speedscope", "firefox", "otlp", "otlp-json", "json"}) {
         const auto format = format_by_name(name);
         REQUIRE(format);
         const auto again = format_by_path("some/file" + std::string(ending_of(*format)));
@@ -67,9 +67,11 @@ TEST_CASE("formats by name and by ending") {
         CHECK(*again == *format);
     }
     CHECK(*format_by_path("x.speedscope.json") == Format::speedscope);
+    CHECK(*format_by_path("x.otlp.json") == Format::otlp_json);
+    CHECK(*format_by_path("x.otlp") == Format::otlp);
     CHECK(*format_by_path("x.json") == Format::json);
     CHECK(format_by_name("png").error().message ==
-          "'png' is no format: use folded, svg, html, pprof, speedscope, firefox, json");
+          "'png' is no format: use folded, svg, html, pprof, speedscope, firefox, otlp, otlp-json, json");
     CHECK(format_by_path("x.png").error().message.find(".folded, .svg") != std::string::npos);
 }
 
@@ -207,7 +209,7 @@ TEST_CASE("every format: no descriptor is left open, and equal profiles give equ
         return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
     };
     const auto before = open_files();
-    for (const char* name : {"folded", "svg", "pprof", "speedscope", "firefox", "json"}) {
+    for (const char* name : {"folded", "svg", "pprof", "speedscope", "firefox", "otlp", "otlp-json", "json"}) {
         CAPTURE(name);
         const Format format = *format_by_name(name);
         CHECK(error_of(write_output(SampleProfile().get(), format, directory / "one", {})).empty());

@@ -1,0 +1,388 @@
+// OTLP profiles, opentelemetry/proto/profiles/v1development as of opentelemetry-proto 1.10 (Collector 0.156): protobuf
+// and its JSON (opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). The format is not stable yet, so that all of
+// its field numbers and names are here.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "export/hash.hpp"
+#include "export/numbered_strings.hpp"
+#include "export/profile_tables.hpp"
+#include "export/profile_values.hpp"
+#include "export/protobuf.hpp"
+#include "export/text.hpp"
+#include "export/writer.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+struct Field {
+    unsigned number;
+    std::string_view name;
+};
+
+using Numbers = std::vector<std::uint64_t>;
+
+class ProtoEncoding {
+public:
+    void integer(Field field, std::uint64_t value) { message_.number(field.number, value); }
+    void large(Field field, std::uint64_t value) { message_.number(field.number, value); }
+    /// Also when 0: of a oneof, whose member says which it is.
+    void chosen(Field field, std::uint64_t value) { message_.chosen_number(field.number, value); }
+    void fixed(Field field, std::uint64_t value) { message_.fixed64(field.number, value); }
+    void text(Field field, std::string_view value) { message_.text(field.number, value); }
+    void identifier(Field field, std::string_view bytes) { message_.text(field.number, bytes); }
+    void message(Field field, const ProtoEncoding& value) { message_.message(field.number, value.message_); }
+    void messages(Field field, const std::vector<ProtoEncoding>& values) {
+        for (const ProtoEncoding& value : values) message(field, value);
+    }
+    void texts(Field field, const std::vector<const std::string*>& values) {
+        for (const std::string* value : values) text(field, *value);
+    }
+    void integers(Field field, const Numbers& values) {
+        if (!values.empty()) message_.packed(field.number, values);
+    }
+    void larges(Field field, const Numbers& values) { integers(field, values); }
+    const std::string& bytes() const { return message_.bytes(); }
+
+private:
+    ProtoMessage message_;
+};
+
+/// 64-bit numbers are strings in protobuf's JSON, and OTLP's identifiers hexadecimal.
+class JsonEncoding {
+public:
+    void integer(Field field, std::uint64_t value) {
+        if (value != 0) member(field, std::to_string(value));
+    }
+    void large(Field field, std::uint64_t value) {
+        if (value != 0) member(field, quoted(std::to_string(value)));
+    }
+    void chosen(Field field, std::uint64_t value) { member(field, quoted(std::to_string(value))); }
+    void fixed(Field field, std::uint64_t value) { large(field, value); }
+    void text(Field field, std::string_view value) { member(field, quoted(value)); }
+    void identifier(Field field, std::string_view bytes) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        std::string hex;
+        for (const char c : bytes) {
+            hex += digits[static_cast<unsigned char>(c) >> 4];
+            hex += digits[static_cast<unsigned char>(c) & 15];
+        }
+        text(field, hex);
+    }
+    void message(Field field, const JsonEncoding& value) { member(field, value.bytes()); }
+    void messages(Field field, const std::vector<JsonEncoding>& values) {
+        array(field, values, [](const JsonEncoding& value) { return value.bytes(); });
+    }
+    void texts(Field field, const std::vector<const std::string*>& values) {
+        array(field, values, [](const std::string* value) { return quoted(*value); });
+    }
+    void integers(Field field, const Numbers& values) {
+        if (!values.empty()) array(field, values, [](std::uint64_t value) { return std::to_string(value); });
+    }
+    void larges(Field field, const Numbers& values) {
+        array(field, values, [](std::uint64_t value) { return quoted(std::to_string(value)); });
+    }
+    std::string bytes() const { return '{' + members_ + '}'; }
+
+private:
+    static std::string quoted(std::string_view text) {
+        return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+    void member(Field field, std::string_view value) {
+        members_ += (members_.empty() ? "\"" : ",\"");
+        (members_ += field.name) += "\":";
+        members_ += value;
+    }
+    template <class Value, class Text>
+    void array(Field field, const std::vector<Value>& values, const Text& text_of) {
+        std::string elements = "[";
+        for (const Value& value : values) {
+            if (elements.size() > 1) elements += ',';
+            elements += text_of(value);
+        }
+        member(field, elements += ']');
+    }
+
+    std::string members_;
+};
+
+/// Index 0 of every table is an empty entry that means none, so that the tables' ids are the indices.
+template <class Encoding>
+class OtlpWriter {
+public:
+    OtlpWriter(const NamedProfile& profile, const EngineOptions& options)
+        : profile_(profile), options_(options), tables_(profile, options.threads), values_(values_of(profile)) {
+        attributes_.emplace_back();
+    }
+
+    std::string write() {
+        Encoding data;
+        data.messages({1, "resourceProfiles"}, {resource_profiles()});
+        data.message({2, "dictionary"}, dictionary());
+        return data.bytes();
+    }
+
+private:
+    struct Text {
+        std::string value;
+    };
+    struct Number {
+        std::uint64_t value;
+    };
+
+    static Encoding any_value(const Text& value) {
+        Encoding any;
+        any.text({1, "stringValue"}, value.value);
+        return any;
+    }
+    static Encoding any_value(const Number& number) {
+        Encoding any;
+        any.chosen({3, "intValue"}, number.value);
+        return any;
+    }
+    template <class Value>
+    static Encoding key_value(std::string_view key, const Value& value) {
+        Encoding pair;
+        pair.text({1, "key"}, key);
+        pair.message({2, "value"}, any_value(value));
+        return pair;
+    }
+    /// Its index in the table of attributes.
+    template <class Value>
+    std::uint64_t attribute(const std::string& key, const Value& value) {
+        Encoding entry;
+        entry.integer({1, "keyStrindex"}, strings_.id(key));
+        entry.message({2, "value"}, any_value(value));
+        const auto [known, is_new] = known_attributes_.try_emplace(entry.bytes(), attributes_.size());
+        if (is_new) attributes_.push_back(std::move(entry));
+        return known->second;
+    }
+    Encoding value_type(const std::string& type, const std::string& unit) {
+        Encoding message;
+        message.integer({1, "typeStrindex"}, strings_.id(type));
+        message.integer({2, "unitStrindex"}, strings_.id(unit));
+        return message;
+    }
+
+    Encoding resource_profiles();
+    Encoding resource();
+    Encoding profile();
+    std::vector<Encoding> samples();
+    std::uint64_t stack_index(std::uint32_t stack);
+    Numbers label_attributes(std::uint32_t set);
+    std::string profile_id() const;
+    Encoding dictionary();
+    std::vector<Encoding> mappings();
+    std::vector<Encoding> locations();
+    std::vector<Encoding> functions();
+    std::vector<Encoding> stacks();
+
+    const NamedProfile& profile_;
+    const EngineOptions& options_;
+    const ProfileTables tables_;
+    const ProfileValues values_;
+    NumberedStrings strings_;
+    std::vector<Encoding> attributes_;
+    std::map<std::string, std::uint64_t> known_attributes_;
+    std::vector<std::uint32_t> stacks_;
+    std::unordered_map<std::uint32_t, std::uint64_t> known_stacks_;
+};
+
+template <class Encoding>
+Encoding OtlpWriter<Encoding>::resource_profiles() {
+    Encoding scope, scope_profiles, resource_profiles;
+    scope.text({1, "name"}, "flameprobe");
+    scope.text({2, "version"}, FLAMEPROBE_VERSION);
+    scope_profiles.message({1, "scope"}, scope);
+    scope_profiles.messages({2, "profiles"}, {profile()});
+    resource_profiles.message({1, "resource"}, resource());
+    resource_profiles.messages({2, "scopeProfiles"}, {scope_profiles});
+    return resource_profiles;
+}
+
+/// By OpenTelemetry's semantic conventions. The command line is left out: it may hold what an engine must not show.
+template <class Encoding>
+Encoding OtlpWriter<Encoding>::resource() {
+    std::map<std::string, std::string> texts;
+    const RunInfo& run = profile_.run;
+    if (profile_.has_run) {
+        texts["service.name"] = run.executable.substr(run.executable.rfind('/') + 1);
+        texts["process.executable.path"] = run.executable;
+        texts["host.name"] = run.host.substr(0, run.host.find(','));
+    }
+    for (const auto& [key, value] : options_.labels) texts[key == "service_name" ? "service.name" : key] = value;
+    std::vector<Encoding> pairs;
+    for (const auto& [key, value] : texts)
+        if (!value.empty()) pairs.push_back(key_value(one_line(key), Text{one_line(value)}));
+    if (run.pid != 0) pairs.push_back(key_value("process.pid", Number{run.pid}));
+    Encoding message;
+    message.messages({1, "attributes"}, pairs);
+    return message;
+}
+
+template <class Encoding>
+Encoding OtlpWriter<Encoding>::profile() {
+    const ProfileValue& value = values_.of_sample.back();
+    Encoding message;
+    message.message({1, "sampleType"}, value_type(value.type, value.unit));
+    message.messages({2, "samples"}, samples());
+    if (profile_.has_run) {
+        message.fixed({3, "timeUnixNano"}, profile_.run.start_unix_ns);
+        message.large({4, "durationNano"}, profile_.summary.duration_ns);
+    }
+    message.message({5, "periodType"}, value_type(values_.period_type, values_.period_unit));
+    message.large({6, "period"}, values_.period);
+    message.identifier({7, "profileId"}, profile_id());
+    if (!profile_.has_run) return message;
+    message.integers({11, "attributeIndices"},
+                     {attribute("flameprobe.samples.lost", Number{profile_.summary.lost}),
+                      attribute("flameprobe.samples.truncated", Number{profile_.summary.truncated}),
+                      attribute("flameprobe.event", Text{one_line(profile_.run.event)})});
+    return message;
+}
+
+/// The same for the same profile, so that one that is sent again after a broken connection can be told from a new one.
+template <class Encoding>
+std::string OtlpWriter<Encoding>::profile_id() const {
+    const RunInfo& run = profile_.run;
+    std::uint64_t weight = 0;
+    for (const NamedCount& count : profile_.counts) weight += count.weight;
+    std::uint64_t half = mix(hash_text(run.host + run.executable), mix(run.start_unix_ns, run.pid));
+    std::string bytes;
+    for (unsigned i = 0; i < 16; ++i) {
+        if (i == 8) half = mix(half, mix(weight, profile_.summary.duration_ns));
+        bytes += static_cast<char>(half >> (8 * (i % 8)));
+    }
+    bytes[0] = static_cast<char>(bytes[0] | 1);  // all zeros would be none
+    return bytes;
+}
+
+template <class Encoding>
+std::vector<Encoding> OtlpWriter<Encoding>::samples() {
+    std::vector<Numbers> attributes_of_set;
+    for (std::uint32_t set = 0; set < tables_.labels().size(); ++set)
+        attributes_of_set.push_back(label_attributes(set));
+    std::vector<Encoding> samples;
+    for (const ProfileTables::Sample& sample : tables_.samples()) {
+        Encoding message;
+        message.integer({1, "stackIndex"}, stack_index(sample.stack));
+        message.integers({2, "attributeIndices"}, attributes_of_set[sample.labels]);
+        message.larges({4, "values"}, {in_units(values_.of_sample.back(), sample.weight)});
+        samples.push_back(std::move(message));
+    }
+    return samples;
+}
+
+/// Only stacks that a sample has are in the table, not those that they begin with.
+template <class Encoding>
+std::uint64_t OtlpWriter<Encoding>::stack_index(std::uint32_t stack) {
+    const auto [known, is_new] = known_stacks_.try_emplace(stack, stacks_.size() + 1);
+    if (is_new) stacks_.push_back(stack);
+    return known->second;
+}
+
+template <class Encoding>
+Numbers OtlpWriter<Encoding>::label_attributes(std::uint32_t set) {
+    Numbers indices;
+    for (const SampleLabel& label : tables_.labels().set(set)) {
+        const std::string key = label.key == "thread" ? "thread.name" : label.key == "tid" ? "thread.id" : label.key;
+        indices.push_back(label.text.empty() ? attribute(key, Number{label.number}) : attribute(key, Text{label.text}));
+    }
+    return indices;
+}
+
+template <class Encoding>
+Encoding OtlpWriter<Encoding>::dictionary() {
+    Encoding message;
+    message.messages({1, "mappingTable"}, mappings());
+    message.messages({2, "locationTable"}, locations());
+    message.messages({3, "functionTable"}, functions());
+    message.messages({4, "linkTable"}, {Encoding()});
+    message.texts({5, "stringTable"}, strings_.texts());  // after what adds to it
+    message.messages({6, "attributeTable"}, attributes_);
+    message.messages({7, "stackTable"}, stacks());
+    return message;
+}
+
+template <class Encoding>
+std::vector<Encoding> OtlpWriter<Encoding>::mappings() {
+    std::vector<Encoding> table(1);
+    for (const ProfileTables::Mapping& mapping : tables_.mappings()) {
+        Encoding& message = table.emplace_back();
+        message.large({1, "memoryStart"}, mapping.start);
+        message.large({2, "memoryLimit"}, mapping.limit);
+        message.large({3, "fileOffset"}, mapping.file_offset);
+        message.integer({4, "filenameStrindex"}, strings_.id(mapping.file));
+        if (!mapping.build_id.empty())
+            message.integers({5, "attributeIndices"},
+                             {attribute("process.executable.build_id.gnu", Text{mapping.build_id})});
+    }
+    return table;
+}
+
+template <class Encoding>
+std::vector<Encoding> OtlpWriter<Encoding>::locations() {
+    std::vector<Encoding> table(1);
+    for (const ProfileTables::Location& location : tables_.locations()) {
+        Encoding& message = table.emplace_back();
+        message.integer({1, "mappingIndex"}, location.mapping);
+        message.large({2, "address"}, location.address);
+        std::vector<Encoding> lines;
+        bool kernel = false;
+        for (const ProfileTables::Line& line : tables_.lines(location)) {
+            Encoding& entry = lines.emplace_back();
+            entry.integer({1, "functionIndex"}, line.function);
+            entry.large({2, "line"}, line.line);
+            kernel |= profile_.functions[tables_.functions()[line.function - 1]].kind == FrameKind::kernel;
+        }
+        if (!lines.empty()) message.messages({3, "lines"}, lines);
+        message.integers({4, "attributeIndices"},
+                         {attribute("profile.frame.type", Text{kernel ? "kernel" : "native"})});
+    }
+    return table;
+}
+
+template <class Encoding>
+std::vector<Encoding> OtlpWriter<Encoding>::functions() {
+    std::vector<Encoding> table(1);
+    for (const FunctionId id : tables_.functions()) {
+        const Function& function = profile_.functions[id];
+        Encoding& message = table.emplace_back();
+        message.integer({1, "nameStrindex"},
+                        strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
+        message.integer({3, "filenameStrindex"}, strings_.id(one_line(profile_.strings.view(function.file))));
+        message.large({4, "startLine"}, function.line);
+    }
+    return table;
+}
+
+/// Leaf first.
+template <class Encoding>
+std::vector<Encoding> OtlpWriter<Encoding>::stacks() {
+    std::vector<Encoding> table(1);
+    Numbers locations;
+    for (const std::uint32_t id : stacks_) {
+        tables_.stack(id, locations);
+        Encoding& message = table.emplace_back();
+        message.integers({1, "locationIndices"}, locations);
+    }
+    return table;
+}
+
+}  // namespace
+
+void write_otlp(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out) {
+    out(OtlpWriter<ProtoEncoding>(profile, options).write());
+}
+
+void write_otlp_json(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out) {
+    out(OtlpWriter<JsonEncoding>(profile, options).write());
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,129 @@
+"""A real OpenTelemetry Collector: built once from Go modules into the user's cache, and run on loopback."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CONFIG = """
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}}}
+exporters: {{file: {{path: "{file}", format: json}}}}
+service:
+  pipelines: {{profiles: {{receivers: [otlp], exporters: [file]}}}}
+  telemetry: {{metrics: {{level: none}}, logs: {{level: warn}}}}
+"""
+
+
+class Missing(Exception):
+    """The Collector cannot be had here, and why."""
+
+
+def program():
+    """Its path; built where it is not in the cache yet, which takes minutes and needs the Go module proxy."""
+    source = HERE / "collector"
+    name = hashlib.sha256(b"".join((source / f).read_bytes() for f in ("main.go", "go.mod", "go.sum"))).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flameprobe-tests"
+    built = cache / f"otelcol-{name}"
+    if built.exists():
+        return built
+    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin:/usr/lib/go/bin")
+    if not go:
+        raise Missing("go is not installed")
+    cache.mkdir(parents=True, exist_ok=True)
+    new = built.with_suffix(f".{os.getpid()}")
+    env = dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-mod=readonly", CGO_ENABLED="0")
+    try:
+        ran = subprocess.run([go, "build", "-trimpath", "-ldflags=-s -w", "-o", new, "."], cwd=source, env=env,
+                             capture_output=True, text=True, timeout=540)
+    except subprocess.TimeoutExpired:
+        raise Missing("building the Collector took more than nine minutes") from None
+    if ran.returncode != 0:
+        raise Missing(f"the Collector cannot be built: {ran.stderr.strip()[-300:]}")
+    new.rename(built)
+    return built
+
+
+class Collector:
+    """Runs until the end of the block; profiles() is what its file exporter wrote."""
+
+    def __init__(self, directory, port):
+        self.directory, self.port, self.process = Path(directory), port, None
+        self.file = self.directory / "profiles.json"
+        self.config = self.directory / "config.yaml"
+        self.config.write_text(CONFIG.format(port=port, file=self.file))
+        self.url = f"http://127.0.0.1:{port}/v1development/profiles"
+
+    def start(self):
+        with open(self.directory / "collector.log", "a") as log:
+            self.process = subprocess.Popen(
+                [program(), "--config", self.config, "--feature-gates=service.profilesSupport"], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=2)
+            except urllib.error.HTTPError:
+                return  # it answers
+            except OSError:
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.05)
+        raise AssertionError(f"the Collector does not start: {(self.directory / 'collector.log').read_text()[-2000:]}")
+
+    def stop(self, hard=False):
+        if self.process is None:
+            return
+        self.process.kill() if hard else self.process.terminate()
+        self.process.wait(timeout=60)
+        self.process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop(hard=True)
+
+    def profiles(self):
+        """Of every request that it wrote: (resource attributes, profile, dictionary)."""
+        found = []
+        for line in self.file.read_text().splitlines() if self.file.exists() else []:
+            data = json.loads(line)
+            for resource in data.get("resourceProfiles", []):
+                attributes = dict(key_value(a, data["dictionary"])
+                                  for a in resource.get("resource", {}).get("attributes", []))
+                for scope in resource.get("scopeProfiles", []):
+                    found += [(attributes, profile, data["dictionary"]) for profile in scope["profiles"]]
+        return found
+
+
+def value_of(value, strings):
+    name, content = next(iter(value.items()), ("", None))
+    return strings[content] if name.endswith("Strindex") else content
+
+
+def key_value(pair, dictionary):
+    """The Collector moves attributes' texts into the table of strings."""
+    strings = dictionary["stringTable"]
+    return pair.get("key") or strings[pair["keyStrindex"]], value_of(pair["value"], strings)
+
+
+def stacks(profile, dictionary):
+    """[(names root first, value, {attribute: value})] of a profile."""
+    strings, functions = dictionary["stringTable"], dictionary["functionTable"]
+    attributes = [(strings[a.get("keyStrindex", 0)], value_of(a.get("value", {}), strings))
+                  for a in dictionary["attributeTable"]]
+    found = []
+    for sample in profile["samples"]:
+        names = []
+        for index in dictionary["stackTable"][sample.get("stackIndex", 0)]["locationIndices"]:
+            location = dictionary["locationTable"][index]
+            names += [strings[functions[line["functionIndex"]]["nameStrindex"]] for line in location.get("lines", [])] or ["?"]
+        found.append((names[::-1], sum(int(v) for v in sample["values"]),
+                      dict(attributes[i] for i in sample.get("attributeIndices", []))))
+    return found
