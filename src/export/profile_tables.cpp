@@ -4,6 +4,7 @@
 
 #include "export/text.hpp"
 #include "symbolize/raw_profile.hpp"
+#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
 
@@ -147,7 +148,7 @@ bool ProfileTables::is_unnamed(const NamedFrame& frame) const {
     if (frame.location >= profile_.locations.size()) return false;
     const MappingId mapping = profile_.locations[frame.location].mapping;
     return mapping < profile_.mappings.size() && profile_.mappings[mapping].kind == MappingKind::file &&
-           profile_.strings.view(profile_.functions[frame.function].name).starts_with("[unknown in ");
+           is_stand_in(profile_.strings.view(profile_.functions[frame.function].name), profile_.mappings[mapping].path);
 }
 
 std::uint32_t ProfileTables::function_of(FunctionId function) {

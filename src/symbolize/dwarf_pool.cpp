@@ -14,8 +14,8 @@ constexpr std::uint64_t bytes_per_handle = std::uint64_t{4} << 20;
 // A new handle reads all units' heads up to the first that it is asked for.
 constexpr std::uint64_t most_renewals = 64;
 
-/// libdw's frames hold nothing that would have to be released.
-[[noreturn]] void out_of_memory() { throw std::bad_alloc(); }
+/// libdw's frames hold nothing that would have to be released. (To clang [[noreturn]] is no part of the type.)
+__attribute__((noreturn)) void out_of_memory() { throw std::bad_alloc(); }
 
 }  // namespace
 

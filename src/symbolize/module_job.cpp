@@ -1,25 +1,13 @@
 #include "symbolize/module_job.hpp"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <iterator>
 #include <new>
 
 #include "symbolize/demangle.hpp"
+#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
-
-namespace {
-
-/// The same wherever the file is loaded.
-std::string name_by_start(const std::string& path, std::uint64_t start) {
-    char offset[24];
-    std::snprintf(offset, sizeof offset, "+0x%" PRIx64 "]", start);
-    return "[" + path.substr(path.rfind('/') + 1) + offset;
-}
-
-}  // namespace
 
 void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains& chains) {
     module_ = Module::open(*mapping_, options, problems_);
@@ -34,7 +22,7 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
             if (function && symbol == nullptr) symbol = module_.symbols().starting_at(function->start);
             if (function && (symbol == nullptr || symbol->start < function->start)) {
                 chains[wanted.id].assign(1, {});
-                chains[wanted.id].back().name = name_by_start(mapping_->path, function->start);
+                chains[wanted.id].back().name = function_at(mapping_->path, function->start);
                 continue;
             }
         }
@@ -49,7 +37,7 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
 
 std::vector<std::string> ModuleJob::warnings(const SymbolChains& chains) const {
     std::vector<std::string> all = warnings_;
-    const auto unnamed = [&](LocationId id) { return chains[id].back().name.starts_with("[unknown in "); };
+    const auto unnamed = [&](LocationId id) { return is_stand_in(chains[id].back().name, mapping_->path); };
     if (!problems_.file.empty() && std::any_of(ids_.begin(), ids_.end(), unnamed)) all.push_back(problems_.file);
     if (!problems_.debuginfod.empty()) all.push_back(problems_.debuginfod);
     return all;

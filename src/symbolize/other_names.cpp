@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "symbolize/demangle.hpp"
+#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
 
@@ -35,9 +36,8 @@ std::string note_name(std::uint64_t note) {
 /// The kernel's own names for memory without a file: `//anon`, `[heap]`, `[stack]`, `[anon:name]`.
 bool is_file_path(const std::string& path) { return !path.empty() && path[0] != '[' && !path.starts_with("//"); }
 
-std::string unknown_in(const Mapping& mapping, std::uint64_t address) {
-    if (!is_file_path(mapping.path)) return hex(address);
-    return "[unknown in " + mapping.path.substr(mapping.path.rfind('/') + 1) + "]";
+std::string unknown_at(const Mapping& mapping, std::uint64_t address) {
+    return is_file_path(mapping.path) ? unknown_in(mapping.path) : hex(address);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
             break;
     }
     std::string name = jit_name(address);
-    return name.empty() ? unknown_in(mapping, address) : name;
+    return name.empty() ? unknown_at(mapping, address) : name;
 }
 
 std::string OtherNames::kernel_name(std::uint64_t address) {

@@ -1,5 +1,6 @@
 """Every output is read by the tool it is for, and that tool's numbers are compared with the folded text."""
 
+import re
 import json
 import sys
 import unittest
@@ -49,7 +50,7 @@ class FormatCase(Case):
         self.have(tools.go)
         path = f"{stem}.pb.gz"
         # Code without a name is left to be named by others; until then pprof shows its file.
-        stacks = [([f.replace("[unknown in ", "[") for f in frames], count) for frames, count in self.stacks(stem)]
+        stacks = [([re.sub(r"^\[(?:unknown in (.+)|(.+)\+0x[0-9a-f]+)\]$", r"[\1\2]", f) for f in frames], count) for frames, count in self.stacks(stem)]
         expected = totals(stacks, without)
         rows = tools.pprof_top(path, self.directory)
         self.assertEqual(per_function(rows.items()), expected)

@@ -112,8 +112,9 @@ TEST_CASE("code without a name has no lines, and its file is to be looked up") {
                         {MappingKind::file, 0x8000, 0x1000, 0, 0, "/lib/liby.so", "\x02"}};
     profile.locations = {{0, 0x1100}, {1, 0x8100}, {0, 0x1200}};
     profile.functions = {{profile.strings.intern("[unknown in libx.so]"), 0, 0, 0, FrameKind::user},
-                         {profile.strings.intern("known"), 0, 0, 0, FrameKind::user}};
-    profile.frames = {{0, 0, 0}, {1, 5, 1}, {0, 0, 2}};
+                         {profile.strings.intern("known"), 0, 0, 0, FrameKind::user},
+                         {profile.strings.intern("[libx.so+0x180]"), 0, 0, 0, FrameKind::user}};
+    profile.frames = {{0, 0, 0}, {1, 5, 1}, {2, 0, 2}};
     profile.nodes.push_back({0, 1});
     profile.nodes.push_back({1, 0});
     profile.nodes.push_back({2, 2});

@@ -1,0 +1,17 @@
+// What code is called of which no name is known.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace flameprobe {
+
+/// `[unknown in libfoo.so]`
+std::string unknown_in(std::string_view path);
+/// `[libfoo.so+0x1a2b40]`: the function that starts at this virtual address of the file, wherever that is loaded.
+std::string function_at(std::string_view path, std::uint64_t start);
+/// Whether a name is one of these for code of the file.
+bool is_stand_in(std::string_view name, std::string_view path);
+
+}  // namespace flameprobe
