@@ -20,6 +20,12 @@ ProfileValues values_of(const NamedProfile& profile) {
     if (!profile.has_run) return {{{"samples", "count", 1}}, "samples", "count", 1};
     const RunInfo& run = profile.run;
     const std::string type = type_of(run.event);
+    // Weights of processes with different periods are nanoseconds; the period is what was asked for.
+    if (run.period_ns == 1)
+        return {{{type, "nanoseconds", 1}},
+                type,
+                "nanoseconds",
+                run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked};
     if (run.period_ns > 0)
         return {{{"samples", "count", 1}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
     if (run.event_kind == "software event") return {{{type, "count", 1}}, type, "count", 1};

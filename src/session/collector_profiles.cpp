@@ -2,6 +2,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "session/collector.hpp"
+#include "session/push_spool.hpp"
 #include "session/results.hpp"
 #include "session/run_info.hpp"
 
@@ -29,12 +30,19 @@ void Collector::begin_recording(const std::string& stem) {
     run_.period_ns = facts.period_ns;
     run_.stack_bytes = engine_.stack_bytes;
     recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes());
+    for (const auto& [key, value] : options_.labels)
+        recording_->set_counter(std::string(label_counter) + key + '=' + value, 1);
 }
 
 void Collector::begin_profile() {
     rotation_ = Rotation(options_.most_bytes);
     begin_recording(expand_path(options_.out, paths_));
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
+    if (!options_.push_directory.empty() && !window_begun_) {
+        if (const std::string problem = prepare_spool(options_.push_directory); !problem.empty()) give_up(problem);
+        next_dump_ns_ = monotonic_ns() + first_window_ns(options_.dump_every_ns);
+        window_begun_ = true;
+    }
     if (list_threads().empty()) paths_.dump <= 1 ? say(without_proc) : recording_->remark(without_proc);
 }
 
@@ -48,6 +56,7 @@ void Collector::finish() {
     if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
     const std::string profile = recording_->has_file() ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
+    if (!options_.push_directory.empty()) return publish_window(profile);
     const auto written = write_results(
         profile, recording_->stem(), options_, [&] { commands_.alive(); }, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
@@ -99,7 +108,9 @@ void Collector::next_profile() {
     recording_->pause();
     auto closed = recording_->close();
     if (!closed) return give_up(closed.error().message);
-    if (recording_->has_file()) {
+    if (recording_->has_file() && !options_.push_directory.empty()) {
+        publish_window(recording_->path());
+    } else if (recording_->has_file()) {
         const auto written =
             write_results(recording_->path(), recording_->stem(), options_, [&] { commands_.alive(); });
         for (const auto& problem : written.problems) log_.warning(problem);

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "capture/event_source.hpp"
+#include "session/push_spool.hpp"
 #include "session/run_info.hpp"
 #include "symbolize/debug_file.hpp"
 
@@ -172,6 +173,20 @@ bool set_debug_dir(std::string_view text, Options& options) {
     return !options.debug_directories.empty();
 }
 
+bool set_push(std::string_view text, Options& options) {
+    if (text.empty()) return false;
+    const bool absolute = text.front() == '/';
+    options.push_directory = (absolute ? "" : working_directory() + '/') + std::string(text);
+    return true;
+}
+
+bool set_labels(std::string_view text, Options& options) {
+    auto labels = parse_labels(text);
+    if (!labels) return false;
+    options.labels = std::move(*labels);
+    return true;
+}
+
 bool set_children(std::string_view text, Options& options) {
     if (text != "on" && text != "off") return false;
     options.children = text == "on";
@@ -217,6 +232,10 @@ std::vector<Setting> make_settings() {
          set_max_size},
         {"FLAMEPROBE_DEBUG_DIR", 0, "LIST", "where separate debug files are, beside /usr/lib/debug",
          "directories, with : between them", set_debug_dir},
+        {"FLAMEPROBE_PUSH", 0, "DIR", "leave a window every 15 s here for flameprobe push, and no results",
+         "a directory", set_push},
+        {"FLAMEPROBE_LABELS", 0, "LIST", "KEY=VALUE,...: what the profile is filed under",
+         "KEY=VALUE with commas between; letters, digits and _ in KEY", set_labels},
         {"FLAMEPROBE_CHILDREN", 0, "WHEN", "on, off: profile child processes too", "on or off", set_children},
         {"FLAMEPROBE_LOG", 0, "WHERE", "auto, quiet, stderr, or a file", "auto, quiet, stderr or a file's path",
          set_log},
@@ -265,6 +284,11 @@ Options read_options(const std::vector<std::string_view>& environment, Problems&
             problems.push_back(std::string(name) + "=" + quote(value) + " is not accepted: it takes " +
                                known->accepted + "; the default is used");
         }
+    }
+    if (!options.push_directory.empty()) {
+        options.out = window_pattern(options.push_directory);
+        options.formats.clear();
+        if (options.dump_every_ns == 0) options.dump_every_ns = std::uint64_t{15} * 1'000'000'000;
     }
     return options;
 }

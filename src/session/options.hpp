@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "export/output.hpp"
+#include "profile/labels.hpp"
 
 namespace flameprobe {
 
@@ -35,6 +36,8 @@ struct Options {
     /// 99 Hz, and read and written again in less than a second.
     std::uint64_t most_bytes = std::uint64_t{512} << 20;
     std::vector<std::string> debug_directories;  // absolute; beside /usr/lib/debug
+    std::string push_directory;  // absolute: windows for `flameprobe push` instead of results; empty: off
+    LabelList labels;
     bool children = true;
     LogMode log = LogMode::automatic;
     std::string log_path;

@@ -6,6 +6,9 @@
 #include "bench/bench.hpp"
 #include "compare/compare.hpp"
 #include "doctor.hpp"
+#ifdef FLAMEPROBE_HAS_PUSH
+#include "push/command.hpp"
+#endif
 #include "run.hpp"
 #include "stat/stat.hpp"
 
@@ -18,9 +21,19 @@ constexpr const char* usage =
     "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
     "       flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what a program uses: time, switches, faults, "
     "counters\n"
+    "       flameprobe push --spool DIR --to URL                 send profiles to Pyroscope, Parca or a Collector\n"
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
     "       flameprobe --version | --help\n"
     "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
+
+int push([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
+#ifdef FLAMEPROBE_HAS_PUSH
+    return flameprobe::push_command(argc, argv);
+#else
+    std::fputs("flameprobe: push is not part of this build: libcurl was missing (libcurl4-openssl-dev)\n", stderr);
+    return 1;
+#endif
+}
 
 int main_command(int argc, char* argv[]) {
     const std::string_view command = argc > 1 ? argv[1] : "";
@@ -28,6 +41,7 @@ int main_command(int argc, char* argv[]) {
     if (command == "bench") return flameprobe::bench_command(argc - 1, argv + 1);
     if (command == "compare") return flameprobe::compare_command(argc - 1, argv + 1);
     if (command == "stat") return flameprobe::stat_command(argc - 1, argv + 1);
+    if (command == "push") return push(argc - 1, argv + 1);
     if (command == "doctor") return flameprobe::doctor_command(argc - 1, argv + 1);
     if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;
     if (command == "--version") return std::puts("flameprobe " FLAMEPROBE_VERSION) < 0 ? 1 : 0;

@@ -1,0 +1,155 @@
+#include "push/protocols.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "export/gzip.hpp"
+#include "export/profile_values.hpp"
+#include "export/writer.hpp"
+
+namespace flameprobe::push {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// `url` with `path` at its end, unless it ends so already.
+std::string with_path(std::string url, const std::string& path) {
+    while (url.ends_with('/')) url.pop_back();
+    return url.ends_with(path) ? url : url + path;
+}
+
+std::string base64(std::string_view bytes) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        std::uint32_t group = 0;
+        for (std::size_t i = 0; i < 3; ++i)
+            group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+        for (std::size_t i = 0; i < 4; ++i) {
+            const bool there = at + i <= bytes.size();
+            text += there ? digits[group >> (18 - 6 * i) & 63] : '=';
+        }
+    }
+    return text;
+}
+
+std::string pprof_of(const NamedProfile& profile, const EngineOptions& options) {
+    std::string bytes;
+    write_pprof(profile, options, [&bytes](std::string_view piece) { bytes += piece; });
+    return bytes;
+}
+
+std::string gzipped_otlp(const NamedProfile& profile, const EngineOptions& options) {
+    std::string bytes;
+    const ByteSink into = [&bytes](std::string_view piece) { bytes += piece; };
+    GzipStream gzip(into);
+    write_otlp(profile, options, [&gzip](std::string_view piece) { gzip.write(piece); });
+    gzip.finish();
+    return bytes;
+}
+
+/// What Pyroscope and Parca file a profile under: process_cpu for the CPU's, as their own agents call it.
+std::string series_name(const NamedProfile& profile) {
+    const std::string type = values_of(profile).of_sample.back().type;
+    return type == "cpu" ? "process_cpu" : type;
+}
+
+/// Its form of 2.x: a name with labels, the time in seconds, and the pprof as a part of a form. Types that it does not
+/// know would be filed as CPU without a word about them.
+Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
+    std::string name, service;
+    for (const auto& [key, value] : options.labels) {
+        if (key == "service_name")
+            service = value;
+        else
+            name += (name.empty() ? "" : ",") + key + '=' + value;
+    }
+    name = service + '{' + name + '}';
+    constexpr std::uint64_t second = 1'000'000'000;
+    const std::uint64_t from = profile.run.start_unix_ns;
+    const std::uint64_t until = from + std::max(profile.summary.duration_ns, second);
+    const std::string boundary = "flameprobe-0f2c4b7a9d3e5f61";
+    const auto part = [&](const std::string& part_name, const std::string& content) {
+        return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + part_name + "\"; filename=\"" +
+               part_name + "\"\r\nContent-Type: application/octet-stream\r\n\r\n" + content + "\r\n";
+    };
+    Request request;
+    request.url = with_path(to, "/ingest") + "?format=pprof&spyName=flameprobe&name=" + url_encoded(name) +
+                  "&from=" + std::to_string(from / second) + "&until=" + std::to_string(until / second);
+    request.headers = {"Content-Type: multipart/form-data; boundary=" + boundary};
+    request.body = part("profile", pprof_of(profile, options));
+    const ProfileValue value = values_of(profile).of_sample.back();
+    if (value.type != "cpu") {
+        const Json types = {
+            {value.type,
+             {{"units", value.unit}, {"display-name", value.type}, {"aggregation", "sum"}, {"sampled", false}}}};
+        request.body += part("sample_type_config", dump(types));
+    }
+    request.body += "--" + boundary + "--\r\n";
+    return request;
+}
+
+/// parca.profilestore.v1alpha1.WriteRaw by its HTTP gateway.
+Request for_parca(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
+    Json labels = Json::array({{{"name", "__name__"}, {"value", series_name(profile)}}});
+    for (const auto& [key, value] : options.labels) labels.push_back({{"name", key}, {"value", value}});
+    const Json body = {
+        {"series",
+         {{{"labels", {{"labels", labels}}}, {"samples", {{{"rawProfile", base64(pprof_of(profile, options))}}}}}}},
+        {"normalized", false}};
+    return {with_path(to, "/profiles/writeraw"), {"Content-Type: application/json"}, dump(body)};
+}
+
+Request request_for(const NamedProfile& profile, const EngineOptions& options, const Settings& settings) {
+    switch (settings.protocol) {
+        case Protocol::pyroscope:
+            return for_pyroscope(profile, options, settings.to);
+        case Protocol::parca:
+            return for_parca(profile, options, settings.to);
+        case Protocol::otlp:
+            return {with_path(settings.to, "/v1development/profiles"),
+                    {"Content-Type: application/x-protobuf", "Content-Encoding: gzip"},
+                    gzipped_otlp(profile, options)};
+        case Protocol::pprof_http:
+            break;
+    }
+    return {settings.to, {"Content-Type: application/octet-stream"}, pprof_of(profile, options)};
+}
+
+}  // namespace
+
+std::string url_encoded(const std::string& text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string encoded;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                           c == '.' || c == '_' || c == '~';
+        if (plain)
+            encoded += c;
+        else
+            ((encoded += '%') += digits[byte >> 4]) += digits[byte & 15];
+    }
+    return encoded;
+}
+
+std::vector<Request> requests_for(NamedProfile& profile, const Labels& labels, const Settings& settings) {
+    const EngineOptions options{settings.threads, labels};
+    if (profile.counts.size() <= most_samples) return {request_for(profile, options, settings)};
+    std::vector<Request> requests;
+    const std::vector<NamedCount> all = std::move(profile.counts);
+    for (std::size_t at = 0; at < all.size(); at += most_samples) {
+        const auto end = std::min(at + most_samples, all.size());
+        profile.counts.assign(all.begin() + static_cast<std::ptrdiff_t>(at),
+                              all.begin() + static_cast<std::ptrdiff_t>(end));
+        requests.push_back(request_for(profile, options, settings));
+    }
+    profile.counts = all;
+    return requests;
+}
+
+}  // namespace flameprobe::push

@@ -1,0 +1,64 @@
+// The directory in which programs leave their windows: what may be taken from it, and what has to go.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe::push {
+
+/// What became of windows, since the spool was first used; kept in the spool as JSON.
+struct Counts {
+    std::uint64_t sent = 0, sent_bytes = 0;  // windows; bytes of requests
+    std::uint64_t requests = 0, retries = 0;
+    std::uint64_t refused = 0;                     // by the engine: they lie in `reject`
+    std::uint64_t dropped = 0, dropped_bytes = 0;  // for --max-bytes and --max-age
+    std::uint64_t unreadable = 0;                  // no profiles: they lie in `reject`
+    std::string last_error;
+};
+
+struct Window {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::time_t written = 0;  // its last change
+};
+
+/// One thread. Names that begin with a dot are being written, or ours. Nothing is followed out of the directory.
+class SpoolDirectory {
+public:
+    /// An Error if it is not a directory of this user that no other can rename files in (the sticky bit is enough).
+    static Result<SpoolDirectory> open(const std::string& path);
+
+    /// Finished windows, oldest first. What a killed program left is finished a minute after its last change.
+    std::vector<Window> windows();
+    /// Other users' files that windows() left out, when it was last called.
+    std::uint64_t of_other_users() const { return of_other_users_; }
+    void take_other_users() { other_users_ = true; }
+
+    /// A regular file that is no link; the Error says what it is.
+    Result<Descriptor> open_window(const std::string& name) const;
+    void remove(const std::string& name) const;
+    /// Into `reject`, with `answer` beside it.
+    void reject(const std::string& name, const std::string& answer) const;
+    /// Drops the oldest windows, and of the rejected ones, until both bounds hold.
+    void bound(std::uint64_t most_bytes, std::chrono::seconds most_age, Counts& counts);
+
+    Counts read_counts() const;
+    void write_counts(const Counts& counts) const;
+    const std::string& path() const { return path_; }
+
+private:
+    SpoolDirectory(std::string path, Descriptor directory) : path_(std::move(path)), directory_(std::move(directory)) {}
+
+    std::string path_;
+    Descriptor directory_;
+    bool other_users_ = false;
+    std::uint64_t of_other_users_ = 0;
+};
+
+}  // namespace flameprobe::push

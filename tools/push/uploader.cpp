@@ -1,0 +1,143 @@
+#include "push/uploader.hpp"
+
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "push/protocols.hpp"
+
+namespace flameprobe::push {
+
+namespace {
+
+constexpr std::size_t most_windows_at_once = 500;
+constexpr std::size_t windows_to_probe_with = 16;  // while the engine is away
+constexpr std::chrono::milliseconds look_every{1000};
+
+volatile sig_atomic_t ended = 0;
+
+void end(int) { ended = 1; }
+
+void say(const std::string& sentence) { std::fprintf(stderr, "flameprobe push: %s\n", sentence.c_str()); }
+
+std::string describe(const Answer& answer) {
+    const std::string text = answer.text.substr(0, std::min<std::size_t>(answer.text.find('\n'), 300));
+    return answer.status == 0 ? text : std::to_string(answer.status) + (text.empty() ? "" : ": " + text);
+}
+
+}  // namespace
+
+std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, const Answer& answer, double random) {
+    const double longest = static_cast<double>(settings.longest_wait.count());
+    const double first = static_cast<double>(settings.first_wait.count());
+    const double most = std::min(longest, first * static_cast<double>(std::uint64_t{1} << std::min(tries, 30u)));
+    auto wait = std::chrono::milliseconds(static_cast<std::int64_t>(most * random));
+    // An engine that asks for more than an hour is not believed.
+    if (answer.retry_after) wait += std::min<std::chrono::milliseconds>(*answer.retry_after, std::chrono::hours(1));
+    return wait;
+}
+
+int Uploader::run() {
+    struct sigaction action {};
+    action.sa_handler = end;
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::sigaction(SIGINT, &action, nullptr);
+    while (ended == 0) {
+        bound();
+        const bool sent = round(tries_ == 0 ? most_windows_at_once : windows_to_probe_with);
+        spool_.write_counts(counts_);
+        const bool left = !spool_.windows().empty();
+        if (settings_.once && (!sent || !left)) return left ? 1 : 0;
+        if (!sent)
+            pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));
+        else if (!left)
+            pause(look_every);
+    }
+    return 0;
+}
+
+void Uploader::bound() {
+    const std::uint64_t before = counts_.dropped;
+    spool_.bound(settings_.most_bytes, settings_.most_age, counts_);
+    if (counts_.dropped != before)
+        say(std::to_string(counts_.dropped - before) + " windows were dropped for --max-bytes or --max-age");
+}
+
+bool Uploader::round(std::size_t most_windows) {
+    std::vector<Window> windows = spool_.windows();
+    windows.resize(std::min(windows.size(), most_windows));
+    std::vector<BadWindow> bad;
+    std::vector<WindowGroup> groups = loader_.load(spool_, windows, bad);
+    set_aside_bad(bad);
+    for (WindowGroup& group : groups) {
+        if (ended != 0) return true;
+        if (!send(group)) return false;
+        if (tries_ != 0) say("the engine is there again");
+        tries_ = 0;
+    }
+    return true;
+}
+
+void Uploader::set_aside_bad(const std::vector<BadWindow>& bad) {
+    for (const BadWindow& window : bad) {
+        say(window.name + " is no profile: " + window.why);
+        spool_.reject(window.name, window.why + "\n");
+        ++counts_.unreadable;
+    }
+}
+
+// Of several requests, those that the engine has are not sent again: from the second on each is tried until it is
+// answered.
+bool Uploader::send(WindowGroup& group) {
+    if (group.labels.empty()) {  // no samples
+        finish(group, {}, Verdict::accepted);
+        return true;
+    }
+    const std::vector<Request> requests = requests_for(group.profile, group.labels, settings_);
+    Verdict worst = Verdict::accepted;
+    Answer refusal;
+    for (std::size_t i = 0; i < requests.size();) {
+        last_ = client_.post(requests[i]);
+        ++counts_.requests;
+        const Verdict verdict = verdict_of(last_);
+        if (verdict == Verdict::later) {
+            ++counts_.retries;
+            counts_.last_error = describe(last_);
+            if (tries_ == 0) say(settings_.to + ": " + describe(last_) + "; the windows stay in the spool");
+            if (i == 0 || settings_.once || ended != 0) return false;
+            pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));
+            continue;
+        }
+        if (verdict == Verdict::accepted) counts_.sent_bytes += requests[i].body.size();
+        if (verdict == Verdict::refused) worst = verdict, refusal = last_;
+        ++i;
+    }
+    finish(group, refusal, worst);
+    return true;
+}
+
+void Uploader::finish(const WindowGroup& group, const Answer& answer, Verdict verdict) {
+    if (verdict == Verdict::refused) {
+        counts_.last_error = describe(answer);
+        say(settings_.to + " refused " + std::to_string(group.windows.size()) + " windows (in " + spool_.path() +
+            "/reject): " + describe(answer));
+    }
+    for (const Window& window : group.windows) {
+        if (verdict == Verdict::accepted) {
+            spool_.remove(window.name);
+            ++counts_.sent;
+        } else {
+            spool_.reject(window.name, std::to_string(answer.status) + "\n" + answer.text + "\n");
+            ++counts_.refused;
+        }
+    }
+}
+
+void Uploader::pause(std::chrono::milliseconds time) {
+    timespec rest{time.count() / 1000, time.count() % 1000 * 1'000'000};
+    ::nanosleep(&rest, nullptr);  // a signal ends it
+}
+
+}  // namespace flameprobe::push

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <random>
+
+#include "push/http_client.hpp"
+#include "push/spool_directory.hpp"
+#include "push/window_groups.hpp"
+
+namespace flameprobe::push {
+
+/// A wait drawn at random from 0 to `first` doubled `tries` times, at most `longest`: hosts that an engine's failure
+/// has put in step come back apart ("full jitter"). Never shorter than what the engine asked for.
+std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, const Answer& answer, double random);
+
+/// From the spool to the engine. A window is deleted once the engine has answered 2xx to all requests that have it; an
+/// answer that is lost means that it is sent again.
+class Uploader {
+public:
+    Uploader(const Settings& settings, SpoolDirectory& spool, HttpClient& client)
+        : settings_(settings), spool_(spool), client_(client), loader_(settings), counts_(spool.read_counts()) {}
+
+    /// Until SIGTERM or SIGINT, or with --once until the spool is empty or a try has failed. The exit status.
+    int run();
+
+private:
+    /// One try at what is in the spool: false if the engine was not there for it.
+    bool round(std::size_t most_windows);
+    bool send(WindowGroup& group);
+    void set_aside_bad(const std::vector<BadWindow>& bad);
+    void finish(const WindowGroup& group, const Answer& answer, Verdict verdict);
+    void bound();
+    void pause(std::chrono::milliseconds time);
+
+    const Settings& settings_;
+    SpoolDirectory& spool_;
+    HttpClient& client_;
+    WindowLoader loader_;
+    Counts counts_;
+    Answer last_;
+    unsigned tries_ = 0;
+    std::mt19937_64 random_{std::random_device{}()};
+};
+
+}  // namespace flameprobe::push

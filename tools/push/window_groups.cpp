@@ -1,0 +1,106 @@
+#include "push/window_groups.hpp"
+
+#include <map>
+
+#include "profile/labels.hpp"
+#include "symbolize/raw_profile.hpp"
+
+namespace flameprobe::push {
+
+namespace {
+
+constexpr std::uint64_t stretch_ns = 15'000'000'000;
+
+std::string key_of(const RunInfo& run, const Labels& labels) {
+    std::string key = std::to_string(run.start_unix_ns / stretch_ns) + '\0' + run.event;
+    for (const auto& [name, value] : labels) key += '\0' + name + '=' + value;
+    return key;
+}
+
+/// Weights become nanoseconds, of which each process's period is another number.
+void count_time(NamedProfile& profile) {
+    if (profile.run.period_ns <= 1) return;
+    for (NamedCount& count : profile.counts) {
+        __extension__ using Wide = unsigned __int128;
+        const Wide ns = static_cast<Wide>(count.weight) * profile.run.period_ns;
+        count.weight = ns > ~std::uint64_t{0} ? ~std::uint64_t{0} : static_cast<std::uint64_t>(ns);
+    }
+    profile.run.period_ns = 1;
+}
+
+/// Until a second window comes, the first keeps its addresses.
+struct Gathering {
+    WindowGroup group;
+    std::optional<ProfileMerger> merger;
+
+    void add(Window window, NamedProfile profile) {
+        group.windows.push_back(std::move(window));
+        if (group.windows.size() == 1) {
+            group.profile = std::move(profile);
+            return;
+        }
+        if (!merger) {
+            merger.emplace();
+            count_time(group.profile);
+            merger->add(group.profile);
+        }
+        count_time(profile);
+        merger->add(profile);
+    }
+    WindowGroup take() {
+        if (merger) group.profile = merger->take();
+        return std::move(group);
+    }
+};
+
+}  // namespace
+
+Labels WindowLoader::labels_of(const NamedProfile& profile) const {
+    const RunInfo& run = profile.run;
+    std::map<std::string, std::string> all;
+    all["service_name"] = run.executable.substr(run.executable.rfind('/') + 1);
+    all["host"] = run.host.substr(0, run.host.find(','));
+    for (const auto& [name, value] : profile.summary.counters) {
+        if (!name.starts_with(label_counter)) continue;
+        if (const auto own = parse_labels(std::string_view(name).substr(label_counter.size())); own && own->size() == 1)
+            all[own->front().first] = own->front().second;
+    }
+    for (const auto& [key, value] : settings_.labels) all[key] = value;
+    if (all["service_name"].empty()) all["service_name"] = "unknown";
+    std::erase_if(all, [](const auto& label) { return label.second.empty(); });
+    return {all.begin(), all.end()};
+}
+
+Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const std::string& name) {
+    auto file = spool.open_window(name);
+    if (!file) return file.error();
+    ByteSource source(std::move(*file), name);
+    SymbolizeOptions options;
+    options.map_files = true;
+    return load_profile(source, {}, options, &cache_);
+}
+
+std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const std::vector<Window>& windows,
+                                            std::vector<BadWindow>& bad) {
+    if (const auto now = std::chrono::steady_clock::now(); now >= cache_until_) {
+        cache_ = SymbolCache();
+        cache_until_ = now + std::chrono::hours(1);
+    }
+    std::map<std::string, Gathering> gathered;
+    for (const Window& window : windows) {
+        auto profile = load_one(spool, window.name);
+        if (!profile || !profile->has_run) {
+            bad.push_back({window.name, profile ? "it has no run" : profile.error().message});
+            continue;
+        }
+        Labels labels = profile->counts.empty() ? Labels{} : labels_of(*profile);
+        Gathering& gathering = gathered[key_of(profile->run, labels)];
+        gathering.group.labels = std::move(labels);
+        gathering.add(window, std::move(*profile));
+    }
+    std::vector<WindowGroup> groups;
+    for (auto& [key, gathering] : gathered) groups.push_back(gathering.take());
+    return groups;
+}
+
+}  // namespace flameprobe::push
