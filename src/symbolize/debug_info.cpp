@@ -99,6 +99,10 @@ std::vector<std::string> DebugInfo::warnings() const {
         warnings.push_back(program_ +
                            ": the file that its .gnu_debugaltlink names was not found, so some names and lines "
                            "are missing");
+    if (const std::size_t count = tables_too_large_; count > 0)
+        warnings.push_back(program_ +
+                           ": some line numbers are missing, as line tables of more than 8 MiB are not read (" +
+                           std::to_string(count) + ")");
     const auto [missing, name] = split_.missing();
     if (missing > 0)
         warnings.push_back(program_ + ": split debug information was not found (" + name +
@@ -168,6 +172,7 @@ std::optional<SymbolChains> DebugInfo::describe(const UnitHits& hits, std::span<
     const auto steps = find_functions(split ? split->unit : unit, addresses, lowest_, deadline);
     if (!steps) return std::nullopt;
     LineTable lines(root, image_.section(".debug_line"));
+    if (lines.too_large()) ++tables_too_large_;
     ChainBuilder builder(lines, *steps, symbols);
     SymbolChains chains;
     for (std::size_t i = 0; i < addresses.size(); ++i) chains.push_back(builder.build(addresses[i], (*steps)[i]));

@@ -1,6 +1,7 @@
 // Functions, inlined copies and lines of one module, from its DWARF.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,7 +46,8 @@ private:
     std::string program_;
     bool unreadable_ = false;
     bool alternate_missing_ = false;
-    std::uint64_t lowest_ = 0;  // code address
+    std::atomic<std::size_t> tables_too_large_ = 0;  // of lines
+    std::uint64_t lowest_ = 0;                       // code address
     DebugImage image_;
     std::optional<DebugImage> alternate_image_;
     SplitDwarf split_;

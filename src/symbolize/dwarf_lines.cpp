@@ -10,14 +10,15 @@ namespace flameprobe {
 
 namespace {
 
-/// libdw keeps 100 bytes for each byte of a hostile program. Those of the largest units that compilers make take 2 MiB.
+/// A row may take one byte of a table, and takes about a hundred in libdw.
 constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;
 
-bool is_small(Dwarf_Die unit, Bytes section) {
+/// 0 if there is none.
+std::uint64_t size_of_table(Dwarf_Die unit, Bytes section) {
     ByteCursor cursor(section, number_of(unit, DW_AT_stmt_list));
     std::uint64_t size = cursor.u32();
     if (size == 0xffffffff) size = cursor.u64();
-    return cursor.ok() && size <= most_bytes;
+    return cursor.ok() ? size : 0;
 }
 
 }  // namespace
@@ -25,7 +26,8 @@ bool is_small(Dwarf_Die unit, Bytes section) {
 LineTable::LineTable(Dwarf_Die unit, Bytes section) : unit_(unit) {
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
-    if (!attribute_of(unit, DW_AT_stmt_list) || !is_small(unit, section)) return;
+    if (!attribute_of(unit, DW_AT_stmt_list)) return;
+    if (too_large_ = size_of_table(unit, section) > most_bytes; too_large_) return;
     if (::dwarf_getsrclines(&unit_, &lines, &count) != 0) return;
     has_rows_ = count > 0;
     if (::dwarf_getsrcfiles(&unit_, &files_, &count) != 0) files_ = nullptr;

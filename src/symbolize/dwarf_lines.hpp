@@ -17,6 +17,8 @@ public:
     /// `section` is the unit's .debug_line. A table that libdw would take too much memory or time for is left alone.
     LineTable(Dwarf_Die unit, Bytes section);
 
+    /// It was left alone for its size.
+    bool too_large() const { return too_large_; }
     /// Null where nothing is known.
     Dwarf_Line* row(std::uint64_t address);
     static std::uint32_t line(Dwarf_Line* row);
@@ -28,6 +30,7 @@ private:
     const std::string& full_path(const char* name);
 
     Dwarf_Die unit_;
+    bool too_large_ = false;
     bool has_rows_ = false;
     Dwarf_Files* files_ = nullptr;
     std::string directory_;  // of the compilation, with a slash at its end

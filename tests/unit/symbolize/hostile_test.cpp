@@ -1,6 +1,7 @@
 // Files that are cut off or damaged: whatever comes out, nothing may crash, hang or read outside (run under ASan).
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -85,6 +86,26 @@ TEST_CASE("files that end too early do no harm") {
     std::mt19937 random(6);
     for (std::size_t size = 0; size < 200; ++size) name_image(good.substr(0, size));
     for (int round = 0; round < 100; ++round) name_image(good.substr(0, random() % good.size()));
+}
+
+TEST_CASE("a line table that would take too much memory is left out, and said") {
+    std::string image = read_all("cxx-dwarf5");
+    const std::string path = TEST_VARIANTS "/cxx-dwarf5";
+    const auto file = open_elf(path);
+    const std::uint32_t size = 9 << 20;
+    std::memcpy(image.data() + file->find(".debug_line")->offset, &size, sizeof size);
+    SymbolizeOptions options;
+    options.read_image = [&](const Mapping&) { return std::optional(image); };
+    Mapping mapping = mapping_of(*file);
+    mapping.path = "/nowhere/large";
+    std::vector<std::string> warnings;
+    const std::uint64_t address = addresses_of(path, "mark_").at("leaf") + load_bias;
+    const auto chains = symbolize({mapping}, {{0, address}}, {}, options, warnings);
+    REQUIRE(chains[0].size() == 3);
+    CHECK(chains[0][0].name == "shop::leaf");
+    CHECK(chains[0][0].line == 0);
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].find("some line numbers are missing") != std::string::npos);
 }
 
 TEST_CASE("numbers past the end, and strings without a zero, stop at the end") {
