@@ -41,8 +41,8 @@ struct flameprobe_core {
     void (*messages)(void);
     /* Creates the result file now: the process is about to lose the right to. */
     void (*secure)(void);
-    /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are async-signal-safe.
-     * Whether attach_thread() is of use, and the call, in a new thread before its own work. */
+    /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are
+     * async-signal-safe. Whether attach_thread() is of use, and the call, in a new thread before its own work. */
     int (*attaches_threads)(void);
     void (*attach_thread)(void);
     /* The host is about to set a handler for this signal: if it is the one in use, another is taken. 0: no signal

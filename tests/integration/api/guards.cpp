@@ -1,6 +1,6 @@
 // guards N: enters and leaves N scopes. plain SECONDS: the same function without them, for as much CPU time.
-// Prints what it used. One scope in a thousand holds some work: where the CPU says that an empty one was interrupted, it
-// may be past its end.
+// Prints what it used. One scope in a thousand holds some work: where the CPU says that an empty one was interrupted,
+// it may be past its end.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

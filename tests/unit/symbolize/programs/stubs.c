@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *(*volatile take)(size_t) = malloc;
+void* (*volatile take)(size_t) = malloc;
 
-int main(int argc, char **argv) {
-    char *copy = strdup(argv[0]);
+int main(int argc, char** argv) {
+    char* copy = strdup(argv[0]);
     puts(copy);
     printf("%d %p\n", argc, take(10));
     free(malloc(5));
