@@ -1,5 +1,6 @@
 // A server that starts as root and then becomes somebody else may lose the right to create files where its results
-// belong. Its result file is created before; the collector keeps it open.
+// belong. Its result file is created before; the collector keeps it open, and takes the host's new user itself.
+#include <errno.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -11,6 +12,14 @@ namespace {
 
 void secure() noexcept {
     if (const flameprobe_core* core = core_if_loaded()) core->secure();
+}
+
+/// The collector, which may be a task of its own, must not keep rights that the host has given up.
+int followed(int result) noexcept {
+    const int saved = errno;
+    if (const flameprobe_core* core = core_if_loaded()) core->follow_credentials();
+    errno = saved;
+    return result;
 }
 
 int (*next_setuid)(uid_t) = nullptr;
@@ -25,17 +34,17 @@ using namespace flameprobe;
 
 FLAMEPROBE_INTERPOSED int setuid(uid_t uid) noexcept {
     secure();
-    return next(next_setuid, "setuid")(uid);
+    return followed(next(next_setuid, "setuid")(uid));
 }
 FLAMEPROBE_INTERPOSED int seteuid(uid_t uid) noexcept {
     secure();
-    return next(next_seteuid, "seteuid")(uid);
+    return followed(next(next_seteuid, "seteuid")(uid));
 }
 FLAMEPROBE_INTERPOSED int setreuid(uid_t real, uid_t effective) noexcept {
     secure();
-    return next(next_setreuid, "setreuid")(real, effective);
+    return followed(next(next_setreuid, "setreuid")(real, effective));
 }
 FLAMEPROBE_INTERPOSED int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
     secure();
-    return next(next_setresuid, "setresuid")(real, effective, saved);
+    return followed(next(next_setresuid, "setresuid")(real, effective, saved));
 }

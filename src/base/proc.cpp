@@ -8,10 +8,26 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "base/descriptor.hpp"
+#include "base/host_process.hpp"
 
 namespace flameprobe {
+namespace {
+
+bool proc_is_of_this_namespace() {
+    char text[16];
+    const ssize_t length = ::readlink("/proc/self", text, sizeof text);
+    return length > 0 &&
+           std::string_view(text, static_cast<std::size_t>(length)) == std::to_string(::syscall(SYS_getpid));
+}
+
+std::string task_file(std::uint32_t tid, const char* name) {
+    return host_proc_directory() + "/task/" + std::to_string(tid) + "/" + name;
+}
+
+}  // namespace
 
 std::optional<std::string> read_small_file(const char* path) {
     const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
@@ -28,25 +44,25 @@ std::optional<std::string> read_small_file(const char* path) {
 
 std::vector<std::uint32_t> list_threads() {
     std::vector<std::uint32_t> tids;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/task"), &::closedir);
+    if (!proc_is_of_this_namespace()) return tids;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir((host_proc_directory() + "/task").c_str()),
+                                                        &::closedir);
     if (!directory) return tids;
     while (const dirent* entry = ::readdir(directory.get())) {
         const unsigned long tid = std::strtoul(entry->d_name, nullptr, 10);
         if (tid != 0) tids.push_back(static_cast<std::uint32_t>(tid));
     }
-    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-    if (std::find(tids.begin(), tids.end(), self) == tids.end()) tids.clear();
     return tids;
 }
 
 bool has_ended(std::uint32_t tid) {
-    const auto status = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/status").c_str());
+    const auto status = read_small_file(task_file(tid, "status").c_str());
     return !status || status->find("\nState:\tZ") != std::string::npos ||
            status->find("\nState:\tX") != std::string::npos;
 }
 
 std::string thread_comm(std::uint32_t tid) {
-    auto text = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/comm").c_str());
+    auto text = read_small_file(task_file(tid, "comm").c_str());
     if (!text) return {};
     if (!text->empty() && text->back() == '\n') text->pop_back();
     return *text;

@@ -10,10 +10,10 @@ namespace flameprobe {
 
 /// A whole small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(const char* path);
-/// The tids of this process. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers mean
+/// The tids of the host. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers mean
 /// other threads.
 std::vector<std::uint32_t> list_threads();
-/// Whether a thread of this process is gone, or only listed because the main thread always is (proc(5): state Z).
+/// Whether a thread of the host is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);
 /// comm, without the newline; empty if the thread is gone.
 std::string thread_comm(std::uint32_t tid);

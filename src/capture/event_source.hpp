@@ -32,6 +32,7 @@ struct CaptureFacts {
     std::uint64_t period_ns = 0;
     std::uint64_t buffer_bytes = 0;
     std::uint64_t fill_ns = 0;           // in which a busy CPU's (or thread's) buffer fills: drain well before
+    bool works_outside = false;          // it goes on where the collector is no thread of the host
     std::size_t unattached_threads = 0;  // that ran before, and for which descriptors would not do
     std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
 };
@@ -48,6 +49,8 @@ public:
     virtual void stop() = 0;           // no sample is taken after it returns; what was taken can still be drained
     virtual void drain(EventSink& sink) = 0;
     virtual const CaptureFacts& facts() const = 0;
+    /// Whether all that is sampled has ended, or has been replaced by exec: no sample follows.
+    virtual bool over() { return false; }
 };
 
 /// Per-CPU inherited perf events on the process's main thread, and events of their own for threads that already run.

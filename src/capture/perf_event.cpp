@@ -94,6 +94,7 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     attr.disabled = 1;
     attr.inherit = 1;
     attr.inherit_thread = 1;  // Linux 5.13: threads, but not child processes, which get sessions of their own
+    attr.remove_on_exec = 1;  // Linux 5.13: the collector may outlive the image that it knows
     attr.sample_id_all = 1;
     attr.mmap = 1;  // without it, mmap2 records of executable memory are not written
     attr.mmap2 = 1;

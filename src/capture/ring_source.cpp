@@ -3,6 +3,7 @@
 // One inherited event per CPU on the main thread covers every thread born later, however it was born (inherit_thread,
 // Linux 5.13). Threads that already run get events of their own, which write into the same rings. The descriptors live
 // in the collector's own table, so the host can neither see, run out of, nor close them.
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -58,6 +59,7 @@ public:
     void stop() override;
     void drain(EventSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
+    bool over() override;
 
 private:
     Result<void> open_main(const CaptureOptions& options);
@@ -144,6 +146,7 @@ void RingSource::attach_running_threads() {
 
 void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wanted) {
     facts_.engine = "ring";
+    facts_.works_outside = true;
     facts_.event = options.event;
     const bool clock = attributes_.type == PERF_TYPE_SOFTWARE && attributes_.config <= PERF_COUNT_SW_TASK_CLOCK;
     facts_.event_kind = clock                                    ? "software clock"
@@ -178,6 +181,16 @@ Result<void> RingSource::start() {
 void RingSource::stop() {
     for (const auto& ring : rings_) ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
     for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
+// perf_event_open(2): an event hangs up when what it was opened for, and all that inherited it, has ended.
+bool RingSource::over() {
+    const auto goes_on = [](const Descriptor& event) {
+        pollfd watched{event.get(), 0, 0};
+        return ::poll(&watched, 1, 0) <= 0 || (watched.revents & POLLHUP) == 0;
+    };
+    return std::none_of(rings_.begin(), rings_.end(), [&](const CpuRing& ring) { return goes_on(ring.event); }) &&
+           std::none_of(others_.begin(), others_.end(), goes_on);
 }
 
 // The rings are merged by time, so that a mapping made on one CPU is known before a sample from another uses it.

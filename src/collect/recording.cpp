@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "capture/proc_maps.hpp"
 
 namespace flameprobe {
@@ -31,7 +32,7 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
 }
 
 Recording::Clocks Recording::Clocks::now() {
-    return {monotonic_ns(), read_clock(CLOCK_PROCESS_CPUTIME_ID), read_clock(CLOCK_THREAD_CPUTIME_ID)};
+    return {monotonic_ns(), host_cpu_ns(), collector_cpu_ns(), is_in_host_process()};
 }
 
 Result<void> Recording::resume(const Clocks& from) {
@@ -49,12 +50,14 @@ void Recording::pause() {
 
 void Recording::take_account() {
     if (!running_) return;
-    const Clocks now = Clocks::now();
+    Clocks now = Clocks::now();
+    if (now.process_cpu_ns == 0) now.process_cpu_ns = counted_to_.process_cpu_ns;  // the host has ended
     const std::uint64_t process = now.process_cpu_ns - counted_to_.process_cpu_ns;
     const std::uint64_t own = now.own_cpu_ns - counted_to_.own_cpu_ns;
     duration_ns_ += now.time_ns - counted_to_.time_ns;
     own_cpu_ns_ += own;
-    process_cpu_ns_ += process - std::min(process, own);  // the collector's own time is none of the host's
+    // The time of a collector that is a thread of the host is none of the host's.
+    process_cpu_ns_ += now.own_is_in_process ? process - std::min(process, own) : process;
     counted_to_ = now;
     pipeline_.threads().read_clocks();
 

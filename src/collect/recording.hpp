@@ -25,6 +25,7 @@ public:
     /// Up to when CPU time is in somebody's account.
     struct Clocks {
         std::uint64_t time_ns = 0, process_cpu_ns = 0, own_cpu_ns = 0;
+        bool own_is_in_process = true;
         static Clocks now();
     };
     /// Sampling goes on / pauses: CPU time in between does not count. Where sampling did not pause, what counts begins

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -47,7 +48,7 @@ void ThreadRegistry::ended(std::uint32_t tid) {
 
 void ThreadRegistry::read_clocks() {
     for (const auto& [tid, id] : living_) {
-        const std::uint64_t now = read_clock(thread_cpu_clock(tid));
+        const std::uint64_t now = host_thread_cpu_ns(tid);
         if (now == 0) continue;
         const auto base = bases_.find(tid);
         accounts_[id].cpu_ns = now - (base == bases_.end() ? 0 : base->second);
@@ -61,7 +62,7 @@ void ThreadRegistry::reset_clocks() {
         if (tid == self) continue;
         std::uint64_t already = 0;
         if (const auto known = living_.find(tid); known != living_.end()) already = accounts_[known->second].cpu_ns;
-        bases_[tid] = read_clock(thread_cpu_clock(tid)) - already;
+        bases_[tid] = host_thread_cpu_ns(tid) - already;
     }
 }
 

@@ -44,7 +44,6 @@ bool Collector::launch() {
     const AllSignalsBlocked blocked;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 1 << 20);  // the host's RLIMIT_STACK may be anything
     pthread_t thread;
     const int failed = pthread_create(&thread, &attributes, &Collector::thread_main, this);
@@ -52,12 +51,16 @@ bool Collector::launch() {
     return failed == 0;
 }
 
+// Created joinable: what libc keeps for the thread must stay where a task takes that over.
 void* Collector::thread_main(void* self) {
-    static_cast<Collector*>(self)->run();
+    auto* const collector = static_cast<Collector*>(self);
+    collector->prepare();
+    if (collector->serve()) ::pthread_detach(::pthread_self());
     return nullptr;
 }
 
-void Collector::run() {
+void Collector::prepare() {
+    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address});
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
     allocate_thread_storage();
@@ -72,21 +75,54 @@ void Collector::run() {
         }
         prepare_read_self();
     }
+}
+
+bool Collector::serve() {
     for (bool going_on = true; going_on;) {
-        const std::uint32_t requests = commands_.take(pause_ns());
+        const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
         try {
+            if (may_leave_ && !sampling() && (requests & (request_start | request_toggle)) != 0 && !broken_ && open() &&
+                engine_.source->facts().works_outside) {
+                carried_ = requests;
+                may_leave_ = false;
+                commands_.set_tid(0);  // a thread that is about to end says nothing of the collector
+                if (task_.take_over([this] { go_on_as_task(); })) return false;
+                commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+                continue;
+            }
+            if (is_task() && host_is_over()) {
+                host_ends_ = true;
+                task_.end_without_progress();  // a thread of the host may have been killed with a lock in its hands
+                finish();
+                return true;
+            }
             if (sampling()) {
                 poll();
             } else {
                 end_with_last_thread();
             }
             going_on = handle(requests);
+            if (sampling() || broken_) is_settled_ = true;
         } catch (const std::exception& error) {
             give_up(std::string("sampling ends: ") + error.what());
             going_on = (requests & last_requests) == 0 && !ends_before_filter();
         }
         commands_.answer();
     }
+    return true;
+}
+
+void Collector::go_on_as_task() {
+    is_task_ = true;
+    is_settled_ = true;
+    commands_.set_task(&task_);
+    commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    serve();
+}
+
+// What kills the host, or replaces its image, does not reach the task: it has the memory still.
+bool Collector::host_is_over() {
+    return task_.host_ended() || (sampling() && engine_.source->over() && task_.host_has_other_image());
 }
 
 bool Collector::handle(std::uint32_t requests) {
@@ -100,7 +136,9 @@ bool Collector::handle(std::uint32_t requests) {
         recording_->drop_empty_file();
     }
     if ((requests & request_secure) != 0) secure();
+    if ((requests & request_follow) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump();
+    if ((requests & request_finish) != 0) host_ends_ = true;
     if ((requests & (request_finish | request_retire)) != 0) finish();
     if ((requests & request_retire) != 0) {
         engine_.source.reset();
@@ -178,6 +216,7 @@ void Collector::poll() {
         recording_->read_clocks();
         tell_of_engine();
         end_with_last_thread();
+        if (is_task()) task_.follow_credentials();
         last_clocks_ns_ = now;
     }
     if (now + wanted_pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
@@ -203,6 +242,7 @@ void Collector::tell_of_engine() {
 // Threads that end by the system call rather than through libc: where none but the collector is left, the kernel would
 // have ended the process, with the status that the main thread left behind.
 void Collector::end_with_last_thread() {
+    if (is_task()) return;
     const auto main_thread = static_cast<std::uint32_t>(::getpid());
     if (!has_ended(main_thread) || list_threads().size() != 2) return;
     finish();
@@ -229,6 +269,7 @@ void Collector::give_up(const std::string& why) {
 }
 
 void Collector::before_filter() {
+    if (is_task()) return;  // a filter is a thread group's
     const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
     if (!attaches_threads_ || broken_ || lets_handlers_return(filter_program)) return;

@@ -16,6 +16,7 @@
 #include "session/log.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
+#include "session/task.hpp"
 
 namespace flameprobe {
 
@@ -31,6 +32,10 @@ public:
     static bool begins_with(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
     /// It is at its end: nobody need be told to end.
     bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
+    /// It is no thread of the host, but a task that shares its memory.
+    bool is_task() const { return is_task_.load(std::memory_order_relaxed); }
+    /// Whether it is known if the collector is a task or stays a thread.
+    bool is_settled() const { return is_settled_.load(std::memory_order_acquire); }
     /// For the handler of a fatal signal; finish() puts it into the profile.
     CrashRecord& crash_record() { return crash_record_; }
     /// Whether the engine has a timer or an alternate stack per thread.
@@ -54,11 +59,16 @@ public:
 
 private:
     static void* thread_main(void* self);
-    void run();
+    void prepare();
+    bool serve();  // false: a task goes on instead of the thread
+    void go_on_as_task();
+    bool host_is_over();
     bool handle(std::uint32_t requests);  // false: the end
     void start();
     void stop();
     void finish();
+    unsigned workers();
+    void alive();
     void leave();
     void dump();
     void next_profile();
@@ -93,6 +103,13 @@ private:
     std::string why_not_ = "sampling was stopped";
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};
     std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended
+
+    Task task_;
+    std::atomic<bool> is_task_{false};
+    std::atomic<bool> is_settled_{false};
+    bool may_leave_ = false;  // the host's thread group
+    bool host_ends_ = false;
+    std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 
     RunInfo run_;
     Engine engine_;

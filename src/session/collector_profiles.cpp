@@ -58,10 +58,21 @@ void Collector::finish() {
     if (profile.empty()) return;
     if (!options_.push_directory.empty()) return publish_window(profile);
     const auto written = write_results(
-        profile, recording_->stem(), options_, [&] { commands_.alive(); }, log_.terminal());
+        profile, recording_->stem(), options_, workers(), [&] { alive(); }, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
     if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
     for (const auto& path : written.paths) log_.message("wrote " + path);
+}
+
+void Collector::alive() {
+    commands_.alive();
+    if (is_task() && host_ends_) task_.end_without_progress();
+}
+
+// While a host lives, a task makes no threads: see Task::may_have_threads().
+unsigned Collector::workers() {
+    constexpr unsigned one_per_cpu = 0;
+    return !is_task() || (host_ends_ && task_.may_have_threads()) ? one_per_cpu : 1;
 }
 
 // The profile so far, beside the one that goes on.
@@ -75,7 +86,7 @@ void Collector::dump() {
     flush();
     const std::string stem = dumped_.contains(dump_stem) ? dump_stem : unused_stem(dump_stem, options_.formats, older_);
     dumped_.insert(stem);
-    const auto written = write_results(recording_->path(), stem, options_, [&] { commands_.alive(); });
+    const auto written = write_results(recording_->path(), stem, options_, workers(), [&] { alive(); });
     if (!written.problems.empty()) dump_problem = written.problems.front();
 }
 
@@ -112,7 +123,7 @@ void Collector::next_profile() {
         publish_window(recording_->path());
     } else if (recording_->has_file()) {
         const auto written =
-            write_results(recording_->path(), recording_->stem(), options_, [&] { commands_.alive(); });
+            write_results(recording_->path(), recording_->stem(), options_, workers(), [&] { alive(); });
         for (const auto& problem : written.problems) log_.warning(problem);
     }
     const auto counted_to = recording_->counted_to();

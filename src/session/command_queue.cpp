@@ -5,15 +5,10 @@
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "sandbox/filtered.hpp"
+#include "session/task.hpp"
 
 namespace flameprobe {
 namespace {
-
-// EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
-bool is_gone(std::uint32_t tid) noexcept {
-    timespec time;
-    return tid != 0 && ::clock_gettime(thread_cpu_clock(tid), &time) != 0 && errno == EINVAL;
-}
 
 void cpu_relax() noexcept {
 #if defined(__x86_64__)
@@ -24,6 +19,21 @@ void cpu_relax() noexcept {
 }
 
 }  // namespace
+
+// EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
+bool CommandQueue::collector_is_gone() const noexcept {
+    if (const Task* task = task_.load(std::memory_order_relaxed)) return task->ended();
+    const std::uint32_t tid = tid_.load(std::memory_order_relaxed);
+    timespec time;
+    return tid != 0 && ::clock_gettime(thread_cpu_clock(tid), &time) != 0 && errno == EINVAL;
+}
+
+std::uint64_t CommandQueue::collector_cpu_ns() const noexcept {
+    const std::uint32_t tid = tid_.load(std::memory_order_relaxed);
+    if (tid == 0) return 0;  // its clock would be our own
+    return read_clock(task_.load(std::memory_order_relaxed) != nullptr ? process_cpu_clock(tid)
+                                                                       : thread_cpu_clock(tid));
+}
 
 std::uint32_t CommandQueue::ask(Request request) noexcept {
     requests_.fetch_or(request, std::memory_order_relaxed);
@@ -47,10 +57,9 @@ bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
     for (;;) {
         const std::uint32_t seen = answered_.load(std::memory_order_acquire);
         if (answered(ticket)) return true;
-        const std::uint32_t tid = tid_.load(std::memory_order_relaxed);
-        if (is_gone(tid)) return answered(ticket);
+        if (collector_is_gone()) return answered(ticket);
         futex_wait(answered_, seen, look_every_ns);
-        const std::uint64_t cpu = tid == 0 ? 0 : read_clock(thread_cpu_clock(tid));  // the clock of 0 is our own
+        const std::uint64_t cpu = collector_cpu_ns();
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
         const bool moved = cpu != last_cpu || progress != last_progress;
         idle_ns = moved ? 0 : idle_ns + look_every_ns;

@@ -7,18 +7,22 @@
 namespace flameprobe {
 
 enum Request : std::uint32_t {
+    request_nothing = 0,  // but an answer
     request_start = 1,
     request_stop = 2,
     request_dump = 4,
     request_flush = 8,  // what was sampled up to now is in the file when it is answered
     request_finish = 16,
     request_toggle = 32,
-    request_secure = 64,   // create the file now
-    request_leave = 128,   // end the thread; another will be launched
-    request_retire = 256,  // finish, and give the memory back: another session follows
-    request_filter = 512,  // a seccomp filter is about to be put on every thread: end if it would kill
-    request_yield = 1024,  // the host takes the signal that the engine samples with: stop, and say so
+    request_secure = 64,    // create the file now
+    request_leave = 128,    // end the thread; another will be launched
+    request_retire = 256,   // finish, and give the memory back: another session follows
+    request_filter = 512,   // a seccomp filter is about to be put on every thread: end if it would kill
+    request_follow = 2048,  // the host's user is another one
+    request_yield = 1024,   // the host takes the signal that the engine samples with: stop, and say so
 };
+
+class Task;
 
 /// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.
 class CommandQueue {
@@ -42,15 +46,21 @@ public:
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
     void wake() noexcept;
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
+    /// The collector is a task of its own: `ended` is what the kernel clears at its end.
+    void set_task(const Task* task) noexcept { task_.store(task, std::memory_order_relaxed); }
 
     std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
 
 private:
+    bool collector_is_gone() const noexcept;
+    std::uint64_t collector_cpu_ns() const noexcept;
+
     std::atomic<std::uint32_t> requests_{0};
     std::atomic<std::uint32_t> tickets_{0};
     std::atomic<std::uint32_t> answered_{0};
     std::atomic<std::uint32_t> progress_{0};
     std::atomic<std::uint32_t> tid_{0};
+    std::atomic<const Task*> task_{nullptr};
     std::uint32_t taken_ = 0;  // the collector's: tickets that take() has seen
 };
 

@@ -180,6 +180,9 @@ void finish() {
 void secure() {
     if (Session* session = current()) session->secure();
 }
+void follow_credentials() {
+    if (Session* session = current()) session->follow_credentials();
+}
 void messages() {
     if (host_is_filtered) return;
     guarded(nullptr, 0, []() -> Outcome {
@@ -261,6 +264,7 @@ constexpr flameprobe_core table = {
     .finish = finish,
     .messages = messages,
     .secure = secure,
+    .follow_credentials = follow_credentials,
     .attaches_threads = attaches_threads,
     .attach_thread = attach_thread,
     .yield_signal = yield_signal,

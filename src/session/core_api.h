@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 3
+#define FLAMEPROBE_CORE_VERSION 4
 
 struct flameprobe_core {
     uint32_t version;
@@ -41,6 +41,9 @@ struct flameprobe_core {
     void (*messages)(void);
     /* Creates the result file now: the process is about to lose the right to. */
     void (*secure)(void);
+    /* The host's user may be another one now: a collector that is no thread of the host takes it too.
+     * Async-signal-safe. */
+    void (*follow_credentials)(void);
     /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are
      * async-signal-safe. Whether attach_thread() is of use, and the call, in a new thread before its own work. */
     int (*attaches_threads)(void);

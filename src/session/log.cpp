@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/host_process.hpp"
 #include "base/output_directory.hpp"
 
 namespace flameprobe {
@@ -46,8 +47,9 @@ std::string Log::append_to_file(const std::string& line) const {
 
 Descriptor Log::terminal() const {
     if (!terminal_ || mode_ == LogMode::quiet || mode_ == LogMode::file) return {};
-    // By the process's main thread, whose descriptors are the host's.
-    Descriptor terminal(::open("/proc/self/fd/2", O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    // By the host's main thread, whose descriptors are the host's.
+    Descriptor terminal(
+        ::open((host_proc_directory() + "/fd/2").c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     struct stat status {};
     if (!terminal || ::fstat(terminal.get(), &status) != 0) return {};
     if (status.st_dev != device_ || status.st_ino != inode_) return {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/host_process.hpp"
 #include "session/progress_line.hpp"
 #include "symbolize/live_image.hpp"
 #include "symbolize/load.hpp"
@@ -35,14 +36,15 @@ std::string unused_stem(const std::string& stem, const std::vector<Format>& form
 }
 
 Written write_results(const std::string& profile_path, const std::string& stem, const Options& options,
-                      const std::function<void()>& alive, Descriptor terminal) {
+                      unsigned workers, const std::function<void()>& alive, Descriptor terminal) {
     Written written;
     if (options.formats.empty()) return written;
     SymbolizeOptions symbols;
+    symbols.workers = workers;
     symbols.deadline = std::chrono::steady_clock::now() + time_for_names;
     symbols.debug_directories.insert(symbols.debug_directories.end(), options.debug_directories.begin(),
                                      options.debug_directories.end());
-    symbols.pid = static_cast<std::uint32_t>(::getpid());
+    symbols.pid = static_cast<std::uint32_t>(host_process());
     symbols.read_image = read_live_image;  // files that were deleted, memfds
     ProgressLine line(std::move(terminal), quiet_time);
     symbols.progress = [&](std::size_t done, std::size_t all) {

@@ -21,9 +21,10 @@ struct Written {
     std::vector<std::string> problems;  // one line each
 };
 
-/// Writes STEM.ENDING for every format of the options from `profile_path`. `alive` is called as work goes on; on
+/// Writes STEM.ENDING for every format of the options from `profile_path`. With `workers` threads (0: one per CPU).
+/// `alive` is called as work goes on; on
 /// `terminal`, if there is one, work that lasts is shown.
 Written write_results(const std::string& profile_path, const std::string& stem, const Options& options,
-                      const std::function<void()>& alive, Descriptor terminal = {});
+                      unsigned workers, const std::function<void()>& alive, Descriptor terminal = {});
 
 }  // namespace flameprobe

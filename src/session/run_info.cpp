@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
+#include <string_view>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -19,6 +22,15 @@ std::string executable_path() {
     const ssize_t length = ::readlink("/proc/thread-self/exe", path, sizeof path);
     if (length > 0) return {path, static_cast<std::size_t>(length)};
     return ::program_invocation_name != nullptr ? ::program_invocation_name : "";
+}
+
+std::uint32_t parent_process() {
+    if (is_in_host_process()) return static_cast<std::uint32_t>(::getppid());
+    constexpr std::string_view before = "\nPPid:\t";
+    const auto status = read_small_file((host_proc_directory() + "/status").c_str());
+    const auto at = status ? status->find(before) : std::string::npos;
+    if (at == std::string::npos) return 0;
+    return static_cast<std::uint32_t>(std::strtoul(status->c_str() + at + before.size(), nullptr, 10));
 }
 
 }  // namespace
@@ -32,8 +44,8 @@ RunInfo describe_process() {
     std::replace(run.command.begin(), run.command.end(), '\0', ' ');
     utsname system{};
     if (::uname(&system) == 0) run.host = std::string(system.nodename) + ", " + system.sysname + " " + system.release;
-    run.pid = static_cast<std::uint32_t>(::getpid());
-    run.parent_pid = static_cast<std::uint32_t>(::getppid());
+    run.pid = static_cast<std::uint32_t>(host_process());
+    run.parent_pid = parent_process();
     run.start_unix_ns = read_clock(CLOCK_REALTIME);
     return run;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "sandbox/filtered.hpp"
 #include "session/family.hpp"
@@ -72,6 +73,7 @@ Session::Session(std::vector<std::string> settings, bool later)
       pid_(real_pid()),
       mark_(make_mark()),
       collector_(options_, path_facts(options_), older_results(options_), log_) {
+    set_host_process(pid_);
     std::vector<std::string> problems;
     parse(settings_, problems);
     if (!problems.empty()) settings_problem_ = problems.front();
@@ -147,8 +149,15 @@ Outcome Session::dump(const std::string& path) {
 // Only where the kernel would let the host alone do it: with other threads of the host about it refuses anyway, and
 // they might come here at the same time.
 bool Session::step_aside() {
-    if (!launched_ || host_is_filtered || !of_this_process() || !only_caller_lives()) return false;
+    if (!is_thread_of_host() || !only_caller_lives()) return false;
     return send_away(request_leave);
+}
+
+// One that has only just been launched may be about to become a task: an answer shows that it is past that.
+bool Session::is_thread_of_host() {
+    if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task()) return false;
+    if (!collector_.is_settled()) ask_and_wait(request_nothing);
+    return !collector_.is_task();
 }
 
 bool Session::send_away(Request last) {
@@ -176,7 +185,7 @@ bool Session::only_caller_lives() const {
 
 // Where /proc is not mounted nobody can tell. Then the collector ends instead, and libc counts right by itself.
 bool Session::left_alone() {
-    if (!launched_ || host_is_filtered || !of_this_process() || collector_.finishing()) return false;
+    if (!is_thread_of_host() || collector_.finishing()) return false;
     if (list_threads().empty()) {
         send_away(request_finish);
         return false;
@@ -198,6 +207,9 @@ void Session::flush() noexcept {
 }
 void Session::secure() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_secure);
+}
+void Session::follow_credentials() noexcept {
+    if (launched_ && collector_.is_task() && of_this_process()) ask_and_wait(request_follow);
 }
 void Session::yield_signal() noexcept {
     if (!sampling() || !of_this_process()) return;

@@ -53,6 +53,7 @@ public:
     void toggle() noexcept;
     void flush() noexcept;
     void secure() noexcept;
+    void follow_credentials() noexcept;
     /// Lets it see that host_is_filtered.
     void wake_collector() noexcept { collector_.commands().wake(); }
     void finish() noexcept;
@@ -69,6 +70,7 @@ public:
 private:
     Outcome launch();
     bool only_caller_lives() const;
+    bool is_thread_of_host();
     bool send_away(Request last);
     Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;

@@ -1,0 +1,47 @@
+#include "base/host_process.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe {
+namespace {
+
+constinit std::atomic<pid_t> host{0};
+
+// Not getpid(), which the host may interpose.
+pid_t calling_process() noexcept { return static_cast<pid_t>(::syscall(SYS_getpid)); }
+
+}  // namespace
+
+void set_host_process(pid_t pid) noexcept { host.store(pid, std::memory_order_relaxed); }
+
+pid_t host_process() noexcept {
+    const pid_t known = host.load(std::memory_order_relaxed);
+    return known != 0 ? known : calling_process();
+}
+
+bool is_in_host_process() noexcept { return host_process() == calling_process(); }
+
+std::string host_proc_directory() { return "/proc/" + std::to_string(host_process()); }
+
+std::uint64_t host_cpu_ns() noexcept {
+    return read_clock(process_cpu_clock(static_cast<std::uint32_t>(host_process())));
+}
+
+std::uint64_t collector_cpu_ns() noexcept {
+    return read_clock(is_in_host_process() ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID);
+}
+
+std::uint64_t host_thread_cpu_ns(std::uint32_t tid) {
+    if (is_in_host_process()) return read_clock(thread_cpu_clock(tid));
+    const auto text = read_small_file((host_proc_directory() + "/task/" + std::to_string(tid) + "/schedstat").c_str());
+    return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+}
+
+}  // namespace flameprobe

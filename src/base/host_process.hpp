@@ -1,0 +1,30 @@
+// The process that is sampled. The collector may be a task of its own, with another process id (session/task.hpp): what
+// it asks the kernel about threads, names and CPU time is the host's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace flameprobe {
+
+/// To be set whenever a process is new: at load, and in a forked child. Until then it is the calling process.
+void set_host_process(pid_t pid) noexcept;
+pid_t host_process() noexcept;
+/// Whether the calling thread belongs to the host. A system call; async-signal-safe.
+bool is_in_host_process() noexcept;
+
+/// "/proc/PID" of the host.
+std::string host_proc_directory();
+
+/// Nanoseconds of CPU time of all the host's threads; 0 if it has ended.
+std::uint64_t host_cpu_ns() noexcept;
+/// Nanoseconds of CPU time that the collector spends: of its thread, or of its own process.
+std::uint64_t collector_cpu_ns() noexcept;
+/// Nanoseconds of CPU time of one of the host's threads; 0 if it has ended. From outside of the host's thread group the
+/// kernel refuses the clock (clock_gettime: EINVAL), and schedstat is read: up to a scheduler tick behind for a thread
+/// that runs just then, and 10 us rather than 0.3.
+std::uint64_t host_thread_cpu_ns(std::uint32_t tid);
+
+}  // namespace flameprobe

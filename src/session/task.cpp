@@ -1,0 +1,240 @@
+#include "session/task.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/host_process.hpp"
+#include "base/proc.hpp"
+#include "capture/handler/raw_system_call.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::size_t stack_bytes = 1 << 20, stack_between_bytes = 16 << 10;
+
+/// The numbers of one line of /proc/PID/status.
+std::vector<std::uint64_t> numbers_of(const std::string& status, std::string_view name, int base) {
+    std::vector<std::uint64_t> numbers;
+    const auto at = status.find("\n" + std::string(name) + ":\t");
+    if (at == std::string::npos) return numbers;
+    const char* text = status.c_str() + at + 1 + name.size() + 1;
+    for (;;) {
+        while (*text == '\t' || *text == ' ') ++text;
+        if (*text == '\n' || *text == '\0') return numbers;
+        char* end = nullptr;
+        numbers.push_back(::strtoull(text, &end, base));
+        if (end == text) return numbers;
+        text = end;
+    }
+}
+
+// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if it may not be told.
+struct ImagePlace {
+    unsigned long long code = 0, stack = 0;
+};
+
+ImagePlace image_place(const std::string& directory) {
+    const auto text = read_small_file((directory + "/stat").c_str());
+    auto at = text ? text->rfind(')') : std::string::npos;  // comm may hold anything
+    ImagePlace place;
+    for (int field = 3; at != std::string::npos && field <= 28; ++field) {
+        at = text->find(' ', at + 1);
+        if (at == std::string::npos) break;
+        if (field == 26) place.code = ::strtoull(text->c_str() + at, nullptr, 10);
+        if (field == 28) place.stack = ::strtoull(text->c_str() + at, nullptr, 10);
+    }
+    return place;
+}
+
+// A host that waits for children of any parent would find the task among its own (prctl(2): PR_SET_CHILD_SUBREAPER).
+bool is_adopted_by_host() {
+    int reaper = 0;
+    return host_process() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper != 0);
+}
+
+// libc registered the thread that was taken over (rseq(2)); the kernel does so for each task anew. An allocator that
+// keeps memory per CPU would otherwise trust a number that no longer changes.
+void register_restartable_sequences() {
+    constexpr std::uint32_t area_bytes = 32, failed = static_cast<std::uint32_t>(-2);
+    constexpr std::size_t cpu_id = 4;
+    const auto* offset = static_cast<const std::ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
+    const auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
+    if (offset == nullptr || size == nullptr || *size == 0) return;
+    char* const area = static_cast<char*>(__builtin_thread_pointer()) + *offset;
+#if defined(__x86_64__)
+    constexpr std::uint32_t signature = 0x53053053;
+#else
+    constexpr std::uint32_t signature = 0xd428bc00;
+#endif
+    if (::syscall(SYS_rseq, area, area_bytes, 0, signature) != 0)
+        __atomic_store_n(reinterpret_cast<std::uint32_t*>(area + cpu_id), failed, __ATOMIC_RELAXED);
+}
+
+// libc leaves two of its own signals open, which are for threads of the host. SIGALRM, which nobody else should send,
+// ends the task, whatever the host has set for it: end_without_progress(). Bare system calls, since libc's are
+// interposed.
+void block_all_signals_but_alarm() {
+    const std::uint64_t all_but_alarm = ~(std::uint64_t{1} << (SIGALRM - 1));
+    const std::uint64_t by_default[4] = {};  // struct sigaction, as the kernel has it
+    ::syscall(SYS_rt_sigaction, SIGALRM, by_default, nullptr, sizeof all_but_alarm);
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all_but_alarm, nullptr, sizeof all_but_alarm);
+}
+
+}  // namespace
+
+bool Task::possible() {
+    constexpr const char *of_valgrind = "_vgnU_freeres", *of_sanitizers = "__sanitizer_print_stack_trace";
+    return ::dlsym(RTLD_DEFAULT, of_valgrind) == nullptr && ::dlsym(RTLD_DEFAULT, of_sanitizers) == nullptr;
+}
+
+int Task::begin(void* self) {
+    static_cast<Task*>(self)->run();
+    return 0;
+}
+
+int Task::begin_between(void* self) {
+    auto* const task = static_cast<Task*>(self);
+    return task->clone_task() > 0 ? 0 : 1;
+}
+
+// No signal is sent when it ends, so wait(2) of the host does not see it; a tracer of the host is not handed it either.
+int Task::clone_task() {
+    constexpr int flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_UNTRACED | CLONE_CHILD_CLEARTID;
+    return ::clone(begin, stack_.data() + stack_.size(), flags, this, nullptr, nullptr, &alive_);
+}
+
+// Made by a process in between that ends at once, the task is init's child from the start, who reaps it; as the host's
+// it would stay a zombie if it ended first, since nobody waits for it.
+bool Task::take_over(std::function<void()> body) {
+    body_ = std::move(body);
+    host_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));
+    if (!host_) return false;
+    void* const memory =
+        ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    stack_ = MemoryMap(memory, stack_bytes);
+    ::madvise(memory, stack_bytes, MADV_DONTFORK);
+    const auto self = static_cast<int>(::syscall(SYS_gettid));
+    if (::prctl(PR_GET_TID_ADDRESS, &thread_id_) != 0 || thread_id_ == nullptr || *thread_id_ != self)
+        thread_id_ = nullptr;
+    if (is_adopted_by_host()) {
+        if (clone_task() < 0) return false;
+    } else {
+        constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_FS | CLONE_UNTRACED;
+        std::array<char, stack_between_bytes> stack{};
+        const int between = ::clone(begin_between, stack.data() + stack.size(), flags, this);
+        if (between < 0) return false;
+        int status = 0;
+        while (::waitpid(between, &status, __WALL) < 0 && errno == EINTR) {
+        }
+        if (status != 0) return false;
+    }
+    ::syscall(SYS_set_tid_address, &thread_alive_);
+    return true;
+}
+
+// Nothing here may touch errno, or anything else of the thread's, before the thread is gone. The kernel wakes by the
+// address's shared key (set_tid_address(2)).
+void Task::run() {
+    while (thread_alive_.load(std::memory_order_acquire) != 0) {
+        const timespec limit{0, 10'000'000};
+        handler::system_call(SYS_futex, &thread_alive_, FUTEX_WAIT, 1, &limit);
+    }
+    block_all_signals_but_alarm();
+    if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes
+    register_restartable_sequences();
+    ::prctl(PR_SET_NAME, "flameprobe");
+    ::setsid();  // what is sent to the host's process group is not meant for the task
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    body_();
+    ::syscall(SYS_exit_group, 0);  // nothing of what libc does at an exit: that is the host's
+}
+
+bool Task::may_have_threads() {
+    if (has_endless_thread_) return true;
+    const auto wait_for_ever = [](void*) -> void* {
+        for (;;) ::pause();
+    };
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    pthread_t thread;
+    has_endless_thread_ = ::pthread_create(&thread, &attributes, wait_for_ever, nullptr) == 0;
+    pthread_attr_destroy(&attributes);
+    return has_endless_thread_;
+}
+
+void Task::end_without_progress() const {
+    constexpr itimerval patience{{0, 0}, {30, 0}};
+    ::syscall(SYS_setitimer, ITIMER_REAL, &patience, nullptr);
+}
+
+bool Task::host_ended() const {
+    pollfd watched{host_.get(), POLLIN, 0};
+    return ::poll(&watched, 1, 0) == 1;
+}
+
+bool Task::host_has_other_image() const {
+    const auto ours = image_place("/proc/self"), now = image_place(host_proc_directory());
+    return ours.code != now.code || ours.stack != now.stack;
+}
+
+void Task::follow_credentials() const {
+    const auto host = read_small_file((host_proc_directory() + "/status").c_str());
+    const auto own = read_small_file("/proc/self/status");
+    if (!host || !own) return;
+    const auto differ = [&](std::string_view name) {
+        return numbers_of(*host, name, 16) != numbers_of(*own, name, 16);
+    };
+    // Bare system calls: libc's would have the host's threads do the same.
+    if (differ("Groups") || differ("Gid") || differ("Uid")) {
+        std::vector<gid_t> groups;
+        for (const auto group : numbers_of(*host, "Groups", 10)) groups.push_back(static_cast<gid_t>(group));
+        ::syscall(SYS_setgroups, groups.size(), groups.data());
+        if (const auto ids = numbers_of(*host, "Gid", 10); ids.size() == 4)
+            ::syscall(SYS_setresgid, ids[0], ids[1], ids[2]);
+        if (const auto ids = numbers_of(*host, "Uid", 10); ids.size() == 4)
+            ::syscall(SYS_setresuid, ids[0], ids[1], ids[2]);
+    }
+    if (differ("CapPrm") || differ("CapEff") || differ("CapInh")) {
+        const auto set = [&](std::string_view name) {
+            const auto bits = numbers_of(*host, name, 16);
+            return bits.empty() ? std::uint64_t{0} : bits.front();
+        };
+        const std::uint64_t effective = set("CapEff"), permitted = set("CapPrm"), inheritable = set("CapInh");
+        __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+        __user_cap_data_struct data[2];
+        for (int word = 0; word < 2; ++word) {
+            const int shift = 32 * word;
+            data[word] = {static_cast<std::uint32_t>(effective >> shift),
+                          static_cast<std::uint32_t>(permitted >> shift),
+                          static_cast<std::uint32_t>(inheritable >> shift)};
+        }
+        ::syscall(SYS_capset, &header, data);
+    }
+}
+
+}  // namespace flameprobe

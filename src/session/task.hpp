@@ -1,0 +1,65 @@
+// The collector as a task of its own: it shares the host's memory but is no thread of it. What checks that a process
+// has one thread finds one; what ends the host, or replaces its image, or filters its system calls does not reach the
+// task, which keeps the memory to finish the profile from (docs/architecture.md, "Where the collector lives").
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "base/descriptor.hpp"
+#include "base/memory_map.hpp"
+
+namespace flameprobe {
+
+/// Made by a thread of the host that is there for nothing else, has every signal blocked and a descriptor table of its
+/// own, which the task inherits. The task takes over that thread's thread-local storage, so libc and all libraries work
+/// in it, once the thread has ended as any other does, for libc too.
+class Task {
+public:
+    /// Whether there may be one: not under valgrind, which ends the program for such a clone, nor where a sanitizer
+    /// keeps account of threads.
+    static bool possible();
+
+    /// In that thread, which must return from its start routine at once if this is true: `body` goes on in the task,
+    /// and the task ends with it. False: there is no task (a limit, a seccomp filter), and the thread may go on itself.
+    bool take_over(std::function<void()> body);
+
+    /// In the task: whether the host has ended. It is a zombie at most.
+    bool host_ended() const;
+    /// In the task: whether the host's memory is another one than the task's: exec has replaced the host's image.
+    bool host_has_other_image() const;
+    /// In the task: takes the host's user, groups and capabilities where they are others by now, so that the task can
+    /// do no more than the program whose memory it shares.
+    void follow_credentials() const;
+
+    /// In the task, once the host is at its end: whether libc's threads may be made from now on. They count as the
+    /// host's threads for libc, and the last of a process's threads to end calls exit(3): a thread that never ends
+    /// prevents it.
+    bool may_have_threads();
+
+    /// In the task, once the host is no more: it ends in half a minute unless this is called again. The profile is in
+    /// its file by then; a picture of it may not be.
+    void end_without_progress() const;
+
+    /// For every thread. The kernel writes 0 when a task has ended.
+    bool ended() const noexcept { return alive_.load(std::memory_order_acquire) == 0; }
+
+private:
+    static int begin(void* self);
+    static int begin_between(void* self);
+    int clone_task();
+    void run();
+
+    std::function<void()> body_;
+    MemoryMap stack_;
+    Descriptor host_;  // a pidfd
+    bool has_endless_thread_ = false;
+    int* thread_id_ = nullptr;  // where libc keeps the id of the thread that was taken over
+    std::atomic<std::uint32_t> thread_alive_{1};
+    std::atomic<std::uint32_t> alive_{1};
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,134 @@
+"""The collector of the ring engine is a task that shares the host's memory without being a thread of it: the host has
+one thread if it made one, and what ends it, or replaces its image, leaves a picture."""
+
+import os
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import Case, clean_environment, host, profiled, run, target, wait_until
+
+RING = {"ENGINE": "ring", "FREQ": 997}
+
+
+def lines_of(pid, name):
+    return Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
+
+
+def tasks_of(pid):
+    """The collectors that have the memory of `pid`: the same command line, another comm and process."""
+    command = lines_of(pid, "cmdline")
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == pid:
+            continue
+        try:
+            if lines_of(entry.name, "comm") == ["flameprobe"] and lines_of(entry.name, "cmdline") == command:
+                found.append(int(entry.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+class TaskCase(Case):
+    def start(self, *argv, **settings):
+        """The host, at the line that it prints when it has work behind it."""
+        process = subprocess.Popen([host(argv[0]), *argv[1:]], cwd=self.directory, env=profiled(**RING, **settings),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        line = process.stdout.readline()
+        if line == "" and process.wait() == 77:
+            self.skipTest("needs rights that this user has not")
+        self.assertEqual(line, "ready\n")
+        return process
+
+    def picture(self, pid, executable="host-single"):
+        stem = self.directory / f"flameprobe.{executable}.{pid}"
+        wait_until(lambda: Path(f"{stem}.svg").exists(), 30, f"{stem}.svg")
+        return Path(f"{stem}.folded").read_text()
+
+
+class OneThread(TaskCase):
+    def test_checks_for_a_single_thread_hold(self):
+        alone = run([host("single"), "look"], self.fresh_directory("alone"), clean_environment())
+        mine = run([host("single"), "look"], self.fresh_directory("mine"), profiled(**RING))
+        self.assertIn("threads: 1\n", alone.stdout)
+        self.assertEqual((mine.returncode, mine.stdout), (alone.returncode, alone.stdout), mine.stderr)
+        self.assertIn("single_work", mine.result().path("folded").read_text())
+
+    def test_the_task_is_no_child_and_in_no_group_of_the_host(self):
+        process = self.start("single", "work", "20")
+        tasks = tasks_of(process.pid)
+        self.assertEqual(len(tasks), 1)
+        fields = Path(f"/proc/{tasks[0]}/stat").read_text().rpartition(")")[2].split()
+        parent, group, session = (int(number) for number in fields[1:4])
+        self.assertNotEqual(parent, process.pid)
+        self.assertEqual((group, session), (tasks[0], tasks[0]))
+        self.assertEqual(sorted(os.readlink(f"/proc/{tasks[0]}/fd/{n}") for n in (0, 1, 2)), ["/dev/null"] * 3)
+
+    def test_it_gives_up_the_rights_that_the_host_gives_up(self):
+        os.chmod(self.directory, 0o777)
+        process = self.start("single", "drop", "65534", "20")
+        tasks = tasks_of(process.pid)
+        self.assertEqual(len(tasks), 1)
+        rights = ("Uid:", "Gid:", "Groups:", "CapPrm:", "CapEff:")
+        of = {pid: [line for line in lines_of(pid, "status") if line.startswith(rights)]
+              for pid in (process.pid, tasks[0])}
+        self.assertIn("Uid:\t65534\t65534\t65534\t65534", of[process.pid])
+        self.assertEqual(of[tasks[0]], of[process.pid])
+
+    def test_it_ends_with_the_host(self):
+        process = self.start("single", "work", "0.2")
+        tasks = tasks_of(process.pid)
+        self.assertEqual(process.wait(30), 0)
+        wait_until(lambda: not any(lines_of_task(task) for task in tasks), 10, "the end of the task")
+
+    def test_it_may_be_killed(self):
+        process = self.start("single", "work", "1")
+        for task in tasks_of(process.pid):
+            os.kill(task, signal.SIGKILL)
+        self.assertEqual(process.wait(30), 0)
+        self.assertTrue((self.directory / f"flameprobe.host-single.{process.pid}.fprobe").exists())
+
+
+def lines_of_task(pid):
+    """Its command line while it lives: a zombie has none."""
+    try:
+        return lines_of(pid, "cmdline")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+class AfterTheHost(TaskCase):
+    def test_a_killed_host_has_a_picture(self):
+        process = self.start("single", "work", "20")
+        os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.wait(), -signal.SIGKILL)
+        self.assertIn("single_work", self.picture(process.pid))
+
+    def test_hosts_killed_while_they_allocate_have_pictures(self):
+        for number in range(5):
+            ran = subprocess.Popen([host("family"), "crowd"], cwd=self.directory, env=profiled(**RING),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+            profile = self.directory / f"flameprobe.host-family.{ran.pid}.fprobe"
+            wait_until(lambda: profile.exists() or ran.poll() is not None, 30, profile)
+            os.killpg(ran.pid, signal.SIGKILL)
+            ran.wait()
+            self.picture(ran.pid, "host-family")
+
+    def test_an_image_that_exec_replaced_has_a_picture(self):
+        process = self.start("single", "exec", CHILDREN="off")
+        self.assertIn("single_work", self.picture(process.pid))
+        self.assertEqual(process.wait(30), 0)
+
+    def test_exit_group_past_libc_leaves_a_picture(self):
+        ran = run([host("ends"), "exit_group"], self.directory, profiled(**RING))
+        self.assertEqual(ran.returncode, 11)
+        self.assertIn("work_ms", self.picture(ran.pid, "host-ends"))
+
+
+if __name__ == "__main__":
+    unittest.main()
