@@ -16,6 +16,7 @@ struct FlameGraphOptions {
     std::string colors = "hot";  // see palette.hpp
     bool icicle = false;         // root at the top
     bool reverse = false;        // merge from the leaves
+    unsigned width = 1200;       // pixels
     double min_width = 0.1;      // percent of all samples; narrower frames are gathered in one visible box per caller
 };
 

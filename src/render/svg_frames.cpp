@@ -71,12 +71,13 @@ private:
 
     void add_label(std::string& out, const Box& box, unsigned y, const std::string& name) const {
         constexpr double pad = 3;
-        const double room = percent(box.total) / 100 * svg::frames_width - 2 * pad;
+        const double frames_width = options_.width - 2 * svg::margin;
+        const double room = percent(box.total) / 100 * frames_width - 2 * pad;
         if (room < 3 * svg::column) return;
         const auto fits = static_cast<std::size_t>(room / svg::column);
         const std::string label = fit_name(name, fits);
         if (label.empty()) return;
-        out += "<text x=\"" + short_decimal(percent(box.start) + pad / svg::frames_width * 100, 3) + "%\" y=\"" +
+        out += "<text x=\"" + short_decimal(percent(box.start) + pad / frames_width * 100, 3) + "%\" y=\"" +
                std::to_string(y + svg::baseline) + "\">";
         append_xml(out, label);
         const std::string share = percent_text(static_cast<double>(box.total), all_);
@@ -176,6 +177,7 @@ Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& opt
     page.legend = legend_of(profile, *tree, *palette, classes);
     page.shades = used_shades(*palette, classes, page.legend);
     page.facts = run_facts(profile);
+    page.width = options.width;
     page.rows = tree->depth + 1;
     page.frames = Frames(profile, *tree, classes, options).markup();
     write_svg_page(page, out);

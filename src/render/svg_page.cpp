@@ -1,5 +1,6 @@
 #include "render/svg_page.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "render/assets.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr unsigned frames_top = 98;
 constexpr unsigned fact_row = 17;
 constexpr unsigned fact_x = 100;
-constexpr std::size_t fact_columns = 165;   // of the 12 px text font, whose mean column is about 6.4
+constexpr double fact_column = 6.45;        // the mean width of a letter of the 12 px text font
 constexpr std::size_t longest_fact = 4000;  // bytes: a command line can have megabytes
 
 std::string id_of(std::uint64_t hash) {
@@ -53,12 +54,18 @@ void add_text(std::string& out, std::string_view attributes, std::string_view cl
     out += "</text>\n";
 }
 
+std::size_t letters(unsigned pixels, double column) {
+    return static_cast<std::size_t>(std::max(pixels, 100U) / column);
+}
+
 void add_header(std::string& out, const SvgPage& page) {
     // The script keeps this in sight while a tall graph is scrolled, so it covers what is below it.
     out +=
         "<g class=\"head\"><rect class=\"page\" width=\"100%\" height=\"" + std::to_string(frames_top - 4) + "\"/>\n";
-    add_text(out, R"(class="title" x="12" y="32")", fit_columns(clean_text(page.title), 105));
-    add_text(out, R"(class="subtitle" x="12" y="53")", fit_columns(clean_text(page.subtitle), 150));
+    add_text(out, R"(class="title" x="12" y="32")",
+             fit_columns(clean_text(page.title), letters(page.width - 2 * svg::margin, 11.2)));
+    add_text(out, R"(class="subtitle" x="12" y="53")",
+             fit_columns(clean_text(page.subtitle), letters(page.width - 2 * svg::margin, 7.84)));
     out += R"(<text class="legend" x="12" y="83">)";
     bool first = true;
     for (const LegendEntry& entry : page.legend) {
@@ -88,16 +95,18 @@ std::vector<std::string> break_lines(std::string_view clean, std::size_t room) {
 }
 
 /// Returns the picture's height.
-unsigned add_footer(std::string& out, const std::vector<Fact>& facts, unsigned y) {
+unsigned add_footer(std::string& out, const std::vector<Fact>& facts, unsigned width, unsigned y) {
     if (facts.empty()) return y + 4;
-    out += "<rect class=\"rule\" x=\"1%\" y=\"" + std::to_string(y + 6) + "\" width=\"98%\" height=\"1\"/>\n";
+    out += "<rect class=\"rule\" x=\"12\" y=\"" + std::to_string(y + 6) + "\" width=\"" +
+           std::to_string(width - 2 * svg::margin) + "\" height=\"1\"/>\n";
     y += 30;
     for (const Fact& fact : facts) {
         const std::string at = "y=\"" + std::to_string(y) + "\"";
         add_text(out, "class=\"key\" x=\"12\" " + at, clean_text(fact.label));
         out += "<text class=\"fact\" x=\"" + std::to_string(fact_x) + "\" " + at + ">";
         unsigned lines = 0;
-        for (const std::string& line : break_lines(shorten(clean_text(fact.value), longest_fact), fact_columns)) {
+        for (const std::string& line : break_lines(shorten(clean_text(fact.value), longest_fact),
+                                                   letters(width - fact_x - svg::margin, fact_column))) {
             out += "<tspan x=\"" + std::to_string(fact_x) + "\" dy=\"" + std::to_string(lines++ == 0 ? 0 : fact_row) +
                    "\">";
             append_xml(out, line);
@@ -115,18 +124,20 @@ void write_svg_page(const SvgPage& page, const ByteSink& out) {
     const std::string id = id_of(page.hash);
     const unsigned frames_height = page.rows * svg::row;
     std::string footer;
-    const std::string height = std::to_string(add_footer(footer, page.facts, frames_top + frames_height));
+    const std::string height = std::to_string(add_footer(footer, page.facts, page.width, frames_top + frames_height));
 
+    const std::string width = std::to_string(page.width), margin = std::to_string(svg::margin);
     std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-    head += "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"" + id + "\" width=\"1200\" height=\"" + height +
-            "\" viewBox=\"0 0 1200 " + height + "\" aria-label=\"";
+    head += "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"" + id + "\" width=\"" + width + "\" height=\"" + height +
+            "\" viewBox=\"0 0 " + width + " " + height + "\" aria-label=\"";
     append_xml(head, clean_text(page.title));
     head += "\">\n";
     add_style(head, id, page);
     head += "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
     add_header(head, page);
-    head += "<svg class=\"frames\" data-row=\"" + std::to_string(svg::row) + "\" x=\"1%\" y=\"" +
-            std::to_string(frames_top) + "\" width=\"98%\" height=\"" + std::to_string(frames_height) + "\">\n";
+    head += "<svg class=\"frames\" data-row=\"" + std::to_string(svg::row) + "\" x=\"" + margin + "\" y=\"" +
+            std::to_string(frames_top) + "\" width=\"" + std::to_string(page.width - 2 * svg::margin) + "\" height=\"" +
+            std::to_string(frames_height) + "\">\n";
     out(head);
     out(page.frames);
     out("</svg>\n");

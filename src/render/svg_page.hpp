@@ -11,10 +11,9 @@
 
 namespace flameprobe {
 
-/// Sizes in the picture's own units: pixels, where it is shown 1,200 wide.
+/// Sizes in the picture's own units: pixels, where it is shown at its own width.
 namespace svg {
-inline constexpr unsigned width = 1200;
-inline constexpr unsigned frames_width = 1176;
+inline constexpr unsigned margin = 12;    // at either side of the frames
 inline constexpr unsigned row = 18;       // from row to row
 inline constexpr unsigned row_fill = 17;  // the rest is the gap
 inline constexpr unsigned baseline = 13;  // of a label in its row
@@ -33,6 +32,7 @@ struct SvgPage {
     std::vector<NamedShade> shades;
     std::vector<LegendEntry> legend;
     std::vector<Fact> facts;
+    unsigned width = 1200;
     std::uint32_t rows = 0;
     std::string frames;  // markup
 };

@@ -33,6 +33,13 @@ enum Option : int {
     icicle,
     reverse,
     min_width,
+    width,
+    focus,
+    ignore,
+    hide,
+    no_inline,
+    short_names,
+    merge_threads,
     pprof_threads,
     debug_dir,
     debuginfod,
@@ -62,6 +69,13 @@ constexpr std::array long_options = {
     option{"icicle", no_argument, nullptr, Option::icicle},
     option{"reverse", no_argument, nullptr, Option::reverse},
     option{"min-width", required_argument, nullptr, Option::min_width},
+    option{"width", required_argument, nullptr, Option::width},
+    option{"focus", required_argument, nullptr, Option::focus},
+    option{"ignore", required_argument, nullptr, Option::ignore},
+    option{"hide", required_argument, nullptr, Option::hide},
+    option{"no-inline", no_argument, nullptr, Option::no_inline},
+    option{"short-names", no_argument, nullptr, Option::short_names},
+    option{"merge-threads", no_argument, nullptr, Option::merge_threads},
     option{"pprof-threads", optional_argument, nullptr, Option::pprof_threads},
     option{"debug-dir", required_argument, nullptr, Option::debug_dir},
     option{"debuginfod", optional_argument, nullptr, Option::debuginfod},
@@ -126,6 +140,18 @@ private:
         into_.graph.colors = name;
     }
 
+    void format(const std::string& name) {
+        into_.image = image_by_name(name);
+        if (into_.image) return;
+        const auto known = format_by_name(name);
+        if (!known) return fail("--format: " + known.error().message + ", png, pdf");
+        into_.format = *known;
+    }
+    void expression(const char* name, const std::string& text, std::string& into) {
+        if (auto good = check_expression(text); !good) return fail(std::string(name) + ": " + good.error().message);
+        into = text;
+    }
+
     Arguments& into_;
     std::optional<Error> error_;
 };
@@ -136,7 +162,7 @@ void Parser::take(int option, const std::string& value) {
             into_.output = value;
             break;
         case 'f':
-            take("--format", format_by_name(value), into_.format);
+            format(value);
             break;
         case Option::top:
             number<std::uint64_t>("--top", value, into_.top);
@@ -198,6 +224,27 @@ void Parser::take(int option, const std::string& value) {
         case Option::pprof_threads:
             pprof_threads(value);
             break;
+        case Option::width:
+            number<unsigned>("--width", value, into_.graph.width);
+            break;
+        case Option::focus:
+            expression("--focus", value, into_.cut.focus);
+            break;
+        case Option::ignore:
+            expression("--ignore", value, into_.cut.ignore);
+            break;
+        case Option::hide:
+            expression("--hide", value, into_.cut.hide);
+            break;
+        case Option::no_inline:
+            into_.cut.inlined = false;
+            break;
+        case Option::short_names:
+            into_.cut.short_names = true;
+            break;
+        case Option::merge_threads:
+            into_.cut.merge_threads = true;
+            break;
         case Option::debug_dir:
             into_.debug_directories.push_back(value);
             break;
@@ -225,6 +272,9 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.archive && arguments.inputs.size() != 1) return Error{"--archive takes one .fprobe"};
     if (!(arguments.graph.min_width >= 0 && arguments.graph.min_width <= 100)) {
         return Error{"--min-width: give a percentage from 0 to 100"};
+    }
+    if (arguments.graph.width < 300 || arguments.graph.width > 20'000) {
+        return Error{"--width: give 300 to 20000 pixels"};
     }
     if (arguments.fail_above && !(*arguments.fail_above >= 0))
         return Error{"--fail-above: give a percentage from 0 on"};

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cut_away.hpp"
 #include "export/output.hpp"
+#include "image.hpp"
 #include "symbolize/load.hpp"
 
 namespace flameprobe {
@@ -18,9 +20,11 @@ struct Arguments {
     std::vector<std::string> inputs;
     std::string output;  // empty: standard output
     std::optional<Format> format;
+    std::optional<ImageKind> image;  // instead of a format
     FlameGraphOptions graph;
     EngineOptions engine;
     SampleFilter filter;
+    CutOptions cut;
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison
     std::uint64_t min_samples = 0;

@@ -6,6 +6,7 @@
 
 #include "archive.hpp"
 #include "by_scope.hpp"
+#include "export/output_file.hpp"
 #include "export/totals.hpp"
 #include "info.hpp"
 #include "inputs.hpp"
@@ -27,6 +28,7 @@ void describe_selection(Arguments& arguments) {
     if (filter.pid) add("pid " + std::to_string(*filter.pid));
     if (filter.from_ns) add("from " + duration_text(*filter.from_ns) + " on");
     if (filter.to_ns) add("before " + duration_text(*filter.to_ns));
+    if (const std::string cut = arguments.cut.description(); !cut.empty()) text += (text.empty() ? "" : ", ") + cut;
     if (!arguments.graph.subtitle.empty() && !text.empty()) text = arguments.graph.subtitle + "; " + text;
     if (!text.empty()) arguments.graph.subtitle = text;
 }
@@ -35,11 +37,14 @@ bool only_text(const Arguments& arguments) {
     return arguments.info || ((arguments.top || arguments.by_scope) && arguments.output.empty());
 }
 
-Result<Format> output_format(const Arguments& arguments) {
+/// What is to be written; the SVG of an image is drawn later.
+Result<Format> output_format(Arguments& arguments) {
+    if (!arguments.format && !arguments.image) arguments.image = image_by_path(arguments.output);
+    if (arguments.image) return Format::svg;
     if (arguments.format) return *arguments.format;
     if (arguments.output.empty() || arguments.output == "-") return Format::svg;
     auto format = format_by_path(arguments.output);
-    if (!format) return Error{format.error().message + "; or say --format"};
+    if (!format) return Error{format.error().message + ", .png, .pdf; or say --format"};
     return format;
 }
 
@@ -48,6 +53,18 @@ int print_tables(const NamedProfile& profile, const Arguments& arguments) {
     if (arguments.by_scope) return print(scope_table(profile, arguments.top.value_or(all_scopes)));
     if (arguments.top) return print(top_table(profile, *arguments.top, arguments.sort.value_or(SortBy::self)));
     return done;
+}
+
+Result<void> write_image_of(const NamedProfile& profile, const Arguments& arguments) {
+    std::string svg;
+    auto written = write_svg(profile, arguments.graph, [&svg](std::string_view piece) { svg += piece; });
+    if (!written) return written;
+    OutputFile file(arguments.output.empty() ? "-" : arguments.output);
+    if (!file.failed()) {
+        written = write_image(svg, *arguments.image, [&file](std::string_view piece) { file.write(piece); });
+        if (!written) return Error{arguments.output + ": not written: " + written.error().message};
+    }
+    return file.commit();
 }
 
 int write_selected(const NamedProfile& profile, const Arguments& arguments, Format format) {
@@ -63,8 +80,10 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
                                     (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle));
     }
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
-    const auto written = write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
-                                      {arguments.graph, arguments.engine});
+    const auto written = arguments.image
+                             ? write_image_of(profile, arguments)
+                             : write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
+                                            {arguments.graph, arguments.engine});
     return written ? done : complain(failed, written.error().message);
 }
 
@@ -87,7 +106,8 @@ int render_command(Arguments& arguments) {
     describe_selection(arguments);
     const auto format = output_format(arguments);
     if (!format) return complain(wrong_usage, format.error().message);
-    if (!only_text(arguments) && arguments.output.empty() && !arguments.format && isatty(STDOUT_FILENO) == 1) {
+    if (!only_text(arguments) && arguments.output.empty() && !arguments.format && !arguments.image &&
+        isatty(STDOUT_FILENO) == 1) {
         return complain(wrong_usage, "say where the picture goes: -o FILE.svg (or --top 20 for a table)");
     }
     Progress progress;

@@ -7,6 +7,7 @@
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
+#include "render/short_name.hpp"
 #include "render/svg_page.hpp"
 #include "render/text.hpp"
 
@@ -81,7 +82,16 @@ private:
         const BoxShares& shares = tree_.shares[id];
         const Change total = change(shares.before, shares.after), self = change(shares.self_before, shares.self_after);
         const unsigned y = (options_.icicle ? box.depth : tree_.tree.depth - box.depth) * svg::row;
-        out += "<g class=\"" + color_of(by_ == SortBy::self ? self : total) + "\"><title>";
+        const std::string name = box_name(diff_.profile, tree_.tree, box),
+                          brief = box_label(diff_.profile, tree_.tree, box);
+        out += "<g class=\"" + color_of(by_ == SortBy::self ? self : total) + "\"";
+        if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted) out += " data-more=\"1\"";
+        if (brief != name) {
+            out += " data-n=\"";
+            append_xml(out, brief);
+            out += "\"";
+        }
+        out += "><title>";
         append_xml(out, tooltip(box, total, self));
         out += "</title><rect x=\"" + short_decimal(100 * share(box.start), 4) + "%\" y=\"" + std::to_string(y) +
                "\" width=\"" + short_decimal(100 * share(box.total), 4) + "%\" height=\"" +
@@ -92,12 +102,13 @@ private:
 
     void add_label(std::string& out, const Box& box, unsigned y, const Change& change) const {
         constexpr double pad = 3;
-        const double room = share(box.total) * svg::frames_width - 2 * pad;
+        const double frames_width = options_.width - 2 * svg::margin;
+        const double room = share(box.total) * frames_width - 2 * pad;
         if (room < 3 * svg::column) return;
         const auto fits = static_cast<std::size_t>(room / svg::column);
-        const std::string name = box_name(diff_.profile, tree_.tree, box), label = fit_columns(name, fits);
+        const std::string name = box_label(diff_.profile, tree_.tree, box), label = fit_name(name, fits);
         if (label.empty()) return;
-        out += "<text x=\"" + short_decimal(100 * (share(box.start) + pad / svg::frames_width), 3) + "%\" y=\"" +
+        out += "<text x=\"" + short_decimal(100 * (share(box.start) + pad / frames_width), 3) + "%\" y=\"" +
                std::to_string(y + svg::baseline) + "\">";
         append_xml(out, label);
         const std::string sign = with_sign(change.difference());
@@ -138,6 +149,7 @@ Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by
     page.shades.assign(shades.begin(), shades.end());
     page.legend = legend;
     page.facts = facts_of(diff, names, by);
+    page.width = options.width;
     page.rows = tree->tree.depth + 1;
     page.frames = Frames(diff, *tree, by, options).markup();
     page.hash = stable_hash(page.frames);

@@ -120,7 +120,9 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Ar
         if (paths.size() > 1) progress.show("reading profiles", i, paths.size());
         if (auto added = loader.add(paths[i]); !added) return added.error();
     }
-    return loader.take();
+    NamedProfile profile = loader.take();
+    if (auto cut = cut_away(profile, arguments.cut); !cut) return cut.error();
+    return profile;
 } catch (const std::bad_alloc&) {
     return Error{
         "there is not enough memory for these inputs together; merge fewer, or select with --thread or --scope"};

@@ -63,7 +63,7 @@ class Render(unittest.TestCase):
 
     def test_wrong_usage(self):
         self.refuse(2, "at least one input")
-        self.refuse(2, "'x.png' names no format", self.folded, "-o", "x.png")
+        self.refuse(2, "'x.gif' names no format", self.folded, "-o", "x.gif")
         self.refuse(2, "two inputs", "--diff", self.folded)
         self.refuse(2, "unrecognized option '--bogus'", "--bogus", self.folded)
 
@@ -85,6 +85,29 @@ class Render(unittest.TestCase):
         self.assertEqual(run("/bin/sh", "-c", f"{RENDER} {self.folded} --top 3 >/dev/full")[0], 1)
         self.assertEqual(run(RENDER, self.folded, "-o", "/dev/full")[0], 2)  # names no format
         self.assertEqual(run(RENDER, self.folded, "-o", "/dev/full", "-f", "svg")[0], 1)
+
+    def test_cutting_away(self):
+        self.assertEqual(run(RENDER, "--focus", "^b$", "--format", "folded", self.folded)[:2], (0, "main;a;b 10\n"))
+        self.assertEqual(run(RENDER, "--ignore", "b", "--format", "folded", self.folded)[:2], (0, "main;a 5\nworker;c 1\n"))
+        self.assertEqual(run(RENDER, "--hide", "^a$", "--format", "folded", self.folded)[:2], (0, "main 5\nmain;b 10\nworker;c 1\n"))
+        self.assertEqual(run(RENDER, "--hide", "main|a|b", "--format", "folded", self.folded)[:2], (0, "[hidden] 15\nworker;c 1\n"))
+        self.refuse(2, "--focus: 'a(' is no regular expression", "--focus", "a(", self.folded)
+        self.refuse(1, "only stacks with 'nothing'", "--focus", "nothing", "--top", "3", self.folded)
+
+    def test_images(self):
+        for name, magic, options in (("x.png", b"\x89PNG", []), ("x.pdf", b"%PDF", []), ("y", b"\x89PNG", ["--format", "png", "--width", "700"])):
+            code, _, err = run(RENDER, self.folded, "-o", self.path(name), *options)
+            if "built without librsvg" in err:
+                self.skipTest(err)
+            self.assertEqual((code, err), (0, ""))
+            with open(self.path(name), "rb") as file:
+                picture = file.read()
+            self.assertEqual(picture[:4], magic)
+            if magic != b"%PDF":
+                self.assertEqual(int.from_bytes(picture[16:20], "big"), 700 if options else 1200)
+        deep = self.write(self.path("deep.folded"), b"".join(b";".join(b"f%d" % i for i in range(200)) + b";leaf%d 1\n" % n for n in range(3)))
+        self.assertEqual(run(RENDER, deep, "-o", self.path("deep.png"))[0], 0)
+        self.refuse(2, "--width", "--width", "20", "-o", self.path("z.svg"), self.folded)
 
     def test_diff(self):
         after = self.write(self.path("after.folded"), b"main;a;b 1000\nmain;d 1000\n")

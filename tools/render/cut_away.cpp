@@ -1,0 +1,137 @@
+#include "cut_away.hpp"
+
+#include <regex.h>
+
+#include <vector>
+
+#include "render/short_name.hpp"
+#include "render/thread_groups.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// POSIX's, as grep -E has them: unlike std::regex's they do not recurse over long names.
+class Expression {
+public:
+    explicit Expression(const std::string& text)
+        : status_(regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB)) {}
+    ~Expression() {
+        if (status_ == 0) regfree(&compiled_);
+    }
+    Expression(const Expression&) = delete;
+    Expression& operator=(const Expression&) = delete;
+
+    std::string problem() const {
+        if (status_ == 0) return {};
+        char text[200];
+        regerror(status_, &compiled_, text, sizeof text);
+        return text;
+    }
+    bool matches(const std::string& name) const { return regexec(&compiled_, name.c_str(), 0, nullptr, 0) == 0; }
+
+private:
+    regex_t compiled_;
+    const int status_;
+};
+
+using Marks = std::vector<bool>;  // by function
+
+Result<Marks> matching(const NamedProfile& profile, const std::string& text) {
+    const Expression expression(text);
+    if (const std::string problem = expression.problem(); !problem.empty()) {
+        return Error{"'" + text + "' is no regular expression: " + problem};
+    }
+    Marks marks(profile.functions.size());
+    for (FunctionId id = 0; id < marks.size(); ++id) {
+        const std::string name(profile.strings.view(profile.functions[id].name));
+        marks[id] = expression.matches(name) || expression.matches(short_name(profile, id));
+    }
+    return marks;
+}
+
+FunctionId function_of(const NamedProfile& profile, NodeId node) {
+    return profile.frames[profile.nodes[node].frame].function;
+}
+
+Result<void> select(NamedProfile& profile, const std::string& text, bool keep) {
+    if (text.empty()) return {};
+    const auto marks = matching(profile, text);
+    if (!marks) return marks.error();
+    Marks inside(profile.nodes.size());
+    for (NodeId id = 1; id < inside.size(); ++id)  // a parent comes before its children
+        inside[id] = inside[profile.nodes[id].parent] || (*marks)[function_of(profile, id)];
+    std::erase_if(profile.counts, [&](const NamedCount& count) { return inside[count.node] != keep; });
+    return {};
+}
+
+NodeId add_hidden_note(NamedProfile& profile) {
+    const auto function = static_cast<FunctionId>(profile.functions.size());
+    profile.functions.push_back({.name = profile.strings.intern("[hidden]"), .kind = FrameKind::note});
+    profile.frames.push_back({.function = function});
+    profile.nodes.push_back({0, static_cast<FrameId>(profile.frames.size() - 1)});
+    return static_cast<NodeId>(profile.nodes.size() - 1);
+}
+
+void hide(NamedProfile& profile, const Marks& hidden) {
+    std::vector<NodeId> now(profile.nodes.size());
+    for (NodeId id = 1; id < now.size(); ++id) {
+        NamedNode& node = profile.nodes[id];
+        node.parent = now[node.parent];
+        now[id] = hidden[function_of(profile, id)] ? node.parent : id;
+    }
+    NodeId note = 0;
+    for (NamedCount& count : profile.counts) {
+        const bool had_frames = count.node != 0;
+        count.node = now[count.node];
+        if (count.node != 0 || !had_frames) continue;
+        if (note == 0) note = add_hidden_note(profile);
+        count.node = note;
+    }
+}
+
+Result<void> hide_frames(NamedProfile& profile, const CutOptions& options) {
+    if (options.hide.empty() && options.inlined) return {};
+    Marks hidden(profile.functions.size());
+    if (!options.hide.empty()) {
+        auto marks = matching(profile, options.hide);
+        if (!marks) return marks.error();
+        hidden = std::move(*marks);
+    }
+    for (FunctionId id = 0; id < hidden.size(); ++id) {
+        const FrameKind kind = profile.functions[id].kind;
+        if (kind == FrameKind::thread) hidden[id] = false;
+        if (kind == FrameKind::inlined && !options.inlined) hidden[id] = true;
+    }
+    hide(profile, hidden);
+    return {};
+}
+
+}  // namespace
+
+std::string CutOptions::description() const {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (!focus.empty()) add("only stacks with '" + focus + "'");
+    if (!ignore.empty()) add("without stacks of '" + ignore + "'");
+    if (!hide.empty()) add("without frames '" + hide + "'");
+    if (!inlined) add("without inlined frames");
+    return text;
+}
+
+Result<void> check_expression(const std::string& text) {
+    const std::string problem = Expression(text).problem();
+    if (!problem.empty()) return Error{"'" + text + "' is no regular expression: " + problem};
+    return {};
+}
+
+Result<void> cut_away(NamedProfile& profile, const CutOptions& options) {
+    if (auto done = select(profile, options.focus, true); !done) return done;
+    if (auto done = select(profile, options.ignore, false); !done) return done;
+    if (auto done = hide_frames(profile, options); !done) return done;
+    if (options.merge_threads) merge_threads(profile);
+    if (options.short_names) shorten_names(profile);
+    return {};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,24 @@
+// Pictures without an interactive part: PNG and PDF, drawn by librsvg from the SVG.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/byte_sink.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+enum class ImageKind { png, pdf };
+
+/// "png", "pdf"
+std::optional<ImageKind> image_by_name(std::string_view name);
+/// By ending: .png, .pdf
+std::optional<ImageKind> image_by_path(std::string_view path);
+
+/// Draws `svg` at its own size. An Error, and nothing written, if the picture is taller than a PNG may be here
+/// (32,767 pixels), or if this program was built without librsvg.
+Result<void> write_image(const std::string& svg, ImageKind kind, const ByteSink& out);
+
+}  // namespace flameprobe
