@@ -53,6 +53,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["threads"] = Json::array();
     for (const Thread& thread : profile.threads) facts["threads"].push_back({thread.tid, clean_text(thread.name)});
     facts["period"] = profile.has_run ? profile.run.period_ns : 0;
+    facts["bin"] = profile.bin_ns;
     facts["boxes"] = columns->boxes;
     facts["depth"] = columns->depth;
     facts["gathered"] = columns->min_width;

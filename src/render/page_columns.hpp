@@ -19,6 +19,7 @@ namespace flameprobe {
 ///   box     of each count: its box's index less that of the count before
 ///   thread  of each count
 ///   weight  of each count
+///   bin     of each count, where times are known (NamedProfile::bin_ns): its stretch of time
 struct PageColumns {
     std::string bytes;
     std::vector<std::pair<std::string, std::size_t>> parts;  // in the order in which they stand in `bytes`

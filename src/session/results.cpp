@@ -51,7 +51,9 @@ Written write_results(const std::string& profile_path, const std::string& stem, 
         alive();
         line.show(done, all);
     };
-    auto profile = load_profile(profile_path, {}, symbols);
+    SampleFilter wanted;
+    wanted.times = std::find(options.formats.begin(), options.formats.end(), Format::html) != options.formats.end();
+    auto profile = load_profile(profile_path, wanted, symbols);
     line.clear();
     if (!profile) {
         written.problems.push_back(profile.error().message);

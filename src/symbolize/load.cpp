@@ -1,7 +1,10 @@
 #include "symbolize/load.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
+#include <tuple>
+#include <unordered_map>
 
 #include "profile/reader.hpp"
 #include "symbolize/last_stack.hpp"
@@ -70,21 +73,39 @@ private:
     std::vector<StackId> path_;
 };
 
-bool build_paths(const RawProfile& raw, const std::vector<RawCount>& counts, LocationNames& names,
-                 NamedProfile& profile) {
+std::uint64_t key_of(const RawCount& count) { return std::uint64_t{count.thread} << 32 | count.stack; }
+
+/// `keys` are those of profile.counts. Entries of counts that were not kept have none.
+void add_times(RawProfile& raw, const std::vector<std::uint64_t>& keys, NamedProfile& profile) {
+    std::unordered_map<std::uint64_t, std::uint32_t> count_of;
+    for (std::uint32_t at = 0; at < keys.size(); ++at) count_of.emplace(keys[at], at);
+    for (const TimeBins::Entry& entry : raw.times.entries()) {
+        const auto found = count_of.find(entry.key);
+        if (found != count_of.end()) profile.times.push_back({found->second, entry.bin, entry.weight});
+    }
+    std::sort(profile.times.begin(), profile.times.end(), [](const TimedWeight& a, const TimedWeight& b) {
+        return std::tie(a.count, a.bin) < std::tie(b.count, b.bin);
+    });
+    profile.bin_ns = profile.times.empty() ? 0 : raw.times.bin_ns();
+}
+
+bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationNames& names, NamedProfile& profile) {
     std::map<FrameId, std::vector<const RawCount*>> by_thread_name;
     for (const RawCount& count : counts) {
         by_thread_name[names.thread_frame(raw.threads[count.thread])].push_back(&count);
     }
     profile.nodes.assign(1, {});
     PathBuilder paths(raw, names, profile);
+    std::vector<std::uint64_t> keys;
     for (const auto& [thread_name, its_counts] : by_thread_name) {
         paths.begin(thread_name);
         for (const RawCount* count : its_counts) {
             profile.counts.push_back({paths.node(count->stack), count->thread, count->weight});
+            keys.push_back(key_of(*count));
             if (profile.nodes.size() > max_nodes) return false;
         }
     }
+    if (!raw.times.entries().empty()) add_times(raw, keys, profile);
     return true;
 }
 

@@ -22,6 +22,7 @@ struct SampleFilter {
     std::optional<std::uint64_t> from_ns;  // after the run's start, inclusive
     std::optional<std::uint64_t> to_ns;    // exclusive
     std::optional<std::uint32_t> pid;      // of the process
+    bool times = false;                    // fill NamedProfile::times
 };
 
 /// A named profile of one `.fprobe`. Names come from the profile itself where it has been archived, else from this

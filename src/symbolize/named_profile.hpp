@@ -57,12 +57,24 @@ struct NamedCount {
     std::uint64_t weight = 0;
 };
 
+/// Of counts[count], so much was sampled in the stretch of time `bin`.
+struct TimedWeight {
+    std::uint32_t count = 0;
+    std::uint32_t bin = 0;
+    std::uint64_t weight = 0;
+};
+
 struct NamedProfile {
     StringTable strings;  // id 0 is the empty string
     std::vector<Function> functions;
     std::vector<NamedFrame> frames;
     std::vector<NamedNode> nodes;  // a node's parent comes before it; nodes[0] is the root and has no frame
     std::vector<NamedCount> counts;
+
+    /// When counts were sampled, by count, then bin: of one .fprobe, and only on request. Whoever removes counts keeps
+    /// this in step, or clears it.
+    std::vector<TimedWeight> times;
+    std::uint64_t bin_ns = 0;  // a bin begins at bin * bin_ns after the run's start
 
     // What follows is empty when the input was a folded file.
     bool has_run = false;

@@ -10,6 +10,7 @@
 
 #include "profile/sink.hpp"
 #include "symbolize/load.hpp"
+#include "symbolize/time_bins.hpp"
 
 namespace flameprobe {
 
@@ -43,6 +44,7 @@ public:
     std::optional<RunInfo> run_info;
     Summary last_summary;
     std::uint64_t last_sample_ns = 0;  // after the run's start, whether the filter keeps it or not
+    TimeBins times;                    // by thread << 32 | stack; empty unless the filter asks for it
     std::optional<Death> death_record;
     std::vector<std::string> strings;
     std::vector<Mapping> mappings;

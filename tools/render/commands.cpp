@@ -110,6 +110,7 @@ int render_command(Arguments& arguments) {
         isatty(STDOUT_FILENO) == 1) {
         return complain(wrong_usage, "say where the picture goes: -o FILE.svg (or --top 20 for a table)");
     }
+    arguments.filter.times = *format == Format::html;
     Progress progress;
     auto profile = load_inputs(arguments.inputs, arguments, progress);
     progress.clear();

@@ -54,6 +54,21 @@ FunctionId function_of(const NamedProfile& profile, NodeId node) {
     return profile.frames[profile.nodes[node].frame].function;
 }
 
+/// Removes counts, and their times with them.
+void keep_counts(NamedProfile& profile, auto&& kept) {
+    constexpr std::uint32_t gone = ~std::uint32_t{0};
+    std::vector<std::uint32_t> now(profile.counts.size(), gone);
+    std::uint32_t left = 0;
+    for (std::uint32_t at = 0; at < now.size(); ++at) {
+        if (!kept(profile.counts[at])) continue;
+        now[at] = left;
+        profile.counts[left++] = profile.counts[at];
+    }
+    profile.counts.resize(left);
+    std::erase_if(profile.times, [&](const TimedWeight& time) { return now[time.count] == gone; });
+    for (TimedWeight& time : profile.times) time.count = now[time.count];
+}
+
 Result<void> select(NamedProfile& profile, const std::string& text, bool keep) {
     if (text.empty()) return {};
     const auto marks = matching(profile, text);
@@ -61,7 +76,7 @@ Result<void> select(NamedProfile& profile, const std::string& text, bool keep) {
     Marks inside(profile.nodes.size());
     for (NodeId id = 1; id < inside.size(); ++id)  // a parent comes before its children
         inside[id] = inside[profile.nodes[id].parent] || (*marks)[function_of(profile, id)];
-    std::erase_if(profile.counts, [&](const NamedCount& count) { return inside[count.node] != keep; });
+    keep_counts(profile, [&](const NamedCount& count) { return inside[count.node] == keep; });
     return {};
 }
 

@@ -35,6 +35,15 @@ NamedProfile hostile_profile() {
     return std::move(made.profile);
 }
 
+/// Ten steps of time, each stack in one of them.
+NamedProfile timed_profile() {
+    NamedProfile profile = test::demo_profile();
+    profile.bin_ns = profile.summary.duration_ns / 10;
+    for (std::uint32_t at = 0; at < profile.counts.size(); ++at)
+        profile.times.push_back({at, at % 10, profile.counts[at].weight});
+    return profile;
+}
+
 /// Many functions, and stacks thousands of frames deep.
 NamedProfile large_profile() {
     test::ProfileOf made;
@@ -118,6 +127,7 @@ int main(int argc, char** argv) {
     good = make(directory + "reverse.svg", write_svg, demo, icicle) && good;
     good = make(directory + "hostile.svg", write_svg, hostile_profile(), {}) && good;
     good = make(directory + "demo.html", write_html, demo, {}) && good;
+    good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
     good = make(directory + "hostile.html", write_html, hostile_profile(), {}) && good;
     good = make(directory + "large.html", write_html, large_profile(), {}) && good;
     good = make(directory + "large.svg", write_svg, large_profile(), {}) && good;

@@ -357,6 +357,30 @@ class HtmlTest(unittest.TestCase):
             finally:
                 self.page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
+    def test_a_stretch_of_time_can_be_chosen(self):
+        self.open()
+        self.assertFalse(self.id("times").is_displayed())  # nothing is known of times
+        self.open("times.html")
+        self.assertTrue(self.id("times").is_displayed())
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
+        self.assertEqual(self.text("share"), "")
+        # The first tenth: names take 150 pixels, the rest is time. Offsets count from the middle.
+        width = canvas.size["width"]
+        tenth = (width - 150) / 10
+        start = -width / 2 + 150
+        drag = ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(start + 3), -10).click_and_hold()
+        drag.move_by_offset(int(tenth / 2), 0).release().perform()
+        self.settle()
+        self.assertIn("476 samples of these, 15.30 %, from 0 s to 1.23 s", self.text("share"))
+        self.id("tab-table").click()
+        self.assertEqual(self.rows()[0][:3], ["55.88 %", "55.88 %", "Json::escape"])
+        self.page.run("arguments[0].focus()", canvas)
+        self.keys(Keys.ARROW_RIGHT)
+        self.assertIn("13 samples of these", self.text("share"))
+        self.assertIn("time=1-2", self.page.run("return location.hash"))
+        self.keys(Keys.ESCAPE)
+        self.assertEqual(self.text("share"), "")
+
     def test_without_scripts_there_is_a_table(self):
         self.page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         try:

@@ -60,6 +60,17 @@ TEST_CASE("names are shortened and like threads merged on request") {
                  {"worker-*;main;shop::Cart::total", 2}});
 }
 
+TEST_CASE("the times of what is left are kept") {
+    ProfileOf made;
+    made.folded("a 1\nb 2\nc 3\n");
+    made.profile.bin_ns = 1000;
+    made.profile.times = {{0, 0, 1}, {1, 4, 2}, {2, 5, 3}};
+    REQUIRE(cut_away(made.profile, {.ignore = "b"}));
+    REQUIRE(made.profile.times.size() == 2);
+    CHECK(made.profile.times[1].count == 1);
+    CHECK(made.profile.times[1].bin == 5);
+}
+
 TEST_CASE("what is no regular expression is refused with the reason") {
     const auto bad = check_expression("a(");
     REQUIRE(!bad);

@@ -76,16 +76,18 @@ class Profile {
     }
     while (level >= 0) this.end[open[level--]] = size;
   }
-  readCounts({box, thread, weight}) {
+  readCounts({box, thread, weight, bin}) {
     const counts = weight.length();
     this.countBox = new Int32Array(counts);
     this.countThread = new (fitting(this.threads.length))(counts);
     this.countWeight = new Float64Array(counts);
-    this.samples = 0;
+    this.countBin = bin ? new Uint16Array(counts) : null;
+    this.samples = this.bins = 0;
     for (let at = 0, last = 0; at < counts; at++) {
       this.countBox[at] = last += box.next();
       this.countThread[at] = thread.next();
       this.samples += this.countWeight[at] = weight.next();
+      if (bin) this.bins = Math.max(this.bins, (this.countBin[at] = bin.next()) + 1);
     }
   }
   name(fn) { return this.functions.name[fn]; }

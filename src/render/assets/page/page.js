@@ -18,10 +18,11 @@ class Page {
     const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(), {profile} = this;
     const side = style("--dark") === "1" ? 2 : 1, shades = profile.shades.map((shade) => shade[side]);
     const colors = Object.fromEntries(profile.shades.map((shade) => [shade[0], shade[side]]));
-    this.theme = {shades, plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
+    this.theme = {shades, colors, soft: style("--soft"), page: style("--page"), plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
     fillLegend(profile, colors);
     for (const graph of this.graphs) graph.paintSoon();
     this.functions.paint();
+    this.timeline.paint(this.theme);
   }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
@@ -49,6 +50,7 @@ class Page {
     });
     this.callers = graph("callers", "Callers", open, true);
     this.callees = graph("callees", "Callees", open);
+    this.timeline = new Timeline(this.profile, (time) => this.change({time, zoom: ""}));
     this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
     const bar = (cell, part) => {
       element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
@@ -110,7 +112,7 @@ class Page {
       f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
       o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
       g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
-      u: () => this.change({focus: "", hide: "", ignore: "", fold: false, inlined: true, zoom: ""})
+      u: () => this.change({focus: "", hide: "", ignore: "", fold: false, inlined: true, time: "", zoom: ""})
     };
     actions[key]();
   }
@@ -132,12 +134,13 @@ class Page {
     return true;
   }
   weigh() {
-    const {profile, state} = this, {thread, scope, focus, ignore} = state;
-    if (!this.changed("weights", thread, scope, focus, ignore)) return;
+    const {profile, state} = this, {thread, scope, focus, ignore, range} = state;
+    if (!this.changed("weights", thread, scope, focus, ignore, state.time)) return;
     const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
     const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
-    this.total = weigh(profile, {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore)});
-    find("share").textContent = this.all === profile.samples ? "" : `${samples(this.all)} of these, ${percent(this.all, profile.samples)}`;
+    this.total = weigh(profile, {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range});
+    find("share").textContent = this.all === profile.samples ? "" : `${samples(this.all)} of these, ${percent(this.all, profile.samples)}` +
+      (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
   show() {
     const {state} = this;
@@ -149,6 +152,7 @@ class Page {
     for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined]]) find(id).setAttribute("aria-pressed", on);
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("orders").hidden = state.view !== "graph";
+    this.timeline.show(state.merge, state.range, this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
     this.weigh();
     this.chosen = null;

@@ -2,12 +2,12 @@
 const bit = (text) => text === "1";
 const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String], ["c", "exact", bit],
   ["r", "reverse", bit], ["i", "icicle", bit], ["fn", "fn", Number], ["z", "zoom", String], ["focus", "focus", String], ["hide", "hide", String],
-  ["ignore", "ignore", String], ["fold", "fold", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit]];
+  ["ignore", "ignore", String], ["fold", "fold", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String]];
 
 class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
-      focus: "", hide: "", ignore: "", fold: false, inlined: true, merge: profile.merged.length > 0, long: false};
+      focus: "", hide: "", ignore: "", fold: false, inlined: true, merge: profile.merged.length > 0, long: false, time: ""};
     this.load(profile);
   }
   load(profile) {
@@ -17,7 +17,10 @@ class State {
     if (!Number.isInteger(this.thread) || this.thread >= profile.threads.length) this.thread = -1;
     if (!Number.isInteger(this.fn) || this.fn >= profile.functionCount) this.fn = -1;
     if (!/^[\d.*]*$/.test(this.zoom)) this.zoom = "";
+    if (!/^\d+-\d+$/.test(this.time)) this.time = "";
   }
+  // [first bin, behind the last], or null for all of the time.
+  get range() { return this.time ? this.time.split("-").map(Number) : null; }
   save() {
     const query = new URLSearchParams();
     for (const [key, name] of SAVED) {

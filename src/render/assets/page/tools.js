@@ -21,6 +21,7 @@ function percent(part, whole) {
 // "1.23 s", "4 min 05 s": as numbers.cpp writes them.
 function duration(ns) {
   const seconds = ns / 1e9, whole = Math.floor(seconds), two = (number) => String(Math.floor(number)).padStart(2, "0");
+  if (ns === 0) return "0 s";
   if (seconds < 1e-3) return Number((ns / 1e3).toFixed(1)) + " µs";
   if (seconds < 1) return Number((ns / 1e6).toFixed(1)) + " ms";
   if (seconds < 120) return Number(seconds.toFixed(2)) + " s";

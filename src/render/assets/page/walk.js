@@ -1,9 +1,10 @@
 // Passes over all boxes. A box's subtree is the stretch up to its end, so what is "inside" needs no stack.
 
-// The weight of every box, of the samples that the choice keeps: {thread, scope, focus, ignore}, the last three as marks
-// of functions or null.
-function weigh(profile, {thread, scope, focus, ignore}) {
-  const {size, end, fn, countBox, countThread, countWeight} = profile;
+// The weight of every box, of the samples that the choice keeps: {thread, scope, focus, ignore, range}; scope, focus and
+// ignore as marks of functions or null, range as [first bin, behind the last] or null.
+function weigh(profile, {thread, scope, focus, ignore, range}) {
+  const {size, end, fn, countBox, countThread, countWeight, countBin} = profile;
+  const [from, to] = range || [0, Infinity];
   const total = new (profile.samples < 4294967296 ? Uint32Array : Float64Array)(size);
   const open = new Int32Array(profile.depth + 2);
   let level = -1, inScope = 0, inFocus = 0, inIgnored = 0, at = 0;
@@ -17,7 +18,8 @@ function weigh(profile, {thread, scope, focus, ignore}) {
     if (ignore && ignore[of] && box >= inIgnored) inIgnored = end[box];
     const kept = (!scope || box < inScope) && (!focus || box < inFocus) && box >= inIgnored;
     for (; at < countBox.length && countBox[at] === box; at++) {
-      if (kept && (thread < 0 || countThread[at] === thread)) total[box] += countWeight[at];
+      const inTime = !countBin || countBin[at] >= from && countBin[at] < to;
+      if (kept && inTime && (thread < 0 || countThread[at] === thread)) total[box] += countWeight[at];
     }
   }
   while (level >= 0) close();

@@ -1,0 +1,48 @@
+#include "symbolize/time_bins.hpp"
+
+#include <doctest/doctest.h>
+
+#include "profile_file.hpp"
+#include "symbolize/load.hpp"
+
+using namespace flameprobe;
+
+TEST_CASE("weights are added up by key and millisecond") {
+    TimeBins bins;
+    bins.add(7, 2'500'000, 3);
+    bins.add(5, 0, 1);
+    bins.add(7, 2'999'999, 4);
+    const auto& entries = bins.entries();
+    REQUIRE(entries.size() == 2);
+    CHECK(entries[0].key == 5);
+    CHECK(entries[1].bin == 2);
+    CHECK(entries[1].weight == 7);
+    CHECK(bins.bin_ns() == 1'000'000);
+}
+
+TEST_CASE("a long run has a thousand bins at most, and many samples few entries; no weight is lost") {
+    TimeBins bins(100);
+    std::uint64_t sum = 0;
+    for (std::uint64_t at = 0; at < 50'000; ++at) bins.add(at % 10, at * 1'000'000, 1);
+    CHECK(bins.entries().size() <= 200);
+    for (const TimeBins::Entry& entry : bins.entries()) {
+        CHECK(entry.bin < 1000);
+        sum += entry.weight;
+    }
+    CHECK(sum == 50'000);
+    bins.add(1, ~std::uint64_t{0}, 1);
+    CHECK(bins.entries().back().bin < 1000);
+}
+
+TEST_CASE("a profile's times are known on request, and are its counts") {
+    const test::ProfileFile file(test::fill_server);
+    SampleFilter filter;
+    CHECK(load_profile(file.path(), filter, {})->times.empty());
+    filter.times = true;
+    const auto profile = load_profile(file.path(), filter, {});
+    REQUIRE(profile);
+    REQUIRE(profile->bin_ns > 0);
+    std::vector<std::uint64_t> sums(profile->counts.size());
+    for (const TimedWeight& time : profile->times) sums.at(time.count) += time.weight;
+    for (std::size_t at = 0; at < sums.size(); ++at) CHECK(sums[at] == profile->counts[at].weight);
+}
