@@ -22,6 +22,7 @@ RawSample CellReader::sample(std::size_t i) const {
             .tid = cell->tid,
             .weight = cell->weight,
             .in_kernel = false,
+            .in_system_call = cell->in_system_call,
             .has_registers = cell->has_registers,
             .registers = cell->registers,
             .kernel_chain = {},

@@ -28,6 +28,8 @@ struct CaptureFacts {
     std::string event;
     std::string event_kind;  // software clock, software event, hardware counter
     bool kernel = false;
+    bool kernel_time = false;     // time in system calls is sampled, without the kernel's frames
+    bool handlers = false;        // a signal handler of ours runs in the host's threads
     std::uint64_t frequency = 0;  // after the kernel's limits
     std::uint64_t period_ns = 0;
     std::uint64_t buffer_bytes = 0;
@@ -51,12 +53,17 @@ public:
     virtual const CaptureFacts& facts() const = 0;
     /// Whether all that is sampled has ended, or has been replaced by exec: no sample follows.
     virtual bool over() { return false; }
+    /// From now on without a signal handler, and facts().note says so with `why`. False: it needs one.
+    virtual bool go_on_without_signals(const std::string& /*why*/) { return false; }
 };
 
 /// Per-CPU inherited perf events on the process's main thread, and events of their own for threads that already run.
 Result<std::unique_ptr<EventSource>> open_ring_source(const CaptureOptions& options);
 /// One POSIX CPU timer per thread; the handler copies into rings of ours.
 Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options);
+/// `ring`, which may not sample the kernel, with a CPU timer per thread for the time in system calls. Leaves it as it
+/// is where there is no signal or memory for that.
+Result<std::unique_ptr<EventSource>> add_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& options);
 /// perf overflow events deliver a signal; the handler copies into rings of ours.
 Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& options);
 

@@ -68,6 +68,7 @@ void SignalSource::describe(const CaptureOptions& options) {
                         : attributes_.type == PERF_TYPE_HARDWARE ? "hardware counter"
                                                                  : "software event";
     facts_.kernel = false;
+    facts_.handlers = true;
     facts_.frequency = options.frequency;
     facts_.period_ns = clock ? attributes_.sample_period : 0;
     facts_.buffer_bytes = memory_.bytes();

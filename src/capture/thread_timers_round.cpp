@@ -29,7 +29,9 @@ void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t n
     const std::size_t from = next_visit_ < records_.size() ? next_visit_ : 0;
     for (std::size_t i = 0; i < records_.size(); ++i) {
         const bool turn = (i + records_.size() - from) % records_.size() < in_turn;
-        if (records_[i].tid != 0 && (turn || records_[i].sampled != 0)) visit(i, sink, now_ns);
+        if (records_[i].tid != 0 &&
+            (turn || records_[i].sampled != 0 || slot(i).user_hits.load(std::memory_order_relaxed) != 0))
+            visit(i, sink, now_ns);
     }
     next_visit_ = from + in_turn;
 }
@@ -46,6 +48,9 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
         return;
     }
     if (record.duplicate) return;
+    const std::uint64_t in_user = slot(index).user_hits.exchange(0, std::memory_order_relaxed);
+    record.delivered += in_user;
+    record.sampled += in_user;
     const bool ran = record.sampled != 0 || (!state_.timers && *cpu != record.cpu_ns);
     if (ran && now_ns >= record.named_ns + second) read_name(record, sink, now_ns);
     if (!state_.timers) {
@@ -59,6 +64,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
         record.delivered += dropped;
         sink.lost(dropped);
     }
+    if (state_.kernel_only && *cpu != record.cpu_ns) sink.used(record.tid, *cpu - record.cpu_ns, in_user);
     record.cpu_ns = *cpu;
     record.sampled = 0;
 }

@@ -1,17 +1,11 @@
-// The engine for where perf_event_open is refused: a CPU timer per thread signals that thread, whose handler copies.
+#include "capture/timer_source.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/clock.hpp"
-#include "capture/cell_reader.hpp"
-#include "capture/event_source.hpp"
-#include "capture/handler_memory.hpp"
-#include "capture/map_watch.hpp"
 #include "capture/signal_choice.hpp"
-#include "capture/system_call_watch.hpp"
-#include "capture/thread_timers.hpp"
 
 namespace flameprobe {
 namespace {
@@ -26,33 +20,14 @@ std::uint32_t cells_needed(const CaptureOptions& options) {
 // The memory was wiped by a fork.
 bool is_parents(const handler::State& state) { return state.pid == 0; }
 
-class TimerSource final : public EventSource {
-public:
-    TimerSource(HandlerMemory memory, const CaptureOptions& options)
-        : memory_(std::move(memory)), timers_(memory_.state()), reader_(memory_.state()) {
-        describe(options);
-    }
-    ~TimerSource() override { memory_.state().sampling.store(false, std::memory_order_relaxed); }
+}  // namespace
 
-    Result<void> start() override;
-    void stop() override;
-    void drain(EventSink& sink) override;
-    const CaptureFacts& facts() const override { return facts_; }
+TimerSource::TimerSource(HandlerMemory memory, const CaptureOptions& options)
+    : memory_(std::move(memory)), timers_(memory_.state()), reader_(memory_.state()) {
+    describe(options);
+}
 
-private:
-    void describe(const CaptureOptions& options);
-    void keep_signal();
-    void tell_of_missing_timers();
-
-    HandlerMemory memory_;
-    ThreadTimers timers_;
-    CellReader reader_;
-    MapWatch maps_;
-    SystemCallWatch calls_;
-    CaptureFacts facts_;
-    std::string own_note_;  // facts_.note as it was at first
-    std::size_t told_missing_ = 0;
-};
+TimerSource::~TimerSource() { memory_.state().sampling.store(false, std::memory_order_relaxed); }
 
 void TimerSource::describe(const CaptureOptions& options) {
     const std::uint64_t most = 1'000'000'000 / tick_ns();
@@ -60,6 +35,7 @@ void TimerSource::describe(const CaptureOptions& options) {
     facts_.event = "task-clock";
     facts_.event_kind = "software clock";
     facts_.kernel = false;
+    facts_.kernel_time = facts_.handlers = true;
     facts_.frequency = options.frequency;
     facts_.period_ns = memory_.state().period_ns;
     facts_.buffer_bytes = memory_.bytes();
@@ -123,24 +99,40 @@ void TimerSource::keep_signal() {
 }
 
 void TimerSource::drain(EventSink& sink) {
-    const std::uint64_t now = monotonic_ns();
+    begin_round(sink);
+    while (next_ != gathered_) take_next(sink);
+    end_round(sink);
+}
+
+void TimerSource::begin_round(EventSink& sink) {
+    round_ns_ = monotonic_ns();
+    next_ = gathered_ = 0;
     auto& state = memory_.state();
     if (is_parents(state)) return;
-    calls_.look(state, now);
+    calls_.look(state, round_ns_);
     keep_signal();
-    maps_.refresh(sink, now);
-    timers_.find_new(sink, now);
-    const std::size_t samples = reader_.gather();
-    for (std::size_t i = 0; i < samples; ++i) {
-        if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, now);
+    if (!state.kernel_only) maps_.refresh(sink, round_ns_);
+    timers_.find_new(sink, round_ns_);
+    gathered_ = reader_.gather();
+    for (std::size_t i = 0; i < gathered_ && !state.kernel_only; ++i) {
+        if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, round_ns_);
     }
-    for (std::size_t i = 0; i < samples; ++i) {
-        auto sample = reader_.sample(i);
-        sample.weight = timers_.account(reader_.cell(i));
-        if (sample.weight != 0) sink.sample(sample);
-        reader_.give_back(i);
-    }
-    timers_.finish_round(sink, maps_, now);
+}
+
+std::uint64_t TimerSource::next_time() const {
+    return next_ == gathered_ ? ~std::uint64_t{0} : reader_.cell(next_).time_ns;
+}
+
+void TimerSource::take_next(EventSink& sink) {
+    auto sample = reader_.sample(next_);
+    sample.weight = timers_.account(reader_.cell(next_));
+    if (sample.weight != 0) sink.sample(sample);
+    reader_.give_back(next_++);
+}
+
+void TimerSource::end_round(EventSink& sink) {
+    if (is_parents(memory_.state())) return;
+    timers_.finish_round(sink, maps_, round_ns_);
     tell_of_missing_timers();
 }
 
@@ -153,17 +145,25 @@ void TimerSource::tell_of_missing_timers() {
         own_note_;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options) {
-    if (options.frequency == 0) return Error{"a frequency of 0 samples nothing"};
+Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& options, std::uint64_t period_ns,
+                                                       Samples samples) {
     constexpr std::uint32_t slots = 16384;
     auto memory = HandlerMemory::make({options.stack_bytes, cells_needed(options), slots});
     if (!memory) return memory.error();
-    memory->state().period_ns = 1'000'000'000 / options.frequency;
+    memory->state().period_ns = period_ns;
+    // The coarse clock does between perf's exact times: from the tick to the handler the thread is in its system call,
+    // so perf has no sample of it in between.
+    memory->state().kernel_only = samples == Samples::kernel_time;
     // Refused here rather than at start, so that another engine can be tried.
     if (const auto signal = choose_signal(); !signal) return signal.error();
-    return std::unique_ptr<EventSource>(std::make_unique<TimerSource>(std::move(*memory), options));
+    return std::make_unique<TimerSource>(std::move(*memory), options);
+}
+
+Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options) {
+    if (options.frequency == 0) return Error{"a frequency of 0 samples nothing"};
+    auto source = TimerSource::open(options, 1'000'000'000 / options.frequency, TimerSource::Samples::all);
+    if (!source) return source.error();
+    return std::unique_ptr<EventSource>(std::move(*source));
 }
 
 }  // namespace flameprobe

@@ -36,6 +36,7 @@ struct DeepSample {
     std::size_t proven = 0;           // of the frames, from the copy
     std::vector<StackLabel> labels{};
     std::vector<std::uint64_t> kernel_chain{};
+    MappingId system_call = 0;  // a note; 0: none
     // While it waits, behind newer ones of its thread:
     bool like_next = false;  // shares enough with the next of them
     std::size_t walked = 0;  // the number of frames that there were

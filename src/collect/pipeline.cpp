@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/system_call_names.hpp"
+#include "profile/named_note.hpp"
+#include "unwind/code_bytes.hpp"
 #include "unwind/elf_image.hpp"
 
 namespace flameprobe {
@@ -71,7 +74,10 @@ void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.
 void Pipeline::thread_started(std::uint32_t tid, std::uint32_t) {
     if (tid != pid_) threads_.ended(tid);
 }
-void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t) { threads_.ended(tid); }
+void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t) {
+    threads_.ended(tid);
+    last_calls_.erase(tid);
+}
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
 
 // CPU time that an engine knows it could not sample: a thread that blocks the signal, or has no timer.
@@ -118,9 +124,13 @@ void Pipeline::sample(const RawSample& raw) {
     const bool whole = walk_.end == WalkEnd::root;
     in_haste_ = in_haste_ || in_no_mapping();
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
-    sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain);
+    sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain,
+                          raw.in_system_call ? system_call() : 0);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
     write(sample, whole);
+    if (!whole || !raw.in_system_call) return;
+    LastCalls& last = last_calls_[raw.tid];
+    last.samples[last.count++ % last.samples.size()] = sample;
 }
 
 // Code that has been unloaded before anybody told of it, where no kernel does: it may come again.
@@ -144,6 +154,7 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
             extended = continuations_.went_on_like(sample.thread, walk_);
         }
     }
+    deep.system_call = raw.in_system_call ? system_call() : 0;
     find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
@@ -166,7 +177,8 @@ bool Pipeline::memory_continues() {
 
 void Pipeline::decided(const DeepSample& deep, bool whole) {
     Sample sample = deep.sample;
-    sample.stack = intern(deep.frames, whole ? deep.frames.size() : deep.proven, whole, deep.labels, deep.kernel_chain);
+    sample.stack = intern(deep.frames, whole ? deep.frames.size() : deep.proven, whole, deep.labels, deep.kernel_chain,
+                          deep.system_call);
     write(sample, whole);
 }
 
@@ -200,7 +212,7 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 }
 
 StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
-                         const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel) {
+                         const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel, MappingId call) {
     StackId stack = 0;
     depth_ = 0;
     auto label = labels.begin();  // from the root on
@@ -213,7 +225,46 @@ StackId Pipeline::intern(const std::vector<CodeFrame>& frames, std::size_t count
     }
     for (std::size_t at = kernel.size(); at-- > 0;)
         stack = push(stack, kernel_mapping, at == 0 ? kernel[at] : kernel[at] - 1);
+    if (call != 0) stack = push(stack, call, named_note);
     return stack;
+}
+
+// At most as much again as these samples stand for; the rest remains without a stack.
+void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
+    const auto found = last_calls_.find(tid);
+    if (found == last_calls_.end()) return;
+    LastCalls& last = found->second;
+    const std::size_t count = std::min(last.count, last.samples.size());
+    for (std::size_t i = 0; i < count && periods != 0; ++i) {
+        const std::uint64_t fair = (periods + count - i - 1) / (count - i);
+        Sample sample = last.samples[i];
+        sample.weight = std::min({fair, sample.weight, periods});
+        periods -= sample.weight;
+        write(sample, true);
+    }
+    last_calls_.erase(found);
+}
+
+// The code at a place does not change without its region.
+MappingId Pipeline::system_call() {
+    if (walk_.frames.empty()) return kernel_note("[kernel]");
+    const CodeFrame& leaf = walk_.frames.front();
+    const auto [known, is_new] = call_at_.try_emplace({leaf.region, leaf.address}, 0);
+    if (!is_new) return known->second;
+    const auto number = system_call_number(leaf.address);
+    const auto name = number ? system_call_name(*number) : std::string_view();
+    known->second = kernel_note(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
+    return known->second;
+}
+
+MappingId Pipeline::kernel_note(const std::string& text) {
+    const auto [known, is_new] = kernel_notes_.try_emplace(text, next_mapping_);
+    if (!is_new) return known->second;
+    Mapping mapping;
+    mapping.kind = MappingKind::note;
+    mapping.path = text;
+    sink_.mapping(next_mapping_++, mapping);
+    return known->second;
 }
 
 // Most stacks begin as the last one did: that part is not looked up again.

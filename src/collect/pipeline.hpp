@@ -1,11 +1,14 @@
 // Raw samples in, profile records out: unwinding, interning, writing. The collector thread only.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capture/raw_sample.hpp"
@@ -33,6 +36,7 @@ public:
     void lost(std::uint64_t samples) override;
     void throttled(std::uint64_t time_ns) override;
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
+    void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
 
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
     void settle(std::uint64_t drained_ns);
@@ -62,7 +66,10 @@ public:
 private:
     /// `count`: how many of the frames to keep, from the leaf.
     StackId intern(const std::vector<CodeFrame>& frames, std::size_t count, bool whole,
-                   const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel);
+                   const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel, MappingId call);
+    /// The note that names the system call which the leaf of `walk_` made.
+    MappingId system_call();
+    MappingId kernel_note(const std::string& text);
     void find_labels(StackCopy copy, StackBeyond* beyond);
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
@@ -94,6 +101,13 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
     Continuations continuations_;
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
+    std::map<std::string, MappingId> kernel_notes_;                         // by text
+    struct LastCalls {
+        std::array<Sample, 16> samples{};
+        std::size_t count = 0;  // in all
+    };
+    std::unordered_map<std::uint32_t, LastCalls> last_calls_;  // by tid
     std::uint32_t next_mapping_ = 0;
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;

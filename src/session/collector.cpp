@@ -128,8 +128,8 @@ bool Collector::host_is_over() {
 bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_toggle) != 0) requests |= sampling() ? request_stop : request_start;
     if ((requests & request_start) != 0) start();
-    if ((requests & request_yield) != 0 && sampling()) say(ended_for_signal);
-    if ((requests & (request_stop | request_yield)) != 0) stop();
+    if ((requests & request_yield) != 0 && sampling()) give_up_signal();
+    if ((requests & request_stop) != 0) stop();
     if ((requests & request_flush) != 0 && sampling()) {
         drain();
         flush();
@@ -172,7 +172,7 @@ bool Collector::open() {
     engine_ = std::move(*engine);
     if (!engine_.warning.empty()) log_.warning(engine_.warning);
     const auto& facts = engine_.source->facts();
-    attaches_threads_ = facts.engine != "ring";
+    attaches_threads_ = facts.handlers;
     told_note_ = facts.note;
     if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
         engine_.reason += "; " + facts.note;
@@ -268,11 +268,20 @@ void Collector::give_up(const std::string& why) {
     broken_ = true;
 }
 
+void Collector::give_up_signal() {
+    if (engine_.source->go_on_without_signals("the program took away the signal")) return tell_of_engine();
+    say(ended_for_signal);
+    stop();
+}
+
 void Collector::before_filter() {
     if (is_task()) return;  // a filter is a thread group's
     const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
     if (!attaches_threads_ || broken_ || lets_handlers_return(filter_program)) return;
+    if (engine_.source &&
+        engine_.source->go_on_without_signals("in the program's seccomp filter no handler can return"))
+        return;
     if (recording_) recording_->remark(ended_for_return);
     stop();
     give_up(ended_for_return);

@@ -78,6 +78,7 @@ private:
     void tell_of_engine();
     void say(const std::string& sentence);
     void end_with_last_thread();
+    void give_up_signal();
     void before_filter();
     void end_before_filter();
     bool open();

@@ -25,6 +25,7 @@ void Collector::begin_recording(const std::string& stem) {
     run_.event_kind = facts.event_kind;
     run_.kernel = facts.kernel                           ? "on"
                   : options_.kernel == KernelChoice::off ? "off, as asked for"
+                  : facts.kernel_time                    ? "by CPU timers"
                                                          : "off, not permitted";
     run_.frequency_asked = options_.frequency;
     run_.period_ns = facts.period_ns;

@@ -41,13 +41,25 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     return engine;
 }
 
+// Gives why not, if it cannot be done.
+std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& capture) {
+    const auto& facts = ring->facts();
+    if (!capture.kernel || facts.kernel || facts.period_ns == 0 || facts.unattached_threads != 0) return {};
+    if (seccomp_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete}))
+        return "a seccomp filter would kill the process for timer_create";
+    auto both = add_kernel_time(ring, capture);
+    if (!both) return both.error().message;
+    ring = std::move(*both);
+    return {};
+}
+
 Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     capture.frequency = permitted_frequency(capture.frequency);
     capture.stack_bytes = std::min(capture.stack_bytes, most_ring_stack_bytes);
     if (seccomp_kills_for({SYS_perf_event_open}))
         return Error{"a seccomp filter would kill the process for perf_event_open"};
     auto ring = open_ring_source(capture);
-    std::string other_event;
+    std::string other_event, note_no_timers;
     if (!ring && capture.event != CaptureOptions{}.event) {
         other_event = "FLAMEPROBE_EVENT=" + capture.event + " cannot be sampled: " + ring.error().message;
         capture.event = CaptureOptions{}.event;
@@ -55,9 +67,11 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
         other_event += "; it is " + capture.event + " that is sampled";
     }
     if (!ring) return ring.error();
+    if (options.engine == EngineChoice::automatic) note_no_timers = with_kernel_time(*ring, capture);
     std::string reason = "perf_event_open is permitted";
     if (!(*ring)->facts().note.empty()) reason += "; " + (*ring)->facts().note;
     auto engine = made(std::move(*ring), capture.stack_bytes, std::move(reason), options);
+    if (!note_no_timers.empty()) engine.reason += "; time in the kernel has no stack: " + note_no_timers;
     if (options.stack_bytes > capture.stack_bytes) {
         engine.warning = "FLAMEPROBE_STACK was lowered from " + std::to_string(options.stack_bytes) + " to " +
                          std::to_string(capture.stack_bytes) +

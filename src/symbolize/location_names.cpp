@@ -60,7 +60,8 @@ void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
     for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
         const FunctionId named =
             function({strings.intern(symbol->name), strings.intern(symbol->file), symbol->decl_line,
-                      strings.intern(mapping.path), kind_of(mapping.kind, symbol->inlined)});
+                      mapping.kind == MappingKind::note ? 0 : strings.intern(mapping.path),
+                      kind_of(mapping.kind, symbol->inlined)});
         frames_.push_back(static_cast<FrameId>(profile_.frames.size()));
         profile_.frames.push_back({named, symbol->line, id});
     }

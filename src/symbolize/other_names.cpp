@@ -53,7 +53,7 @@ void OtherNames::prepare(const std::vector<Mapping>& mappings, const std::vector
 std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
     switch (mapping.kind) {
         case MappingKind::note:
-            return note_name(address);
+            return mapping.path.empty() ? note_name(address) : mapping.path;
         case MappingKind::scope:
             return address < strings_.size() ? strings_[address] : "[scope " + std::to_string(address) + "]";
         case MappingKind::kernel:

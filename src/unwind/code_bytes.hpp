@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "unwind/unwind_rule.hpp"
 
@@ -11,6 +12,9 @@ namespace flameprobe {
 RecordState record_state(std::uint64_t address);
 /// Whether `address` comes right after a `syscall` instruction: there a thread stands that is in the kernel.
 bool after_syscall(std::uint64_t address);
+/// The number of the system call that a thread at `address` made, or makes again from there, where the code before it
+/// says so: a constant that nothing changes on the way to the instruction, as in libc's wrappers.
+std::optional<unsigned> system_call_number(std::uint64_t address);
 
 /// Whether the code from `address` on leads straight to its function's return, by nothing but pushes, pops, calls and
 /// changes of the stack pointer by a constant: then `rule` gets the rule for it. A call may still not come back, so

@@ -35,6 +35,8 @@ RecordState record_state(std::uint64_t address) {
 
 bool after_syscall(std::uint64_t address) { return instruction_at(address - 4) == instruction_svc_0; }
 
+std::optional<unsigned> system_call_number(std::uint64_t) { return std::nullopt; }
+
 // Where the return address is in a register, a leaf is known by that, and everything else keeps records.
 bool epilogue_rule(std::uint64_t, UnwindRule&) { return false; }
 

@@ -1,4 +1,4 @@
-// Intel SDM volume 2: PUSH, MOV, LEA, RET, SYSCALL, ENDBR64.
+// Intel SDM volume 2: PUSH, MOV, LEA, XOR, RET, SYSCALL, ENDBR64.
 #include <array>
 #include <cstring>
 #include <span>
@@ -21,6 +21,55 @@ constexpr std::string_view lea_rsp_rbp = "\x48\x8d\x6c\x24"sv;
 constexpr std::string_view ret = "\xc3"sv, ret_n = "\xc2"sv, repz_ret = "\xf3\xc3"sv, bnd_ret = "\xf2\xc3"sv;
 constexpr std::string_view syscall_instruction = "\x0f\x05"sv;
 
+// Reads instructions that wrappers put between the constant and `syscall`: moves between registers, from memory and of
+// constants, and XOR, none of them into rax. Gives the size, 0 for anything else.
+std::size_t argument_set_up(std::string_view code) {
+    const auto byte = [&](std::size_t at) { return at < code.size() ? static_cast<unsigned char>(code[at]) : 0u; };
+    const unsigned rex = (byte(0) & 0xf0) == 0x40 ? byte(0) : 0;
+    const std::size_t at = rex != 0 ? 1 : 0;
+    const unsigned opcode = byte(at), modrm = byte(at + 1), mode = modrm >> 6;
+    const unsigned reg = (modrm >> 3 & 7) | (rex & 4) << 1, rm = (modrm & 7) | (rex & 1) << 3;
+    constexpr unsigned rax = 0;
+    if (opcode >= 0xb8 && opcode <= 0xbf) {
+        const bool into_rax = ((opcode & 7) | (rex & 1) << 3) == rax;
+        return into_rax || (rex & 8) != 0 ? 0 : at + 5;
+    }
+    if (opcode == 0x89 || opcode == 0x31) return mode == 3 && rm != rax ? at + 2 : 0;
+    if (opcode != 0x8b && opcode != 0x8d) return 0;
+    if (reg == rax) return 0;
+    if (mode == 3) return opcode == 0x8b ? at + 2 : 0;
+    const std::size_t sib = (modrm & 7) == 4 ? 1 : 0;
+    if (mode == 0) return (modrm & 7) == 5 ? at + 6 : sib != 0 && (byte(at + 2) & 7) == 5 ? 0 : at + 2 + sib;
+    return at + 2 + sib + (mode == 1 ? 1 : 4);
+}
+
+/// The constant that the instruction at the front moves into rax, and its size; size 0 if it does not.
+struct RaxConstant {
+    std::size_t size = 0;
+    std::uint32_t value = 0;
+};
+RaxConstant rax_constant(std::string_view code) {
+    constexpr std::string_view mov_eax = "\xb8"sv, mov_rax = "\x48\xc7\xc0"sv, xor_eax = "\x31\xc0"sv;
+    if (code.starts_with(xor_eax)) return {xor_eax.size(), 0};
+    for (const std::string_view mov : {mov_eax, mov_rax}) {
+        if (!code.starts_with(mov) || code.size() < mov.size() + 4) continue;
+        std::uint32_t value = 0;
+        std::memcpy(&value, code.data() + mov.size(), sizeof value);
+        return {mov.size() + 4, value};
+    }
+    return {};
+}
+
+/// Nothing but set-up of arguments?
+bool only_arguments(std::string_view code) {
+    while (!code.empty()) {
+        const std::size_t size = argument_set_up(code);
+        if (size == 0 || size > code.size()) return false;
+        code.remove_prefix(size);
+    }
+    return true;
+}
+
 }  // namespace
 
 RecordState record_state(std::uint64_t address) {
@@ -42,6 +91,28 @@ bool after_syscall(std::uint64_t address) {
     std::array<char, 2> bytes{};
     return read_self(address - bytes.size(), std::as_writable_bytes(std::span(bytes))) == bytes.size() &&
            std::string_view(bytes.data(), bytes.size()) == syscall_instruction;
+}
+
+std::optional<unsigned> system_call_number(std::uint64_t address) {
+    constexpr std::size_t far = 40;
+    constexpr std::uint32_t most = 1024;
+    if (!after_syscall(address)) address += syscall_instruction.size();
+    if (!after_syscall(address)) return std::nullopt;
+    std::array<char, far> bytes{};
+    const std::uint64_t end = address - syscall_instruction.size();
+    std::size_t size = far;
+    // Pages before may not be mapped.
+    while (size != 0 && read_self(end - size, std::as_writable_bytes(std::span(bytes).first(size))) != size) --size;
+    const std::string_view code(bytes.data(), size);
+    for (std::size_t at = code.size(); at-- > 1;) {
+        const RaxConstant constant = rax_constant(code.substr(at));
+        if (constant.size == 0 || constant.value >= most) continue;
+        // A prefix would make it another register's or another size.
+        const auto before = static_cast<unsigned char>(code[at - 1]);
+        if ((before & 0xf0) == 0x40 || before == 0x66) continue;
+        if (only_arguments(code.substr(at + constant.size))) return constant.value;
+    }
+    return std::nullopt;
 }
 
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to) {

@@ -170,6 +170,23 @@ def run(argv, directory, env=None, timeout=120, **popen):
     return Run(process.returncode, out or "", err or "", Path(directory), time.monotonic() - start, process.pid, timed_out)
 
 
+def ordinary_user(case):
+    """The command before a program that makes it an ordinary user's, for whom perf may not sample the kernel; skips the
+    test where that cannot be."""
+    try:
+        level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    except OSError:
+        level = 2
+    if level < 2:
+        case.skipTest(f"kernel.perf_event_paranoid is {level}: perf may sample the kernel")
+    if os.geteuid() != 0:
+        return ["env"]
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*user, "cat", LIBRARY], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        case.skipTest(f"an ordinary user cannot read {LIBRARY}")
+    return user
+
+
 @contextlib.contextmanager
 def started(argv, directory, env, **popen):
     """A server: runs in the background, killed with its group at the end unless it ended itself."""

@@ -6,8 +6,8 @@ import signal
 import stat
 import unittest
 
-from harness import (ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run, sized, target,
-                     wait_until)
+from harness import (ENGINES, SIZE, Case, clean_environment, host, ordinary_user, profiled, read_folded, render, run, sized,
+                     target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
 HOSTS = [
@@ -82,15 +82,17 @@ assert HANDLER_ENDS <= ENDS.keys()
 
 class HostCase(Case):
     alone = {}  # what each host does without FlameProbe
+    user = []  # the command that changes the user, and its successor that preloads
 
     def fill_in(self, argv, directory):
         return [str(a).format(dir=directory, plugin=host("plugin").with_name("libhost-plugin.so")) for a in argv]
 
     def run_alone(self, argv, where, timeout):
-        key = tuple(map(str, argv))
+        key = (*self.user, *map(str, argv))
         if key not in self.alone:
             directory = self.fresh_directory(where + "-alone")
-            ran = run(self.fill_in(argv, directory), directory, clean_environment(), timeout)
+            os.chmod(directory, 0o777)
+            ran = run([*self.user, *self.fill_in(argv, directory)], directory, clean_environment(), timeout)
             self.assertFalse(ran.timed_out, "the host itself takes too long")
             self.alone[key] = ran.returncode, ran.stdout
         return self.alone[key]
@@ -102,7 +104,9 @@ class HostCase(Case):
             self.skipTest(f"{argv[1:]} needs rights that this user has not")
         directory = self.fresh_directory(where)
         os.chmod(directory, 0o777)  # for hosts that drop their rights
-        mine = run(self.fill_in(argv, directory), directory, profiled(**settings), timeout)
+        env = profiled(**settings)
+        before = [*self.user, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"] if self.user else []
+        mine = run([*before, *self.fill_in(argv, directory)], directory, env, timeout)
         self.assertFalse(mine.timed_out, f"hangs under FlameProbe; stdout {mine.stdout!r}, stderr {mine.stderr!r}")
         self.assertEqual((mine.returncode, mine.stdout), alone, mine.stderr)
         return mine
@@ -143,6 +147,42 @@ class Lives(HostCase):
         for engine in ("auto", *ENGINES):
             with self.subTest(engine=engine):
                 self.beside([host("sigprof").as_posix()], f"sigprof-{engine}", {"ENGINE": engine, "FREQ": 997})
+
+
+class OrdinaryUser(HostCase):
+    """Without a setting, where perf may not sample the kernel: its rings have the user time, CPU timers the kernel's."""
+
+    def setUp(self):
+        super().setUp()
+        self.user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+
+    def test_lives(self):
+        for argv, functions in HOSTS:
+            if SIZE == "quick" and argv[:2] not in HANDLER_HOSTS:
+                continue
+            with self.subTest(host=" ".join(argv)):
+                ran = self.beside([str(host(argv[0])), *argv[1:]], "-".join(argv[:2]).replace("/", ""), {"FREQ": 997})
+                self.check_whole(ran)
+                stacks = [stack for result in ran.results().values() for stack in result.stacks()]
+                for function in functions:
+                    self.assert_function(stacks, function)
+
+    def test_own_sigprof(self):
+        self.beside([host("sigprof").as_posix()], "sigprof", {"FREQ": 997})
+
+    def test_ends(self):
+        for mode, expected in ENDS.items():
+            with self.subTest(mode=mode):
+                ran = self.beside([str(host("ends")), mode], mode, {"FREQ": 997})
+                self.assertEqual(ran.returncode, expected)
+                endings = {"fprobe"} if mode in ONLY_SPOOL else {"fprobe", "folded", "svg"}
+                wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
+                self.check_whole(ran)
+
+    def test_nothing_is_interrupted(self):
+        ran = self.beside([str(host("eintr")), "4000"], "eintr", {"FREQ": 4000}, timeout=120)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "0 interrupted\n"), ran.stderr)
 
 
 class Processes(HostCase):

@@ -65,10 +65,16 @@ void mend_perf(Report& report, long paranoid, long wanted) {
 void report_kernel_frames(Report& report, const CaptureFacts& facts, const Options& options, long paranoid) {
     if (facts.kernel) return report.finding("kernel frames", "yes");
     if (options.kernel == KernelChoice::off) return report.finding("kernel frames", "no, by FLAMEPROBE_KERNEL");
-    // Its signal comes when the thread leaves the kernel.
-    if (facts.engine == "timer")
-        return report.finding("kernel frames", "no: time in the kernel is shown where the program called it");
-    report.finding("kernel frames", "no: kernel time is shown as [kernel, not permitted]");
+    if (facts.kernel_time) {
+        report.finding(
+            "kernel frames",
+            facts.engine == "ring"
+                ? "no: user time by perf rings, kernel time by CPU timers, shown as [kernel: CALL] where the "
+                  "program called it (FLAMEPROBE_ENGINE=ring leaves the timers out)"
+                : "no: time in the kernel is shown as [kernel: CALL] where the program called it");
+    } else {
+        report.finding("kernel frames", "no: kernel time is shown as [kernel, not permitted]");
+    }
     if (facts.engine == "ring") mend_perf(report, paranoid, 1);
 }
 

@@ -47,6 +47,7 @@ void clear(ThreadSlot& slot) noexcept {
     slot.masked = slot.own_stack = false;
     for (char& character : slot.name) character = 0;
     slot.dropped.store(0, std::memory_order_relaxed);
+    slot.user_hits.store(0, std::memory_order_relaxed);
     slot.stack_low.store(~std::uint64_t{0}, std::memory_order_relaxed);
     slot.stack_high.store(0, std::memory_order_relaxed);
     slot.control_block.store(0, std::memory_order_relaxed);

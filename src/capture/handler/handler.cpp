@@ -109,6 +109,15 @@ void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept 
     context.uc_stack.ss_flags = 0;
 }
 
+// A tick in the kernel signals when the thread leaves it: at the instruction after `syscall`, or at `syscall` itself if
+// the call is made again. That instruction puts its successor's address into rcx (Intel SDM volume 2, SYSCALL) and the
+// kernel restores both, so code need not be read, which could fault; the next instruction has another rip.
+bool leaves_system_call(const ucontext_t& context) noexcept {
+    constexpr greg_t syscall_bytes = 2;
+    const greg_t after = context.uc_mcontext.gregs[REG_RCX], pc = context.uc_mcontext.gregs[REG_RIP];
+    return pc == after || pc + syscall_bytes == after;
+}
+
 bool is_filtered_thread(const State& state) noexcept {
     return state.may_read_fs && fs_base() == state.filtered_base.load(std::memory_order_acquire);
 }
@@ -133,6 +142,11 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
         give_alternate_stack(*tick.slot, context);
         if (state.may_read_fs) tick.slot->control_block.store(fs_base(), std::memory_order_relaxed);
     }
+    const bool in_system_call = leaves_system_call(context);
+    if (state.kernel_only && !in_system_call && tick.slot != nullptr) {
+        tick.slot->user_hits.fetch_add(tick.weight, std::memory_order_relaxed);
+        return;
+    }
     const std::uint32_t tid =
         tick.slot != nullptr ? state.owners[tick.slot_index].load(std::memory_order_relaxed) : own_tid(state);
     CellHead* cell = tid != 0 || tick.slot != nullptr ? state.pool.claim() : nullptr;
@@ -151,6 +165,7 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     constexpr std::uint64_t code_segment_64 = 0x33;
     cell->has_registers =
         (static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_CSGSFS]) & 0xffff) == code_segment_64;
+    cell->in_system_call = cell->has_registers && in_system_call;
     cell->stack_bytes = 0;
     if (cell->has_registers && state.stack_bytes != 0) {
         const ThreadSlot* const slot = tick.slot != nullptr ? tick.slot : own_slot(state);

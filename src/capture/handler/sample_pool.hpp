@@ -20,6 +20,7 @@ struct CellHead {
     std::uint32_t stack_bytes;
     Registers registers;
     bool has_registers;
+    bool in_system_call;  // the tick fell into the system call that the thread is returning from
 
     static constexpr std::uint32_t no_slot = 0xffff;
 };

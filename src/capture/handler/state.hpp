@@ -21,7 +21,8 @@ struct State {
     std::atomic<bool> may_call{true};   // false: a seccomp filter was seen, so no system call from the handler
     std::atomic<bool> silent{false};    // the host enters a seccomp filter: see expect_seccomp
     std::atomic<bool> yielded{false};   // the host took our signal: no timer is armed until the collector has another
-    bool timers = true;  // false: perf events signal, and slots serve for alternate stacks and names only
+    bool kernel_only = false;  // a hit in user code is counted in its slot and not sampled: perf's rings have it
+    bool timers = true;        // false: perf events signal, and slots serve for alternate stacks and names only
     std::int32_t signal = 0;
     std::int32_t pid = 0;
     std::uint32_t stack_bytes = 0;

@@ -24,6 +24,8 @@ struct alignas(64) ThreadSlot {
     std::atomic<std::uint32_t> ready{0};
     /// Samples × weight that found no free cell: added by the thread's handler, taken by the collector.
     std::atomic<std::uint64_t> dropped{0};
+    /// Periods that expired in user code where only the kernel's are sampled (State::kernel_only): likewise.
+    std::atomic<std::uint64_t> user_hits{0};
     /// The part of the address space that is this thread's stack for as long as it lives. Empty (low = ~0) until the
     /// collector has proved it from /proc/self/maps. high is written before low (release); the handler reads low first
     /// (acquire). Only low changes afterwards, and only downwards (the main thread's stack grows).

@@ -1,0 +1,57 @@
+// A CPU timer per thread signals that thread, whose handler copies: for where perf_event_open is refused, and for the
+// kernel's time where perf may sample user code only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "capture/cell_reader.hpp"
+#include "capture/event_source.hpp"
+#include "capture/handler_memory.hpp"
+#include "capture/map_watch.hpp"
+#include "capture/system_call_watch.hpp"
+#include "capture/thread_timers.hpp"
+
+namespace flameprobe {
+
+class TimerSource final : public EventSource {
+public:
+    enum class Samples { all, kernel_time };
+    /// `kernel_time`: samples come from system calls only, the sink is told what else the threads used, and not of
+    /// mappings, which perf's rings tell it.
+    static Result<std::unique_ptr<TimerSource>> open(const CaptureOptions& options, std::uint64_t period_ns,
+                                                     Samples samples);
+    TimerSource(HandlerMemory memory, const CaptureOptions& options);
+    ~TimerSource() override;
+
+    Result<void> start() override;
+    void stop() override;
+    void drain(EventSink& sink) override;
+    const CaptureFacts& facts() const override { return facts_; }
+
+    // drain() in parts, for one who puts the samples between others in order of time.
+    void begin_round(EventSink& sink);
+    /// CLOCK_MONOTONIC of the next sample of the round; ~0 if there is none.
+    std::uint64_t next_time() const;
+    void take_next(EventSink& sink);
+    void end_round(EventSink& sink);
+
+private:
+    void describe(const CaptureOptions& options);
+    void keep_signal();
+    void tell_of_missing_timers();
+
+    HandlerMemory memory_;
+    ThreadTimers timers_;
+    CellReader reader_;
+    MapWatch maps_;
+    SystemCallWatch calls_;
+    CaptureFacts facts_;
+    std::string own_note_;  // facts_.note as it was at first
+    std::size_t told_missing_ = 0;
+    std::uint64_t round_ns_ = 0;
+    std::size_t next_ = 0, gathered_ = 0;  // in this round
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,103 @@
+"""At kernel.perf_event_paranoid 2, without a setting: time in the kernel stands where the program called it, in every
+format."""
+
+import json
+import os
+import unittest
+
+from harness import COMMAND, LIBRARY, Case, ordinary_user, profiled, read_folded, render, run, target
+
+CALLS = {"read_work": "[kernel: read]", "write_work": "[kernel: write]", "short_work": "[kernel: getppid]"}
+
+
+def is_kernel(frame):
+    return frame.startswith("[kernel") and frame != "[kernel, not permitted]"
+
+
+class Kernel(Case):
+    def setUp(self):
+        super().setUp()
+        self.user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+
+    def profile(self, *argv, where="run", **settings):
+        directory = self.fresh_directory(where)
+        os.chmod(directory, 0o777)
+        env = profiled(**settings)
+        del env["LD_PRELOAD"]
+        ran = run([*self.user, "env", f"LD_PRELOAD={LIBRARY}", target("calls"), *argv], directory, env)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran
+
+    def test_system_calls_are_named_and_nothing_is_missing(self):
+        for frequency in (199, 997):
+            with self.subTest(frequency=frequency):
+                result = self.profile("2.5", where=str(frequency), FREQ=frequency, FORMAT="folded,json").result()
+                stacks, told = result.stacks(), json.loads(result.path("json").read_text())
+                self.assertEqual(told["sampling"]["kernel"], "by CPU timers")
+                self.assertIn("user time by perf rings, kernel time by CPU timers", told["sampling"]["engine_reason"])
+                for function, call in CALLS.items():
+                    inside = sum(count for frames, count in stacks if function in frames and is_kernel(frames[-1]))
+                    named = sum(count for frames, count in stacks if function in frames and frames[-1] == call)
+                    self.assertGreater(named, 10, stacks)
+                    self.assertEqual(inside, named, stacks)
+                for frames, _ in stacks:  # nothing is called by the kernel
+                    self.assertFalse(any(is_kernel(frame) for frame in frames[:-1]), frames)
+                # A loaded machine delays timers; what could not be had is said.
+                everything = sum(count for _, count in stacks) * told["sampling"]["period_ns"]
+                self.assertAlmostEqual(everything / told["cpu_time"]["process_ns"], 1, delta=0.03)
+                self.assertGreater(told["samples"]["rooted"] * told["sampling"]["period_ns"],
+                                   0.95 * told["cpu_time"]["process_ns"])
+                user = sum(count for frames, count in stacks if frames[-1] == "user_work")
+                self.assertGreater(user, 0.3 * sum(count for _, count in stacks))
+
+    def test_every_format_has_the_frame(self):
+        profile = self.profile("1", FREQ=499).result().path("fprobe")
+        folded = read_folded(render(profile, "-o", "-", "--format", "folded").stdout)
+        reads = sum(count for frames, count in folded if frames[-1] == "[kernel: read]")
+        self.assertGreater(reads, 0)
+        told = json.loads(render(profile, "-o", "-", "--format", "json").stdout)
+        self.assertEqual([f["self"] for f in told["functions"] if f["name"] == "[kernel: read]"], [reads])
+        for ending in ("svg", "html", "speedscope.json", "firefox.json"):
+            out = self.directory / f"again.{ending}"
+            self.assertEqual(render(profile, "-o", out).returncode, 0)
+            self.assertIn("[kernel: read]", out.read_text(), ending)
+        self.assertEqual(render(profile, "-o", self.directory / "again.pb.gz").returncode, 0)
+        self.assertIn("[kernel: read]", render(profile, "--top", "50").stdout)
+        again = self.directory / "again.folded"
+        self.assertEqual(render(profile, "-o", again).returncode, 0)
+        self.assertEqual(read_folded(render(again, "-o", "-", "--format", "folded").stdout), folded)
+
+    def test_the_timer_engine_says_so_too(self):
+        stacks = self.profile("1", ENGINE="timer", FREQ=199).result().stacks()
+        for function, call in CALLS.items():
+            self.assertTrue(any(function in frames and frames[-1] == call for frames, _ in stacks), stacks)
+
+    def test_it_can_be_turned_off(self):
+        for settings in ({"ENGINE": "ring"}, {"KERNEL": "off"}):
+            with self.subTest(settings):
+                stacks = self.profile("1", where="-".join(settings), FREQ=499, **settings).result().stacks()
+                self.assertFalse(any(is_kernel(frames[-1]) for frames, _ in stacks), stacks)
+                self.assertTrue(any("[kernel, not permitted]" in frames for frames, _ in stacks), stacks)
+
+    def test_without_a_timer_the_ring_goes_on_and_it_is_said(self):
+        """RLIMIT_SIGPENDING counts timers (timer_create(2))."""
+        directory = self.fresh_directory("limit")
+        os.chmod(directory, 0o777)
+        env = profiled(FREQ=499, FORMAT="folded,json")
+        del env["LD_PRELOAD"]
+        ran = run([*self.user, "prlimit", "--sigpending=0", "env", f"LD_PRELOAD={LIBRARY}", target("calls"), "1"],
+                  directory, env)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        result = ran.result()
+        self.assertTrue(any(frames[-1] == "user_work" for frames, _ in result.stacks()))
+        self.assertTrue(any("[kernel, not permitted]" in frames for frames, _ in result.stacks()))
+        self.assertIn("ulimit -i", ran.stderr + result.path("json").read_text())
+
+    def test_doctor_says_so(self):
+        ran = run([*self.user, COMMAND, "doctor"], self.directory)
+        self.assertIn("user time by perf rings, kernel time by CPU timers", ran.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+#include "capture/kernel_share.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace flameprobe;
+
+namespace {
+
+constexpr std::uint64_t period = 1'000'000;
+constexpr std::uint32_t tid = 7;
+constexpr std::uint64_t read_pc = 0x1000, write_pc = 0x2000;
+
+/// A thread that is looked at after each period: what perf and the timer see of a period are two independent draws.
+struct Life {
+    double in_read = 0, in_write = 0;  // shares of the CPU time; the rest is user code, less:
+    double in_faults = 0;
+    double held_back = 0;  // of the user code: right after read()
+
+    struct Totals {
+        double user = 0, read = 0, write = 0;
+        double all() const { return user + read + write; }
+    };
+    Totals run(unsigned periods, unsigned tick_periods, KernelShare& share) const {
+        std::mt19937 random(1);
+        std::uniform_real_distribution<> uniform(0, 1);
+        Totals totals;
+        for (unsigned i = 0; i < periods; ++i) {
+            if (const double at = uniform(random); at >= in_read + in_write + in_faults) {
+                const bool after_read = uniform(random) < held_back;
+                share.user_sample(tid, 1, after_read ? std::optional(read_pc) : std::nullopt);
+                totals.user += 1;
+            }
+            std::uint64_t user_periods = 0;
+            if (i % tick_periods == tick_periods - 1) {
+                const double at = uniform(random);
+                const bool user = at >= in_read + in_write;
+                const bool looks_like_read =
+                    at < in_read || (user && at >= in_read + in_write + in_faults && uniform(random) < held_back);
+                if (looks_like_read) {
+                    totals.read += static_cast<double>(share.weigh(tid, tick_periods, read_pc));
+                } else if (!user) {
+                    totals.write += static_cast<double>(share.weigh(tid, tick_periods, write_pc));
+                } else {
+                    user_periods = tick_periods;
+                }
+            }
+            share.used(tid, period, user_periods);
+        }
+        return totals;
+    }
+};
+
+bool near(double got, double expected, double deviations, double tick_periods, double periods) {
+    const double p = expected / periods;
+    return std::abs(got - expected) < deviations * std::sqrt(2 * tick_periods * periods * p * (1 - p)) + 1;
+}
+
+}  // namespace
+
+TEST_CASE("samples in system calls and in user code add up to the clock, and each call gets its share") {
+    for (const unsigned tick : {1u, 4u}) {
+        for (const double in_read : {0.02, 0.3, 0.7}) {
+            KernelShare share(period, tick);
+            constexpr unsigned periods = 20'000;
+            const auto totals = Life{.in_read = in_read, .in_write = 0.2}.run(periods, tick, share);
+            CAPTURE(tick);
+            CAPTURE(in_read);
+            CHECK(std::abs(totals.all() + static_cast<double>(share.settle(tid)) - periods) < periods / 200);
+            CHECK(near(totals.read, in_read * periods, 5, tick, periods));
+            CHECK(near(totals.write, 0.2 * periods, 5, tick, periods));
+        }
+    }
+}
+
+TEST_CASE("time in page faults is not put down to system calls") {
+    KernelShare share(period, 1);
+    constexpr unsigned periods = 20'000;
+    const auto totals = Life{.in_read = 0.05, .in_write = 0.05, .in_faults = 0.4}.run(periods, 1, share);
+    CHECK(near(totals.read, 0.05 * periods, 10, 1, periods));
+    CHECK(totals.all() < 0.65 * periods);
+}
+
+TEST_CASE("an interrupt that was held back until the call had returned is user code's") {
+    KernelShare share(period, 1);
+    constexpr unsigned periods = 20'000;
+    const auto totals = Life{.in_read = 0.1, .in_write = 0.3, .held_back = 0.5}.run(periods, 1, share);
+    CHECK(near(totals.read, 0.1 * periods, 8, 1, periods));
+    CHECK(near(totals.write, 0.3 * periods, 8, 1, periods));
+}
+
+TEST_CASE("time in which the signal was blocked is not put down to what comes after it") {
+    KernelShare share(period, 1);
+    share.used(tid, period, 0);
+    CHECK(share.weigh(tid, 1, read_pc) == 1);
+    share.unsampled(tid);
+    share.used(tid, 1000 * period, 0);
+    std::uint64_t weight = 0;
+    for (int i = 0; i < 10; ++i) {
+        share.used(tid, period, 0);
+        weight += share.weigh(tid, 1, read_pc);
+    }
+    CHECK(weight <= 12);
+    CHECK(share.settle(tid) <= 2);
+}
+
+TEST_CASE("a thread that ended leaves nothing to the next one with its tid") {
+    KernelShare share(period, 1);
+    share.used(tid, 100 * period, 0);
+    share.forget(tid);
+    CHECK(share.settle(tid) == 0);
+}

@@ -1,0 +1,63 @@
+#include "unwind/code_bytes.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+using namespace flameprobe;
+using namespace std::string_view_literals;
+
+#if defined(__x86_64__)
+namespace {
+
+/// Behind `code`, which ends in syscall; with other bytes around it.
+std::optional<unsigned> number_after(std::string_view code) {
+    const std::string bytes = std::string(64, '\x90') + std::string(code) + std::string(16, '\xcc');
+    return system_call_number(reinterpret_cast<std::uintptr_t>(bytes.data()) + 64 + code.size());
+}
+
+/// After the first syscall instruction of one of libc's functions.
+std::optional<unsigned> number_in(const char* function) {
+    const auto* code = static_cast<const char*>(::dlsym(RTLD_DEFAULT, function));
+    REQUIRE(code != nullptr);
+    const std::string_view bytes(code, 200);
+    const std::size_t at = bytes.find("\x0f\x05"sv);
+    REQUIRE(at != std::string_view::npos);
+    return system_call_number(reinterpret_cast<std::uintptr_t>(code) + at + 2);
+}
+
+}  // namespace
+
+TEST_CASE("libc's wrappers tell which system call they make") {
+    CHECK(number_in("getppid") == SYS_getppid);
+    CHECK(number_in("read") == SYS_read);
+    CHECK(number_in("recv") == SYS_recvfrom);
+    CHECK(number_in("epoll_wait") == SYS_epoll_wait);
+    CHECK(number_in("mmap") == SYS_mmap);
+}
+
+TEST_CASE("a constant counts if nothing can have changed it on the way") {
+    CHECK(number_after("\xb8\x2d\x00\x00\x00\x0f\x05"sv) == 45);
+    CHECK(number_after("\x31\xc0\x0f\x05"sv) == 0);
+    CHECK(number_after("\x48\xc7\xc0\xca\x00\x00\x00\x0f\x05"sv) == 202);
+    CHECK(number_after("\xb8\xca\x00\x00\x00\x49\x89\xca\x31\xd2\x0f\x05"sv) == 202);  // mov %rcx,%r10; xor %edx,%edx
+    CHECK(number_after("\xb8\x2d\x00\x00\x00\x8b\x7c\x24\x08\x0f\x05"sv) == 45);       // mov 8(%rsp),%edi
+    CHECK(!number_after("\x41\xb8\x2d\x00\x00\x00\x0f\x05"sv));                        // %r8d
+    CHECK(!number_after("\xb8\x2d\x00\x00\x00\x89\xf8\x0f\x05"sv));                    // then mov %edi,%eax
+    CHECK(!number_after("\xb8\x2d\x00\x00\x00\xff\xd0\x0f\x05"sv));                    // a call between
+    CHECK(!number_after("\x89\xf8\x0f\x05"sv));
+    CHECK(!number_after("\xb8\x2d\x00\x00\x00\x90\x90"sv));  // no syscall
+}
+
+TEST_CASE("a call that is made again is the one at the pc") {
+    static constexpr char code[] = "\x90\x90\xb8\x17\x00\x00\x00\x0f\x05\x90\x90";
+    CHECK(system_call_number(reinterpret_cast<std::uintptr_t>(code) + 7) == 23);
+}
+
+TEST_CASE("memory that is not mapped has no number") { CHECK(!system_call_number(0x1000)); }
+#endif
