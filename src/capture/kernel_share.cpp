@@ -20,6 +20,9 @@ void KernelShare::used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t us
     const double faults = std::max(0.0, thread.user_hits - thread.user_samples - 3 * deviation);
     thread.due -= faults - thread.faults;
     thread.faults = faults;
+    const double lost = std::clamp(thread.due, 0.0, lost_);
+    thread.due -= lost;
+    lost_ -= lost;
     if (thread.unsampled) thread.due = std::min(thread.told_due, 1.0);
     thread.unsampled = false;
     thread.told_due = thread.due;

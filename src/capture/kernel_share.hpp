@@ -29,6 +29,9 @@ public:
 
     /// perf sampled the thread in user code; `after_call`: the pc, if it is where a system call has just returned.
     void user_sample(std::uint32_t tid, std::uint64_t weight, std::optional<std::uint64_t> after_call);
+    /// perf had no room for so many samples of user code, of some thread: they are told of as lost, and are no kernel
+    /// time.
+    void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }
     /// The thread used so much CPU time since it was last told, and its timer expired in user code in between.
     void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods);
     /// In what is told next its timer did not run: no sample stands for that time.
@@ -53,6 +56,7 @@ private:
 
     double period_ns_;
     double periods_per_hit_;
+    double lost_ = 0;  // not yet taken from what some thread is due
     std::unordered_map<std::uint32_t, Thread> threads_;
     std::unordered_map<std::uint64_t, double>
         after_calls_;  // by pc: perf's samples there, for which no hit was left out

@@ -56,7 +56,10 @@ private:
         void thread_name(std::uint32_t tid, std::string_view name) override { out_.thread_name(tid, name); }
         void thread_started(std::uint32_t tid, std::uint32_t parent) override;
         void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
-        void lost(std::uint64_t samples) override { out_.lost(samples); }
+        void lost(std::uint64_t samples) override {
+            source_.share_.lost(samples);
+            out_.lost(samples);
+        }
         void throttled(std::uint64_t time_ns) override { out_.throttled(time_ns); }
 
     private:

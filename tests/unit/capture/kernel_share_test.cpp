@@ -106,6 +106,13 @@ TEST_CASE("time in which the signal was blocked is not put down to what comes af
     CHECK(share.settle(tid) <= 2);
 }
 
+TEST_CASE("what perf lost is not put down to system calls too") {
+    KernelShare share(period, 1);
+    share.lost(800);
+    share.used(tid, 1000 * period, 0);
+    CHECK(share.settle(tid) == 200);
+}
+
 TEST_CASE("a thread that ended leaves nothing to the next one with its tid") {
     KernelShare share(period, 1);
     share.used(tid, 100 * period, 0);
