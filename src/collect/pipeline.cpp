@@ -101,7 +101,8 @@ void Pipeline::lost(std::uint64_t samples) {
 void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
     depth_ = 0;
     const StackId stack = push(0, note_mapping, static_cast<std::uint64_t>(note));
-    sink_.sample({.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight});
+    sink_.sample(
+        {.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight, .hits = 0});
 }
 
 void Pipeline::sample(const RawSample& raw) {

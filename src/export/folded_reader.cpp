@@ -205,9 +205,10 @@ void FoldedReader::State::add(NodeId node, std::uint64_t weight) {
     std::uint32_t& count = count_of_node[node];
     if (count == no_count) {
         count = static_cast<std::uint32_t>(profile.counts.size());
-        profile.counts.push_back({node, thread, 0});
+        profile.counts.push_back({node, thread, 0, 0});
     }
     profile.counts[count].weight += weight;
+    profile.counts[count].hits += weight;  // a line tells no more
 }
 
 void FoldedReader::State::bad_line(std::string_view text) {

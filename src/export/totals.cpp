@@ -11,6 +11,12 @@ std::uint64_t total_weight(const NamedProfile& profile) {
     return all;
 }
 
+std::uint64_t total_hits(const NamedProfile& profile) {
+    std::uint64_t all = 0;
+    for (const NamedCount& count : profile.counts) all = add_saturated(all, count.hits);
+    return all;
+}
+
 std::string display_name(const NamedProfile& profile, FunctionId id) {
     const Function& function = profile.functions[id];
     return folded_name(profile.strings.view(function.name), function.kind);

@@ -10,6 +10,8 @@ namespace flameprobe {
 
 /// Weight of all samples.
 std::uint64_t total_weight(const NamedProfile& profile);
+/// How many samples there are, whatever they weigh: what noise is counted in.
+std::uint64_t total_hits(const NamedProfile& profile);
 
 /// As in folded text: one line, `_[k]` and `_[i]` at the end of kernel and inlined functions.
 std::string display_name(const NamedProfile& profile, FunctionId function);

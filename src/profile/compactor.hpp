@@ -33,13 +33,16 @@ public:
     void finish();
 
 private:
-    using Weights = std::unordered_map<std::uint64_t, std::uint64_t>;  // by thread << 32 | stack
+    struct Sum {
+        std::uint64_t weight = 0, hits = 0;
+    };
+    using Sums = std::unordered_map<std::uint64_t, Sum>;  // by thread << 32 | stack
 
     void pass_on_first_slot();
 
     ProfileSink& to_;
     const std::uint64_t slot_ns_;
-    std::map<std::uint64_t, Weights> slots_;
+    std::map<std::uint64_t, Sums> slots_;
     std::optional<Summary> summary_;
 };
 

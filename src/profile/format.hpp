@@ -40,7 +40,8 @@ enum class ExtendedKind : std::uint64_t {
     thread = 4,
     summary = 5,
     symbols = 6,
-    death = 7
+    death = 7,
+    hits = 8,  // of the next sample, where they are not 1
 };
 
 /// More than any compiler's inlining makes; bounds what a hostile file can make of one address.

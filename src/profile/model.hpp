@@ -86,11 +86,18 @@ struct Death {
     std::vector<std::uint64_t> addresses;  // leaf first; callers' already moved back onto the call instruction
 };
 
+/// `a + b`, or the largest number if that is beyond it: weights come from files that may be hostile.
+constexpr std::uint64_t add_saturated(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
+
 struct Sample {
     std::uint64_t time_ns = 0;  // after the run's start
     ThreadId thread = 0;
     StackId stack = 0;         // the leaf's node
     std::uint64_t weight = 1;  // in sampling periods of CPU time
+    /// Independent observations: 1 for a sample, however many periods it stands for; 0 for CPU time that is known
+    /// without one (a note); more where a long run's samples were added up. Widths are weights, noise is counted in
+    /// hits.
+    std::uint64_t hits = 1;
 };
 
 /// What one thread used and how much of it was sampled: the proof of completeness.

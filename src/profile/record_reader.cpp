@@ -1,6 +1,7 @@
 #include "profile/record_reader.hpp"
 
 #include <string>
+#include <utility>
 
 #include "profile/record_fields.hpp"
 
@@ -56,7 +57,8 @@ RecordReader::Complaint RecordReader::sample(ByteReader& in, std::uint64_t threa
     if (thread >= threads_) return "a sample of a thread that is not defined";
     if (stack > stacks_) return "a sample with a stack that is not defined";
     last_time_ns_ = time;
-    sink_.sample({time, static_cast<ThreadId>(thread), static_cast<StackId>(stack), weight});
+    sink_.sample(
+        {time, static_cast<ThreadId>(thread), static_cast<StackId>(stack), weight, std::exchange(next_hits_, 1)});
     return nullptr;
 }
 
@@ -128,6 +130,9 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
             sink_.death(death);
             return nullptr;
         }
+        case ExtendedKind::hits:
+            field(next_hits_);
+            return nullptr;
     }
     return nullptr;  // of a later version: skipped
 }

@@ -47,6 +47,7 @@ private:
     std::uint32_t stacks_ = 0;
     std::uint32_t threads_ = 0;
     std::uint64_t last_time_ns_ = 0;
+    std::uint64_t next_hits_ = 1;  // of the sample that follows
 };
 
 }  // namespace flameprobe

@@ -105,6 +105,7 @@ void ProfileWriter::thread(ThreadId id, const Thread& thread) {
 }
 
 void ProfileWriter::sample(const Sample& sample) {
+    if (sample.hits != 1) extended(ExtendedKind::hits, [&](FieldWriter& out) { out(sample.hits); });
     if (!begin_record()) return;
     put_key(buffer_, sample.weight == 1 ? RecordKey::sample : RecordKey::weighted_sample, sample.thread);
     put_varint(buffer_, difference(sample.time_ns, last_time_ns_));

@@ -79,7 +79,8 @@ ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t m
     out.shortened = true;
     Shortener shortener(profile, most, out);
     for (const NamedCount& count : profile.counts) {
-        if (count.weight > 0) out.counts.push_back({shortener.shorten(count.node), count.thread, count.weight});
+        if (count.weight > 0)
+            out.counts.push_back({shortener.shorten(count.node), count.thread, count.weight, count.hits});
     }
     return out;
 }

@@ -100,8 +100,7 @@ bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationN
     for (const auto& [thread_name, its_counts] : by_thread_name) {
         paths.begin(thread_name);
         for (const RawCount* count : its_counts) {
-            profile.counts.push_back({paths.node(count->stack), count->thread, count->weight});
-            keys.push_back(key_of(*count));
+            profile.counts.push_back({paths.node(count->stack), count->thread, count->weight, count->hits});
             if (profile.nodes.size() > max_nodes) return false;
         }
     }

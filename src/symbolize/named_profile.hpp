@@ -55,6 +55,7 @@ struct NamedCount {
     NodeId node = 0;  // of the leaf
     ThreadId thread = 0;
     std::uint64_t weight = 0;
+    std::uint64_t hits = 0;  // see Sample
 };
 
 /// Of counts[count], so much was sampled in the stretch of time `bin`.

@@ -24,9 +24,9 @@ void RawProfile::sample(const Sample& sample) {
     if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
     if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
     if (sample.weight == 0) return;
-    if (filter_.times) times.add(std::uint64_t{sample.thread} << 32 | sample.stack, sample.time_ns, sample.weight);
-    std::uint64_t& weight = weights_[std::uint64_t{sample.thread} << 32 | sample.stack];
-    weight = add_saturated(weight, sample.weight);
+    Sum& sum = sums_[std::uint64_t{sample.thread} << 32 | sample.stack];
+    sum.weight = add_saturated(sum.weight, sample.weight);
+    sum.hits = add_saturated(sum.hits, sample.hits);
 }
 
 std::vector<bool> RawProfile::stacks_in_scope() const {
@@ -49,9 +49,9 @@ std::vector<RawCount> RawProfile::counts() const {
     if (filter_.pid && run_info && run_info->pid != *filter_.pid) return {};
     const std::vector<bool> in_scope = stacks_in_scope();
     std::vector<RawCount> kept;
-    kept.reserve(weights_.size());
-    for (const auto& [key, weight] : weights_) {
-        const RawCount count{static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), weight};
+    kept.reserve(sums_.size());
+    for (const auto& [key, sum] : sums_) {
+        const RawCount count{static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), sum.weight, sum.hits};
         if (in_scope[count.stack] && thread_wanted(threads[count.thread])) kept.push_back(count);
     }
     std::sort(kept.begin(), kept.end(), [](const RawCount& a, const RawCount& b) {

@@ -14,13 +14,11 @@
 
 namespace flameprobe {
 
-/// `a + b`, or the largest number if that is beyond it: weights come from files that may be hostile.
-constexpr std::uint64_t add_saturated(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
-
 struct RawCount {
     ThreadId thread = 0;
     StackId stack = 0;
     std::uint64_t weight = 0;
+    std::uint64_t hits = 0;
 };
 
 class RawProfile final : public ProfileSink {
@@ -58,7 +56,10 @@ private:
     bool thread_wanted(const Thread& thread) const;
 
     const SampleFilter& filter_;
-    std::unordered_map<std::uint64_t, std::uint64_t> weights_;  // by thread << 32 | stack
+    struct Sum {
+        std::uint64_t weight = 0, hits = 0;
+    };
+    std::unordered_map<std::uint64_t, Sum> sums_;  // by thread << 32 | stack
 };
 
 }  // namespace flameprobe

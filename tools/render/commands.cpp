@@ -68,13 +68,13 @@ Result<void> write_image_of(const NamedProfile& profile, const Arguments& argume
 }
 
 int write_selected(const NamedProfile& profile, const Arguments& arguments, Format format) {
-    const std::uint64_t samples = total_weight(profile);
+    const std::uint64_t samples = total_hits(profile);
     if (samples < arguments.min_samples) {
         return complain(below_threshold, count_text(samples) + " samples, and --min-samples asks for " +
                                              count_text(arguments.min_samples) + "; nothing was written");
     }
     if (arguments.info) return print(info_text(profile));
-    if (samples == 0) {
+    if (total_weight(profile) == 0) {
         return complain(failed, arguments.inputs.front() + ": no samples" +
                                     (arguments.inputs.size() > 1 ? " in it and the other inputs" : "") +
                                     (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle));

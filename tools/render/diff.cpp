@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
 
 #include "export/totals.hpp"
 #include "merge.hpp"
@@ -33,62 +33,95 @@ std::uint64_t multiplier(std::uint64_t samples) {
     return std::max<std::uint64_t>(1, whole / samples);
 }
 
+// Weight without a hit (CPU time that is known, but was not sampled) counts as one observation a period.
+double variance_of(std::uint64_t weight, std::uint64_t hits) {
+    const auto w = static_cast<double>(weight);
+    return hits == 0 ? w : w * w / static_cast<double>(hits);
+}
+
 }  // namespace
 
 double Change::noise() const {
     const double n = static_cast<double>(before_.of), m = static_cast<double>(after_.of);
     if (n == 0 || m == 0) return 1;
-    const double common = (static_cast<double>(before_.count) + static_cast<double>(after_.count)) / (n + m);
-    return z_of_999_in_1000 * std::sqrt(common * (1 - common) * (1 / n + 1 / m));
+    const double count = static_cast<double>(before_.count) + static_cast<double>(after_.count), rest = n + m - count;
+    const double common = count / (n + m);
+    // Weight that an observation stands for, in the share and outside of it. With 1 in both, a binomial's variance.
+    const double variance = before_.variance + after_.variance;
+    const double hit = count > 0 ? variance / count : 0;
+    const double other = rest > 0 ? std::max(0.0, before_.variance_of + after_.variance_of - variance) / rest : 0;
+    const double spread = (1 - common) * (1 - common) * common * hit + common * common * (1 - common) * other;
+    return z_of_999_in_1000 * std::sqrt(spread * (1 / n + 1 / m));
 }
 
 bool Change::is_noise() const { return std::abs(difference()) <= noise(); }
 
 Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     ProfileDiff diff;
-    diff.samples_before = total_weight(before);
-    diff.samples_after = total_weight(after);
-    if (diff.samples_before == 0 || diff.samples_after == 0) {
-        return Error{std::string("there are no samples ") + (diff.samples_before == 0 ? "before" : "after") +
+    diff.weight_before = total_weight(before), diff.weight_after = total_weight(after);
+    diff.samples_before = total_hits(before), diff.samples_after = total_hits(after);
+    if (diff.weight_before == 0 || diff.weight_after == 0) {
+        return Error{std::string("there are no samples ") + (diff.weight_before == 0 ? "before" : "after") +
                      ": nothing can be compared"};
     }
     keep_names_only(before);
     keep_names_only(after);
     ProfileMerger merger;
     merger.add(before);
-    for (const NamedCount& count : merger.counts()) diff.before.push_back(count.weight);
+    const std::vector<NamedCount> first = merger.counts();
     merger.add(after);
-    diff.before.resize(merger.counts().size());
-    for (std::size_t i = 0; i < diff.before.size(); ++i) {
-        diff.after.push_back(merger.counts()[i].weight - diff.before[i]);
-    }
     diff.profile = merger.take();
-    const std::uint64_t times_before = multiplier(diff.samples_before), times_after = multiplier(diff.samples_after);
-    for (std::size_t i = 0; i < diff.before.size(); ++i) {
-        diff.profile.counts[i].weight = diff.before[i] * times_before + diff.after[i] * times_after;
+    const std::uint64_t times_before = multiplier(diff.weight_before), times_after = multiplier(diff.weight_after);
+    for (std::size_t i = 0; i < diff.profile.counts.size(); ++i) {
+        NamedCount& both = diff.profile.counts[i];
+        const NamedCount& was = i < first.size() ? first[i] : NamedCount{};
+        diff.before.push_back(was.weight);
+        diff.after.push_back(both.weight - was.weight);
+        diff.variance_before.push_back(variance_of(was.weight, was.hits));
+        diff.variance_after.push_back(variance_of(both.weight - was.weight, both.hits - was.hits));
+        diff.all_variance_before += diff.variance_before.back();
+        diff.all_variance_after += diff.variance_after.back();
+        both.weight = diff.before[i] * times_before + diff.after[i] * times_after;
     }
     return diff;
 }
 
-std::vector<FunctionChange> function_changes(ProfileDiff& diff) {
-    std::map<FunctionId, std::pair<FunctionTotal, FunctionTotal>> both;
-    const auto count_by = [&diff](const std::vector<std::uint64_t>& weights) {
-        for (std::size_t i = 0; i < weights.size(); ++i) diff.profile.counts[i].weight = weights[i];
-        return function_totals(diff.profile).functions;
-    };
-    std::vector<std::uint64_t> widths;
-    for (const NamedCount& count : diff.profile.counts) widths.push_back(count.weight);
-    for (const FunctionTotal& total : count_by(diff.before)) both[total.function].first = total;
-    for (const FunctionTotal& total : count_by(diff.after)) both[total.function].second = total;
-    for (std::size_t i = 0; i < widths.size(); ++i) diff.profile.counts[i].weight = widths[i];
+namespace {
 
+/// Sums of one number per count, by function: of its own stacks, and of those it is in.
+struct Sums {
+    std::uint64_t self_before = 0, self_after = 0, total_before = 0, total_after = 0;
+    double self_variance_before = 0, self_variance_after = 0, total_variance_before = 0, total_variance_after = 0;
+};
+
+}  // namespace
+
+std::vector<FunctionChange> function_changes(const ProfileDiff& diff) {
+    const NamedProfile& profile = diff.profile;
+    std::vector<Sums> sums(profile.functions.size());
+    std::vector<std::uint32_t> seen(profile.functions.size());  // the stack, plus one, that counted the function last
+    for (std::uint32_t i = 0; i < profile.counts.size(); ++i) {
+        const NodeId leaf = profile.counts[i].node;
+        for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
+            if (profile.nodes[node].frame >= profile.frames.size()) continue;  // frames left out of a deep stack
+            const FunctionId function = profile.frames[profile.nodes[node].frame].function;
+            Sums& sum = sums[function];
+            if (node == leaf) {
+                sum.self_before += diff.before[i], sum.self_after += diff.after[i];
+                sum.self_variance_before += diff.variance_before[i], sum.self_variance_after += diff.variance_after[i];
+            }
+            if (std::exchange(seen[function], i + 1) == i + 1) continue;  // recursion counts once
+            sum.total_before += diff.before[i], sum.total_after += diff.after[i];
+            sum.total_variance_before += diff.variance_before[i], sum.total_variance_after += diff.variance_after[i];
+        }
+    }
     std::vector<FunctionChange> changes;
-    for (const auto& [function, totals] : both) {
-        const auto change = [&diff](std::uint64_t before, std::uint64_t after) {
-            return Change({before, diff.samples_before}, {after, diff.samples_after});
-        };
+    for (FunctionId function = 0; function < sums.size(); ++function) {
+        const Sums& sum = sums[function];
+        if (sum.total_before == 0 && sum.total_after == 0) continue;
         changes.push_back(
-            {function, change(totals.first.self, totals.second.self), change(totals.first.total, totals.second.total)});
+            {function, diff.change(sum.self_before, sum.self_after, sum.self_variance_before, sum.self_variance_after),
+             diff.change(sum.total_before, sum.total_after, sum.total_variance_before, sum.total_variance_after)});
     }
     return changes;
 }

@@ -9,10 +9,14 @@
 
 namespace flameprobe {
 
-/// So many samples of all that were taken.
+/// A part of all weight, and how uncertain it is: a hit that stands for several periods is one observation still.
 struct Share {
     std::uint64_t count = 0;
     std::uint64_t of = 0;
+    /// The variance of `count` and of `of`, in weight squared, as far as hits are drawn at random: the sum of weight
+    /// squared over hits. With weights of 1 that is the weight itself.
+    double variance = static_cast<double>(count);
+    double variance_of = static_cast<double>(of);
 
     double value() const { return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of); }
 };
@@ -25,8 +29,8 @@ public:
     Share before() const { return before_; }
     Share after() const { return after_; }
     double difference() const { return after_.value() - before_.value(); }
-    /// Half the width of the interval in which 99.9 % of differences lie if nothing changed: samples are drawn at
-    /// random, so a count is binomial, and both counts tell about the one share that they then have in common.
+    /// Half the width of the interval in which 99.9 % of differences lie if nothing changed: hits are drawn at random,
+    /// and both sides tell about the one share that they then have in common.
     double noise() const;
     bool is_noise() const;
     bool appeared() const { return before_.count == 0 && after_.count > 0 && !is_noise(); }
@@ -41,8 +45,17 @@ struct ProfileDiff {
     /// to build. Weights are normalised: both sides weigh the same in all, so a box's width is the mean of its two
     /// shares.
     NamedProfile profile;
-    std::vector<std::uint64_t> before, after;  // samples of each of profile's counts
-    std::uint64_t samples_before = 0, samples_after = 0;
+    std::vector<std::uint64_t> before, after;  // weight of each of profile's counts
+    std::vector<double> variance_before, variance_after;
+    std::uint64_t weight_before = 0, weight_after = 0;
+    std::uint64_t samples_before = 0, samples_after = 0;  // hits
+    double all_variance_before = 0, all_variance_after = 0;
+
+    Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
+                  double after_variance) const {
+        return Change({before_weight, weight_before, before_variance, all_variance_before},
+                      {after_weight, weight_after, after_variance, all_variance_after});
+    }
 };
 
 /// An Error if either has no samples.
@@ -53,7 +66,7 @@ struct FunctionChange {
     Change self, total;
 };
 
-/// Of every function in either, in the order of function ids. `diff` is as before when it returns.
-std::vector<FunctionChange> function_changes(ProfileDiff& diff);
+/// Of every function in either, in the order of function ids.
+std::vector<FunctionChange> function_changes(const ProfileDiff& diff);
 
 }  // namespace flameprobe

@@ -47,7 +47,7 @@ int diff_command(Arguments& arguments) {
     if (!after) return complain(failed, after.error().message);
     for (const NamedProfile* side : {&*before, &*after}) {
         for (const std::string& warning : side->warnings) complain(done, warning);
-        if (const std::uint64_t samples = total_weight(*side); samples < arguments.min_samples) {
+        if (const std::uint64_t samples = total_hits(*side); samples < arguments.min_samples) {
             return complain(below_threshold, arguments.inputs[side == &*after] + ": " + count_text(samples) +
                                                  " samples, and --min-samples asks for " +
                                                  count_text(arguments.min_samples) + "; nothing was written");

@@ -55,8 +55,8 @@ public:
     }
 
 private:
-    Change change(std::uint64_t before, std::uint64_t after) const {
-        return {{before, diff_.samples_before}, {after, diff_.samples_after}};
+    Change change(const BothWeights& of) const {
+        return diff_.change(of.before, of.after, of.variance_before, of.variance_after);
     }
     double share(std::uint64_t weight) const { return static_cast<double>(weight) / all_; }
 
@@ -80,7 +80,7 @@ private:
     void add(std::string& out, std::size_t id) const {
         const Box& box = tree_.tree.boxes[id];
         const BoxShares& shares = tree_.shares[id];
-        const Change total = change(shares.before, shares.after), self = change(shares.self_before, shares.self_after);
+        const Change total = change(shares.total), self = change(shares.self);
         const unsigned y = (options_.icicle ? box.depth : tree_.tree.depth - box.depth) * svg::row;
         const std::string name = box_name(diff_.profile, tree_.tree, box),
                           brief = box_label(diff_.profile, tree_.tree, box);

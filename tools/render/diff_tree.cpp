@@ -63,17 +63,13 @@ Result<DiffTree> build_diff_tree(ProfileDiff& diff, bool reverse, double min_wid
     result.shares.resize(result.tree.boxes.size());
     BoxFinder finder(diff.profile, result.tree, reverse);
     for (std::size_t i = 0; i < diff.profile.counts.size(); ++i) {
-        BoxShares& shares = result.shares[finder.box_of(diff.profile.counts[i].node)];
-        shares.self_before += diff.before[i];
-        shares.self_after += diff.after[i];
+        result.shares[finder.box_of(diff.profile.counts[i].node)].self +=
+            {diff.before[i], diff.after[i], diff.variance_before[i], diff.variance_after[i]};
     }
     for (std::size_t id = result.shares.size(); id-- > 0;) {  // a parent comes before its children
         BoxShares& shares = result.shares[id];
-        shares.before += shares.self_before;
-        shares.after += shares.self_after;
-        if (id == 0) break;
-        result.shares[result.tree.boxes[id].parent].before += shares.before;
-        result.shares[result.tree.boxes[id].parent].after += shares.after;
+        shares.total += shares.self;
+        if (id != 0) result.shares[result.tree.boxes[id].parent].total += shares.total;
     }
     return result;
 }

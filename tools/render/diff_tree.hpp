@@ -9,9 +9,20 @@
 
 namespace flameprobe {
 
+/// Weight of both sides, and its variance (Share).
+struct BothWeights {
+    std::uint64_t before = 0, after = 0;
+    double variance_before = 0, variance_after = 0;
+
+    void operator+=(const BothWeights& other) {
+        before += other.before, after += other.after;
+        variance_before += other.variance_before, variance_after += other.variance_after;
+    }
+};
+
 struct BoxShares {
-    std::uint64_t before = 0, after = 0;            // samples in the box
-    std::uint64_t self_before = 0, self_after = 0;  // that end in it
+    BothWeights total;  // of the samples in the box
+    BothWeights self;   // of those that end in it
 };
 
 /// The boxes of both profiles together, and for each box what either has in it.

@@ -76,9 +76,10 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
         const ThreadId thread = count.thread < threads.size() ? threads[count.thread] : 0;
         const auto [known, is_new] =
             counts_.insert(nodes[count.node], thread, static_cast<std::uint32_t>(result_.counts.size()));
-        if (is_new) result_.counts.push_back({nodes[count.node], thread, 0});
-        std::uint64_t& weight = result_.counts[known].weight;
-        weight = add_saturated(weight, count.weight);
+        if (is_new) result_.counts.push_back({nodes[count.node], thread, 0, 0});
+        NamedCount& sum = result_.counts[known];
+        sum.weight = add_saturated(sum.weight, count.weight);
+        sum.hits = add_saturated(sum.hits, count.hits);
     }
     merge_facts(result_, input, threads);
 }

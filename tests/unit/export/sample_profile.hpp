@@ -125,7 +125,7 @@ private:
     void add(ThreadId thread, const std::vector<FrameId>& stack, std::uint64_t weight) {
         NodeId node = 0;
         for (const FrameId frame : stack) node = child(node, frame);
-        profile_.counts.push_back({node, thread, weight});
+        profile_.counts.push_back({node, thread, weight, weight});
     }
     NodeId child(NodeId parent, FrameId frame) {
         for (NodeId node = 1; node < profile_.nodes.size(); ++node)

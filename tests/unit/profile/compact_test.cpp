@@ -22,7 +22,7 @@ Descriptor open_both_ways(const TemporaryFile& file) {
 /// Everything but samples as text, samples as sums.
 struct Sums final : ProfileSink {
     Recorded definitions;
-    std::map<std::pair<ThreadId, StackId>, std::uint64_t> weights;
+    std::map<std::pair<ThreadId, StackId>, std::uint64_t> weights, hits;
     std::uint64_t samples = 0, last_ns = 0;
 
     void run(const RunInfo& info) override { definitions.run(info); }
@@ -33,6 +33,7 @@ struct Sums final : ProfileSink {
     void thread(ThreadId id, const Thread& thread) override { definitions.thread(id, thread); }
     void sample(const Sample& sample) override {
         weights[{sample.thread, sample.stack}] += sample.weight;
+        hits[{sample.thread, sample.stack}] += sample.hits;
         ++samples;
         last_ns = sample.time_ns;
     }
@@ -53,7 +54,7 @@ public:
     void samples(ProfileSink& writer, ProfileSink& truth, int count) {
         for (int i = 0; i < count; ++i) {
             const Sample sample{time_ns_ += 10'101'010, static_cast<ThreadId>(random_() % 2),
-                                static_cast<StackId>(random_() % 500 + 1), 1};
+                                static_cast<StackId>(random_() % 500 + 1), 1 + random_() % 3, random_() % 2};
             writer.sample(sample);
             truth.sample(sample);
         }
@@ -91,6 +92,7 @@ TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids
     REQUIRE(writer.flush());
     REQUIRE(read_profile(second.path(), read));
     CHECK(read.weights == truth.weights);
+    CHECK(read.hits == truth.hits);
     CHECK(read.definitions.lines == truth.definitions.lines);
     CHECK(read.last_ns == 9'999'999'999'999);
 
@@ -98,6 +100,7 @@ TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids
     Sums again;
     REQUIRE(read_profile(third.path(), again));
     CHECK(again.weights == truth.weights);
+    CHECK(again.hits == truth.hits);
     CHECK(again.definitions.lines == truth.definitions.lines);
 }
 
@@ -129,6 +132,7 @@ TEST_CASE("a file that cannot be compacted goes on as it was") {
     REQUIRE(writer.flush());
     REQUIRE(read_profile(file.path(), read));
     CHECK(read.weights == truth.weights);
+    CHECK(read.hits == truth.hits);
     CHECK(read.samples == 2000);
 
     const TemporaryFile blind;

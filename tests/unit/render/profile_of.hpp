@@ -20,7 +20,7 @@ public:
     ProfileOf& stack(const std::vector<std::string>& frames, std::uint64_t weight, ThreadId thread = 0) {
         NodeId node = 0;
         for (const std::string& text : frames) node = child(node, frame(text));
-        profile.counts.push_back({node, thread, weight});
+        profile.counts.push_back({node, thread, weight, weight});
         return *this;
     }
     /// "a;b;c 12" lines.

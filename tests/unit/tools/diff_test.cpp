@@ -73,15 +73,15 @@ TEST_CASE("what vanished and what appeared both have width, and boxes know their
         CHECK(static_cast<double>(tree->tree.boxes[id].total) / all == doctest::Approx(0.1));
     }
     const BoxShares& gc = tree->shares[box_of(diff, *tree, "gc")];
-    CHECK(gc.before == 200);
-    CHECK(gc.after == 0);
+    CHECK(gc.total.before == 200);
+    CHECK(gc.total.after == 0);
     const BoxShares& eval = tree->shares[box_of(diff, *tree, "eval")];
-    CHECK(eval.before == 600);
-    CHECK(eval.after == 1200);
-    CHECK(eval.self_before == 400);
-    CHECK(eval.self_after == 800);
-    CHECK(tree->shares[0].before == 1000);
-    CHECK(tree->shares[0].after == 2000);
+    CHECK(eval.total.before == 600);
+    CHECK(eval.total.after == 1200);
+    CHECK(eval.self.before == 400);
+    CHECK(eval.self.after == 800);
+    CHECK(tree->shares[0].total.before == 1000);
+    CHECK(tree->shares[0].total.after == 2000);
 }
 
 TEST_CASE("samples in gathered and left-out frames are not lost, whichever way the stacks are merged") {
@@ -99,12 +99,12 @@ TEST_CASE("samples in gathered and left-out frames are not lost, whichever way t
         ProfileDiff diff = diff_of(std::move(before), std::move(after));
         const auto tree = build_diff_tree(diff, reverse, 1.0);
         REQUIRE(tree);
-        CHECK(tree->shares[0].before == 310);
-        CHECK(tree->shares[0].after == 1600);
+        CHECK(tree->shares[0].total.before == 310);
+        CHECK(tree->shares[0].total.after == 1600);
         for (std::size_t id = 1; id < tree->shares.size(); ++id) {
             // A box's weight is made of exactly the samples that were put into it.
-            const auto expected = tree->shares[id].before * (1'000'000'000'000'000 / 310) +
-                                  tree->shares[id].after * (1'000'000'000'000'000 / 1600);
+            const auto expected = tree->shares[id].total.before * (1'000'000'000'000'000 / 310) +
+                                  tree->shares[id].total.after * (1'000'000'000'000'000 / 1600);
             REQUIRE(tree->tree.boxes[id].total == expected);
         }
     }
@@ -186,4 +186,31 @@ TEST_CASE("folded text, which does not tell threads and notes apart, compares wi
     CHECK(diff.profile.counts.size() == 1);
     CHECK(diff.before == std::vector<std::uint64_t>{400});
     CHECK(diff.after == std::vector<std::uint64_t>{100});
+}
+TEST_CASE("a hit that stands for several periods is one observation") {
+    // Equal runs of a timer that expires at every fourth period: hits of weight 4, the same shares drawn again and
+    // again.
+    std::mt19937_64 random(4);
+    std::size_t failed_by_weight = 0, failed_by_hits = 0;
+    const auto draw = [&random] {
+        std::vector<std::uint64_t> hits;
+        for (int function = 0; function < 10; ++function) {
+            hits.push_back(std::poisson_distribution<std::uint64_t>(60)(random));
+        }
+        return hits;
+    };
+    const auto run_of = [](const std::vector<std::uint64_t>& hits, bool counted) {
+        ProfileOf run;
+        for (std::size_t i = 0; i < hits.size(); ++i) run.stack({"main", "f" + std::to_string(i)}, 4 * hits[i]);
+        for (NamedCount& count : run.profile.counts) count.hits = counted ? count.weight / 4 : count.weight;
+        return run;
+    };
+    const auto grown = [](ProfileDiff&& diff) { return diff_table(diff, 0, SortBy::self, 0.0).grown > 0; };
+    for (int pair = 0; pair < 200; ++pair) {
+        const auto before = draw(), after = draw();
+        failed_by_weight += grown(diff_of(run_of(before, false), run_of(after, false)));
+        failed_by_hits += grown(diff_of(run_of(before, true), run_of(after, true)));
+    }
+    CHECK(failed_by_hits <= 4);
+    CHECK(failed_by_weight > 40);  // what it was before hits were counted
 }
