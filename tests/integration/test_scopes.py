@@ -393,6 +393,9 @@ class Installed(Case):
                 built = run(["cmake", "--build", place], self.directory, env=dict(os.environ), timeout=200)
                 self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
                 self.check_project(place)
+                profiled = run(["cmake", "--build", place, "--target", "profile-labels"], self.directory, env=dict(os.environ))
+                self.assertEqual(profiled.returncode, 0, profiled.stdout + profiled.stderr)
+                self.assertIn("[guarded]", (place / "profile-labels.folded").read_text())
                 for path in self.directory.glob("flameprobe.labels.*"):
                     path.unlink()
 
