@@ -74,6 +74,9 @@ void SummaryWriter::run() {
     number("duration_ns", profile_.summary.duration_ns);
     json_.key("complete").boolean(profile_.summary.complete);
     text("flameprobe_version", run.version);
+    json_.key("facts").begin_object();
+    for (const RunFact& fact : run.facts) text(fact.name.c_str(), fact.value);
+    json_.end_object();
     json_.end_object();
 }
 

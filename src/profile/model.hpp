@@ -107,6 +107,12 @@ struct ThreadAccount {
     std::uint64_t samples = 0;  // sum of weights
 };
 
+/// Something that the figures depend on, for people and scripts: CPU, commit, compiler, ...
+struct RunFact {
+    std::string name;
+    std::string value;
+};
+
 /// Known before the first sample.
 struct RunInfo {
     std::string version;     // of FlameProbe
@@ -125,6 +131,7 @@ struct RunInfo {
     std::uint64_t frequency_asked = 0;
     std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock
     std::uint32_t stack_bytes = 0;  // copied with each sample
+    std::vector<RunFact> facts;     // in the order in which they are told
 };
 
 /// Names of a Summary's counters that mean something to readers.

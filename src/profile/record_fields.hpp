@@ -98,6 +98,11 @@ private:
 template <class Record, class Type>
 concept FieldsOf = std::same_as<std::remove_const_t<Record>, Type>;
 
+template <class Codec, FieldsOf<RunFact> Record>
+void list_fields(Codec& field, Record& fact) {
+    field(fact.name), field(fact.value);
+}
+
 template <class Codec, FieldsOf<RunInfo> Record>
 void list_fields(Codec& field, Record& run) {
     field(run.version), field(run.command), field(run.executable), field(run.host);
@@ -105,6 +110,7 @@ void list_fields(Codec& field, Record& run) {
     field(run.engine), field(run.engine_reason), field(run.unwinder);
     field(run.event), field(run.event_kind), field(run.kernel);
     field(run.frequency_asked), field(run.period_ns), field(run.stack_bytes);
+    field(run.facts);
 }
 
 template <class Codec, FieldsOf<Mapping> Record>

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/host_process.hpp"
+#include "export/output_file.hpp"
+#include "export/provenance_text.hpp"
 #include "session/progress_line.hpp"
 #include "symbolize/live_image.hpp"
 #include "symbolize/load.hpp"
@@ -18,6 +19,13 @@ namespace {
 constexpr std::chrono::seconds time_for_names{15};
 // What is over by then needs no progress.
 constexpr std::chrono::seconds quiet_time{1};
+
+/// Beside the picture: how it came about.
+void write_provenance(const NamedProfile& profile, const std::string& path, Written& written) {
+    OutputFile file(path);
+    if (!file.failed()) file.write(provenance_text(profile));
+    if (auto done = file.commit(); !done) written.problems.push_back(done.error().message);
+}
 
 }  // namespace
 
@@ -68,6 +76,9 @@ Written write_results(const std::string& profile_path, const std::string& stem, 
             written.problems.push_back(done.error().message + " (the samples are safe in " + profile_path + ")");
         alive();
     }
+    const bool pictures = std::any_of(options.formats.begin(), options.formats.end(),
+                                      [](Format format) { return format == Format::svg || format == Format::html; });
+    if (pictures && !written.paths.empty()) write_provenance(*profile, stem + ".txt", written);
     return written;
 }
 

@@ -11,8 +11,9 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "base/host_process.hpp"
+#include "base/machine.hpp"
 #include "base/proc.hpp"
+#include "symbolize/elf_file.hpp"
 
 namespace flameprobe {
 namespace {
@@ -24,13 +25,29 @@ std::string executable_path() {
     return ::program_invocation_name != nullptr ? ::program_invocation_name : "";
 }
 
-std::uint32_t parent_process() {
-    if (is_in_host_process()) return static_cast<std::uint32_t>(::getppid());
-    constexpr std::string_view before = "\nPPid:\t";
-    const auto status = read_small_file((host_proc_directory() + "/status").c_str());
-    const auto at = status ? status->find(before) : std::string::npos;
-    if (at == std::string::npos) return 0;
-    return static_cast<std::uint32_t>(std::strtoul(status->c_str() + at + before.size(), nullptr, 10));
+/// What compilers and linkers left in .comment: zero-terminated texts.
+std::string compilers_of(const std::string& executable) {
+    const auto file = ElfFile::open(executable, FileAccess::read);
+    if (!file || (*file)->contents_size(".comment") > 65536) return {};
+    std::string all(as_text((*file)->contents(".comment"))), list;
+    for (std::size_t begin = 0; begin < all.size();) {
+        const std::size_t end = std::min(all.find('\0', begin), all.size());
+        if (end > begin) list += (list.empty() ? "" : ", ") + all.substr(begin, end - begin);
+        begin = end + 1;
+    }
+    return list;
+}
+
+std::vector<RunFact> facts_of(const std::string& executable) {
+    const std::string directory = working_directory(), commit = git_commit(directory),
+                      compilers = compilers_of(executable);
+    std::vector<RunFact> facts;
+    facts.push_back({"directory", directory});
+    facts.push_back({"commit", commit.empty() ? "none" : commit});
+    facts.push_back({"dirty", commit.empty() ? "no repository" : "not known: git is not run inside the program"});
+    facts.push_back({"compilers", compilers.empty() ? "not known" : compilers});
+    for (const auto& [name, value] : machine_facts()) facts.push_back({name, value});
+    return facts;
 }
 
 }  // namespace
@@ -47,6 +64,7 @@ RunInfo describe_process() {
     run.pid = static_cast<std::uint32_t>(host_process());
     run.parent_pid = parent_process();
     run.start_unix_ns = read_clock(CLOCK_REALTIME);
+    run.facts = facts_of(run.executable);
     return run;
 }
 

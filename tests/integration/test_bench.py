@@ -94,6 +94,8 @@ class Bench(BenchCase):
         for picture in scenario["pictures"]:
             self.assertTrue((out / picture).is_file(), picture)
         self.assertTrue(scenario["pictures"][0].endswith(".svg"))
+        provenance = (out / scenario["pictures"][0]).with_suffix(".txt").read_text()
+        self.assertIn("frequency asked: 499 Hz", provenance)
         for report in ("report.md", "report.html"):
             self.assertIn(scenario["pictures"][0], (out / report).read_text().replace("\\", ""))
 

@@ -28,6 +28,29 @@ class Run(Case):
         info = harness.render(picture.with_suffix(".fprobe"), "--info").stdout
         self.assertIn("499 Hz asked", info)
 
+    def test_provenance_beside_the_picture(self):
+        commit = "0123456789abcdef0123456789abcdef01234567"
+        (self.directory / ".git").mkdir()
+        (self.directory / ".git" / "HEAD").write_text(commit + "\n")
+        done = run([COMMAND, "run", "-F", "499", "-o", "picture", "--", *WORK], self.directory)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        lines = (self.directory / "picture.txt").read_text().splitlines()
+        facts = dict(line.split(": ", 1) for line in lines)
+        self.assertEqual(list(facts)[:8], ["command", "executable", "host", "pid", "start", "duration", "complete", "directory"])
+        self.assertEqual((facts["commit"], facts["directory"]), (commit, str(self.directory)))
+        self.assertEqual(facts["frequency asked"], "499 Hz")
+        self.assertRegex(facts["compilers"], "GCC|clang")
+        self.assertGreater(int(facts["samples"]), 0)
+        self.assertTrue({"dirty", "CPU", "cores", "governor", "kernel", "paranoid", "container", "event", "engine", "rooted",
+                         "lost", "FlameProbe version", "build id"} <= set(facts), facts)
+        info = harness.render(self.directory / "picture.fprobe", "--info").stdout
+        self.assertRegex(info, rf"commit: +{commit}")
+        self.assertRegex(info, rf"CPU: +{re.escape(facts['CPU'])}")
+
+    def test_no_picture_no_provenance(self):
+        run([COMMAND, "run", "-F", "499", "-o", "x", "-f", "folded", "--", *WORK], self.directory)
+        self.assertEqual({p.name for p in self.directory.iterdir()}, {"x.folded", "x.fprobe"})
+
     def test_children_lie_beside_it(self):
         done = run([COMMAND, "run", "-F", "499", "--", "sh", "-c", f"{' '.join(map(str, WORK))}; exit 9"], self.directory)
         self.assertEqual(done.returncode, 9, done.stderr)

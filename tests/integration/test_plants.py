@@ -97,7 +97,7 @@ class Plants(Case):
                     self.check(planted)
                     self.assertIn(f"FLAMEPROBE_LOG={place / 'log'}: not written: ", ran.stderr)
                     self.assertIn(f"flameprobe: {place / 'x.fprobe'} ", ran.stderr)
-                    made = {"x.2.fprobe", "x.2.svg", "x.2.folded"}
+                    made = {"x.2.fprobe", "x.2.svg", "x.2.folded", "x.2.txt"}
                     self.assertEqual({p.name for p in place.iterdir()}, {p.name for p in planted} | made)
                     self.check_rights(place, made)
 

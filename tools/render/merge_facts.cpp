@@ -29,6 +29,11 @@ void merge_run(NamedProfile& into, const RunInfo& from) {
           &RunInfo::engine_reason, &RunInfo::unwinder, &RunInfo::event, &RunInfo::event_kind, &RunInfo::kernel}) {
         merge_text(run.*field, from.*field);
     }
+    // Facts of the same name and order, as one program's runs have them.
+    const auto same_name = [](const RunFact& a, const RunFact& b) { return a.name == b.name; };
+    if (!std::equal(run.facts.begin(), run.facts.end(), from.facts.begin(), from.facts.end(), same_name))
+        run.facts.clear();
+    for (std::size_t i = 0; i < run.facts.size(); ++i) merge_text(run.facts[i].value, from.facts[i].value);
     merge_number(run.pid, from.pid);
     merge_number(run.parent_pid, from.parent_pid);
     merge_number(run.frequency_asked, from.frequency_asked);

@@ -15,6 +15,7 @@ inline void write_example(ProfileSink& out) {
     run.frequency_asked = 99;
     run.period_ns = 10'101'010;
     run.stack_bytes = 16384;
+    run.facts = {{"CPU", "a fast one"}, {"commit", "none"}};
     out.run(run);
     out.string(0, "checkout");
     out.string(1, std::string("with\0zero", 9));

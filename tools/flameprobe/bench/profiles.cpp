@@ -1,6 +1,8 @@
 #include "profiles.hpp"
 
 #include "export/output.hpp"
+#include "export/output_file.hpp"
+#include "export/provenance_text.hpp"
 #include "export/totals.hpp"
 #include "inputs.hpp"
 #include "merge.hpp"
@@ -73,7 +75,11 @@ Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::s
     options.graph.subtitle = subtitle;
     const auto format = format_by_path(path);
     if (!format) return format.error();
-    return write_output(merged.take(), *format, path, options);
+    const NamedProfile all = merged.take();
+    if (auto written = write_output(all, *format, path, options); !written) return written;
+    OutputFile provenance(path.substr(0, path.rfind('.')) + ".txt");
+    if (!provenance.failed()) provenance.write(provenance_text(all));
+    return provenance.commit();
 }
 
 }  // namespace flameprobe::bench

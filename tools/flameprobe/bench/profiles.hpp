@@ -33,7 +33,7 @@ struct PictureInput {
     std::string profile;
     Window window;
 };
-/// One flame graph of them all.
+/// One flame graph of them all, and beside it (.txt) how it came about.
 Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::string& title,
                            const std::string& subtitle, const std::string& path, SymbolCache& cache);
 

@@ -1,0 +1,102 @@
+#include "export/provenance_text.hpp"
+
+#include <set>
+
+#include "export/text.hpp"
+#include "render/numbers.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string hex(const std::string& bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    for (const char c : bytes) {
+        out += digits[static_cast<unsigned char>(c) >> 4];
+        out += digits[static_cast<unsigned char>(c) & 15];
+    }
+    return out;
+}
+
+std::string seconds(std::uint64_t ns) { return fixed_text(static_cast<double>(ns) / 1e9, 6) + " s"; }
+
+class Lines {
+public:
+    explicit Lines(const NamedProfile& profile) : profile_(profile) {
+        how_it_ran();
+        facts();
+        how_it_was_sampled();
+        samples();
+        files();
+        notes();
+    }
+    std::string take() { return std::move(out_); }
+
+private:
+    void add(const std::string& key, const std::string& value) {
+        out_ += one_line(key) + ": " + (value.empty() ? "not known" : one_line(value)) + "\n";
+    }
+    void count(const char* key, std::uint64_t value) { add(key, std::to_string(value)); }
+
+    void how_it_ran() {
+        const RunInfo& run = profile_.run;
+        add("command", run.command);
+        add("executable", run.executable);
+        add("host", run.host);
+        count("pid", run.pid);
+        add("start", utc_text(run.start_unix_ns));
+        add("duration", seconds(profile_.summary.duration_ns));
+        add("complete", profile_.summary.complete ? "yes" : "no");
+    }
+    void facts() {
+        for (const RunFact& fact : profile_.run.facts) add(fact.name, fact.value);
+    }
+    void how_it_was_sampled() {
+        const RunInfo& run = profile_.run;
+        const Summary& summary = profile_.summary;
+        add("event", run.event + (run.event_kind.empty() ? "" : " (" + run.event_kind + ")"));
+        add("engine", run.engine + (run.engine_reason.empty() ? "" : " (" + run.engine_reason + ")"));
+        add("unwinder", run.unwinder);
+        add("kernel frames", run.kernel);
+        add("frequency asked", std::to_string(run.frequency_asked) + " Hz");
+        const auto rate = [](double value) { return short_decimal(value, 2) + " Hz"; };
+        add("frequency set", run.period_ns == 0 ? "" : rate(1e9 / static_cast<double>(run.period_ns)));
+        const double cpu = static_cast<double>(summary.process_cpu_ns) / 1e9;
+        add("frequency reached", cpu > 0 ? rate(static_cast<double>(summary.samples) / cpu) : "");
+    }
+    void samples() {
+        const Summary& summary = profile_.summary;
+        count("samples", summary.samples);
+        count("rooted", summary.rooted);
+        count("truncated", summary.truncated);
+        count("lost", summary.lost);
+        count("throttled", summary.throttled);
+        add("CPU time", seconds(summary.process_cpu_ns));
+        add("FlameProbe's CPU time", seconds(summary.own_cpu_ns));
+        add("FlameProbe's memory", std::to_string(summary.own_memory) + " bytes");
+        add("FlameProbe version", profile_.run.version);
+    }
+    void files() {
+        std::set<std::string> told;
+        for (const Mapping& mapping : profile_.mappings) {
+            if (mapping.kind != MappingKind::file) continue;
+            const std::string line = mapping.path + " " + (mapping.build_id.empty() ? "none" : hex(mapping.build_id));
+            if (told.insert(line).second) add("build id", line);
+        }
+    }
+    void notes() {
+        for (const auto& [name, value] : profile_.summary.counters) {
+            if (name.starts_with(counter::note)) add("note", name.substr(counter::note.size()));
+        }
+    }
+
+    const NamedProfile& profile_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string provenance_text(const NamedProfile& profile) { return profile.has_run ? Lines(profile).take() : ""; }
+
+}  // namespace flameprobe
