@@ -91,7 +91,7 @@ std::string plain_name(std::string_view text, FrameKind kind) {
     return name;
 }
 
-std::string folded_name(std::string_view text, FrameKind kind) {
+std::string folded_name(std::string_view text, FrameKind kind, bool may_end_stack) {
     std::string name = one_line(text);
     for (char& c : name)
         if (c == ';') c = ':';  // as stackcollapse-perf.pl does
@@ -102,7 +102,7 @@ std::string folded_name(std::string_view text, FrameKind kind) {
     if (kind == FrameKind::kernel) name += "_[k]";
     if (kind == FrameKind::inlined) name += "_[i]";
     if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
-    hide_trailing_number(name);
+    if (may_end_stack) hide_trailing_number(name);
     close_up_suffix(name);
     return name;
 }

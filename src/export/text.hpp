@@ -17,7 +17,7 @@ std::string one_line(std::string_view text);
 /// A frame of folded text: one line, no ';', no white space at its ends, not empty, not ending in white space and a
 /// number (which readers take for a count), with `_[k]` or `_[i]` at the end for kernel and inlined functions and in
 /// square brackets for scopes.
-std::string folded_name(std::string_view name, FrameKind kind);
+std::string folded_name(std::string_view name, FrameKind kind, bool may_end_stack = true);
 
 /// A function's name where nothing needs escaping: one line, scopes in square brackets.
 std::string plain_name(std::string_view name, FrameKind kind);

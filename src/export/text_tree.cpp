@@ -18,12 +18,23 @@ struct Texts {
     std::vector<std::uint32_t> of_function;  // index into `sorted`
 };
 
+/// Those that only ever stand below others: "name pid" is written as it is.
+std::vector<bool> processes(const NamedProfile& profile) {
+    std::vector<bool> found(profile.functions.size());
+    for (NodeId id = 1; profile.process_first && id < profile.nodes.size(); ++id) {
+        if (profile.nodes[id].parent == 0) found[profile.frames[profile.nodes[id].frame].function] = true;
+    }
+    return found;
+}
+
 Texts sorted_texts(const NamedProfile& profile) {
+    const std::vector<bool> is_process = processes(profile);
     std::vector<std::string> texts;
     std::vector<std::uint32_t> of_function;
     std::unordered_map<std::string, std::uint32_t> ids;
     for (const Function& function : profile.functions) {
-        std::string text = folded_name(profile.strings.view(function.name), function.kind);
+        std::string text =
+            folded_name(profile.strings.view(function.name), function.kind, !is_process[of_function.size()]);
         const auto [entry, is_new] = ids.try_emplace(std::move(text), static_cast<std::uint32_t>(texts.size()));
         if (is_new) texts.push_back(entry->first);
         of_function.push_back(entry->second);

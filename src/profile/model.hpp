@@ -139,8 +139,9 @@ namespace counter {
 /// A sentence that whoever reads the profile should know: the counter's name is this and the sentence, its value 1.
 inline constexpr std::string_view note = "note: ";
 /// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples earlier parts had
-/// that are no more. These two are not added up when profiles are merged.
+/// that are no more; and which process the run began with. These three are not added up when profiles are merged.
 inline constexpr std::string_view part = "part of the profile";
+inline constexpr std::string_view root_pid = "pid of the run's first process";
 inline constexpr std::string_view given_up = "samples given up with the oldest parts";
 }  // namespace counter
 

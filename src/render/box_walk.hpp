@@ -154,6 +154,10 @@ private:
         groups_.erase(narrow, groups_.end());
         std::sort(groups_.begin(), groups_.end(),
                   [&](const Group& a, const Group& b) { return ranks_[a.box.function] < ranks_[b.box.function]; });
+        if (id == 0 && profile_.process_first) {
+            std::stable_sort(groups_.begin(), groups_.end(),
+                             [](const Group& a, const Group& b) { return a.box.total > b.box.total; });
+        }
         place(box.start, gathered);
         next_.clear();
     }

@@ -83,7 +83,8 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back({"Command", run.command.empty() ? run.executable : run.command});
         facts.push_back(
             {"Run", "started " + utc_text(run.start_unix_ns) + " on " + run.host + ", " +
-                        duration_text(summary.duration_ns) + ", pid " + std::to_string(run.pid) +
+                        duration_text(summary.duration_ns) +
+                        (run.pid != 0 ? ", pid " + std::to_string(run.pid) : ", several processes") +
                         (summary.complete ? "" : ", did not end in order: figures are the last that were written")});
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
@@ -101,10 +102,22 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
     return facts;
 }
 
+// The executable's path is where /proc/self/exe leads: redis-check-rdb for the link redis-server.
+std::string program_name(const RunInfo& run) {
+    const std::string first = run.command.substr(0, run.command.find(' '));
+    std::string name = basename_of(first.ends_with(':') ? first.substr(0, first.size() - 1) : first);
+    if (name.starts_with('-')) name.erase(0, 1);  // a login shell
+    return name.empty() ? basename_of(run.executable) : name;
+}
+
 std::string default_title(const NamedProfile& profile) {
     if (!profile.has_run) return "Flame graph";
-    const std::string name = basename_of(profile.run.executable);
-    return "CPU flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(profile.run.pid);
+    const RunInfo& run = profile.run;
+    const std::string name = program_name(run);
+    if (run.pid != 0)
+        return "CPU flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(run.pid);
+    const std::string file = basename_of(run.executable);
+    return "CPU flame graph of " + (file == "various" || file.empty() ? "several programs" : file + ", several runs");
 }
 
 std::string default_subtitle(const NamedProfile& profile) {

@@ -16,6 +16,8 @@ struct Fact {
 /// Empty for a profile without a run (read from a folded file).
 std::vector<Fact> run_facts(const NamedProfile& profile);
 
+/// What the user calls the program: the base name of the command's first word.
+std::string program_name(const RunInfo& run);
 /// "CPU flame graph: redis-server (pid 123)", or "Flame graph" where there is no run.
 std::string default_title(const NamedProfile& profile);
 /// "12,345 samples over 12.3 s, 11.9 s of CPU time"

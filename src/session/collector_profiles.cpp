@@ -2,6 +2,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "session/collector.hpp"
+#include "session/family.hpp"
 #include "session/push_spool.hpp"
 #include "session/results.hpp"
 #include "session/run_info.hpp"
@@ -33,6 +34,7 @@ void Collector::begin_recording(const std::string& stem) {
     recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes());
     for (const auto& [key, value] : options_.labels)
         recording_->set_counter(std::string(label_counter) + key + '=' + value, 1);
+    recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
 }
 
 void Collector::begin_profile() {

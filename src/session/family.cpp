@@ -14,6 +14,7 @@ constexpr const char* variable = "FLAMEPROBE_ROOT";
 
 Family read_family() {
     Family found;
+    found.pid = ::getpid();
     ::clock_gettime(CLOCK_REALTIME_COARSE, &found.start);
     found.directory = working_directory();
     const char* mark = ::getenv(variable);
@@ -23,6 +24,7 @@ Family read_family() {
     if (mark == nullptr || ::sscanf(mark, "%d:%lld.%ld:%n", &pid, &seconds, &nanoseconds, &length) != 3) return found;
     if (length == 0 || mark[length] != '/') return found;
     found.descendant = pid != ::getpid();
+    found.pid = pid;
     found.start = {static_cast<time_t>(seconds), nanoseconds};
     // After chroot(2) it may not be there any more.
     if (::access(mark + length, F_OK) == 0) found.directory = mark + length;
@@ -43,7 +45,7 @@ void mark_descendants(const Options& options, bool complained) {
                         options.out.find("%p") == std::string::npos;
     if (!needed || ::getenv(variable) != nullptr) return;
     const Family& ours = family();
-    const std::string mark = std::to_string(::getpid()) + ":" + std::to_string(ours.start.tv_sec) + "." +
+    const std::string mark = std::to_string(ours.pid) + ":" + std::to_string(ours.start.tv_sec) + "." +
                              std::to_string(ours.start.tv_nsec) + ":" + ours.directory;
     ::setenv(variable, mark.c_str(), 0);
 }

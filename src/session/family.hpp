@@ -12,6 +12,7 @@ namespace flameprobe {
 
 struct Family {
     bool descendant = false;  // an earlier process has left its mark in the environment
+    int pid = 0;              // of the first process
     timespec start{};         // of the first process, by CLOCK_REALTIME_COARSE
     std::string directory;    // where it started: relative paths begin here
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/host_process.hpp"
 #include "export/output_file.hpp"
 #include "export/provenance_text.hpp"
 #include "session/progress_line.hpp"

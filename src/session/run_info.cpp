@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
 #include "symbolize/elf_file.hpp"
@@ -48,6 +49,15 @@ std::vector<RunFact> facts_of(const std::string& executable) {
     facts.push_back({"compilers", compilers.empty() ? "not known" : compilers});
     for (const auto& [name, value] : machine_facts()) facts.push_back({name, value});
     return facts;
+}
+
+std::uint32_t parent_process() {
+    if (is_in_host_process()) return static_cast<std::uint32_t>(::getppid());
+    constexpr std::string_view before = "\nPPid:\t";
+    const auto status = read_small_file((host_proc_directory() + "/status").c_str());
+    const auto at = status ? status->find(before) : std::string::npos;
+    if (at == std::string::npos) return 0;
+    return static_cast<std::uint32_t>(std::strtoul(status->c_str() + at + before.size(), nullptr, 10));
 }
 
 }  // namespace

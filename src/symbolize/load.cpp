@@ -101,6 +101,7 @@ bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationN
         paths.begin(thread_name);
         for (const RawCount* count : its_counts) {
             profile.counts.push_back({paths.node(count->stack), count->thread, count->weight, count->hits});
+            keys.push_back(key_of(*count));
             if (profile.nodes.size() > max_nodes) return false;
         }
     }

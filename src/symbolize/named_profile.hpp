@@ -72,6 +72,7 @@ struct NamedProfile {
     std::vector<NamedNode> nodes;  // a node's parent comes before it; nodes[0] is the root and has no frame
     std::vector<NamedCount> counts;
 
+    bool process_first = false;  // each stack begins with its process; they are shown with the heaviest first
     /// When counts were sampled, by count, then bin: of one .fprobe, and only on request. Whoever removes counts keeps
     /// this in step, or clears it.
     std::vector<TimedWeight> times;

@@ -24,6 +24,7 @@ void RawProfile::sample(const Sample& sample) {
     if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
     if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
     if (sample.weight == 0) return;
+    if (filter_.times) times.add(std::uint64_t{sample.thread} << 32 | sample.stack, sample.time_ns, sample.weight);
     Sum& sum = sums_[std::uint64_t{sample.thread} << 32 | sample.stack];
     sum.weight = add_saturated(sum.weight, sample.weight);
     sum.hits = add_saturated(sum.hits, sample.hits);

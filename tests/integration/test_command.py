@@ -51,6 +51,79 @@ class Run(Case):
         run([COMMAND, "run", "-F", "499", "-o", "x", "-f", "folded", "--", *WORK], self.directory)
         self.assertEqual({p.name for p in self.directory.iterdir()}, {"x.folded", "x.fprobe"})
 
+    def test_the_page_is_written_and_named_first(self):
+        done = run([COMMAND, "run", "-F", "499", "-o", "x", "--", *WORK], self.directory)
+        self.assertEqual([Path(line.removeprefix("flameprobe: ")).name for line in done.stderr.splitlines()[-2:]], ["x.html", "x.svg"])
+        self.assertIn("<html", (self.directory / "x.html").read_text()[:200])
+
+    def test_a_tree_of_processes_is_one_picture(self):
+        work = " ".join(map(str, WORK))
+        done = run([COMMAND, "run", "-F", "999", "-o", "x", "--", "sh", "-c", f"{work}; timeout 60 {work[:-3]}100; exit 0"],
+                   self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [line.removeprefix("flameprobe: ") for line in done.stderr.splitlines()]
+        self.assertEqual([Path(line).name for line in lines[-2:]], ["x.all.html", "x.all.svg"])
+        table = [line.split() for line in lines if re.search(r"host-ends \d+$", line)]
+        self.assertEqual(len(table), 2, done.stderr)
+        stacks = read_folded((self.directory / "x.all.folded").read_text())
+        for row, least in zip(table, (150, 30)):  # the heaviest first
+            samples = sum(count for frames, count in stacks if frames[0] == " ".join(row[-2:]))
+            self.assertEqual(samples, int(row[2]))
+            self.assertGreater(samples, least)
+        for path in self.directory.glob("x*.fprobe"):  # what --tree makes of them is the same
+            self.assertTrue(path.exists())
+        again = harness.render("--tree", *self.directory.glob("x*.fprobe"), "-o", self.directory / "again.folded")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn(" ".join(table[0][-2:]), again.stdout)
+        self.assertEqual((self.directory / "again.folded").read_text(), (self.directory / "x.all.folded").read_text())
+
+    def test_another_run_in_the_same_place_is_not_of_the_tree(self):
+        with started(["sh", "-c", f"LD_PRELOAD={LIBRARY} {' '.join(map(str, WORK[:-1]))} 2000"], self.directory,
+                     clean_environment(FLAMEPROBE_FREQ="499", FLAMEPROBE_OUT="x.%p")) as other:
+            wait_until(lambda: list(self.directory.glob("x.*.fprobe")), what="the other's first samples")
+            done = run([COMMAND, "run", "-F", "499", "-o", "x.%p", "--", *WORK], self.directory)
+            self.assertEqual(list(self.directory.glob("*.all.*")), [], done.stderr)
+            other.wait(timeout=60)
+
+    def test_bad_options_end_it_before_it_starts(self):
+        (self.directory / "x.svg").mkdir()
+        bad = {"--format": ["-f", "png"], "--freq": ["-F", "abc"], "--engine": ["--engine", "warp"],
+               "--out": ["-o", self.directory / "no" / "such" / "place"], "--library": ["--library", "/nowhere.so"],
+               "--min-samples": ["--min-samples", "many"], "--max-lost": ["--max-lost", "120"]}
+        cases = [*bad.items(), ("--freq", ["-F", "99999999"]), ("--out", ["-o", "x"]), ("--out", ["-o", "%z"])]
+        for option, argv in cases:
+            with self.subTest(argv=argv):
+                done = run([COMMAND, "run", *argv, "--", "touch", "started"], self.directory)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertRegex(done.stderr, rf"^flameprobe: {option}: .*\n$")
+                self.assertIn(str(argv[-1]), done.stderr)
+                self.assertFalse((self.directory / "started").exists())
+
+    def test_no_such_command(self):
+        done = run([COMMAND, "bogus"], self.directory)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, "flameprobe: 'bogus' is no command"))
+
+    def test_gates(self):
+        work = ["sh", "-c", f"{' '.join(map(str, WORK))}; exit 0"]
+        for gate in (["--min-samples", "100000"], ["--min-rooted", "100", "--unwind", "fp"]):
+            with self.subTest(gate=gate):
+                place = self.fresh_directory(gate[0].strip("-"))
+                done = run([COMMAND, "run", "-F", "499", "-o", "x", *gate, "--", *work], place)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertRegex(done.stderr.splitlines()[-1], rf"{gate[0]} asks for .*; no picture was made, the profile is in ")
+                self.assertEqual({path.suffix for path in place.iterdir()}, {".fprobe"})
+                again = harness.render(place / "x.fprobe", *gate[:2], "-o", place / "x.svg")
+                self.assertEqual((again.returncode, (place / "x.svg").exists()), (3, False), again.stderr)
+        place = self.fresh_directory("passed")
+        done = run([COMMAND, "run", "-F", "499", "-o", "x", "--min-samples", "20", "--max-lost", "90", "--", *work], place)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLessEqual({".svg", ".html", ".folded", ".fprobe"}, {path.suffix for path in place.iterdir()})
+
+    def test_a_run_that_was_killed_has_its_picture(self):
+        done = run([COMMAND, "run", "-F", "499", "-o", "x", "--", host("ends"), "kill", "300"], self.directory)
+        self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+        self.assertIn("work_ms", (self.directory / "x.svg").read_text())
+
     def test_children_lie_beside_it(self):
         done = run([COMMAND, "run", "-F", "499", "--", "sh", "-c", f"{' '.join(map(str, WORK))}; exit 9"], self.directory)
         self.assertEqual(done.returncode, 9, done.stderr)

@@ -1,6 +1,7 @@
 // flameprobe: starts programs under the profiler, and tells what stands in its way.
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "bench/bench.hpp"
@@ -45,7 +46,8 @@ int main_command(int argc, char* argv[]) {
     if (command == "doctor") return flameprobe::doctor_command(argc - 1, argv + 1);
     if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;
     if (command == "--version") return std::puts("flameprobe " FLAMEPROBE_VERSION) < 0 ? 1 : 0;
-    std::fputs(usage, stderr);
+    const std::string why = command.empty() ? "name a command" : "'" + std::string(command) + "' is no command";
+    std::fprintf(stderr, "flameprobe: %s\n%s", why.c_str(), usage);
     return 2;
 }
 

@@ -69,6 +69,15 @@ std::vector<std::string> endings() {
 
 }  // namespace
 
+std::vector<std::string> find_profiles(const std::string& out, const timespec& start) {
+    const std::string stem = pattern_of(out, "*");
+    auto files = files_of(stem, ".fprobe", start);
+    add_matches(stem + ".part[0-9]*.fprobe", start, files);
+    std::set<std::string> distinct;
+    for (File& file : files) distinct.insert(std::move(file.path));
+    return {distinct.begin(), distinct.end()};
+}
+
 FoundResults find_results(const std::string& out, pid_t pid, const timespec& start) {
     for (const std::string& ending : endings()) {
         const auto own = files_of(pattern_of(out, std::to_string(pid)), ending, start);

@@ -1,10 +1,13 @@
 #include "run.hpp"
 
 #include <getopt.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +15,8 @@
 #include "child.hpp"
 #include "preload_path.hpp"
 #include "program.hpp"
-#include "results.hpp"
+#include "run_check.hpp"
+#include "run_pictures.hpp"
 #include "session/options.hpp"
 
 namespace flameprobe {
@@ -32,18 +36,47 @@ std::string usage() {
     };
     for (const Setting& setting : settings()) line(setting.letter, setting.option(), setting.argument, setting.help);
     line(0, "library", "FILE", "the libflameprobe.so to load");
+    line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
+    line(0, "min-rooted", "P", "likewise if fewer than P percent of the samples reach their thread's start");
+    line(0, "max-lost", "P", "likewise if more than P percent of the samples were lost");
     return text + "\nEach option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
 }
 
-constexpr int library_option = 300;
+constexpr int library_option = 300, min_samples_option = 301, min_rooted_option = 302, max_lost_option = 303;
+constexpr const char* default_formats = "folded,html,svg";
 
 struct Request {
     Child::Environment environment;
     std::string out = "flameprobe.%e.%p";
+    std::string formats = default_formats;
     std::string library;
+    Gates gates;
+    std::string problem;  // the first thing that is wrong
     bool help = false;
     int command = 0;  // index in argv
 };
+
+std::string variable_or(const char* name, const char* otherwise) {
+    const char* value = getenv(name);
+    return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+template <class T>
+void take(Request& request, const char* option, const Result<T>& value, auto& into) {
+    if (value) {
+        into = *value;
+    } else if (request.problem.empty()) {
+        request.problem = std::string(option) + ": " + value.error().message;
+    }
+}
+
+void take_setting(Request& request, const Setting& setting, const char* value) {
+    const std::string variable(setting.variable), problem = setting_problem(variable, value);
+    if (!problem.empty() && request.problem.empty()) request.problem = "--" + setting.option() + ": " + problem;
+    if (variable == "FLAMEPROBE_OUT") request.out = value;
+    if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
+    request.environment.emplace_back(variable, value);
+}
 
 std::optional<Request> parse(int argc, char* argv[]) {
     constexpr int first_setting = 1000;  // getopt's value of settings()[0]
@@ -54,6 +87,9 @@ std::optional<Request> parse(int argc, char* argv[]) {
         options.push_back({name.c_str(), required_argument, nullptr, first_setting + static_cast<int>(options.size())});
     }
     options.push_back({"library", required_argument, nullptr, library_option});
+    options.push_back({"min-samples", required_argument, nullptr, min_samples_option});
+    options.push_back({"min-rooted", required_argument, nullptr, min_rooted_option});
+    options.push_back({"max-lost", required_argument, nullptr, max_lost_option});
     options.push_back({"help", no_argument, nullptr, 'h'});
     options.push_back({});
     std::string letters = "+h";
@@ -61,18 +97,23 @@ std::optional<Request> parse(int argc, char* argv[]) {
         if (setting.letter != 0) letters += {setting.letter, ':'};
     }
     Request request;
-    if (const char* out = getenv("FLAMEPROBE_OUT"); out != nullptr && *out != '\0') request.out = out;
+    request.out = variable_or("FLAMEPROBE_OUT", request.out.c_str());
+    request.formats = variable_or("FLAMEPROBE_FORMAT", default_formats);
     optind = 0;
     for (int option; (option = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
         if (option == '?') return std::nullopt;
         if (option == 'h') request.help = true;
         if (option == library_option) request.library = optarg;
+        if (option == min_samples_option)
+            take(request, "--min-samples", parse_count(optarg), request.gates.min_samples);
+        if (option == min_rooted_option)
+            take(request, "--min-rooted", parse_percentage(optarg), request.gates.min_rooted);
+        if (option == max_lost_option) take(request, "--max-lost", parse_percentage(optarg), request.gates.max_lost);
         for (std::size_t i = 0; i < settings().size(); ++i) {
             const Setting& setting = settings()[i];
             if (option != first_setting + static_cast<int>(i) && (setting.letter == 0 || option != setting.letter))
                 continue;
-            request.environment.emplace_back(setting.variable, optarg);
-            if (setting.variable == "FLAMEPROBE_OUT") request.out = optarg;
+            take_setting(request, setting, optarg);
         }
     }
     request.command = optind;
@@ -84,16 +125,13 @@ int complain(int status, const std::string& message) {
     return status;
 }
 
-void tell_results(const Request& request, pid_t pid, const timespec& start) {
-    const FoundResults found = find_results(request.out, pid, start);
-    if (found.best.empty()) {
-        complain(0,
-                 "no picture: the command took no samples (it used next to no CPU time, or the library said why not)");
-        return;
-    }
-    if (found.others > 0)
-        complain(0, std::to_string(found.others) + " more results, of its child processes, lie beside it");
-    complain(0, found.best);
+/// The first thing that would leave the run without its profile, and the option that it belongs to.
+std::string problem_with(const Request& request, const char* command) {
+    if (!request.problem.empty()) return request.problem;
+    if (!request.library.empty() && access(request.library.c_str(), R_OK) != 0)
+        return "--library: " + request.library + ": " + strerrordesc_np(errno);
+    const std::string place = place_problem(request.out, command, formats_of(request.formats));
+    return place.empty() ? place : "--out: " + place;
 }
 
 }  // namespace
@@ -103,6 +141,8 @@ int run_command(int argc, char* argv[]) {
     if (!request) return complain(2, "Try 'flameprobe run --help'.");
     if (request->help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
     if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe run --help'.");
+    if (const auto problem = problem_with(*request, argv[request->command]); !problem.empty())
+        return complain(2, problem);
     if (request->library.empty()) {
         auto library = find_library();
         if (!library) return complain(2, library.error().message);
@@ -110,14 +150,19 @@ int run_command(int argc, char* argv[]) {
     }
     if (const std::string obstacle = preload_obstacle(argv[request->command]); !obstacle.empty()) complain(0, obstacle);
     request->environment.emplace_back("LD_PRELOAD", preload_with(request->library));
-    timespec start{};
-    clock_gettime(CLOCK_REALTIME_COARSE, &start);  // the clock of file times
+    FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
+    // Whether there is to be a picture is known when all is sampled.
+    run.draw = run.gates.any();
+    request->environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : request->formats);
+    clock_gettime(CLOCK_REALTIME_COARSE, &run.start);  // the clock of file times
     int status = 0;
     auto child = Child::start(argv + request->command, request->environment, status);
     if (!child) return complain(status, child.error().message);
     const int ended = child->wait();
-    tell_results(*request, child->pid(), start);
-    return end_like(ended);
+    run.pid = child->pid();
+    const RunEnd end = end_run(run);
+    for (const std::string& line : end.lines) complain(0, line);
+    return ended == 0 && !end.passed ? 3 : end_like(ended);
 }
 
 }  // namespace flameprobe

@@ -27,6 +27,9 @@ enum Option : int {
     from,
     to,
     min_samples,
+    min_rooted,
+    max_lost,
+    tree,
     title,
     subtitle,
     colors,
@@ -62,6 +65,9 @@ constexpr std::array long_options = {
     option{"from", required_argument, nullptr, Option::from},
     option{"to", required_argument, nullptr, Option::to},
     option{"min-samples", required_argument, nullptr, Option::min_samples},
+    option{"min-rooted", required_argument, nullptr, Option::min_rooted},
+    option{"max-lost", required_argument, nullptr, Option::max_lost},
+    option{"tree", no_argument, nullptr, Option::tree},
     option{"title", required_argument, nullptr, Option::title},
     option{"subtitle", required_argument, nullptr, Option::subtitle},
     option{"colors", required_argument, nullptr, Option::colors},
@@ -201,7 +207,16 @@ void Parser::take(int option, const std::string& value) {
             take("--to", parse_time(value), into_.filter.to_ns);
             break;
         case Option::min_samples:
-            number<std::uint64_t>("--min-samples", value, into_.min_samples);
+            take("--min-samples", parse_count(value), into_.gates.min_samples);
+            break;
+        case Option::min_rooted:
+            take("--min-rooted", parse_percentage(value), into_.gates.min_rooted);
+            break;
+        case Option::max_lost:
+            take("--max-lost", parse_percentage(value), into_.gates.max_lost);
+            break;
+        case Option::tree:
+            into_.tree = true;
             break;
         case Option::title:
             into_.graph.title = value;
@@ -268,6 +283,7 @@ void Parser::take(int option, const std::string& value) {
 std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.inputs.empty()) return Error{"name at least one input"};
     if (arguments.diff && arguments.inputs.size() != 2) return Error{"--diff takes two inputs: before and after"};
+    if (arguments.tree && (arguments.diff || arguments.archive)) return Error{"--tree makes one picture of its inputs"};
     if (arguments.fail_above && !arguments.diff) return Error{"--fail-above belongs to --diff"};
     if (arguments.archive && arguments.inputs.size() != 1) return Error{"--archive takes one .fprobe"};
     if (!(arguments.graph.min_width >= 0 && arguments.graph.min_width <= 100)) {

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "cut_away.hpp"
 #include "export/output.hpp"
+#include "gates.hpp"
 #include "image.hpp"
 #include "symbolize/load.hpp"
 
@@ -27,7 +28,8 @@ struct Arguments {
     CutOptions cut;
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison
-    std::uint64_t min_samples = 0;
+    Gates gates;
+    bool tree = false;  // the process is the first frame
     bool info = false;
     bool by_scope = false;
     bool archive = false;

@@ -55,6 +55,12 @@ int print_tables(const NamedProfile& profile, const Arguments& arguments) {
     return done;
 }
 
+/// Where the picture is not.
+void print_processes(const std::vector<ProcessShare>& processes, const Arguments& arguments) {
+    const bool to_stdout = only_text(arguments) || (!arguments.output.empty() && arguments.output != "-");
+    std::fputs(process_table(processes).c_str(), to_stdout ? stdout : stderr);
+}
+
 Result<void> write_image_of(const NamedProfile& profile, const Arguments& arguments) {
     std::string svg;
     auto written = write_svg(profile, arguments.graph, [&svg](std::string_view piece) { svg += piece; });
@@ -69,9 +75,9 @@ Result<void> write_image_of(const NamedProfile& profile, const Arguments& argume
 
 int write_selected(const NamedProfile& profile, const Arguments& arguments, Format format) {
     const std::uint64_t samples = total_hits(profile);
-    if (samples < arguments.min_samples) {
-        return complain(below_threshold, count_text(samples) + " samples, and --min-samples asks for " +
-                                             count_text(arguments.min_samples) + "; nothing was written");
+    if (const auto failed = failed_gate(arguments.gates, samples, profile.has_run ? &profile.summary : nullptr);
+        !failed.empty()) {
+        return complain(below_threshold, failed + "; nothing was written");
     }
     if (arguments.info) return print(info_text(profile));
     if (total_weight(profile) == 0) {
@@ -112,13 +118,16 @@ int render_command(Arguments& arguments) {
     }
     arguments.filter.times = *format == Format::html;
     Progress progress;
-    auto profile = load_inputs(arguments.inputs, arguments, progress);
+    std::vector<ProcessShare> processes;
+    auto profile = load_inputs(arguments.inputs, arguments, progress, &processes);
     progress.clear();
     if (!profile) return complain(failed, profile.error().message);
     if (!arguments.info) {
         for (const std::string& warning : profile->warnings) complain(done, warning);
     }
-    return write_selected(*profile, arguments, *format);
+    const int status = write_selected(*profile, arguments, *format);
+    if (status == done && arguments.tree) print_processes(processes, arguments);
+    return status;
 }
 
 int archive_command(const Arguments& arguments) {

@@ -47,11 +47,10 @@ int diff_command(Arguments& arguments) {
     if (!after) return complain(failed, after.error().message);
     for (const NamedProfile* side : {&*before, &*after}) {
         for (const std::string& warning : side->warnings) complain(done, warning);
-        if (const std::uint64_t samples = total_hits(*side); samples < arguments.min_samples) {
-            return complain(below_threshold, arguments.inputs[side == &*after] + ": " + count_text(samples) +
-                                                 " samples, and --min-samples asks for " +
-                                                 count_text(arguments.min_samples) + "; nothing was written");
-        }
+        const auto failed = failed_gate(arguments.gates, total_hits(*side), side->has_run ? &side->summary : nullptr);
+        if (!failed.empty())
+            return complain(below_threshold,
+                            arguments.inputs[side == &*after] + ": " + failed + "; nothing was written");
     }
     auto diff = diff_profiles(std::move(*before), std::move(*after));
     if (!diff) return complain(failed, diff.error().message);

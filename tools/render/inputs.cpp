@@ -19,8 +19,8 @@ namespace {
 
 class Loader {
 public:
-    Loader(const Arguments& arguments, Progress& progress, bool several)
-        : arguments_(arguments), progress_(progress), several_(several) {}
+    Loader(const Arguments& arguments, Progress& progress, bool several, std::vector<ProcessShare>* processes)
+        : arguments_(arguments), progress_(progress), several_(several), processes_(processes) {}
 
     Result<void> add(const std::string& path);
     NamedProfile take();
@@ -32,7 +32,8 @@ private:
     const Arguments& arguments_;
     Progress& progress_;
     const bool several_;
-    std::optional<NamedProfile> only_;  // of one .fprobe, whose addresses are worth keeping
+    std::vector<ProcessShare>* const processes_;  // null: not asked for
+    std::optional<NamedProfile> only_;            // of one .fprobe, whose addresses are worth keeping
     SymbolCache names_;
     ProfileMerger merged_;
     NamedProfile folded_;
@@ -52,6 +53,10 @@ Result<void> Loader::add_profile(ByteSource& source) {
     auto loaded = load_profile(source, arguments_.filter, options, several_ ? &names_ : nullptr);
     if (!loaded) return loaded.error();
     if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
+    if (arguments_.tree) {
+        const ProcessShare share = put_process_first(*loaded);
+        if (processes_ != nullptr) processes_->push_back(share);
+    }
     if (several_) {
         merged_.add(*loaded);
     } else {
@@ -61,6 +66,8 @@ Result<void> Loader::add_profile(ByteSource& source) {
 }
 
 Result<void> Loader::add_folded(ByteSource& source) {
+    if (arguments_.tree)
+        return Error{source.name() + ": folded stacks do not say of which process they are: give the .fprobe"};
     const SampleFilter& filter = arguments_.filter;
     if (filter.from_ns || filter.to_ns || filter.pid) {
         return Error{source.name() + ": folded stacks have neither times nor pids to select by; give the .fprobe"};
@@ -113,9 +120,9 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
     return options;
 }
 
-Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments,
-                                 Progress& progress) try {
-    Loader loader(arguments, progress, paths.size() > 1);
+Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
+                                 std::vector<ProcessShare>* processes) try {
+    Loader loader(arguments, progress, paths.size() > 1, processes);
     for (std::size_t i = 0; i < paths.size(); ++i) {
         if (paths.size() > 1) progress.show("reading profiles", i, paths.size());
         if (auto added = loader.add(paths[i]); !added) return added.error();

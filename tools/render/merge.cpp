@@ -72,6 +72,7 @@ std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
 void ProfileMerger::add_counts(const NamedProfile& input) {
     const std::vector<NodeId> nodes = add_nodes(input);
     const std::vector<ThreadId> threads = add_threads(input);
+    result_.process_first |= input.process_first;
     for (const NamedCount& count : input.counts) {
         const ThreadId thread = count.thread < threads.size() ? threads[count.thread] : 0;
         const auto [known, is_new] =

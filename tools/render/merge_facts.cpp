@@ -16,10 +16,27 @@ void merge_number(Number& into, Number from) {
     if (into != from) into = 0;
 }
 
-void merge_run(NamedProfile& into, const RunInfo& from) {
+/// Each run's period is up to 1 % longer than what was asked for, by chance.
+bool same_rate(const RunInfo& one, const RunInfo& other) {
+    const auto [shorter, longer] = std::minmax(one.period_ns, other.period_ns);
+    return longer - shorter <= longer / 50;
+}
+
+/// By their samples, so that samples × period remains what the inputs have together.
+std::uint64_t mean_period(const NamedProfile& into, const NamedProfile& from) {
+    const auto weight = [](const NamedProfile& profile) { return static_cast<double>(profile.summary.samples); };
+    const double all = weight(into) + weight(from);
+    if (all == 0) return into.run.period_ns;
+    return static_cast<std::uint64_t>((weight(into) * static_cast<double>(into.run.period_ns) +
+                                       weight(from) * static_cast<double>(from.run.period_ns)) /
+                                      all);
+}
+
+void merge_run(NamedProfile& into, const NamedProfile& from_profile) {
     RunInfo& run = into.run;
-    if (run.period_ns != from.period_ns) {
-        const std::string warning = "the inputs were sampled with different periods: their samples count alike";
+    const RunInfo& from = from_profile.run;
+    if (!same_rate(run, from)) {
+        const std::string warning = "the inputs were sampled at different frequencies: their samples count alike";
         if (std::find(into.warnings.begin(), into.warnings.end(), warning) == into.warnings.end()) {
             into.warnings.push_back(warning);
         }
@@ -37,7 +54,7 @@ void merge_run(NamedProfile& into, const RunInfo& from) {
     merge_number(run.pid, from.pid);
     merge_number(run.parent_pid, from.parent_pid);
     merge_number(run.frequency_asked, from.frequency_asked);
-    merge_number(run.period_ns, from.period_ns);
+    run.period_ns = same_rate(run, from) ? mean_period(into, from_profile) : 0;
     merge_number(run.stack_bytes, from.stack_bytes);
 }
 
@@ -69,7 +86,7 @@ void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<s
         std::uint64_t& known = into[name];
         known = name == counter::given_up ? std::max(known, value) : known + value;
     }
-    into.erase(std::string(counter::part));  // they are together now
+    for (const auto of_one : {counter::part, counter::root_pid}) into.erase(std::string(of_one));
 }
 
 void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
@@ -100,7 +117,7 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
         into.summary.duration_ns = from.summary.duration_ns;
     } else {
         merge_time(into, from);
-        merge_run(into, from.run);
+        merge_run(into, from);
     }
     merge_summary(into.summary, from.summary, threads);
 }

@@ -32,12 +32,15 @@ constexpr std::string_view text =
     "      --scope LABEL     only samples inside this scope\n"
     "      --pid PID         only the inputs of this process\n"
     "      --from T, --to T  only samples from T on, before T, after the run's start: 1.5s, 200ms, 2m\n"
+    "      --tree            each process first in its stacks, the heaviest first, and a table of them\n"
     "      --focus RE        only stacks with a function that matches the regular expression (grep -E's)\n"
     "      --ignore RE       without stacks that have one\n"
     "      --hide RE         without its frames: their time is their caller's own\n"
     "      --no-inline       without inlined frames\n"
     "      --merge-threads   threads whose names differ in a number are one: worker-*\n"
     "      --min-samples N   exit status 3 and no output if there are fewer\n"
+    "      --min-rooted P    likewise if fewer than P percent of the samples reach their thread's start\n"
+    "      --max-lost P      likewise if more than P percent of the samples were lost\n"
     "\n"
     "Picture\n"
     "      --title TEXT      --subtitle TEXT\n"
@@ -61,8 +64,8 @@ constexpr std::string_view text =
     "\n"
     "  -h, --help            --version\n"
     "\n"
-    "Exit status: 0 done, 1 the input is bad or the output cannot be written, 2 wrong usage, 3 too few samples or,\n"
-    "with --fail-above, a function that grew.\n";
+    "Exit status: 0 done, 1 the input is bad or the output cannot be written, 2 wrong usage, 3 a gate that was not passed\n"
+    "(--min-samples, --min-rooted, --max-lost) or, with --fail-above, a function that grew.\n";
 
 }  // namespace
 

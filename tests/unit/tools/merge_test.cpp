@@ -5,7 +5,11 @@
 #include <map>
 #include <string>
 
+#include "export/writer.hpp"
+#include "gates.hpp"
+#include "process_tree.hpp"
 #include "profile_of.hpp"
+#include "render/call_tree.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;
@@ -117,6 +121,63 @@ TEST_CASE("different periods are told once") {
         merger.add(input);
     }
     CHECK(merger.take().warnings.size() == 1);
+}
+
+TEST_CASE("periods that differ by chance are one frequency, and the mean keeps the CPU time") {
+    ProfileMerger merger;
+    for (const std::uint64_t period : {10'000'000, 10'090'000}) {
+        NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
+        input.run.period_ns = period;
+        merger.add(input);
+    }
+    const NamedProfile merged = merger.take();
+    CHECK(merged.warnings.empty());
+    CHECK(merged.run.period_ns == 10'045'000);
+}
+
+TEST_CASE("a tree of processes: each first in its stacks, and a table with the heaviest first") {
+    ProfileMerger merger;
+    std::vector<ProcessShare> shares;
+    const auto add = [&](const char* folded, const char* command, std::uint32_t pid) {
+        NamedProfile input = with_run(std::move(ProfileOf().folded(folded)), pid, 1000, 100);
+        input.run.command = command;
+        input.summary.process_cpu_ns = 1'000'000;
+        shares.push_back(put_process_first(input));
+        merger.add(input);
+    };
+    add("main;a 3\nmain 1\n", "/bin/sh -c x", 7);
+    add("main;a 8\n", "/usr/bin/redis-server *:6379", 9);
+    add("main;b 1\n", "/bin/sh -c x", 7);
+    const NamedProfile merged = merger.take();
+    const std::map<std::string, std::uint64_t> expected = {
+        {"sh 7;main;a", 3}, {"sh 7;main", 1}, {"redis-server 9;main;a", 8}, {"sh 7;main;b", 1}};
+    CHECK(stacks_of(merged) == expected);
+    CHECK(count_processes(shares) == 2);
+    const std::string table = process_table(shares);
+    CHECK(table.find("redis-server 9") < table.find("sh 7"));
+    CHECK(table.find("        5  38.46 %   sh 7\n") != std::string::npos);
+    std::string folded, svg;
+    write_folded(merged, [&](std::string_view text) { folded += text; });
+    CHECK(folded == "redis-server 9;main;a 8\nsh 7;main 1\nsh 7;main;a 3\nsh 7;main;b 1\n");
+    const auto tree = build_call_tree(merged, {.min_width = 0});
+    REQUIRE(tree);
+    CHECK(merged.strings.view(merged.functions[tree->boxes[1].function].name) == "redis-server 9");
+}
+
+TEST_CASE("gates") {
+    Summary summary;
+    summary.samples = 90;
+    summary.rooted = 81;
+    summary.lost = 10;
+    CHECK(failed_gate({}, 0, nullptr).empty());
+    CHECK(failed_gate({.min_samples = 90, .min_rooted = 90, .max_lost = 10}, 90, &summary).empty());
+    CHECK(failed_gate({.min_samples = 91}, 90, &summary) == "90 samples, and --min-samples asks for 91");
+    CHECK(failed_gate({.min_rooted = 90.5}, 90, &summary).find("90% of the samples are rooted, and --min-rooted") == 0);
+    CHECK(failed_gate({.max_lost = 9.99}, 90, &summary).find("10% of the samples were lost, and --max-lost") == 0);
+    CHECK_FALSE(failed_gate({.max_lost = 50}, 90, nullptr).empty());
+    CHECK_FALSE(parse_percentage("101"));
+    CHECK_FALSE(parse_percentage("many"));
+    CHECK(*parse_percentage("99.5%") == 99.5);
 }
 
 TEST_CASE("weights beyond 64 bits stop at the largest number") {

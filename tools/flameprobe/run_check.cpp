@@ -1,0 +1,58 @@
+#include "run_check.hpp"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/output_directory.hpp"
+#include "session/options.hpp"
+#include "session/output_path.hpp"
+#include "session/run_info.hpp"
+
+namespace flameprobe {
+
+std::string setting_problem(const std::string& variable, const std::string& value) {
+    const std::string line = variable + "=" + value;
+    std::vector<std::string> problems;
+    read_options({line}, problems);
+    if (problems.empty()) return {};
+    std::string problem = problems.front().substr(variable.size() + 1);
+    constexpr std::string_view for_hosts = "; the default is used";
+    if (problem.ends_with(for_hosts)) problem.resize(problem.size() - for_hosts.size());
+    return problem;
+}
+
+std::string expanded_out(const std::string& out, const std::string& command, int pid, long long start) {
+    PathFacts facts;
+    facts.executable = command.substr(command.rfind('/') + 1);
+    facts.pid = static_cast<std::uint32_t>(pid);
+    facts.start_unix = static_cast<std::uint64_t>(start);
+    facts.directory = working_directory();
+    return expand_path(out, facts);
+}
+
+std::string place_problem(const std::string& out, const std::string& command, const std::vector<Format>& formats) {
+    const std::string stem = expanded_out(out, command, ::getpid(), ::time(nullptr));
+    const auto directory = OutputDirectory::of(stem);
+    if (!directory) return stem + ": " + directory.error().message;
+    const std::string trial = ".flameprobe." + std::to_string(::getpid()) + ".tmp";
+    if (!directory->create(trial, 0600)) return stem + ": no file can be made there: " + strerrordesc_np(errno);
+    directory->remove(trial);
+    if (out.find('%') != out.npos) return {};
+    for (const Format format : formats) {
+        const std::string path = stem + std::string(ending_of(format));
+        if (const auto obstacle = directory->obstacle(last_name(path)); !obstacle.empty())
+            return path + " " + obstacle + remedy_for_obstacle;
+    }
+    return {};
+}
+
+std::vector<Format> formats_of(const std::string& list) {
+    const std::string line = "FLAMEPROBE_FORMAT=" + list;
+    std::vector<std::string> problems;
+    const Options options = read_options({line}, problems);
+    return problems.empty() ? options.formats : std::vector<Format>{};
+}
+
+}  // namespace flameprobe

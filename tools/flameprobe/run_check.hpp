@@ -1,0 +1,20 @@
+// What is wrong with a run, found before it starts: an hour of work must not end without a profile for a typing error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "export/output.hpp"
+
+namespace flameprobe {
+
+/// Why the variable's value would not be accepted; empty if it would.
+std::string setting_problem(const std::string& variable, const std::string& value);
+/// The directory of the results, for the template `out` and a command.
+std::string expanded_out(const std::string& out, const std::string& command, int pid, long long start);
+/// Why results cannot be made there; empty if they can, or if only the process itself knows where.
+std::string place_problem(const std::string& out, const std::string& command, const std::vector<Format>& formats);
+/// What FLAMEPROBE_FORMAT=`list` asks for; nothing for "none" and for what is not accepted.
+std::vector<Format> formats_of(const std::string& list);
+
+}  // namespace flameprobe

@@ -1,0 +1,197 @@
+#include "run_pictures.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "export/output.hpp"
+#include "inputs.hpp"
+#include "process_tree.hpp"
+#include "profile/reader.hpp"
+#include "render/run_facts.hpp"
+#include "results.hpp"
+#include "run_check.hpp"
+#include "session/results.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// What one file says of its run.
+struct Found {
+    std::string path;
+    RunInfo run;
+    Summary summary;
+    std::string stem() const { return path.substr(0, path.size() - std::string_view(".fprobe").size()); }
+};
+
+class FactsOnly final : public ProfileSink {
+public:
+    explicit FactsOnly(Found& into) : into_(into) {}
+    void run(const RunInfo& info) override { into_.run = info; }
+    void string(std::uint32_t, const std::string&) override {}
+    void mapping(MappingId, const Mapping&) override {}
+    void location(LocationId, const Location&) override {}
+    void stack(StackId, const StackNode&) override {}
+    void thread(ThreadId, const Thread&) override {}
+    void sample(const Sample&) override {}
+    void summary(const Summary& summary) override { into_.summary = summary; }
+
+private:
+    Found& into_;
+};
+
+/// Those of this run, not of another one that goes on in the same directory.
+std::vector<Found> profiles_of(const FinishedRun& run) {
+    std::vector<Found> profiles;
+    for (const std::string& path : find_profiles(run.out, run.start)) {
+        Found found{path, {}, {}};
+        FactsOnly facts(found);
+        if (!read_profile(path, facts)) continue;
+        const auto root = found.summary.counters.find(std::string(counter::root_pid));
+        if (root != found.summary.counters.end() && root->second == static_cast<std::uint64_t>(run.pid))
+            profiles.push_back(std::move(found));
+    }
+    return profiles;
+}
+
+Summary sum_of(const std::vector<Found>& profiles) {
+    Summary sum;
+    for (const Found& profile : profiles) {
+        for (const auto field : {&Summary::samples, &Summary::lost, &Summary::rooted})
+            sum.*field += profile.summary.*field;
+    }
+    return sum;
+}
+
+std::size_t count_processes(const std::vector<Found>& profiles) {
+    std::set<std::pair<std::uint32_t, std::string>> processes;
+    for (const Found& profile : profiles) processes.emplace(profile.run.pid, program_name(profile.run));
+    return processes.size();
+}
+
+bool is_of_run(const std::string& path, const timespec& start) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 && !is_later(start, status.st_mtim);
+}
+
+class Artist {
+public:
+    explicit Artist(const FinishedRun& run) : run_(run) {}
+
+    /// The paths of the pictures of one process. The library has written them unless it was told or forced not to.
+    std::vector<std::string> draw(const Found& profile);
+    /// Of all.
+    std::vector<std::string> draw_tree(const std::vector<Found>& profiles);
+    std::vector<std::string> lines;
+
+private:
+    std::vector<std::string> write(const NamedProfile& profile, const std::string& stem, std::vector<Format> formats,
+                                   const OutputOptions& options);
+
+    const FinishedRun& run_;
+    Progress progress_;
+};
+
+/// The page first.
+std::vector<Format> in_order(std::vector<Format> formats) {
+    const auto rank = [](Format format) { return format == Format::html ? 0 : format == Format::svg ? 1 : 2; };
+    std::stable_sort(formats.begin(), formats.end(), [&](Format a, Format b) { return rank(a) < rank(b); });
+    return formats;
+}
+
+std::vector<std::string> Artist::write(const NamedProfile& profile, const std::string& stem,
+                                       std::vector<Format> formats, const OutputOptions& options) {
+    std::vector<std::string> paths;
+    for (const Format format : formats) {
+        const std::string path = stem + std::string(ending_of(format));
+        if (const auto written = write_output(profile, format, path, options); written) {
+            paths.push_back(path);
+        } else {
+            lines.push_back(written.error().message);
+        }
+    }
+    return paths;
+}
+
+std::vector<std::string> Artist::draw(const Found& profile) {
+    std::vector<std::string> paths;
+    std::vector<Format> missing;
+    for (const Format format : in_order(run_.formats)) {
+        const std::string path = profile.stem() + std::string(ending_of(format));
+        is_of_run(path, run_.start) && !run_.draw ? paths.push_back(path) : missing.push_back(format);
+    }
+    if (missing.empty()) return paths;
+    const Arguments arguments;
+    auto named = load_inputs({profile.path}, arguments, progress_);
+    progress_.clear();
+    if (!named) return lines.push_back(named.error().message), paths;
+    auto drawn = write(*named, profile.stem(), missing, {});
+    drawn.insert(drawn.end(), paths.begin(), paths.end());
+    return drawn;
+}
+
+std::vector<std::string> Artist::draw_tree(const std::vector<Found>& profiles) {
+    Arguments arguments;
+    arguments.tree = true;
+    std::vector<std::string> paths;
+    for (const Found& profile : profiles) paths.push_back(profile.path);
+    std::vector<ProcessShare> shares;
+    auto named = load_inputs(paths, arguments, progress_, &shares);
+    progress_.clear();
+    if (!named) return lines.push_back(named.error().message), std::vector<std::string>();
+    std::vector<Format> formats = {Format::html, Format::svg, Format::folded};
+    for (const Format format : run_.formats) {
+        if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+    }
+    OutputOptions options;
+    const std::string name = std::filesystem::path(run_.command).filename();
+    options.graph.title =
+        "CPU flame graph of " + name + ", " + std::to_string(flameprobe::count_processes(shares)) + " processes";
+    const std::string stem = expanded_out(run_.out, run_.command, run_.pid, run_.start.tv_sec) + ".all";
+    const OlderResults older{run_.out.find("%p") != std::string::npos, run_.start};
+    auto drawn = write(*named, unused_stem(stem, formats, older), formats, options);
+    std::string table = process_table(shares);
+    for (std::size_t end = 0; (end = table.find('\n')) != table.npos; table.erase(0, end + 1))
+        lines.push_back(table.substr(0, end));
+    return drawn;
+}
+
+}  // namespace
+
+RunEnd end_run(const FinishedRun& run) {
+    RunEnd end;
+    const std::vector<Found> profiles = profiles_of(run);
+    const Summary sum = sum_of(profiles);
+    if (const auto failed = failed_gate(run.gates, sum.samples, &sum); !failed.empty()) {
+        end.passed = false;
+        end.lines.push_back(failed + "; no picture was made" +
+                            (profiles.empty() ? "" : ", the profile is in " + profiles.front().path));
+        return end;
+    }
+    Artist artist(run);
+    std::vector<std::string> paths;
+    if (!run.formats.empty()) {
+        const bool tree = count_processes(profiles) > 1;
+        for (const Found& profile : profiles) {
+            if (!tree || run.draw) paths = artist.draw(profile);
+        }
+        if (tree) paths = artist.draw_tree(profiles);
+    }
+    end.lines = std::move(artist.lines);
+    const FoundResults found = find_results(run.out, run.pid, run.start);
+    if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
+    if (paths.empty()) {
+        end.lines.push_back(
+            "no picture: the command took no samples (it used next to no CPU time, or the library said why not)");
+    }
+    for (const std::string& path : paths) {
+        if (path.ends_with(".html") || path.ends_with(".svg") || paths.size() == 1) end.lines.push_back(path);
+    }
+    return end;
+}
+
+}  // namespace flameprobe

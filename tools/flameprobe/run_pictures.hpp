@@ -1,0 +1,34 @@
+// The end of a run: what its processes left is checked, drawn and told.
+#pragma once
+
+#include <sys/types.h>
+#include <time.h>
+
+#include <string>
+#include <vector>
+
+#include "export/output.hpp"
+#include "gates.hpp"
+
+namespace flameprobe {
+
+/// What was asked for, and the process that the run began with.
+struct FinishedRun {
+    std::string out;      // the template
+    std::string command;  // argv[0]
+    pid_t pid = 0;
+    timespec start{};
+    std::vector<Format> formats;
+    Gates gates;
+    bool draw = false;  // the processes have left their profiles only
+};
+
+struct RunEnd {
+    std::vector<std::string> lines;  // for the user, the pictures' paths last
+    bool passed = true;              // the gates
+};
+
+/// Draws what is to be drawn: one picture of all processes, <out>.all.*, where there are several.
+RunEnd end_run(const FinishedRun& run);
+
+}  // namespace flameprobe

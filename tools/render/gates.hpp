@@ -1,0 +1,30 @@
+// What a profile must have to be worth a picture: for scripts that would rather fail than draw noise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+struct Gates {
+    std::uint64_t min_samples = 0;
+    std::optional<double> min_rooted = std::nullopt;  // percent of the samples, 0 to 100
+    std::optional<double> max_lost = std::nullopt;    // percent of the samples and the lost ones, 0 to 100
+
+    bool any() const { return min_samples != 0 || min_rooted || max_lost; }
+};
+
+/// The gate that a profile with so many selected samples does not pass, as a sentence; empty if it passes all. Where
+/// nothing is known of the run (`summary` is null: folded stacks) only min_samples can be passed.
+std::string failed_gate(const Gates& gates, std::uint64_t samples, const Summary* summary);
+
+/// "95" or "95%"; an Error on what is no percentage from 0 to 100.
+Result<double> parse_percentage(std::string text);
+/// A whole number from 0 on.
+Result<std::uint64_t> parse_count(const std::string& text);
+
+}  // namespace flameprobe

@@ -1,0 +1,72 @@
+#include "process_tree.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "export/text.hpp"
+#include "export/totals.hpp"
+#include "render/numbers.hpp"
+#include "render/run_facts.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
+    std::map<std::pair<std::uint32_t, std::string>, ProcessShare> sums;
+    for (const ProcessShare& share : shares) {
+        ProcessShare& sum = sums[{share.pid, share.name}];
+        sum.name = share.name;
+        sum.pid = share.pid;
+        sum.cpu_ns += share.cpu_ns;
+        sum.samples += share.samples;
+    }
+    std::vector<ProcessShare> processes;
+    for (auto& [key, sum] : sums) processes.push_back(std::move(sum));
+    std::stable_sort(processes.begin(), processes.end(), [](const ProcessShare& a, const ProcessShare& b) {
+        return std::tie(a.samples, a.cpu_ns) > std::tie(b.samples, b.cpu_ns);
+    });
+    return processes;
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+    return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
+
+}  // namespace
+
+ProcessShare put_process_first(NamedProfile& profile) {
+    ProcessShare share{program_name(profile.run), profile.run.pid, profile.summary.process_cpu_ns,
+                       total_weight(profile)};
+    const auto function = static_cast<FunctionId>(profile.functions.size());
+    const std::string name = share.name + " " + std::to_string(share.pid);
+    profile.functions.push_back({profile.strings.intern(name), 0, 0, 0, FrameKind::thread});
+    const auto frame = static_cast<FrameId>(profile.frames.size());
+    profile.frames.push_back({function, 0, NamedFrame::no_location});
+    constexpr NodeId process = 1;
+    if (profile.nodes.empty()) profile.nodes.emplace_back();
+    for (NodeId id = 1; id < profile.nodes.size(); ++id) ++profile.nodes[id].parent;  // 0 becomes the process's
+    profile.nodes.insert(profile.nodes.begin() + process, {0, frame});
+    for (NamedCount& count : profile.counts) ++count.node;
+    profile.process_first = true;
+    return share;
+}
+
+std::string process_table(const std::vector<ProcessShare>& shares) {
+    const auto processes = by_process(shares);
+    std::uint64_t all = 0;
+    for (const ProcessShare& process : processes) all += process.samples;
+    std::string out = "      CPU   samples            process\n";
+    for (const ProcessShare& process : processes) {
+        out += padded(duration_text(process.cpu_ns), 9) + padded(count_text(process.samples), 10) +
+               padded(percent_text(static_cast<double>(process.samples), static_cast<double>(all)), 9) + "   " +
+               one_line(process.name) + " " + std::to_string(process.pid) + "\n";
+    }
+    return out;
+}
+
+std::size_t count_processes(const std::vector<ProcessShare>& shares) { return by_process(shares).size(); }
+
+}  // namespace flameprobe
