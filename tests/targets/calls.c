@@ -31,14 +31,14 @@ __attribute__((noinline)) static void short_work(int times) {
 __attribute__((noinline)) static void fault_work(int times) {
     const long size = 1 << 20, page = 4096;
     for (int i = 0; i < times; i++) {
-        char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) abort();
         for (long at = 0; at < size; at += page) memory[at] = 1;
         munmap(memory, size);
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const double seconds = argc > 1 ? atof(argv[1]) : 1;
     zero = open("/dev/zero", O_RDONLY);
     null = open("/dev/null", O_WRONLY);
