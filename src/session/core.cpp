@@ -207,15 +207,17 @@ int left_alone() {
     });
     return alone ? 1 : 0;
 }
-int step_aside() {
-    bool away = false;
+int away(bool (Session::*step_aside)()) {
+    bool gone = false;
     guarded(nullptr, 0, [&]() -> Outcome {
         Session* session = current();
-        away = session != nullptr && session->step_aside();
+        gone = session != nullptr && (session->*step_aside)();
         return {};
     });
-    return away ? 1 : 0;
+    return gone ? 1 : 0;
 }
+int step_aside() { return away(&Session::step_aside); }
+int step_aside_if_unequal() { return away(&Session::step_aside_if_unequal); }
 void come_back() {
     guarded(nullptr, 0, []() -> Outcome {
         Session* session = current();
@@ -276,6 +278,7 @@ constexpr flameprobe_core table = {
     .left_alone = left_alone,
     .step_aside = step_aside,
     .come_back = come_back,
+    .step_aside_if_unequal = step_aside_if_unequal,
     .scopes_in_use = scopes_in_use,
 };
 

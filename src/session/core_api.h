@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 4
+#define FLAMEPROBE_CORE_VERSION 5
 
 struct flameprobe_core {
     uint32_t version;
@@ -70,6 +70,8 @@ struct flameprobe_core {
     /* The collector's thread is gone when it returns (0: there is none, or it does not answer); and goes on. */
     int (*step_aside)(void);
     void (*come_back)(void);
+    /* As step_aside, but only where the collector's thread has other capabilities than the caller. */
+    int (*step_aside_if_unequal)(void);
 
     /* Whether a FlameProbe scope has been seen in this process. Async-signal-safe. */
     int (*scopes_in_use)(void);

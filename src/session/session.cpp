@@ -1,11 +1,13 @@
 #include "session/session.hpp"
 
+#include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
@@ -53,6 +55,14 @@ const volatile char* make_mark() {
     *mark = 1;
     ::madvise(page, size, MADV_WIPEONFORK);
     return mark;
+}
+
+/// Effective and permitted, of a thread; 0: the caller. Equal for threads that cannot be asked.
+std::array<std::uint32_t, 4> capabilities_of(std::uint32_t tid) noexcept {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, static_cast<int>(tid)};
+    __user_cap_data_struct data[2] = {};
+    if (::syscall(SYS_capget, &header, data) != 0) return {};
+    return {data[0].effective, data[1].effective, data[0].permitted, data[1].permitted};
 }
 
 void sleep_for_a_millisecond() noexcept {
@@ -151,6 +161,10 @@ Outcome Session::dump(const std::string& path) {
 bool Session::step_aside() {
     if (!is_thread_of_host() || !only_caller_lives()) return false;
     return send_away(request_leave);
+}
+
+bool Session::step_aside_if_unequal() {
+    return is_thread_of_host() && capabilities_of(0) != capabilities_of(collector_.commands().tid()) && step_aside();
 }
 
 // One that has only just been launched may be about to become a task: an answer shows that it is past that.

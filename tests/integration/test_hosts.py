@@ -265,6 +265,17 @@ class Ends(HostCase):
         self.check("signal")
 
 
+class OtherUser(Case):
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_capabilities_kept_over_a_change_of_user(self):
+        """setpriv keeps capabilities for itself alone, and libc ends a process whose threads differ in what they may."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                done = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "echo", "here"],
+                           self.fresh_directory(engine), profiled(FREQ=997, ENGINE=engine))
+                self.assertEqual((done.returncode, done.stdout), (0, "here\n"), done.stderr)
+
+
 class Census(Case):
     def test_nothing_is_interrupted(self):
         for engine in ENGINES:
