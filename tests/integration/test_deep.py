@@ -49,7 +49,7 @@ class Deep(Case):
         directory = self.fresh_directory("refused")
         ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--after", "libflameprobe-core.so", "--report",
                    directory / "report", "--", target("deep"), "recursion", 224, 1.5], directory,
-                  profiled(ENGINE="ring", FREQ=999, FORMAT="folded"), timeout=60)
+                  profiled(ENGINE="timer", FREQ=999, FORMAT="folded", STACK=16384), timeout=60)
         if ran.returncode == 125:
             self.skipTest(f"no tracing here: {ran.stderr.strip()}")
         self.assertEqual(ran.returncode, 0, ran.stderr)

@@ -205,7 +205,7 @@ class BadPlaces(Case):
         out = self.directory / "fixed"
         self.host_is_fine(profiled(OUT=out, FREQ=999))
         before = {p.name: p.read_bytes() for p in self.directory.glob("fixed*")}
-        self.assertEqual(set(before), {"fixed.svg", "fixed.folded", "fixed.fprobe"})
+        self.assertEqual(set(before), {"fixed.svg", "fixed.txt", "fixed.folded", "fixed.fprobe"})
         self.host_is_fine(profiled(OUT=out, FREQ=999), preexec_fn=self.limited(100))
         for name, content in before.items():
             self.assertEqual((self.directory / name).read_bytes(), content, name)
@@ -226,7 +226,7 @@ class BadPlaces(Case):
     def test_without_proc(self):
         kept = self.fresh_directory("kept")
         self.in_own_mounts(f"mount -t tmpfs none /proc && cd {kept}", ":")
-        self.assertEqual({p.suffix for p in kept.glob("flameprobe.host-ends.*")}, {".fprobe", ".folded", ".svg"})
+        self.assertEqual({p.suffix for p in kept.glob("flameprobe.host-ends.*")}, {".fprobe", ".folded", ".svg", ".txt"})
 
     def in_own_mounts(self, before, after):
         self.need("unshare")

@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 
 import harness
+from figures import UNKNOWN
 from harness import BUILD, LIBRARY, Case, clean_environment, profiled, read_folded, run, sized
 
 sys.path.insert(0, str(Path(__file__).parent / "api"))
@@ -23,9 +24,9 @@ def scopes_of(stacks):
     """Samples by the scopes they carry, outermost first."""
     found = {}
     for frames, count in stacks:
-        # Notes of ours look alike.
-        scopes = tuple(f[1:-1] for f in frames if f.startswith("[") and f.endswith("]") and " in " not in f
-                       and f not in ("[truncated]", "[lost]", "[kernel, not permitted]"))
+        # Notes of ours and code without a name look alike.
+        scopes = tuple(f[1:-1] for f in frames if f.startswith("[") and f.endswith("]") and not UNKNOWN.match(f)
+                       and f not in ("[truncated]", "[lost]") and not f.startswith("[kernel"))
         found[scopes] = found.get(scopes, 0) + count
     return found
 

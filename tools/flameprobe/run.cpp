@@ -128,7 +128,8 @@ int complain(int status, const std::string& message) {
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
 std::string problem_with(const Request& request, const char* command) {
     if (!request.problem.empty()) return request.problem;
-    if (!request.library.empty() && access(request.library.c_str(), R_OK) != 0)
+    // ld.so(8) looks for a name without a slash itself.
+    if (request.library.find('/') != std::string::npos && access(request.library.c_str(), R_OK) != 0)
         return "--library: " + request.library + ": " + strerrordesc_np(errno);
     const std::string place = place_problem(request.out, command, formats_of(request.formats));
     return place.empty() ? place : "--out: " + place;

@@ -74,7 +74,8 @@ std::string info_text(const NamedProfile& profile) {
     out += line(whole ? "Weight" : "Selected", count_text(total_weight(profile)) + " samples in " +
                                                    count_text(profile.counts.size()) + " distinct stacks");
     for (const auto& [name, value] : profile.summary.counters) {
-        if (!name.starts_with(counter::note) && name != counter::root_pid) out += line("Counter", name + " " + count_text(value));
+        if (!name.starts_with(counter::note) && name != counter::root_pid)
+            out += line("Counter", name + " " + count_text(value));
     }
     return out + thread_lines(profile) + mapping_lines(profile);
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import collector
+from figures import UNKNOWN
 from harness import BUILD, Case, profiled, read_folded, run, target
 
 MAKE_PROFILE = BUILD / "tests" / "integration" / "formats" / "make-profile"
@@ -74,7 +75,7 @@ class CollectorTakes(Case):
         expected = Counter()
         for frames, count in read_folded(Path(f"{stem}.folded").read_text()):
             names = [f.removesuffix("_[k]").removesuffix("_[i]") for f in frames[1:]] or frames
-            expected[tuple("?" if n.startswith("[unknown in lib") else n for n in names)] += count
+            expected[tuple("?" if UNKNOWN.match(n) else n for n in names)] += count
         found = Counter()
         for names, value, _ in collector.stacks(profile, dictionary):
             self.assertEqual(value % period, 0)

@@ -89,7 +89,7 @@ class Sends(PushCase):
         self.assertEqual(sum(p.total("cpu") for p in profiles), expected)
 
     def test_a_program_that_goes_on_leaves_window_after_window(self):
-        self.record(target("shares"), "threads", "2500", DUMP_EVERY="1s")
+        self.record(target("shares"), "threads", "8000", DUMP_EVERY="1s")
         self.assertGreaterEqual(len(self.windows()), 2)
         self.assertEqual(list(self.spool.glob(".*.fprobe")), [])
 
