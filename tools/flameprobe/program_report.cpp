@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <set>
+#include <sstream>
+#include <string_view>
 
 #include "output_of.hpp"
 #include "program.hpp"
@@ -31,13 +33,25 @@ std::string debian_release() {
     return debian ? release : "";
 }
 
+/// Where this machine's own apt sources say that Debian is, with the archive of -dbgsym packages in place of the main
+/// one; empty if they name none.
+std::string debug_archive() {
+    std::istringstream uris(output_of({"apt-get", "indextargets", "--format", "$(REPO_URI)"}));
+    constexpr std::string_view archive = "/debian/";
+    for (std::string uri; std::getline(uris, uri);) {
+        if (uri.ends_with(archive)) return uri.substr(0, uri.size() - 1) + "-debug";
+    }
+    return {};
+}
+
 /// For files of Debian's packages their -dbgsym packages, from an archive of its own.
 std::string command_for_symbols(const std::string& path) {
     const std::string package = package_of(path), release = debian_release();
     if (package.empty()) return "build it with -g, and install it without stripping it";
     const std::string install = "sudo apt install " + package + "-dbgsym";
-    if (release.empty()) return install;
-    return "echo 'deb http://deb.debian.org/debian-debug " + release +
+    const std::string archive = release.empty() ? "" : debug_archive();
+    if (archive.empty()) return install;
+    return "echo 'deb " + archive + " " + release +
            "-debug main' | sudo tee /etc/apt/sources.list.d/debug.list && sudo apt update && " + install;
 }
 
