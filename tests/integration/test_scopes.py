@@ -24,8 +24,8 @@ def scopes_of(stacks):
     """Samples by the scopes they carry, outermost first."""
     found = {}
     for frames, count in stacks:
-        # Notes of ours and code without a name look alike.
-        scopes = tuple(f[1:-1] for f in frames if f.startswith("[") and f.endswith("]") and not UNKNOWN.match(f)
+        # The first frame is the thread. Notes of ours and code without a name look alike.
+        scopes = tuple(f[1:-1] for f in frames[1:] if f.startswith("[") and f.endswith("]") and not UNKNOWN.match(f)
                        and f not in ("[truncated]", "[lost]") and not f.startswith("[kernel"))
         found[scopes] = found.get(scopes, 0) + count
     return found
