@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.hpp"
 #include "export/text.hpp"
 #include "symbolize/raw_profile.hpp"
 #include "symbolize/stand_in.hpp"
@@ -9,17 +10,6 @@
 namespace flameprobe {
 
 namespace {
-
-std::string hex(const std::string& bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
 
 bool is_code(MappingKind kind) {
     return kind == MappingKind::kernel || kind == MappingKind::file || kind == MappingKind::vdso ||
@@ -195,7 +185,7 @@ std::uint32_t ProfileTables::add_mapping(MappingId id) {
     const auto [entry, is_new] = mapping_by_id_.try_emplace(id, static_cast<std::uint32_t>(mappings_.size() + 1));
     if (is_new) {
         const flameprobe::Mapping& mapping = profile_.mappings[id];
-        mappings_.push_back({one_line(file_of(mapping)), hex(mapping.build_id), mapping.start,
+        mappings_.push_back({one_line(file_of(mapping)), hex_text(mapping.build_id), mapping.start,
                              mapping.start + mapping.size, mapping.file_offset, true});
         mapping_by_file_.try_emplace(mapping.path, entry->second);
     }

@@ -2,22 +2,13 @@
 
 #include <set>
 
+#include "base/hex.hpp"
 #include "export/text.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-std::string hex(const std::string& bytes) {
-    constexpr char digits[] = "0123456789abcdef";
-    std::string out;
-    for (const char c : bytes) {
-        out += digits[static_cast<unsigned char>(c) >> 4];
-        out += digits[static_cast<unsigned char>(c) & 15];
-    }
-    return out;
-}
 
 std::string seconds(std::uint64_t ns) { return fixed_text(static_cast<double>(ns) / 1e9, 6) + " s"; }
 
@@ -81,7 +72,8 @@ private:
         std::set<std::string> told;
         for (const Mapping& mapping : profile_.mappings) {
             if (mapping.kind != MappingKind::file) continue;
-            const std::string line = mapping.path + " " + (mapping.build_id.empty() ? "none" : hex(mapping.build_id));
+            const std::string line =
+                mapping.path + " " + (mapping.build_id.empty() ? "none" : hex_text(mapping.build_id));
             if (told.insert(line).second) add("build id", line);
         }
     }

@@ -1,4 +1,4 @@
-// From stacks to boxes, one after the other: whoever wants them says what becomes of each.
+// From stacks to boxes, one after the other: the caller says what becomes of each.
 #pragma once
 
 #include <algorithm>

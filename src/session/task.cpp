@@ -92,7 +92,7 @@ void register_restartable_sequences() {
         __atomic_store_n(reinterpret_cast<std::uint32_t*>(area + cpu_id), failed, __ATOMIC_RELAXED);
 }
 
-// libc leaves two of its own signals open, which are for threads of the host. SIGALRM, which nobody else should send,
+// libc leaves two of its own signals open, which are for threads of the host. SIGALRM, which no other code should send,
 // ends the task, whatever the host has set for it: end_without_progress(). Bare system calls, since libc's are
 // interposed.
 void block_all_signals_but_alarm() {
@@ -126,7 +126,7 @@ int Task::clone_task() {
 }
 
 // Made by a process in between that ends at once, the task is init's child from the start, who reaps it; as the host's
-// it would stay a zombie if it ended first, since nobody waits for it.
+// it would stay a zombie if it ended first, since the host does not wait for it.
 bool Task::take_over(std::function<void()> body) {
     body_ = std::move(body);
     host_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));

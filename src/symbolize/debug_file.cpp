@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hex.hpp"
 #include "symbolize/byte_cursor.hpp"
 
 namespace flameprobe {
@@ -11,15 +12,6 @@ namespace flameprobe {
 namespace {
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
-
-std::string hex(std::string_view bytes) {
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        text.push_back("0123456789abcdef"[byte >> 4]);
-        text.push_back("0123456789abcdef"[byte & 15]);
-    }
-    return text;
-}
 
 std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::string& build_id, FileAccess access) {
     auto file = ElfFile::open(path, access);
@@ -56,7 +48,7 @@ std::vector<std::string> directories_of_list(std::string_view list, const std::s
 
 std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search) {
     if (build_id.size() < 2) return nullptr;
-    const std::string digits = hex(build_id);
+    const std::string digits = hex_text(build_id);
     for (const std::string& directory : search.directories) {
         const std::string path = directory + "/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
         if (auto file = open_with_build_id(path, build_id, search.access)) return file;

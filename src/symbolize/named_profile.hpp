@@ -73,8 +73,8 @@ struct NamedProfile {
     std::vector<NamedCount> counts;
 
     bool process_first = false;  // each stack begins with its process; they are shown with the heaviest first
-    /// When counts were sampled, by count, then bin: of one .fprobe, and only on request. Whoever removes counts keeps
-    /// this in step, or clears it.
+    /// When counts were sampled, by count, then bin: of one .fprobe, and only on request. Code that removes counts
+    /// keeps this in step, or clears it.
     std::vector<TimedWeight> times;
     std::uint64_t bin_ns = 0;  // a bin begins at bin * bin_ns after the run's start
 

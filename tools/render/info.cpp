@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hex.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
@@ -16,16 +17,6 @@ namespace {
 std::string line(const std::string& label, const std::string& value) {
     const std::size_t width = 12;
     return label + ":" + std::string(label.size() < width ? width - label.size() : 1, ' ') + one_line(value) + "\n";
-}
-
-std::string hex(const std::string& bytes) {
-    constexpr char digits[] = "0123456789abcdef";
-    std::string out;
-    for (const char c : bytes) {
-        out += digits[static_cast<unsigned char>(c) >> 4];
-        out += digits[static_cast<unsigned char>(c) & 15];
-    }
-    return out;
 }
 
 std::string thread_lines(const NamedProfile& profile) {
@@ -57,8 +48,8 @@ std::string mapping_lines(const NamedProfile& profile) {
     std::string out;
     for (const Mapping& mapping : profile.mappings) {
         if (mapping.kind != MappingKind::file) continue;
-        out += line("File", mapping.path +
-                                (mapping.build_id.empty() ? ", no build id" : ", build id " + hex(mapping.build_id)));
+        out += line("File", mapping.path + (mapping.build_id.empty() ? ", no build id"
+                                                                     : ", build id " + hex_text(mapping.build_id)));
     }
     return out;
 }
