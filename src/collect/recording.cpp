@@ -44,11 +44,11 @@ Result<void> Recording::resume(const Clocks& from) {
 }
 
 void Recording::pause() {
-    take_account();
+    read_account();
     running_ = false;
 }
 
-void Recording::take_account() {
+void Recording::read_account() {
     if (!running_) return;
     Clocks now = Clocks::now();
     if (now.process_cpu_ns == 0) now.process_cpu_ns = counted_to_.process_cpu_ns;  // the host has ended
@@ -60,7 +60,10 @@ void Recording::take_account() {
     process_cpu_ns_ += now.own_is_in_process ? process - std::min(process, own) : process;
     counted_to_ = now;
     pipeline_.threads().read_clocks();
+}
 
+// Also while sampling pauses: what an engine's buffers held then is drained afterwards.
+void Recording::write_account() {
     Summary& summary = pipeline_.summary();
     summary.duration_ns = duration_ns_;
     summary.process_cpu_ns = process_cpu_ns_;
@@ -110,9 +113,10 @@ void Recording::account_for_unsampled(std::uint64_t margin_of_periods) {
 Result<void> Recording::flush() {
     if (!has_samples()) return {};
     if (auto created = file_.create(); !created) return created;
-    take_account();
+    read_account();
     // Samples that are still in the engine's buffers are not missing.
     if (running_) account_for_unsampled(std::max<std::uint64_t>(20, periods_of_cpu() / 20));
+    write_account();
     file_.writer().summary(pipeline_.summary());
     return file_.flush();
 }
@@ -136,7 +140,7 @@ Result<void> Recording::suspend() {
 
 Result<void> Recording::close() {
     pipeline_.settle_all();
-    take_account();
+    read_account();
     if (!has_samples()) {
         file_.remove();
         return {};

@@ -75,7 +75,8 @@ public:
     const std::string& avoided() const { return file_.avoided(); }
 
 private:
-    void take_account();
+    void read_account();   // of the clocks, while sampling is on
+    void write_account();  // into the summary
     std::uint64_t periods_of_cpu() const { return run_.period_ns == 0 ? 0 : process_cpu_ns_ / run_.period_ns; }
     void account_for_unsampled(std::uint64_t margin_of_periods);
 
