@@ -138,7 +138,10 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_secure) != 0) secure();
     if ((requests & request_follow) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump();
-    if ((requests & request_finish) != 0) host_ends_ = true;
+    if ((requests & request_finish) != 0) {
+        host_ends_ = true;
+        if (host_is_filtered && !is_task()) tell_of_end();
+    }
     if ((requests & (request_finish | request_retire)) != 0) finish();
     if ((requests & request_retire) != 0) {
         engine_.source.reset();
@@ -287,12 +290,16 @@ void Collector::before_filter() {
     give_up(ended_for_return);
 }
 
-// The filter will be this thread's too, and any system call after that the process's end. So all is written now, and
-// the kernel tells when the thread is no more (set_tid_address(2)): the host can wait for that without a system call.
+// The kernel tells when the thread is no more (set_tid_address(2)): the host can wait for that without a system call.
 // libc, whose word that was, thinks the thread's stack in use for ever: a mebibyte is left behind.
-void Collector::end_before_filter() {
+void Collector::tell_of_end() {
     thread_alive_.store(1, std::memory_order_release);
     ::syscall(SYS_set_tid_address, &thread_alive_);
+}
+
+// The filter will be this thread's too, and any system call after that the process's end. So all is written now.
+void Collector::end_before_filter() {
+    tell_of_end();
     say(ended_for_filter);
     finish();
 }

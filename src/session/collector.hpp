@@ -80,6 +80,7 @@ private:
     void end_with_last_thread();
     void give_up_signal();
     void before_filter();
+    void tell_of_end();
     void end_before_filter();
     bool open();
     void begin_profile();

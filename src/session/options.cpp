@@ -256,8 +256,9 @@ std::string names_of_all() {
 
 }  // namespace
 
+// Never destroyed: that would be at the host's exit, at which the collector may still be at work.
 const std::vector<Setting>& settings() {
-    static const std::vector<Setting> all = make_settings();
+    static const auto& all = *new std::vector<Setting>(make_settings());
     return all;
 }
 

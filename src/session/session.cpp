@@ -230,8 +230,16 @@ void Session::yield_signal() noexcept {
     starting_ = false;
     ask_and_wait(request_yield);
 }
+// A filtered host may be killed for a futex, which it needs where it meets the collector at a lock of libc's, such as
+// malloc's: so it goes on only when the collector's thread has given back what it had.
 void Session::finish() noexcept {
-    if (launched_ && of_this_process()) ask_and_wait(request_finish);
+    if (!launched_ || !of_this_process()) return;
+    if (ask_and_wait(request_finish) && host_is_filtered && !collector_.is_task()) wait_until_gone(1'000'000'000);
+}
+void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {
+    const std::uint64_t since = monotonic_ns();
+    while (!collector_.is_gone() && monotonic_ns() - since < limit_ns) {
+    }
 }
 void Session::before_filter(const void* program, unsigned long flags) noexcept {
     if (!launched_) return;
@@ -239,9 +247,7 @@ void Session::before_filter(const void* program, unsigned long flags) noexcept {
     collector_.filter_flags = flags;
     ask_and_wait(request_filter);
     if (!collector_.ends_before_filter()) return;
-    const std::uint64_t since = monotonic_ns();
-    while (!collector_.is_gone() && monotonic_ns() - since < patience_ns) {
-    }
+    wait_until_gone(patience_ns);
     launched_ = false;
 }
 void Session::retire() noexcept {

@@ -77,6 +77,8 @@ private:
     bool send_away(Request last);
     Outcome unanswered(flameprobe_code code) const;
     bool ask_and_wait(Request request) noexcept;
+    /// Without a system call.
+    void wait_until_gone(std::uint64_t limit_ns) noexcept;
 
     const std::vector<std::string> settings_;
     const Options options_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <string>
@@ -31,10 +32,10 @@ std::string decompressed(const ElfFile& file, const ElfSection& section) {
 
 void DebugImage::EndElf::operator()(Elf* elf) const { ::elf_end(elf); }
 
-const std::vector<std::string_view>& DebugImage::section_names() {
-    static const std::vector<std::string_view> names = {".debug_info",     ".debug_abbrev",   ".debug_line",
-                                                        ".debug_line_str", ".debug_str",      ".debug_str_offsets",
-                                                        ".debug_addr",     ".debug_rnglists", ".debug_ranges"};
+std::span<const std::string_view> DebugImage::section_names() {
+    static constexpr std::array<std::string_view, 9> names = {
+        ".debug_info",        ".debug_abbrev", ".debug_line",     ".debug_line_str", ".debug_str",
+        ".debug_str_offsets", ".debug_addr",   ".debug_rnglists", ".debug_ranges"};
     return names;
 }
 

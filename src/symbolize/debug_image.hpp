@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ public:
     Bytes section(std::string_view name) const;
 
     /// The names of the sections that are taken.
-    static const std::vector<std::string_view>& section_names();
+    static std::span<const std::string_view> section_names();
     /// Bytes that `of(file)` takes of memory, at most.
     static std::uint64_t size_of(const ElfFile& file);
 
