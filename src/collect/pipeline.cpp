@@ -34,12 +34,12 @@ std::string build_id_of(const CodeRegion& region) {
 constinit std::atomic<bool> Pipeline::scopes_seen_{false};
 
 Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns,
-                   std::uint32_t pid)
+                   std::uint32_t pid, const CpuClocks& clocks)
     : sink_(sink),
       unwinder_(frame_pointers ? make_fp_unwinder(code_map_) : make_dwarf_unwinder(code_map_)),
       calls_(code_map_),
       scopes_(code_map_),
-      threads_(sink),
+      threads_(sink, period_ns, clocks),
       continuations_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
       start_ns_(start_ns),
       period_ns_(period_ns),
@@ -70,12 +70,11 @@ void Pipeline::mapping(const RawMapping& raw) {
 }
 
 void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }
-// A tid that comes again is another thread, even if the record of the first one's end was lost.
 void Pipeline::thread_started(std::uint32_t tid, std::uint32_t) {
-    if (tid != pid_) threads_.ended(tid);
+    if (tid != pid_) threads_.started(tid);
 }
-void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t) {
-    threads_.ended(tid);
+void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
+    threads_.ended(tid, time_ns);
     last_calls_.erase(tid);
 }
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
@@ -89,16 +88,18 @@ void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns) {
     const std::uint64_t weight = waiting / period_ns_;
     if (weight == 0) return;
     waiting -= weight * period_ns_;
-    summary_.lost += weight;
     note(Note::lost, thread, weight);
 }
 
+// An engine that drops samples does not know whose. The CPU clocks do; what is no clock has none.
 void Pipeline::lost(std::uint64_t samples) {
-    summary_.lost += samples;
-    note(Note::lost, threads_.unknown(), samples);
+    if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
+    lost_somewhere_ += samples;
 }
 
 void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
+    if (note == Note::lost) summary_.lost += weight;
+    threads_.count_noted(thread, weight);
     depth_ = 0;
     const StackId stack = push(0, note_mapping, static_cast<std::uint64_t>(note));
     sink_.sample(

@@ -25,8 +25,8 @@ namespace flameprobe {
 
 class Pipeline final : public EventSink {
 public:
-    Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns,
-             std::uint32_t pid);
+    Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid,
+             const CpuClocks& clocks = kernel_clocks());
 
     void sample(const RawSample& raw) override;
     void mapping(const RawMapping& raw) override;
@@ -50,9 +50,17 @@ public:
     void death(const Death& death) { sink_.death(death); }
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);
+    /// Samples that an engine lost, of a thread that the CPU clocks have to tell.
+    std::uint64_t lost_somewhere() const { return lost_somewhere_; }
+    void note_lost(ThreadId thread, std::uint64_t weight) {
+        note(Note::lost, thread, weight);
+        lost_somewhere_ -= weight;
+    }
+    void drop_lost() { lost_somewhere_ = 0; }
 
     Summary& summary() { return summary_; }
     ThreadRegistry& threads() { return threads_; }
+    const ThreadRegistry& threads() const { return threads_; }
     const CodeMap& code_map() const { return code_map_; }
     std::size_t memory() const;
     std::size_t stacks() const { return table_.stacks(); }
@@ -113,7 +121,8 @@ private:
     std::uint64_t period_ns_;
     std::uint32_t pid_;
     std::unordered_map<ThreadId, std::uint64_t> unsampled_ns_;  // less than a period: not told yet
-    bool in_haste_ = false;                                     // since the last settle()
+    std::uint64_t lost_somewhere_ = 0;
+    bool in_haste_ = false;  // since the last settle()
     bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;
 };

@@ -1,11 +1,9 @@
 #include "collect/recording.hpp"
 
-#include <time.h>
-
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.hpp"
-#include "base/host_process.hpp"
 #include "capture/proc_maps.hpp"
 
 namespace flameprobe {
@@ -19,57 +17,78 @@ constexpr std::size_t most_threads = std::size_t{1} << 18;
 }  // namespace
 
 Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
-                     std::uint64_t file_bytes)
+                     std::uint64_t file_bytes, const CpuClocks& clocks)
     : run_(run),
+      clocks_(clocks),
       start_ns_(monotonic_ns()),
       buffer_bytes_(buffer_bytes),
       file_(std::move(stem), older, file_bytes),
-      pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid) {
+      pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
     if (const auto maps = read_proc_maps()) {
         for (const auto& mapping : maps->mappings) pipeline_.mapping(mapping);
     }
 }
 
-Recording::Clocks Recording::Clocks::now() {
-    return {monotonic_ns(), host_cpu_ns(), collector_cpu_ns(), is_in_host_process()};
-}
-
-Result<void> Recording::resume(const Clocks& from) {
+Result<void> Recording::resume() {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;
-    counted_to_ = from;
-    pipeline_.threads().reset_clocks();
+    counted_time_ns_ = clocks_.time_ns();
+    counted_process_ns_ = clocks_.process_ns();
+    counted_own_ns_ = clocks_.own_ns();
+    pipeline_.threads().resume();
     return {};
 }
 
+Result<void> Recording::resume_from(const CountedTo& end) {
+    if (auto reopened = file_.reopen(); !reopened) return reopened;
+    running_ = true;
+    counted_time_ns_ = end.time_ns;
+    counted_process_ns_ = end.process_ns;
+    counted_own_ns_ = end.own_ns;
+    pipeline_.threads().resume_from(end.threads, end.time_ns);
+    return {};
+}
+
+Recording::CountedTo Recording::counted_to() const {
+    return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings()};
+}
+
 void Recording::pause() {
-    read_account();
+    if (!running_) return;
+    read_process_clocks();
+    pipeline_.threads().read_all_clocks();
     running_ = false;
 }
 
-void Recording::read_account() {
+void Recording::read_clocks() {
     if (!running_) return;
-    Clocks now = Clocks::now();
-    if (now.process_cpu_ns == 0) now.process_cpu_ns = counted_to_.process_cpu_ns;  // the host has ended
-    const std::uint64_t process = now.process_cpu_ns - counted_to_.process_cpu_ns;
-    const std::uint64_t own = now.own_cpu_ns - counted_to_.own_cpu_ns;
-    duration_ns_ += now.time_ns - counted_to_.time_ns;
+    read_process_clocks();
+    pipeline_.threads().read_clocks();
+}
+
+void Recording::read_process_clocks() {
+    const std::uint64_t time = clocks_.time_ns(), own_now = clocks_.own_ns();
+    // 0: the host has ended.
+    const std::uint64_t process_now = std::max(clocks_.process_ns(), counted_process_ns_);
+    const std::uint64_t process = process_now - counted_process_ns_, own = own_now - counted_own_ns_;
+    duration_ns_ += time - counted_time_ns_;
     own_cpu_ns_ += own;
     // The time of a collector that is a thread of the host is none of the host's.
-    process_cpu_ns_ += now.own_is_in_process ? process - std::min(process, own) : process;
-    counted_to_ = now;
-    pipeline_.threads().read_clocks();
+    process_cpu_ns_ += clocks_.own_is_in_process() ? process - std::min(process, own) : process;
+    counted_time_ns_ = time;
+    counted_process_ns_ = process_now;
+    counted_own_ns_ = own_now;
 }
 
 // Also while sampling pauses: what an engine's buffers held then is drained afterwards.
 void Recording::write_account() {
     Summary& summary = pipeline_.summary();
+    summary.threads = pipeline_.threads().accounts();
     summary.duration_ns = duration_ns_;
-    summary.process_cpu_ns = process_cpu_ns_;
+    summary.process_cpu_ns = used_ns();
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
-    summary.threads = pipeline_.threads().accounts();
     const auto statistics = pipeline_.unwind_statistics();
     summary.counters["unwind rule hits"] = statistics.rule_hits;
     summary.counters["unwind rule misses"] = statistics.rule_misses;
@@ -81,48 +100,74 @@ void Recording::write_account() {
     summary.counters["libunwind steps"] = statistics.libunwind_steps;
 }
 
+// The process's clock ends with the host, and from outside of it is read behind: the threads used no less.
+std::uint64_t Recording::used_ns() const { return std::max(process_cpu_ns_, pipeline_.threads().cpu_ns()); }
+
+std::uint64_t Recording::untold(std::uint64_t used_periods) const {
+    return used_periods - std::min(used_periods, pipeline_.threads().told());
+}
+
+// To each thread its share of the periods that its CPU clock misses. What is left was of threads that ended between two
+// looks, as many periods as the process's clock misses; perf also counts lost records that were no samples.
+void Recording::put_down_lost(std::uint64_t used_periods, bool at_the_end) {
+    if (pipeline_.lost_somewhere() == 0) return;
+    auto& threads = pipeline_.threads();
+    const auto missing_of_threads = threads.missing(1);
+    double all = 0;
+    for (const auto& thread : missing_of_threads) all += static_cast<double>(thread.missing);
+    const auto lost = static_cast<double>(pipeline_.lost_somewhere());
+    for (const auto& thread : missing_of_threads) {
+        const double share = std::ceil(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
+        const std::uint64_t weight = std::min(static_cast<std::uint64_t>(share), pipeline_.lost_somewhere());
+        if (weight != 0) pipeline_.note_lost(thread.thread, weight);
+    }
+    if (!at_the_end) return;
+    if (const std::uint64_t rest = std::min(pipeline_.lost_somewhere(), untold(used_periods)); rest != 0)
+        pipeline_.note_lost(threads.unknown(), rest);
+    set_counter("records lost that were no samples", pipeline_.lost_somewhere());
+    pipeline_.drop_lost();
+}
+
 // With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
 // CPU clocks counted and no sample stands for was spent there. Timers see that time; what they miss (a thread that was
 // gone before it was found) is lost. With the kernel permitted, only throttling leaves so much out.
-void Recording::account_for_unsampled(std::uint64_t margin_of_periods) {
-    const Summary& summary = pipeline_.summary();
-    if (run_.period_ns == 0 || (run_.kernel == "on" && summary.throttled == 0)) return;
-    const Note why = run_.kernel == "on"      ? Note::throttled
-                     : run_.engine == "timer" ? Note::lost
-                                              : Note::kernel_not_permitted;
-    const std::uint64_t expected = periods_of_cpu();
-    const std::uint64_t known = summary.samples + summary.lost + all_noted_ + margin_of_periods;
-    std::uint64_t missing = expected - std::min(expected, known);
-    const auto& accounts = pipeline_.threads().accounts();
-    noted_.resize(accounts.size() + 1);  // and that of the unknown, who may come at the end
-    const auto tell = [&](ThreadId thread, std::uint64_t weight) {
-        pipeline_.note(why, thread, weight);
-        noted_[thread] += weight;
-        all_noted_ += weight;
-        missing -= weight;
+void Recording::account_for_unsampled(bool at_the_end) {
+    if (run_.period_ns == 0) return;
+    const std::uint64_t used_periods = used_ns() / run_.period_ns;
+    put_down_lost(used_periods, at_the_end);
+    const bool kernel = run_.kernel == "on";
+    if (kernel && pipeline_.summary().throttled == 0) return;
+    const Note why = kernel ? Note::throttled : run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
+    // While sampling goes on some is sampled that is not known yet: in stacks that wait for proof, by timers that are
+    // late. In the end it is the period that was under way when the clock was read.
+    const auto margin = [&](std::uint64_t used) -> std::uint64_t {
+        if (!at_the_end) return std::max<std::uint64_t>(20, used / 20);
+        return kernel ? used * 3 / 100 : 1;
     };
-    for (const auto& account : accounts) {
-        const std::uint64_t of_thread = account.cpu_ns / run_.period_ns;
-        const std::uint64_t share =
-            std::min(missing, of_thread - std::min(of_thread, account.samples + noted_[account.thread]));
-        if (share > 1) tell(account.thread, share);  // 1: the period that was under way when the clock was read
+    for (const auto& thread : pipeline_.threads().missing(2)) {
+        const std::uint64_t spared = margin(thread.used);
+        if (thread.missing <= spared) continue;
+        const std::uint64_t weight =
+            std::min(at_the_end ? thread.missing : thread.missing - spared, untold(used_periods));
+        if (weight != 0) pipeline_.note(why, thread.thread, weight);
     }
-    if (missing > accounts.size()) tell(pipeline_.threads().unknown(), missing);  // they ended between two looks
+    // They ended between two looks.
+    const std::size_t threads = pipeline_.threads().count_accounts();
+    const std::uint64_t rest = untold(used_periods);
+    if (at_the_end && rest > threads + margin(used_periods)) pipeline_.note(why, pipeline_.threads().unknown(), rest);
 }
 
 Result<void> Recording::flush() {
     if (!has_samples()) return {};
     if (auto created = file_.create(); !created) return created;
-    read_account();
-    // Samples that are still in the engine's buffers are not missing.
-    if (running_) account_for_unsampled(std::max<std::uint64_t>(20, periods_of_cpu() / 20));
+    if (running_) account_for_unsampled(false);
     write_account();
     file_.writer().summary(pipeline_.summary());
     return file_.flush();
 }
 
 bool Recording::tables_full() {
-    return pipeline_.stacks() >= most_stacks || pipeline_.threads().accounts().size() >= most_threads;
+    return pipeline_.stacks() >= most_stacks || pipeline_.threads().count_accounts() >= most_threads;
 }
 
 bool Recording::go_on(std::uint64_t most_bytes) {
@@ -139,13 +184,14 @@ Result<void> Recording::suspend() {
 }
 
 Result<void> Recording::close() {
+    pause();
     pipeline_.settle_all();
-    read_account();
     if (!has_samples()) {
         file_.remove();
         return {};
     }
-    account_for_unsampled(run_.kernel == "on" ? periods_of_cpu() * 3 / 100 : 0);
+    write_account();
+    account_for_unsampled(true);
     pipeline_.summary().complete = true;
     return flush();
 }

@@ -19,26 +19,28 @@ public:
     /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
     /// `buffer_bytes` of the event source count as memory of ours. `file_bytes`: see ProfileFile.
     Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
-              std::uint64_t file_bytes);
+              std::uint64_t file_bytes, const CpuClocks& clocks = kernel_clocks());
 
     EventSink& sink() { return pipeline_; }
-    /// Up to when CPU time is in somebody's account.
-    struct Clocks {
-        std::uint64_t time_ns = 0, process_cpu_ns = 0, own_cpu_ns = 0;
-        bool own_is_in_process = true;
-        static Clocks now();
+    /// Up to when CPU time is in an account: the clocks as they were read last.
+    struct CountedTo {
+        std::uint64_t time_ns = 0, process_ns = 0, own_ns = 0;
+        ThreadRegistry::Readings threads;
     };
-    /// Sampling goes on / pauses: CPU time in between does not count. Where sampling did not pause, what counts begins
-    /// where the recording before ended.
-    Result<void> resume(const Clocks& from = Clocks::now());
-    const Clocks& counted_to() const { return counted_to_; }
+    /// Sampling goes on / pauses: CPU time in between does not count.
+    Result<void> resume();
+    /// Sampling has gone on since another recording of it ended: what counts begins there.
+    Result<void> resume_from(const CountedTo& end);
+    CountedTo counted_to() const;
+    /// Before the last drain, so that what is drained was sampled in the time that counts.
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
     /// After each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) { pipeline_.settle(drained_ns); }
-    /// Reads the threads' CPU clocks; to be called about once a second, since a thread that ends takes its clock along.
-    void read_clocks() { pipeline_.threads().read_clocks(); }
+    /// Reads the CPU clocks: before a drain, so that whatever was sampled in the time they tell of is drained. At least
+    /// a few times a second, since a thread that ends takes its clock along.
+    void read_clocks();
 
     /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
     Result<void> flush();
@@ -66,7 +68,9 @@ public:
     /// There can be no other file: this one goes on, to `most_bytes`. False if it, or a table, has all it may have.
     bool go_on(std::uint64_t most_bytes);
 
-    bool has_samples() { return pipeline_.summary().samples + pipeline_.summary().lost != 0; }
+    bool has_samples() {
+        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.lost_somewhere() != 0;
+    }
     bool has_file() const { return file_.created(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().samples; }
@@ -75,21 +79,23 @@ public:
     const std::string& avoided() const { return file_.avoided(); }
 
 private:
-    void read_account();   // of the clocks, while sampling is on
+    void read_process_clocks();
     void write_account();  // into the summary
-    std::uint64_t periods_of_cpu() const { return run_.period_ns == 0 ? 0 : process_cpu_ns_ / run_.period_ns; }
-    void account_for_unsampled(std::uint64_t margin_of_periods);
+    void account_for_unsampled(bool at_the_end);
+    void put_down_lost(std::uint64_t used_periods, bool at_the_end);
+    std::uint64_t used_ns() const;
+    /// Of so many periods, those for which there is neither a sample nor a note.
+    std::uint64_t untold(std::uint64_t used_periods) const;
 
     const RunInfo run_;
+    const CpuClocks& clocks_;
     const std::uint64_t start_ns_;
     const std::uint64_t buffer_bytes_;
     ProfileFile file_;
     Pipeline pipeline_;
     bool running_ = false;
-    Clocks counted_to_;
+    std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
-    std::vector<std::uint64_t> noted_;  // by thread: periods that no sample stands for, as told so far
-    std::uint64_t all_noted_ = 0;
 };
 
 }  // namespace flameprobe

@@ -1,32 +1,46 @@
 #include "collect/thread_registry.hpp"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/clock.hpp"
-#include "base/host_process.hpp"
+#include <algorithm>
+#include <limits>
+
 #include "base/proc.hpp"
 
 namespace flameprobe {
+namespace {
+
+constexpr std::size_t in_turn = 256;
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
 
 ThreadId ThreadRegistry::add(std::uint32_t tid, std::string_view name) {
     const auto id = static_cast<ThreadId>(threads_.size());
-    threads_.push_back({tid, std::string(name)});
-    accounts_.push_back({.thread = id});
-    sink_.thread(id, threads_.back());
+    threads_.push_back({.thread = {tid, std::string(name)}});
+    sink_.thread(id, threads_.back().thread);
     return id;
 }
 
-ThreadId ThreadRegistry::find(std::uint32_t tid) {
-    const auto known = living_.find(tid);
-    if (known != living_.end()) return known->second;
+void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
     auto name = thread_comm(tid);
     // A thread that has ended by now shares the name of the main thread, as the kernel gives it to every new thread.
-    if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().name;
-    const ThreadId id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
-    living_[tid] = id;
-    return id;
+    if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().thread.name;
+    living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
+    set_cpu(living);
+}
+
+void ThreadRegistry::set_cpu(const Living& living) {
+    Known& thread = threads_[living.id];
+    thread.cpu_ns = living.clock_ns - std::min(living.clock_ns, living.base_ns);
+    thread.most_cpu_ns = thread.cpu_ns + clocks_.behind_ns();
+}
+
+ThreadId ThreadRegistry::find(std::uint32_t tid) {
+    Living& living = living_[tid];
+    living.ran = true;
+    if (living.id == none) identify(tid, living);
+    return living.id;
 }
 
 ThreadId ThreadRegistry::unknown() {
@@ -34,44 +48,135 @@ ThreadId ThreadRegistry::unknown() {
     return unknown_;
 }
 
-void ThreadRegistry::renamed(std::uint32_t tid, std::string_view name) {
+// A tid that comes again is another thread, even if the record of the first one's end was lost. What an engine of
+// timers calls started may be a thread that ran before; its clock goes on then.
+void ThreadRegistry::started(std::uint32_t tid) {
     const auto known = living_.find(tid);
-    if (known == living_.end() || threads_[known->second].name == name) return;  // unsampled: asked for when it is
-    threads_[known->second].name = name;
-    sink_.thread(known->second, threads_[known->second]);
+    if (known != living_.end()) {
+        if (known->second.id == none && clocks_.thread_ns(tid) >= known->second.clock_ns) return;
+        ended(tid, clocks_.time_ns());
+    }
+    living_[tid] = {};
 }
 
-void ThreadRegistry::ended(std::uint32_t tid) {
-    living_.erase(tid);
-    bases_.erase(tid);
+void ThreadRegistry::renamed(std::uint32_t tid, std::string_view name) {
+    const auto known = living_.find(tid);
+    if (known == living_.end() || known->second.id == none) return;  // unsampled: asked for when it is
+    Thread& thread = threads_[known->second.id].thread;
+    if (thread.name == name) return;
+    thread.name = name;
+    sink_.thread(known->second.id, thread);
+}
+
+void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
+    const auto known = living_.find(tid);
+    if (known == living_.end()) return;
+    if (known->second.id != none) may_have_run_until(time_ns, known->second);
+    living_.erase(known);
+}
+
+void ThreadRegistry::may_have_run_until(std::uint64_t time_ns, const Living& living) {
+    Known& thread = threads_[living.id];
+    const std::uint64_t since = time_ns - std::min(time_ns, living.read_ns);
+    thread.most_cpu_ns = living.read_ns == 0 ? unlimited : thread.cpu_ns + since + clocks_.behind_ns();
+}
+
+void ThreadRegistry::read(std::uint32_t tid, Living& living) {
+    const std::uint64_t clock = clocks_.thread_ns(tid), now = clocks_.time_ns();
+    if (clock == 0) {  // it has ended, and its clock with it
+        if (living.id != none) may_have_run_until(now, living);
+        return;
+    }
+    living.ran = false;
+    living.clock_ns = clock;
+    living.read_ns = now;
+    if (living.id != none) set_cpu(living);
 }
 
 void ThreadRegistry::read_clocks() {
-    for (const auto& [tid, id] : living_) {
-        const std::uint64_t now = host_thread_cpu_ns(tid);
-        if (now == 0) continue;
-        const auto base = bases_.find(tid);
-        accounts_[id].cpu_ns = now - (base == bases_.end() ? 0 : base->second);
+    for (auto& [tid, living] : living_) {
+        if (living.ran) read(tid, living);
+    }
+    if (to_visit_.empty()) {
+        for (const auto& [tid, living] : living_) to_visit_.push_back(tid);
+    }
+    for (std::size_t left = std::min(in_turn, to_visit_.size()); left > 0; --left, to_visit_.pop_back()) {
+        const auto found = living_.find(to_visit_.back());
+        if (found != living_.end()) read(found->first, found->second);
     }
 }
 
-void ThreadRegistry::reset_clocks() {
-    bases_.clear();
-    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-    for (const std::uint32_t tid : list_threads()) {
-        if (tid == self) continue;
-        std::uint64_t already = 0;
-        if (const auto known = living_.find(tid); known != living_.end()) already = accounts_[known->second].cpu_ns;
-        bases_[tid] = host_thread_cpu_ns(tid) - already;
+void ThreadRegistry::read_all_clocks() {
+    for (const std::uint32_t tid : clocks_.threads()) living_.try_emplace(tid);
+    for (auto& [tid, living] : living_) read(tid, living);
+}
+
+void ThreadRegistry::resume() {
+    for (const std::uint32_t tid : clocks_.threads()) {
+        Living& living = living_[tid];
+        const std::uint64_t already = living.id == none ? 0 : threads_[living.id].cpu_ns;
+        living.clock_ns = clocks_.thread_ns(tid);
+        living.read_ns = clocks_.time_ns();
+        living.base_ns = living.clock_ns - std::min(living.clock_ns, already);
     }
+}
+
+void ThreadRegistry::resume_from(const Readings& readings, std::uint64_t time_ns) {
+    for (const auto& [tid, clock_ns] : readings) {
+        Living& living = living_[tid];
+        living.base_ns = living.clock_ns = clock_ns;
+        living.read_ns = time_ns;
+    }
+}
+
+ThreadRegistry::Readings ThreadRegistry::readings() const {
+    Readings readings;
+    for (const auto& [tid, living] : living_) readings[tid] = living.clock_ns;
+    return readings;
+}
+
+// A sample proves that its period of CPU time was used, and a clock may have been read before that.
+std::uint64_t ThreadRegistry::cpu_of(const Known& known) const {
+    const std::uint64_t sampled = known.samples * period_ns_;
+    return std::clamp(sampled, known.cpu_ns, std::max(known.cpu_ns, known.most_cpu_ns));
+}
+
+std::uint64_t ThreadRegistry::cpu_ns() const {
+    std::uint64_t sum = 0;
+    for (const Known& known : threads_) sum += cpu_of(known);
+    return sum;
+}
+
+std::vector<ThreadAccount> ThreadRegistry::accounts() const {
+    std::vector<ThreadAccount> accounts;
+    accounts.reserve(threads_.size());
+    for (const Known& known : threads_)
+        accounts.push_back({static_cast<ThreadId>(accounts.size()), cpu_of(known), known.samples});
+    return accounts;
+}
+
+std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least) {
+    std::vector<Missing> found;
+    if (period_ns_ == 0) return found;
+    least = std::max<std::uint64_t>(least, 1);
+    for (auto& [tid, living] : living_) {
+        if (living.id != none || living.clock_ns < living.base_ns + least * period_ns_) continue;
+        identify(tid, living);
+    }
+    for (ThreadId id = 0; id < threads_.size(); ++id) {
+        const std::uint64_t used = cpu_of(threads_[id]) / period_ns_;
+        const std::uint64_t told = threads_[id].samples + threads_[id].noted;
+        if (used >= told + least) found.push_back({id, used, used - told});
+    }
+    return found;
 }
 
 // A name is too short to have memory of its own (comm: 15 characters). The accounts are there twice, since the summary
 // has them too. A node of libstdc++'s hash tables: the value, the next one's address and malloc's own words.
 std::size_t ThreadRegistry::memory() const {
-    constexpr std::size_t node = sizeof(std::pair<std::uint32_t, std::uint64_t>) + 3 * sizeof(void*);
-    return threads_.capacity() * sizeof(Thread) + 2 * accounts_.capacity() * sizeof(ThreadAccount) +
-           (living_.size() + bases_.size()) * node + (living_.bucket_count() + bases_.bucket_count()) * sizeof(void*);
+    constexpr std::size_t node = sizeof(std::pair<std::uint32_t, Living>) + 3 * sizeof(void*);
+    return threads_.capacity() * sizeof(Known) + threads_.size() * sizeof(ThreadAccount) + living_.size() * node +
+           living_.bucket_count() * sizeof(void*) + to_visit_.capacity() * sizeof(to_visit_[0]);
 }
 
 }  // namespace flameprobe

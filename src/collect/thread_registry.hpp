@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collect/cpu_clocks.hpp"
 #include "profile/sink.hpp"
 
 namespace flameprobe {
@@ -14,32 +15,87 @@ namespace flameprobe {
 /// The collector thread only.
 class ThreadRegistry {
 public:
-    explicit ThreadRegistry(ProfileSink& sink) : sink_(sink) {}
+    /// By tid, of the threads that live: their CPU clocks in nanoseconds, as last read.
+    using Readings = std::unordered_map<std::uint32_t, std::uint64_t>;
+
+    ThreadRegistry(ProfileSink& sink, std::uint64_t period_ns, const CpuClocks& clocks)
+        : sink_(sink), clocks_(clocks), period_ns_(period_ns) {}
 
     /// The thread that has this tid now; a tid that was reused is another thread.
     ThreadId find(std::uint32_t tid);
     /// For what is known of the process only: a thread of its own, with tid 0, so that it is put down to no other.
     ThreadId unknown();
+    void started(std::uint32_t tid);
     void renamed(std::uint32_t tid, std::string_view name);
-    void ended(std::uint32_t tid);
-    void count(ThreadId thread, std::uint64_t weight) { accounts_[thread].samples += weight; }
+    void ended(std::uint32_t tid, std::uint64_t time_ns);
+    void count(ThreadId thread, std::uint64_t weight) {
+        threads_[thread].samples += weight;
+        told_ += weight;
+    }
+    /// Periods that no sample stands for, as a note in the profile tells.
+    void count_noted(ThreadId thread, std::uint64_t weight) {
+        threads_[thread].noted += weight;
+        told_ += weight;
+    }
+    /// Periods of all threads, counted or noted.
+    std::uint64_t told() const { return told_; }
 
-    /// Reads the CPU clocks of all threads that live; those that ended keep what was read last.
+    /// CPU time from now on counts, of all threads that run now: for a start in the middle of the host's life.
+    void resume();
+    /// CPU time counts from where another account of the same run left off, at `time_ns`.
+    void resume_from(const Readings& readings, std::uint64_t time_ns);
+    /// Reads the CPU clocks: of the threads that were sampled since the last call, and of some others in turn.
     void read_clocks();
-    /// The time from now on counts: for a start in the middle of the host's life.
-    void reset_clocks();
-    const std::vector<ThreadAccount>& accounts() const { return accounts_; }
+    /// Of all threads that live, also of those that nothing was heard of.
+    void read_all_clocks();
+    Readings readings() const;
+
+    /// CPU time of all threads that have an id.
+    std::uint64_t cpu_ns() const;
+    /// Of every thread that has an id.
+    std::vector<ThreadAccount> accounts() const;
+    struct Missing {
+        ThreadId thread;
+        std::uint64_t used;     // periods by the thread's CPU clock
+        std::uint64_t missing;  // of them there is neither a sample nor a note
+    };
+    /// Of the threads that miss `least` periods or more. Those that nothing was heard of get an id.
+    std::vector<Missing> missing(std::uint64_t least);
+    std::size_t count_accounts() const { return threads_.size(); }
     std::size_t memory() const;  // bytes, estimated
 
 private:
-    ThreadId add(std::uint32_t tid, std::string_view name);
     static constexpr ThreadId none = ~ThreadId{0};
+    /// Of a thread that lives.
+    struct Living {
+        ThreadId id = none;          // none until there is something to say of it
+        bool ran = true;             // was sampled since its clock was read
+        std::uint64_t base_ns = 0;   // its CPU clock when sampling began
+        std::uint64_t clock_ns = 0;  // as last read
+        std::uint64_t read_ns = 0;   // when that was; 0: never
+    };
+    /// What is known of a thread's CPU time: what was read, and what it can be at most, since a clock is read now and
+    /// then only and goes with its thread.
+    struct Known {
+        Thread thread;
+        std::uint64_t cpu_ns = 0, most_cpu_ns = 0;
+        std::uint64_t samples = 0, noted = 0;  // periods
+    };
+
+    ThreadId add(std::uint32_t tid, std::string_view name);
+    void identify(std::uint32_t tid, Living& living);
+    void set_cpu(const Living& living);
+    void may_have_run_until(std::uint64_t time_ns, const Living& living);
+    void read(std::uint32_t tid, Living& living);
+    std::uint64_t cpu_of(const Known& known) const;
 
     ProfileSink& sink_;
-    std::unordered_map<std::uint32_t, ThreadId> living_;
-    std::unordered_map<std::uint32_t, std::uint64_t> bases_;  // tid to its CPU clock when sampling began
-    std::vector<ThreadAccount> accounts_;
-    std::vector<Thread> threads_;
+    const CpuClocks& clocks_;
+    const std::uint64_t period_ns_;
+    std::unordered_map<std::uint32_t, Living> living_;  // by tid
+    std::vector<Known> threads_;                        // by ThreadId
+    std::vector<std::uint32_t> to_visit_;               // tids, whose clocks are read in turn
+    std::uint64_t told_ = 0;
     ThreadId unknown_ = none;
 };
 

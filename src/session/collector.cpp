@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
 constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much
-constexpr std::uint64_t clocks_every_ns = second;
+constexpr std::uint64_t clocks_every_ns = flush_every_ns / 2;
+constexpr std::uint64_t look_every_ns = second;
 constexpr std::uint64_t hurry_for_ns = second;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 constexpr const char* ended_for_signal =
@@ -190,7 +191,7 @@ void Collector::start() {
     if (auto resumed = recording_->resume(); !resumed) return give_up(resumed.error().message);
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     sampling_.store(true, std::memory_order_relaxed);
-    last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
+    last_flush_ns_ = last_clocks_ns_ = last_look_ns_ = monotonic_ns();
 }
 
 void Collector::stop() {
@@ -205,6 +206,10 @@ void Collector::stop() {
 
 void Collector::drain() {
     const std::uint64_t began = monotonic_ns();
+    if (began >= last_clocks_ns_ + clocks_every_ns) {
+        recording_->read_clocks();
+        last_clocks_ns_ = began;
+    }
     engine_.source->drain(recording_->sink());
     recording_->settle(began);
     // A stack deeper than the copy must be read before its owner changes it.
@@ -215,12 +220,11 @@ void Collector::poll() {
     samples_before_ = recording_->samples();
     drain();
     const std::uint64_t now = monotonic_ns();
-    if (now - last_clocks_ns_ >= clocks_every_ns) {
-        recording_->read_clocks();
+    if (now - last_look_ns_ >= look_every_ns) {
         tell_of_engine();
         end_with_last_thread();
         if (is_task()) task_.follow_credentials();
-        last_clocks_ns_ = now;
+        last_look_ns_ = now;
     }
     if (now + wanted_pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
         flush();

@@ -120,6 +120,7 @@ private:
     Rotation rotation_;
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;
+    std::uint64_t last_look_ns_ = 0;
     std::uint64_t next_dump_ns_ = 0;
     bool window_begun_ = false;  // of FLAMEPROBE_PUSH
     std::uint64_t hurry_until_ns_ = 0;

@@ -72,10 +72,11 @@ void Collector::alive() {
     if (is_task() && host_ends_) task_.end_without_progress();
 }
 
-// While a host lives, a task makes no threads: see Task::may_have_threads().
+// While a host lives, a task makes no threads: see Task::may_have_threads(). A thread of the host makes none while
+// sampling goes on: their CPU time would count as the host's.
 unsigned Collector::workers() {
     constexpr unsigned one_per_cpu = 0;
-    return !is_task() || (host_ends_ && task_.may_have_threads()) ? one_per_cpu : 1;
+    return finishing_ && (!is_task() || (host_ends_ && task_.may_have_threads())) ? one_per_cpu : 1;
 }
 
 // The profile so far, beside the one that goes on.
@@ -103,8 +104,8 @@ void Collector::next_part() {
         return give_up("sampling ends: " + moved.error().message);
     }
     recording_->set_counter(counter::part, rotation_.number());
-    drain();  // what was sampled meanwhile belongs to the CPU time that was used meanwhile
     recording_->pause();
+    drain();
     if (auto closed = recording_->close(); !closed) return give_up(closed.error().message);
     if (auto away = rotation_.put_away(recording_->path(), recording_->samples()); !away)
         return give_up("sampling ends: " + away.error().message);
@@ -113,13 +114,13 @@ void Collector::next_part() {
     begin_recording(stem);
     recording_->set_counter(counter::part, rotation_.number());
     recording_->set_counter(counter::given_up, rotation_.given_up());
-    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
+    if (auto resumed = recording_->resume_from(counted_to); !resumed) give_up(resumed.error().message);
 }
 
 // FLAMEPROBE_DUMP_EVERY: each numbered result covers its own stretch of time.
 void Collector::next_profile() {
-    drain();
     recording_->pause();
+    drain();
     auto closed = recording_->close();
     if (!closed) return give_up(closed.error().message);
     if (recording_->has_file() && !options_.push_directory.empty()) {
@@ -132,7 +133,7 @@ void Collector::next_profile() {
     const auto counted_to = recording_->counted_to();
     ++paths_.dump;
     begin_profile();
-    if (auto resumed = recording_->resume(counted_to); !resumed) give_up(resumed.error().message);
+    if (auto resumed = recording_->resume_from(counted_to); !resumed) give_up(resumed.error().message);
 }
 
 }  // namespace flameprobe

@@ -118,14 +118,14 @@ TEST_CASE("CPU time that could not be sampled is lost in whole periods") {
     CHECK(kept.samples[1].weight == 1);
 }
 
-TEST_CASE("lost samples are samples, with their weight") {
+TEST_CASE("lost samples of what is no clock are of no thread that has a name") {
     Kept kept;
-    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    constexpr std::uint64_t no_clock = 0;
+    Pipeline pipeline(kept, false, 0, no_clock, static_cast<std::uint32_t>(::getpid()));
     pipeline.lost(7);
     REQUIRE(kept.samples.size() == 1);
     CHECK(kept.samples[0].weight == 7);
     CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
-    // Nobody knows of which thread: of no thread that has a name.
     REQUIRE(kept.threads.size() == 2);
     CHECK(kept.threads[1].tid == 0);
     CHECK(kept.samples[0].thread == 1);

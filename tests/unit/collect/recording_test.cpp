@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "profile/reader.hpp"
 
@@ -13,24 +14,85 @@ using namespace flameprobe;
 
 namespace {
 
-/// What stands in a profile: the weights of its samples, by thread, and the last summary.
+constexpr std::uint32_t first_tid = 4'000'000'000;  // of no thread
+constexpr std::uint64_t period = 1'000'000;
+
+/// What the clocks show is what the test says.
+class SetClocks final : public CpuClocks {
+public:
+    std::uint64_t time_ns() const override { return time; }
+    std::uint64_t process_ns() const override { return process; }
+    std::uint64_t thread_ns(std::uint32_t tid) const override {
+        const auto found = thread.find(tid);
+        return found == thread.end() ? 0 : found->second;
+    }
+    std::uint64_t own_ns() const override { return own; }
+    bool own_is_in_process() const override { return own_in_process; }
+    std::uint64_t behind_ns() const override { return 0; }
+    std::vector<std::uint32_t> threads() const override {
+        std::vector<std::uint32_t> tids;
+        for (const auto& [tid, ns] : thread) tids.push_back(tid);
+        return tids;
+    }
+    /// One more period for each.
+    void run(std::uint32_t tid, std::uint64_t periods) {
+        thread[tid] += periods * period;
+        process += periods * period;
+        time += periods * period;
+    }
+
+    std::uint64_t time = 1'000 * period, process = 0, own = 0;
+    bool own_in_process = false;
+    std::map<std::uint32_t, std::uint64_t> thread;
+};
+
+/// What stands in a profile.
 struct Told final : ProfileSink {
     explicit Told(const std::string& path) { REQUIRE(read_profile(path, *this)); }
     void run(const RunInfo&) override {}
     void string(std::uint32_t, const std::string&) override {}
-    void mapping(MappingId, const Mapping&) override {}
-    void location(LocationId, const Location&) override {}
-    void stack(StackId, const StackNode&) override {}
-    void thread(ThreadId, const Thread&) override {}
-    void sample(const Sample& sample) override { weights += sample.weight; }
+    void mapping(MappingId id, const Mapping& mapping) override {
+        if (mapping.kind == MappingKind::note) notes = id;
+    }
+    void location(LocationId, const Location& location) override { locations.push_back(location); }
+    void stack(StackId, const StackNode& node) override { stacks.push_back(node); }
+    void thread(ThreadId id, const Thread& thread) override {
+        if (id >= tids.size()) tids.resize(id + 1);
+        tids[id] = thread.tid;
+    }
+    void sample(const Sample& sample) override {
+        weights += sample.weight;
+        const Location leaf = sample.stack == 0 ? Location{} : locations[stacks[sample.stack].location];
+        if (sample.stack == 0 || leaf.mapping != notes) return;
+        noted[{tids[sample.thread], static_cast<Note>(leaf.address)}] += sample.weight;
+    }
     void summary(const Summary& told) override { last = told; }
 
+    std::uint64_t note(std::uint32_t tid, Note kind) const {
+        const auto found = noted.find({tid, kind});
+        return found == noted.end() ? 0 : found->second;
+    }
+    std::uint64_t all(Note kind) const {
+        std::uint64_t sum = 0;
+        for (const auto& [key, weight] : noted) sum += key.second == kind ? weight : 0;
+        return sum;
+    }
+    ThreadAccount account(std::uint32_t tid) const {
+        for (const auto& account : last.threads)
+            if (tids[account.thread] == tid) return account;
+        return {};
+    }
     std::uint64_t of_threads() const {
         std::uint64_t sum = 0;
         for (const auto& account : last.threads) sum += account.samples;
         return sum;
     }
 
+    MappingId notes = ~MappingId{0};
+    std::vector<Location> locations;
+    std::vector<StackNode> stacks{StackNode{}};
+    std::vector<std::uint32_t> tids;
+    std::map<std::pair<std::uint32_t, Note>, std::uint64_t> noted;
     std::uint64_t weights = 0;
     Summary last;
 };
@@ -45,40 +107,209 @@ private:
     std::string path_ = "/tmp/flameprobe-test-XXXXXX";
 };
 
-RunInfo with_kernel() {
+RunInfo run_of(const std::string& engine, const std::string& kernel) {
     RunInfo run;
     run.pid = static_cast<std::uint32_t>(::getpid());
     run.unwinder = "dwarf";
-    run.engine = "ring";
-    run.kernel = "on";
-    run.period_ns = 1'000'000;
+    run.engine = engine;
+    run.kernel = kernel;
+    run.period_ns = period;
     return run;
 }
 
-void take(Recording& recording, std::uint32_t tid, int samples) {
-    RawSample raw;
-    raw.pid = static_cast<std::uint32_t>(::getpid());
-    raw.tid = tid;
-    for (int i = 0; i < samples; ++i) recording.sink().sample(raw);
-}
+/// A recording whose samples have no stack: only the account is of interest.
+struct Case {
+    explicit Case(const std::string& engine = "ring", const std::string& kernel = "on")
+        : recording(run_of(engine, kernel), folder.stem(), {.keep = false}, 0, 1 << 20, clocks) {
+        clocks.thread[main_thread] = 5 * period;  // before sampling began
+        clocks.process = 5 * period;
+        REQUIRE(recording.resume());
+    }
+    void take(std::uint32_t tid, std::uint64_t samples) {
+        RawSample raw;
+        raw.pid = main_thread;
+        raw.tid = tid;
+        raw.time_ns = clocks.time;
+        for (std::uint64_t i = 0; i < samples; ++i) recording.sink().sample(raw);
+    }
+    Told close() {
+        recording.pause();
+        const std::string path = recording.path();
+        REQUIRE(recording.close());
+        return Told(path);
+    }
+
+    const std::uint32_t main_thread = static_cast<std::uint32_t>(::getpid());
+    Folder folder;
+    SetClocks clocks;
+    Recording recording;
+};
 
 }  // namespace
 
 TEST_CASE("samples that are drained after the pause are in their thread's account") {
-    const Folder folder;
-    const auto main_thread = static_cast<std::uint32_t>(::getpid());
-    Recording recording(with_kernel(), folder.stem(), {.keep = false}, 0, 1 << 20);
-    REQUIRE(recording.resume());
-    take(recording, main_thread, 3);
-    recording.pause();
-    take(recording, main_thread, 2);
-    const std::uint32_t ended_thread = 4'000'000'000;
-    take(recording, ended_thread, 1);
-    const std::string path = recording.path();
-    REQUIRE(recording.close());
-    const Told told(path);
+    Case run;
+    run.clocks.run(run.main_thread, 5);
+    run.take(run.main_thread, 3);
+    run.recording.pause();
+    run.take(run.main_thread, 2);
+    run.take(first_tid, 1);
+    const Told told = run.close();
     CHECK(told.weights == 6);
     CHECK(told.last.samples == 6);
     CHECK(told.of_threads() == 6);
     CHECK(told.last.complete);
+}
+
+TEST_CASE("what perf may not sample is put down to the threads that spent it, also to one that was never sampled") {
+    Case run("ring", "off, not permitted");
+    run.recording.sink().thread_started(first_tid, run.main_thread);
+    run.recording.sink().thread_started(first_tid + 1, run.main_thread);
+    run.clocks.run(run.main_thread, 1000);
+    run.clocks.run(first_tid, 700);
+    run.clocks.run(first_tid + 1, 400);
+    run.take(run.main_thread, 300);
+    run.take(first_tid + 1, 399);
+    const Told told = run.close();
+    CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 700);
+    CHECK(told.note(first_tid, Note::kernel_not_permitted) == 700);
+    CHECK(told.note(first_tid + 1, Note::kernel_not_permitted) == 0);  // the period that was under way
+    CHECK(told.note(0, Note::kernel_not_permitted) == 0);
+    CHECK(told.account(first_tid).cpu_ns == 700 * period);
+    CHECK(told.weights == 2099);
+    CHECK(told.last.process_cpu_ns == 2100 * period);
+}
+
+TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
+    Case run("ring", "off, not permitted");
+    for (int i = 0; i < 10; ++i) {
+        run.clocks.run(run.main_thread, 100);
+        run.recording.read_clocks();
+        run.take(run.main_thread, 40);
+        REQUIRE(run.recording.flush());
+    }
+    const Told told = run.close();
+    CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 600);
+    CHECK(told.weights == 1000);
+}
+
+TEST_CASE("what a timer engine could not sample is in [lost], in the summary and in the thread's row alike") {
+    Case run("timer", "by CPU timers");
+    run.clocks.run(run.main_thread, 1000);
+    run.take(run.main_thread, 800);
+    run.recording.sink().unsampled(run.main_thread, 150 * period);
+    const Told told = run.close();
+    CHECK(told.note(run.main_thread, Note::lost) == 200);  // 150 that the engine told of, and 50 that the clock shows
+    CHECK(told.last.lost == 200);
+    CHECK(told.last.samples == 800);
+    CHECK(told.weights == 1000);
+}
+
+TEST_CASE("lost samples are of the threads whose clocks miss them") {
+    Case run;
+    run.recording.sink().thread_started(first_tid, run.main_thread);
+    run.clocks.run(run.main_thread, 1000);
+    run.clocks.run(first_tid, 500);
+    run.take(run.main_thread, 940);
+    run.take(first_tid, 470);
+    run.recording.sink().lost(90);
+    const Told told = run.close();
+    CHECK(told.note(run.main_thread, Note::lost) == 60);
+    CHECK(told.note(first_tid, Note::lost) == 30);
+    CHECK(told.note(0, Note::lost) == 0);
+    CHECK(told.last.lost == 90);
+    CHECK(told.weights == 1500);
+}
+
+TEST_CASE("lost samples of a thread that ended unseen, and lost records that were no samples") {
+    Case run;
+    run.clocks.run(run.main_thread, 100);
+    run.take(run.main_thread, 100);
+    run.clocks.process += 30 * period;
+    run.recording.sink().lost(40);
+    const Told told = run.close();
+    CHECK(told.note(0, Note::lost) == 30);
+    CHECK(told.last.lost == 30);
+    CHECK(told.weights == 130);
+    CHECK(told.last.counters.at("records lost that were no samples") == 10);
+}
+
+TEST_CASE("a thread that ended has used as much as its samples stand for, not what was read of its clock last") {
+    Case run;
+    run.recording.sink().thread_started(first_tid, run.main_thread);
+    run.recording.sink().thread_started(first_tid + 1, run.main_thread);
+    run.clocks.run(first_tid, 100);
+    run.recording.read_clocks();
+    run.take(first_tid, 100);
+    run.clocks.run(first_tid, 180);
+    run.take(first_tid, 180);
+    run.clocks.run(first_tid + 1, 7);
+    run.take(first_tid + 1, 7);  // its clock was never read
+    run.recording.sink().thread_ended(first_tid, run.clocks.time);
+    run.recording.sink().thread_ended(first_tid + 1, run.clocks.time);
+    run.clocks.thread.erase(first_tid);
+    run.clocks.thread.erase(first_tid + 1);
+    const Told told = run.close();
+    CHECK(told.account(first_tid).cpu_ns == 280 * period);
+    CHECK(told.account(first_tid + 1).cpu_ns == 7 * period);
+    CHECK(told.last.process_cpu_ns == 287 * period);
+}
+
+TEST_CASE("a host that was killed has used as much as its samples stand for") {
+    Case run;
+    run.clocks.run(run.main_thread, 100);
+    run.recording.read_clocks();
+    run.clocks.time += 50 * period;
+    run.clocks.process = 0;
+    run.clocks.thread.clear();
+    run.take(run.main_thread, 150);
+    const Told told = run.close();
+    CHECK(told.account(run.main_thread).cpu_ns == 150 * period);
+    CHECK(told.last.process_cpu_ns == 150 * period);
+}
+
+TEST_CASE("one recording after the other: no CPU time is missed or counted twice") {
+    Case first;
+    first.clocks.run(first.main_thread, 300);
+    first.take(first.main_thread, 300);
+    first.recording.pause();
+    const auto counted_to = first.recording.counted_to();
+    first.clocks.run(first.main_thread, 50);  // while the first one's results are written
+    first.clocks.run(first_tid, 20);          // a thread that is new
+    const Folder folder;
+    Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 0, 1 << 20, first.clocks);
+    REQUIRE(second.resume_from(counted_to));
+    first.clocks.run(first.main_thread, 100);
+    RawSample raw;
+    raw.pid = raw.tid = first.main_thread;
+    raw.time_ns = first.clocks.time;
+    for (int i = 0; i < 150; ++i) second.sink().sample(raw);
+    raw.tid = first_tid;
+    for (int i = 0; i < 20; ++i) second.sink().sample(raw);
+    second.pause();
+    const std::string path = second.path();
+    REQUIRE(second.close());
+    const Told of_first = first.close(), of_second(path);
+    CHECK(of_first.account(first.main_thread).cpu_ns == 300 * period);
+    CHECK(of_second.account(first.main_thread).cpu_ns == 150 * period);
+    CHECK(of_second.account(first_tid).cpu_ns == 20 * period);
+    CHECK(of_second.last.process_cpu_ns == 170 * period);
+}
+
+TEST_CASE("time in which sampling was off does not count, nor does a collector that is a thread of the host") {
+    Case run;
+    run.clocks.own_in_process = true;
+    run.clocks.run(run.main_thread, 10);
+    run.take(run.main_thread, 10);
+    run.recording.pause();
+    run.clocks.run(run.main_thread, 1000);
+    REQUIRE(run.recording.resume());
+    run.clocks.run(run.main_thread, 5);
+    run.take(run.main_thread, 5);
+    run.clocks.own += 3 * period;
+    run.clocks.process += 3 * period;
+    const Told told = run.close();
+    CHECK(told.account(run.main_thread).cpu_ns == 15 * period);
+    CHECK(told.last.process_cpu_ns == 15 * period);
+    CHECK(told.last.own_cpu_ns == 3 * period);
 }
