@@ -103,7 +103,7 @@ void PprofWriter::comments(ProtoMessage& message) {
     const RunInfo& run = profile_.run;
     const auto comment = [&](const std::string& text) { message.number(field::comment, strings_.id(one_line(text))); };
     comment("FlameProbe " + run.version);
-    comment("command: " + run.command);
+    comment(options_.command ? "command: " + run.command : "executable: " + run.executable);
     comment("host: " + run.host + ", pid " + std::to_string(run.pid));
     comment("event: " + run.event + " (" + run.event_kind + "), engine " + run.engine + ", unwinder " + run.unwinder);
     comment("samples lost: " + std::to_string(profile_.summary.lost) +

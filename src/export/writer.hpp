@@ -16,6 +16,8 @@ struct EngineOptions {
     ThreadLabels threads = ThreadLabels::none;
     /// Of the whole profile: service_name, version, ... OTLP: attributes of the resource; pprof: comments.
     std::vector<std::pair<std::string, std::string>> labels = {};
+    /// pprof: a comment has the command line, which may hold what other users of an engine must not see.
+    bool command = true;
 };
 /// gzip'ed protobuf
 void write_pprof(const NamedProfile& profile, const EngineOptions& options, const ByteSink& out);

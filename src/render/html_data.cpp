@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/base64.hpp"
 #include "render/page_columns.hpp"
 #include "render/page_functions.hpp"
 #include "render/text.hpp"
@@ -15,29 +16,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string base64(const std::vector<unsigned char>& bytes) {
-    static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    out.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        const auto byte = [&](std::size_t i) { return i < bytes.size() ? bytes[i] : 0U; };
-        const unsigned bits = byte(at) << 16 | byte(at + 1) << 8 | byte(at + 2);
-        out += digits[bits >> 18];
-        out += digits[bits >> 12 & 63];
-        out += at + 1 < bytes.size() ? digits[bits >> 6 & 63] : '=';
-        out += at + 2 < bytes.size() ? digits[bits & 63] : '=';
-    }
-    return out;
-}
-
 Result<std::string> pack(const std::string& text) {
     uLongf size = compressBound(text.size());
     std::vector<unsigned char> packed(size);
     if (compress2(packed.data(), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(), 6) != Z_OK) {
         return Error{"the page's data could not be compressed: zlib is out of memory"};
     }
-    packed.resize(size);
-    return base64(packed);
+    return base64({reinterpret_cast<const char*>(packed.data()), size});
 }
 
 }  // namespace

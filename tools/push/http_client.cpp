@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <utility>
+
+#include "base/base64.hpp"
 
 namespace flameprobe::push {
 
 namespace {
 
-constexpr std::size_t most_answer = 4096;
+constexpr std::size_t most_kept = 4096, most_taken = std::size_t{1} << 20;
 
 struct FreeHandle {
     void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
@@ -19,10 +22,29 @@ struct FreeList {
     void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
 };
 
-std::size_t keep_answer(char* data, std::size_t size, std::size_t count, void* into) {
-    auto& text = *static_cast<std::string*>(into);
-    text.append(data, std::min(size * count, most_answer - std::min(most_answer, text.size())));
+struct AnswerText {
+    std::string kept;
+    std::size_t taken = 0;
+    bool head_is_whole = false;  // curl takes a head that breaks off for all of it
+};
+
+std::size_t look_at_head(char* line, std::size_t size, std::size_t count, void* into) {
+    const std::string_view text(line, size * count);
+    static_cast<AnswerText*>(into)->head_is_whole = text == "\r\n" || text == "\n";
     return size * count;
+}
+
+std::size_t keep_answer(char* data, std::size_t size, std::size_t count, void* into) {
+    auto& text = *static_cast<AnswerText*>(into);
+    text.kept.append(data, std::min(size * count, most_kept - text.kept.size()));
+    text.taken += size * count;
+    return text.taken > most_taken ? 0 : size * count;
+}
+
+/// Engines and proxies may answer with what they were sent, and answers are logged.
+void blank_out(const std::string& secret, std::string& text) {
+    if (secret.empty()) return;
+    for (std::size_t at = 0; (at = text.find(secret, at)) != text.npos;) text.replace(at, secret.size(), "***");
 }
 
 /// The first line of a file.
@@ -40,13 +62,8 @@ struct HttpClient::State {
     std::unique_ptr<CURL, FreeHandle> handle{::curl_easy_init()};
     Settings settings;
     std::string token, user;
+    std::vector<std::string> secrets;  // in every form in which an answer could repeat them
 };
-
-Verdict verdict_of(const Answer& answer) {
-    if (answer.status >= 200 && answer.status < 300) return Verdict::accepted;
-    const bool passing = answer.status == 408 || answer.status == 425 || answer.status == 429 || answer.status >= 500;
-    return answer.status == 0 || passing ? Verdict::later : Verdict::refused;
-}
 
 HttpClient::HttpClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
@@ -64,6 +81,8 @@ Result<HttpClient> HttpClient::make(const Settings& settings) {
         if (!secret) return secret.error();
         *into = std::move(*secret);
     }
+    state->secrets = {state->token, state->user, base64(state->user),
+                      state->user.substr(std::min(state->user.find(':') + 1, state->user.size()))};
     for (const std::string* path : {&settings.ca_file, &settings.certificate_file, &settings.key_file})
         if (!path->empty() && !std::ifstream(*path)) return Error{*path + ": cannot be read"};
     return HttpClient(std::move(state));
@@ -73,6 +92,7 @@ Answer HttpClient::post(const Request& request) {
     CURL* curl = state_->handle.get();
     const Settings& settings = state_->settings;
     Answer answer;
+    AnswerText text;
     ::curl_easy_reset(curl);  // connections and their sessions stay
     std::unique_ptr<curl_slist, FreeList> headers(::curl_slist_append(nullptr, "Expect:"));
     const auto header = [&](const std::string& line) {
@@ -90,8 +110,10 @@ Answer HttpClient::post(const Request& request) {
     ::curl_easy_setopt(curl, CURLOPT_USERAGENT, "flameprobe/" FLAMEPROBE_VERSION);
     ::curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     ::curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(settings.timeout.count()));
+    ::curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, look_at_head);
+    ::curl_easy_setopt(curl, CURLOPT_HEADERDATA, &text);
     ::curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_answer);
-    ::curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.text);
+    ::curl_easy_setopt(curl, CURLOPT_WRITEDATA, &text);
     if (!state_->token.empty()) {
         ::curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
         ::curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, state_->token.c_str());
@@ -99,7 +121,11 @@ Answer HttpClient::post(const Request& request) {
         ::curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
         ::curl_easy_setopt(curl, CURLOPT_USERPWD, state_->user.c_str());
     }
-    if (!settings.ca_file.empty()) ::curl_easy_setopt(curl, CURLOPT_CAINFO, settings.ca_file.c_str());
+    ::curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    if (!settings.ca_file.empty()) {
+        ::curl_easy_setopt(curl, CURLOPT_CAINFO, settings.ca_file.c_str());
+        ::curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);  // or the system's would be trusted as well
+    }
     if (!settings.certificate_file.empty()) {
         ::curl_easy_setopt(curl, CURLOPT_SSLCERT, settings.certificate_file.c_str());
         ::curl_easy_setopt(curl, CURLOPT_SSLKEY, settings.key_file.c_str());
@@ -107,9 +133,15 @@ Answer HttpClient::post(const Request& request) {
     const CURLcode done = ::curl_easy_perform(curl);
     if (done != CURLE_OK) {
         // An answer that breaks off has not been given, whatever its first line says.
-        answer.text = ::curl_easy_strerror(done);
+        answer.text = text.taken > most_taken ? "the answer is longer than 1 MiB" : ::curl_easy_strerror(done);
         return answer;
     }
+    if (!text.head_is_whole) {
+        answer.text = "the answer breaks off";
+        return answer;
+    }
+    answer.text = std::move(text.kept);
+    for (const std::string& secret : state_->secrets) blank_out(secret, answer.text);
     ::curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     curl_off_t wait = 0;
     if (::curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK && wait > 0)

@@ -16,20 +16,17 @@ struct Request {
     std::string url;
     std::vector<std::string> headers;  // "Name: value"
     std::string body;
+    std::size_t profile_bytes = 0;  // of the profile in it, uncompressed
 };
 
 struct Answer {
     long status = 0;   // 0: there was none
-    std::string text;  // what the engine said, its first 4 KiB; or why there was no answer
+    std::string text;  // what the engine said, its first 4 KiB, without our secrets; or why there was no answer
     std::optional<std::chrono::seconds> retry_after;
 };
 
-enum class Verdict { accepted, later, refused };
-
-/// 2xx is accepted. Worth another try: no answer, 408, 425, 429 and 5xx. All else is refused, a redirection included.
-Verdict verdict_of(const Answer& answer);
-
-/// Certificates are verified, redirections not followed, proxies taken from the environment as curl does.
+/// Certificates are verified, redirections not followed, proxies taken from the environment as curl does. An answer of
+/// more than 1 MiB is none.
 class HttpClient {
 public:
     /// Reads the files with secrets, which nothing else does. An Error names the file.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "export/gzip.hpp"
 #include "export/profile_values.hpp"
 #include "export/writer.hpp"
@@ -21,20 +22,12 @@ std::string with_path(std::string url, const std::string& path) {
     return url.ends_with(path) ? url : url + path;
 }
 
-std::string base64(std::string_view bytes) {
-    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    text.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        std::uint32_t group = 0;
-        for (std::size_t i = 0; i < 3; ++i)
-            group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
-        for (std::size_t i = 0; i < 4; ++i) {
-            const bool there = at + i <= bytes.size();
-            text += there ? digits[group >> (18 - 6 * i) & 63] : '=';
-        }
-    }
-    return text;
+/// Of a gzip stream: its last four bytes (RFC 1952), so modulo 2^32.
+std::size_t uncompressed_size(std::string_view gzip) {
+    std::size_t size = 0;
+    for (std::size_t i = 1; i <= 4 && i <= gzip.size(); ++i)
+        size = size << 8 | static_cast<unsigned char>(gzip[gzip.size() - i]);
+    return size;
 }
 
 std::string pprof_of(const NamedProfile& profile, const EngineOptions& options) {
@@ -77,11 +70,13 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
         return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + part_name + "\"; filename=\"" +
                part_name + "\"\r\nContent-Type: application/octet-stream\r\n\r\n" + content + "\r\n";
     };
+    const std::string pprof = pprof_of(profile, options);
     Request request;
+    request.profile_bytes = uncompressed_size(pprof);
     request.url = with_path(to, "/ingest") + "?format=pprof&spyName=flameprobe&name=" + url_encoded(name) +
                   "&from=" + std::to_string(from / second) + "&until=" + std::to_string(until / second);
     request.headers = {"Content-Type: multipart/form-data; boundary=" + boundary};
-    request.body = part("profile", pprof_of(profile, options));
+    request.body = part("profile", pprof);
     const ProfileValue value = values_of(profile).of_sample.back();
     if (value.type != "cpu") {
         const Json types = {
@@ -97,27 +92,11 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
 Request for_parca(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
     Json labels = Json::array({{{"name", "__name__"}, {"value", series_name(profile)}}});
     for (const auto& [key, value] : options.labels) labels.push_back({{"name", key}, {"value", value}});
-    const Json body = {
-        {"series",
-         {{{"labels", {{"labels", labels}}}, {"samples", {{{"rawProfile", base64(pprof_of(profile, options))}}}}}}},
-        {"normalized", false}};
-    return {with_path(to, "/profiles/writeraw"), {"Content-Type: application/json"}, dump(body)};
-}
-
-Request request_for(const NamedProfile& profile, const EngineOptions& options, const Settings& settings) {
-    switch (settings.protocol) {
-        case Protocol::pyroscope:
-            return for_pyroscope(profile, options, settings.to);
-        case Protocol::parca:
-            return for_parca(profile, options, settings.to);
-        case Protocol::otlp:
-            return {with_path(settings.to, "/v1development/profiles"),
-                    {"Content-Type: application/x-protobuf", "Content-Encoding: gzip"},
-                    gzipped_otlp(profile, options)};
-        case Protocol::pprof_http:
-            break;
-    }
-    return {settings.to, {"Content-Type: application/octet-stream"}, pprof_of(profile, options)};
+    const std::string pprof = pprof_of(profile, options);
+    const Json body = {{"series", {{{"labels", {{"labels", labels}}}, {"samples", {{{"rawProfile", base64(pprof)}}}}}}},
+                       {"normalized", false}};
+    return {
+        with_path(to, "/profiles/writeraw"), {"Content-Type: application/json"}, dump(body), uncompressed_size(pprof)};
 }
 
 }  // namespace
@@ -137,19 +116,21 @@ std::string url_encoded(const std::string& text) {
     return encoded;
 }
 
-std::vector<Request> requests_for(NamedProfile& profile, const Labels& labels, const Settings& settings) {
-    const EngineOptions options{settings.threads, labels};
-    if (profile.counts.size() <= most_samples) return {request_for(profile, options, settings)};
-    std::vector<Request> requests;
-    const std::vector<NamedCount> all = std::move(profile.counts);
-    for (std::size_t at = 0; at < all.size(); at += most_samples) {
-        const auto end = std::min(at + most_samples, all.size());
-        profile.counts.assign(all.begin() + static_cast<std::ptrdiff_t>(at),
-                              all.begin() + static_cast<std::ptrdiff_t>(end));
-        requests.push_back(request_for(profile, options, settings));
+Request request_for(const NamedProfile& profile, const EngineOptions& options, const Settings& settings) {
+    if (settings.protocol == Protocol::pyroscope) return for_pyroscope(profile, options, settings.to);
+    if (settings.protocol == Protocol::parca) return for_parca(profile, options, settings.to);
+    Request request;
+    if (settings.protocol == Protocol::otlp) {
+        request.url = with_path(settings.to, "/v1development/profiles");
+        request.headers = {"Content-Type: application/x-protobuf", "Content-Encoding: gzip"};
+        request.body = gzipped_otlp(profile, options);
+    } else {
+        request.url = settings.to;
+        request.headers = {"Content-Type: application/octet-stream"};
+        request.body = pprof_of(profile, options);
     }
-    profile.counts = all;
-    return requests;
+    request.profile_bytes = uncompressed_size(request.body);
+    return request;
 }
 
 }  // namespace flameprobe::push

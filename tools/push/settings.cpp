@@ -25,6 +25,9 @@ const char* const usage =
     "      --cert FILE --key FILE  a client certificate\n"
     "      --max-bytes SIZE    of the spool (default 256M): the oldest windows beyond it are dropped, and counted\n"
     "      --max-age TIME      likewise of windows older than this (default 1h)\n"
+    "      --max-request SIZE  of a profile in one request, uncompressed (default 4M, pyroscope 1900K): larger ones "
+    "are\n"
+    "                          sent in several\n"
     "      --timeout TIME      for one request (default 30s)\n"
     "      --other-users       take profiles that other users wrote, too\n"
     "      --once              end when the spool is empty or a try failed\n"
@@ -48,6 +51,7 @@ enum Option : int {
     key,
     max_bytes,
     max_age,
+    max_request,
     timeout,
     other_users,
     once,
@@ -68,6 +72,7 @@ constexpr std::array options = {
     option{"key", required_argument, nullptr, Option::key},
     option{"max-bytes", required_argument, nullptr, Option::max_bytes},
     option{"max-age", required_argument, nullptr, Option::max_age},
+    option{"max-request", required_argument, nullptr, Option::max_request},
     option{"timeout", required_argument, nullptr, Option::timeout},
     option{"other-users", no_argument, nullptr, Option::other_users},
     option{"once", no_argument, nullptr, Option::once},
@@ -153,10 +158,12 @@ std::optional<Error> take(int chosen, const std::string& value, Settings& settin
         case Option::key:
             settings.key_file = value;
             break;
-        case Option::max_bytes: {
+        case Option::max_bytes:
+        case Option::max_request: {
+            const bool spool = chosen == Option::max_bytes;
             const auto size = with_unit(value, "KMGT", {1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40});
-            if (!size) return bad("--max-bytes", "a size such as 64M or 2G");
-            settings.most_bytes = *size;
+            if (!size) return bad(spool ? "--max-bytes" : "--max-request", "a size such as 64M or 2G");
+            (spool ? settings.most_bytes : settings.most_request_bytes) = *size;
             break;
         }
         case Option::max_age:
@@ -205,6 +212,9 @@ Result<Settings> parse(int argc, char* argv[]) {
     if (settings.to.find('@') < settings.to.find('/', settings.to.find("//") + 2))
         return Error{"--to: a password in the URL would be seen by all users of this machine: use --user-file"};
     if (settings.key_file.empty() != settings.certificate_file.empty()) return Error{"--cert and --key go together"};
+    // Pyroscope's burst is 2 MB: a profile over it is answered with 429 for ever.
+    if (settings.most_request_bytes == 0)
+        settings.most_request_bytes = std::uint64_t{settings.protocol == Protocol::pyroscope ? 1900u : 4096u} << 10;
     return settings;
 }
 

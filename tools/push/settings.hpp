@@ -29,6 +29,7 @@ struct Settings {
     std::string token_file, user_file, ca_file, certificate_file, key_file, tenant;
     std::uint64_t most_bytes = std::uint64_t{256} << 20;
     std::chrono::seconds most_age{3600};
+    std::uint64_t most_request_bytes = 0;  // of a profile in one request, uncompressed; parse() gives the protocol's
     std::chrono::milliseconds timeout{30'000};
     std::chrono::milliseconds first_wait{1'000}, longest_wait{60'000};  // between tries
 };

@@ -108,9 +108,14 @@ void SpoolDirectory::reject(const std::string& name, const std::string& answer) 
     write_file(reject.get(), shown + ".answer.txt", answer);
 }
 
-void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_age, Counts& counts) {
+void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_age, const std::vector<Window>& sending,
+                           Counts& counts) {
     const std::time_t now = std::time(nullptr);
-    const std::vector<Window> all = windows();
+    std::vector<Window> all = windows();
+    std::erase_if(all, [&](const Window& window) {
+        return std::any_of(sending.begin(), sending.end(),
+                           [&](const Window& sent) { return sent.name == window.name; });
+    });
     std::uint64_t bytes = 0;
     for (const Window& window : all) bytes += window.bytes;
     for (const Window& window : all) {

@@ -45,8 +45,9 @@ public:
     void remove(const std::string& name) const;
     /// Into `reject`, with `answer` beside it.
     void reject(const std::string& name, const std::string& answer) const;
-    /// Drops the oldest windows, and of the rejected ones, until both bounds hold.
-    void bound(std::uint64_t most_bytes, std::chrono::seconds most_age, Counts& counts);
+    /// Drops the oldest windows that are not in `sending`, and of the rejected ones, until both bounds hold.
+    void bound(std::uint64_t most_bytes, std::chrono::seconds most_age, const std::vector<Window>& sending,
+               Counts& counts);
 
     Counts read_counts() const;
     void write_counts(const Counts& counts) const;

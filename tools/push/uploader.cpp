@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
-#include "push/protocols.hpp"
+#include "push/pieces.hpp"
+#include "push/verdict.hpp"
 
 namespace flameprobe::push {
 
@@ -51,33 +53,47 @@ int Uploader::run() {
         const bool left = !spool_.windows().empty();
         if (settings_.once && (!sent || !left)) return left ? 1 : 0;
         if (!sent)
-            pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));
+            wait_for_engine();
         else if (!left)
             pause(look_every);
     }
     return 0;
 }
 
-void Uploader::bound() {
+void Uploader::bound(const std::vector<Window>& sending) {
     const std::uint64_t before = counts_.dropped;
-    spool_.bound(settings_.most_bytes, settings_.most_age, counts_);
+    spool_.bound(settings_.most_bytes, settings_.most_age, sending, counts_);
     if (counts_.dropped != before)
         say(std::to_string(counts_.dropped - before) + " windows were dropped for --max-bytes or --max-age");
 }
 
-bool Uploader::round(std::size_t most_windows) {
+std::vector<Window> Uploader::next_windows(std::size_t most) {
     std::vector<Window> windows = spool_.windows();
-    windows.resize(std::min(windows.size(), most_windows));
+    const auto failed = [this](const Window& window) { return postponed_.contains(window.name); };
+    if (!std::all_of(windows.begin(), windows.end(), failed)) std::erase_if(windows, failed);
+    windows.resize(std::min(windows.size(), most));
+    return windows;
+}
+
+bool Uploader::round(std::size_t most_windows) {
     std::vector<BadWindow> bad;
-    std::vector<WindowGroup> groups = loader_.load(spool_, windows, bad);
+    std::vector<WindowGroup> groups = loader_.load(spool_, next_windows(most_windows), bad);
+    postponed_.clear();
     set_aside_bad(bad);
     for (WindowGroup& group : groups) {
         if (ended != 0) return true;
-        if (!send(group)) return false;
+        if (!send(group)) {
+            postpone(group);
+            return false;
+        }
         if (tries_ != 0) say("the engine is there again");
         tries_ = 0;
     }
     return true;
+}
+
+void Uploader::postpone(const WindowGroup& group) {
+    for (const Window& window : group.windows) postponed_.insert(window.name);
 }
 
 void Uploader::set_aside_bad(const std::vector<BadWindow>& bad) {
@@ -92,47 +108,60 @@ void Uploader::set_aside_bad(const std::vector<BadWindow>& bad) {
 // answered.
 bool Uploader::send(WindowGroup& group) {
     if (group.labels.empty()) {  // no samples
-        finish(group, {}, Verdict::accepted);
+        finish(group, nullptr);
         return true;
     }
-    const std::vector<Request> requests = requests_for(group.profile, group.labels, settings_);
-    Verdict worst = Verdict::accepted;
-    Answer refusal;
-    for (std::size_t i = 0; i < requests.size();) {
-        last_ = client_.post(requests[i]);
+    Pieces pieces(group.profile, group.labels, settings_);
+    std::optional<Answer> refusal;
+    bool begun = false;
+    while (const Request* request = pieces.current()) {
+        last_ = client_.post(*request);
         ++counts_.requests;
-        const Verdict verdict = verdict_of(last_);
+        const Verdict verdict = verdict_of(last_, settings_.protocol);
         if (verdict == Verdict::later) {
             ++counts_.retries;
             counts_.last_error = describe(last_);
-            if (tries_ == 0) say(settings_.to + ": " + describe(last_) + "; the windows stay in the spool");
-            if (i == 0 || settings_.once || ended != 0) return false;
-            pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));
+            if (tries_ == 0) say(shown_url() + ": " + describe(last_) + "; the windows stay in the spool");
+            if (!begun || settings_.once || ended != 0) return false;
+            bound(group.windows);
+            wait_for_engine();
             continue;
         }
-        if (verdict == Verdict::accepted) counts_.sent_bytes += requests[i].body.size();
-        if (verdict == Verdict::refused) worst = verdict, refusal = last_;
-        ++i;
+        if (verdict == Verdict::too_large && pieces.halve()) continue;
+        begun = true;
+        if (verdict == Verdict::accepted)
+            counts_.sent_bytes += request->body.size();
+        else
+            refusal = last_;
+        if (refusal && refusal->status < 300) refusal->text = rejection_in(last_.text);
+        pieces.next();
     }
-    finish(group, refusal, worst);
+    finish(group, refusal ? &*refusal : nullptr);
     return true;
 }
 
-void Uploader::finish(const WindowGroup& group, const Answer& answer, Verdict verdict) {
-    if (verdict == Verdict::refused) {
-        counts_.last_error = describe(answer);
-        say(settings_.to + " refused " + std::to_string(group.windows.size()) + " windows (in " + spool_.path() +
-            "/reject): " + describe(answer));
+void Uploader::finish(const WindowGroup& group, const Answer* refusal) {
+    if (refusal != nullptr) {
+        counts_.last_error = describe(*refusal);
+        say(shown_url() + " refused " + std::to_string(group.windows.size()) + " windows (in " + spool_.path() +
+            "/reject): " + describe(*refusal));
     }
     for (const Window& window : group.windows) {
-        if (verdict == Verdict::accepted) {
+        if (refusal == nullptr) {
             spool_.remove(window.name);
             ++counts_.sent;
         } else {
-            spool_.reject(window.name, std::to_string(answer.status) + "\n" + answer.text + "\n");
+            spool_.reject(window.name, std::to_string(refusal->status) + "\n" + refusal->text + "\n");
             ++counts_.refused;
         }
     }
+}
+
+// A query may hold a key.
+std::string Uploader::shown_url() const { return settings_.to.substr(0, settings_.to.find('?')); }
+
+void Uploader::wait_for_engine() {
+    pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));
 }
 
 void Uploader::pause(std::chrono::milliseconds time) {

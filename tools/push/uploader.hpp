@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <random>
+#include <set>
+#include <string>
 
 #include "push/http_client.hpp"
 #include "push/spool_directory.hpp"
@@ -13,8 +15,8 @@ namespace flameprobe::push {
 /// has put in step come back apart ("full jitter"). Never shorter than what the engine asked for.
 std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, const Answer& answer, double random);
 
-/// From the spool to the engine. A window is deleted once the engine has answered 2xx to all requests that have it; an
-/// answer that is lost means that it is sent again.
+/// From the spool to the engine. A window is deleted once the engine has accepted all requests that have it; an answer
+/// that is lost means that it is sent again.
 class Uploader {
 public:
     Uploader(const Settings& settings, SpoolDirectory& spool, HttpClient& client)
@@ -26,10 +28,17 @@ public:
 private:
     /// One try at what is in the spool: false if the engine was not there for it.
     bool round(std::size_t most_windows);
+    /// Those that failed in the round before only if there are no others, so that a request that the engine always
+    /// fails at holds up nothing.
+    std::vector<Window> next_windows(std::size_t most);
     bool send(WindowGroup& group);
+    void postpone(const WindowGroup& group);
     void set_aside_bad(const std::vector<BadWindow>& bad);
-    void finish(const WindowGroup& group, const Answer& answer, Verdict verdict);
-    void bound();
+    void finish(const WindowGroup& group, const Answer* refusal);
+    /// Keeps the bounds of the spool, whose windows in `sending` stay.
+    void bound(const std::vector<Window>& sending = {});
+    void wait_for_engine();
+    std::string shown_url() const;
     void pause(std::chrono::milliseconds time);
 
     const Settings& settings_;
@@ -39,6 +48,7 @@ private:
     Counts counts_;
     Answer last_;
     unsigned tries_ = 0;
+    std::set<std::string> postponed_;  // names of windows
     std::mt19937_64 random_{std::random_device{}()};
 };
 

@@ -12,45 +12,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import engine as faults
 import pprof_rules
-from engine import Engine
-from harness import COMMAND, Case, profiled, render, run, target
-
-
-class PushCase(Case):
-    def setUp(self):
-        super().setUp()
-        if "not part of this build" in run([COMMAND, "push", "--help"], self.directory).stderr:
-            self.skipTest("libcurl was missing when this was built")
-        self.spool = self.directory / "spool"
-
-    def engine(self, *answers):
-        engine = Engine(*answers)
-        self.addCleanup(engine.close)
-        return engine
-
-    def record(self, *argv, **settings):
-        ran = run(argv or [target("shares"), "threads", "300"], self.directory,
-                  profiled(PUSH=self.spool, FREQ=499, **settings))
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        return ran
-
-    def push(self, *options, url=None, timeout=60):
-        where = ("--to", url) if url else ()
-        return run([COMMAND, "push", "--spool", self.spool, *where, *options], self.directory, timeout=timeout)
-
-    def status(self):
-        told = self.push("--status")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        return dict(line.split(": ", 1) for line in told.stdout.splitlines())
-
-    def windows(self):
-        return sorted(p.name for p in self.spool.glob("*.fprobe"))
-
-    def samples(self, *windows):
-        """[(samples, period)] of windows in the spool."""
-        told = [json.loads(render(self.spool / w, "-f", "json", "-o", "-").stdout) for w in windows]
-        return [(t["stack_samples"], t["sampling"]["period_ns"]) for t in told]
+from harness import profiled, run, target
+from push_case import PushCase, pprof_in
 
 
 class Sends(PushCase):
@@ -65,7 +30,7 @@ class Sends(PushCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         request, = engine.taken
         self.assertEqual(request["headers"]["Content-Type"], "application/octet-stream")
-        pprof = pprof_rules.decode(gzip.decompress(request["body"]))
+        pprof = pprof_in(request)
         self.assertEqual(pprof_rules.problems(pprof), [])
         self.assertEqual(pprof.total("cpu"), samples * period)
         self.assertIn("label: service_name=shop", pprof.comments)
@@ -83,7 +48,7 @@ class Sends(PushCase):
         self.assertEqual(len(windows), 3)
         engine = self.engine()
         self.assertEqual(self.push("--once", "--label", "service_name=shop", url=engine.url).returncode, 0)
-        profiles = [pprof_rules.decode(gzip.decompress(r["body"])) for r in engine.taken]
+        profiles = [pprof_in(r) for r in engine.taken]
         self.assertLess(len(profiles), 3)  # they may lie on both sides of a quarter of a minute
         self.assertEqual([pprof_rules.problems(p) for p in profiles], [[]] * len(profiles))
         self.assertEqual(sum(p.total("cpu") for p in profiles), expected)
@@ -134,77 +99,6 @@ class Sends(PushCase):
             self.assertEqual(pprof_rules.problems(pprof_rules.decode(gzip.decompress(body))), [])
 
 
-class Fails(PushCase):
-    def test_passing_failures_keep_the_window_until_it_is_taken(self):
-        self.record()
-        for failure in (408, 429, 500, 503, "reset", "cut", "hang"):
-            with self.subTest(failure=failure):
-                engine = self.engine(failure)
-                done = self.push("--once", "--timeout", "1s", url=engine.url)
-                self.assertEqual(done.returncode, 1, done.stderr)
-                self.assertIn("stay in the spool", done.stderr)
-                self.assertEqual((len(engine.taken), len(self.windows())), (0, 1))
-        engine = self.engine()
-        self.assertEqual(self.push("--once", url=engine.url).returncode, 0)
-        self.assertEqual((len(engine.taken), self.windows()), (1, []))
-        told = self.status()
-        self.assertEqual((told["sent"], told["retries"], told["dropped"]), ("1", "7", "0"))
-
-    def test_the_engine_says_when_to_come_again(self):
-        self.record()
-        engine = self.engine((429, {"Retry-After": "2"}))
-        ran = run(["timeout", "-s", "TERM", "10", COMMAND, "push", "--spool", self.spool, "--to", engine.url], self.directory)
-        self.assertIn("the engine is there again", ran.stderr)
-        self.assertGreaterEqual(engine.taken[0]["time"] - engine.refused[0]["time"], 2)
-        self.assertEqual(self.windows(), [])
-
-    def test_no_engine_at_all(self):
-        self.record()
-        engine = Engine()
-        engine.close()
-        done = self.push("--once", url=engine.url)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(len(self.windows()), 1)
-
-    def test_what_is_refused_lies_aside_with_the_answer(self):
-        self.record()
-        window, = self.windows()
-        for answer in (422, (302, {"Location": "http://127.0.0.1:9/"})):
-            with self.subTest(answer=answer):
-                engine = self.engine(answer)
-                done = self.push("--once", url=engine.url)
-                self.assertEqual(done.returncode, 0)
-                self.assertIn("refused", done.stderr)
-                self.assertEqual(self.windows(), [])
-                self.assertEqual((self.spool / "reject" / f"{window}.answer.txt").read_text().split()[1], "told")
-                (self.spool / "reject" / window).rename(self.spool / window)
-        self.assertEqual(self.status()["refused"], "2")
-
-    def test_the_spool_is_bounded_and_what_goes_is_counted(self):
-        for _ in range(3):
-            self.record()
-        newest = max(self.spool.glob("*.fprobe"), key=lambda p: p.stat().st_mtime_ns)
-        for age, path in enumerate(sorted(set(self.spool.glob("*.fprobe")) - {newest})):
-            os.utime(path, (time.time() - 100 - age,) * 2)
-        engine = self.engine(500)
-        done = self.push("--once", "--max-age", "60s", url=engine.url)
-        self.assertIn("2 windows were dropped", done.stderr)
-        self.assertEqual((self.windows(), self.status()["dropped"]), ([newest.name], "2"))
-        done = self.push("--once", "--max-bytes", "1K", url=engine.url)
-        self.assertEqual((self.windows(), self.status()["dropped"]), ([], "3"))
-        self.assertEqual(engine.taken, [])
-
-    def test_what_is_no_profile_is_set_aside(self):
-        self.spool.mkdir(mode=0o700)
-        (self.spool / "x.fprobe").write_text("no profile")
-        (self.spool / "link.fprobe").symlink_to("/etc/passwd")
-        done = self.push("--once", url=self.engine().url)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("x.fprobe is no profile", done.stderr)
-        self.assertTrue((self.spool / "reject" / "x.fprobe").exists())
-        self.assertEqual(self.status()["unreadable"], "1")
-
-
 class Secrets(PushCase):
     def test_tokens_come_from_files_and_go_nowhere_else(self):
         self.record()
@@ -216,6 +110,34 @@ class Secrets(PushCase):
         self.assertEqual(engine.refused[0]["headers"]["X-Scope-OrgID"], "me")
         everything = done.stderr + done.stdout + (self.spool / ".push.json").read_text()
         self.assertNotIn("s3cret", everything)
+
+    def test_an_engine_that_repeats_secrets_has_them_blanked_out(self):
+        token = self.directory / "secret"
+        for option, content, secret in (("--token-file", "s3cret-token", "s3cret"), ("--user-file", "me:pa55word", "pa55")):
+            with self.subTest(option):
+                self.record()
+                window, = self.windows()
+                token.write_text(content + "\n")
+                engine = self.engine(faults.echo, faults.echo)
+                done = self.push("--once", option, token, url=engine.url + "?key=0urkey")
+                self.assertIn("Authorization", engine.refused[0]["headers"])
+                answer = (self.spool / "reject" / f"{window}.answer.txt").read_text()
+                self.assertIn("Authorization", answer)
+                everything = done.stderr + answer + (self.spool / ".push.json").read_text() + self.push("--status").stdout
+                for text in (secret, base64.b64encode(content.encode()).decode(), "0urkey"):
+                    self.assertNotIn(text, everything)
+
+    def test_what_the_command_line_says_is_not_sent(self):
+        self.record(target("shares"), "threads", "300", "--password=hunter2")
+        kept = self.directory / "kept"
+        shutil.copytree(self.spool, kept)
+        for protocol in ("pprof-http", "otlp"):
+            shutil.rmtree(self.spool)
+            shutil.copytree(kept, self.spool)
+            engine = self.engine()
+            self.push("--once", "--protocol", protocol, url=engine.url)
+            body = engine.taken[0]["body"]
+            self.assertNotIn(b"hunter2", body if protocol == "otlp" else gzip.decompress(body))
 
     def test_a_password_in_the_url_is_wrong_usage(self):
         done = self.push(url="http://me:pass@127.0.0.1/")

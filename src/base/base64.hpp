@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace flameprobe {
+
+/// RFC 4648, with padding.
+inline std::string base64(std::string_view bytes) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        const auto byte = [&](std::size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U; };
+        const unsigned bits = byte(at) << 16 | byte(at + 1) << 8 | byte(at + 2);
+        text += digits[bits >> 18];
+        text += digits[bits >> 12 & 63];
+        text += at + 1 < bytes.size() ? digits[bits >> 6 & 63] : '=';
+        text += at + 2 < bytes.size() ? digits[bits & 63] : '=';
+    }
+    return text;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,41 @@
+// A profile in as few requests as the engine's limits permit, made one at a time.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "push/protocols.hpp"
+
+namespace flameprobe::push {
+
+/// Of what an engine takes in one profile: Pyroscope 16,000 samples.
+inline constexpr std::size_t most_samples = 15'000;
+
+/// `profile` must outlive it, and is not to be read meanwhile: it holds the samples of the current request only.
+class Pieces {
+public:
+    /// `labels` has service_name. Limits: most_samples and settings.most_request_bytes, uncompressed.
+    Pieces(NamedProfile& profile, const Labels& labels, const Settings& settings);
+
+    /// The request that is due, or null after the last.
+    const Request* current();
+    /// On to the next.
+    void next();
+    /// The engine found the current one too large: two instead of it. False if it has one sample.
+    bool halve();
+
+private:
+    struct Range {
+        std::size_t begin = 0, end = 0;
+    };
+
+    NamedProfile& profile_;
+    const EngineOptions options_;
+    const Settings& settings_;
+    const std::vector<NamedCount> counts_;
+    std::vector<Range> left_;  // the current one last
+    std::optional<Request> request_;
+};
+
+}  // namespace flameprobe::push
