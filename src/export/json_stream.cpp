@@ -14,6 +14,8 @@ std::string dump(const nlohmann::json& value) {
 
 }  // namespace
 
+std::string json_text(std::string_view value) { return dump(value); }
+
 JsonStream& JsonStream::key(std::string_view name) {
     text(name);
     piece_ += ':';

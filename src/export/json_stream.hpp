@@ -9,6 +9,9 @@
 
 namespace flameprobe {
 
+/// In quotes; bytes that are no UTF-8 become U+FFFD.
+std::string json_text(std::string_view value);
+
 /// Commas and quoting are its own; that keys and values alternate and brackets match is the caller's. Invalid UTF-8 is
 /// replaced. The last piece is written by finish(), as a sink may throw.
 class JsonStream {

@@ -1,8 +1,6 @@
-// OTLP profiles, opentelemetry/proto/profiles/v1development as of opentelemetry-proto 1.10 (Collector 0.156): protobuf
-// and its JSON (opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). The format is not stable yet, so that all of
-// its field numbers and names are here.
+// OTLP profiles, opentelemetry/proto/profiles/v1development as of opentelemetry-proto 1.10 (Collector 0.156). The
+// format is not stable yet, so all of its field numbers and names are here.
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,106 +9,15 @@
 
 #include "export/hash.hpp"
 #include "export/numbered_strings.hpp"
+#include "export/otlp_encoding.hpp"
 #include "export/profile_tables.hpp"
 #include "export/profile_values.hpp"
-#include "export/protobuf.hpp"
 #include "export/text.hpp"
 #include "export/writer.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-struct Field {
-    unsigned number;
-    std::string_view name;
-};
-
-using Numbers = std::vector<std::uint64_t>;
-
-class ProtoEncoding {
-public:
-    void integer(Field field, std::uint64_t value) { message_.number(field.number, value); }
-    void large(Field field, std::uint64_t value) { message_.number(field.number, value); }
-    /// Also when 0: of a oneof, whose member says which it is.
-    void chosen(Field field, std::uint64_t value) { message_.chosen_number(field.number, value); }
-    void fixed(Field field, std::uint64_t value) { message_.fixed64(field.number, value); }
-    void text(Field field, std::string_view value) { message_.text(field.number, value); }
-    void identifier(Field field, std::string_view bytes) { message_.text(field.number, bytes); }
-    void message(Field field, const ProtoEncoding& value) { message_.message(field.number, value.message_); }
-    void messages(Field field, const std::vector<ProtoEncoding>& values) {
-        for (const ProtoEncoding& value : values) message(field, value);
-    }
-    void texts(Field field, const std::vector<const std::string*>& values) {
-        for (const std::string* value : values) text(field, *value);
-    }
-    void integers(Field field, const Numbers& values) {
-        if (!values.empty()) message_.packed(field.number, values);
-    }
-    void larges(Field field, const Numbers& values) { integers(field, values); }
-    const std::string& bytes() const { return message_.bytes(); }
-
-private:
-    ProtoMessage message_;
-};
-
-/// 64-bit numbers are strings in protobuf's JSON, and OTLP's identifiers hexadecimal.
-class JsonEncoding {
-public:
-    void integer(Field field, std::uint64_t value) {
-        if (value != 0) member(field, std::to_string(value));
-    }
-    void large(Field field, std::uint64_t value) {
-        if (value != 0) member(field, quoted(std::to_string(value)));
-    }
-    void chosen(Field field, std::uint64_t value) { member(field, quoted(std::to_string(value))); }
-    void fixed(Field field, std::uint64_t value) { large(field, value); }
-    void text(Field field, std::string_view value) { member(field, quoted(value)); }
-    void identifier(Field field, std::string_view bytes) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        std::string hex;
-        for (const char c : bytes) {
-            hex += digits[static_cast<unsigned char>(c) >> 4];
-            hex += digits[static_cast<unsigned char>(c) & 15];
-        }
-        text(field, hex);
-    }
-    void message(Field field, const JsonEncoding& value) { member(field, value.bytes()); }
-    void messages(Field field, const std::vector<JsonEncoding>& values) {
-        array(field, values, [](const JsonEncoding& value) { return value.bytes(); });
-    }
-    void texts(Field field, const std::vector<const std::string*>& values) {
-        array(field, values, [](const std::string* value) { return quoted(*value); });
-    }
-    void integers(Field field, const Numbers& values) {
-        if (!values.empty()) array(field, values, [](std::uint64_t value) { return std::to_string(value); });
-    }
-    void larges(Field field, const Numbers& values) {
-        array(field, values, [](std::uint64_t value) { return quoted(std::to_string(value)); });
-    }
-    std::string bytes() const { return '{' + members_ + '}'; }
-
-private:
-    static std::string quoted(std::string_view text) {
-        return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    }
-    void member(Field field, std::string_view value) {
-        members_ += (members_.empty() ? "\"" : ",\"");
-        (members_ += field.name) += "\":";
-        members_ += value;
-    }
-    template <class Value, class Text>
-    void array(Field field, const std::vector<Value>& values, const Text& text_of) {
-        std::string elements = "[";
-        for (const Value& value : values) {
-            if (elements.size() > 1) elements += ',';
-            elements += text_of(value);
-        }
-        member(field, elements += ']');
-    }
-
-    std::string members_;
-};
 
 /// Index 0 of every table is an empty entry that means none, so that the tables' ids are the indices.
 template <class Encoding>
@@ -251,8 +158,8 @@ Encoding OtlpWriter<Encoding>::profile() {
 template <class Encoding>
 std::string OtlpWriter<Encoding>::profile_id() const {
     const RunInfo& run = profile_.run;
-    std::uint64_t weight = 0;
-    for (const NamedCount& count : profile_.counts) weight += count.weight;
+    std::uint64_t weight = 0;  // of each stack: parts of a profile have ids of their own
+    for (const NamedCount& count : profile_.counts) weight = mix(weight, mix(count.node, count.weight));
     std::uint64_t half = mix(hash_text(run.host + run.executable), mix(run.start_unix_ns, run.pid));
     std::string bytes;
     for (unsigned i = 0; i < 16; ++i) {

@@ -29,6 +29,7 @@ const char* const usage =
     "are\n"
     "                          sent in several\n"
     "      --timeout TIME      for one request (default 30s)\n"
+    "      --metrics PORT      answer Prometheus at http://127.0.0.1:PORT/metrics (0: a free port)\n"
     "      --other-users       take profiles that other users wrote, too\n"
     "      --once              end when the spool is empty or a try failed\n"
     "      --status            what was sent, dropped and refused, and what waits\n"
@@ -52,6 +53,7 @@ enum Option : int {
     max_bytes,
     max_age,
     max_request,
+    metrics,
     timeout,
     other_users,
     once,
@@ -73,6 +75,7 @@ constexpr std::array options = {
     option{"max-bytes", required_argument, nullptr, Option::max_bytes},
     option{"max-age", required_argument, nullptr, Option::max_age},
     option{"max-request", required_argument, nullptr, Option::max_request},
+    option{"metrics", required_argument, nullptr, Option::metrics},
     option{"timeout", required_argument, nullptr, Option::timeout},
     option{"other-users", no_argument, nullptr, Option::other_users},
     option{"once", no_argument, nullptr, Option::once},
@@ -164,6 +167,13 @@ std::optional<Error> take(int chosen, const std::string& value, Settings& settin
             const auto size = with_unit(value, "KMGT", {1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40});
             if (!size) return bad(spool ? "--max-bytes" : "--max-request", "a size such as 64M or 2G");
             (spool ? settings.most_bytes : settings.most_request_bytes) = *size;
+            break;
+        }
+        case Option::metrics: {
+            std::uint16_t port = 0;
+            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), port);
+            if (error != std::errc{} || end != value.data() + value.size()) return bad("--metrics", "a port");
+            settings.metrics_port = port;
             break;
         }
         case Option::max_age:

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct Settings {
     std::uint64_t most_bytes = std::uint64_t{256} << 20;
     std::chrono::seconds most_age{3600};
     std::uint64_t most_request_bytes = 0;  // of a profile in one request, uncompressed; parse() gives the protocol's
+    std::optional<std::uint16_t> metrics_port;  // on loopback; 0: a free one
     std::chrono::milliseconds timeout{30'000};
     std::chrono::milliseconds first_wait{1'000}, longest_wait{60'000};  // between tries
 };

@@ -20,6 +20,8 @@ struct Counts {
     std::uint64_t dropped = 0, dropped_bytes = 0;  // for --max-bytes and --max-age
     std::uint64_t unreadable = 0;                  // no profiles: they lie in `reject`
     std::string last_error;
+
+    bool operator==(const Counts&) const = default;
 };
 
 struct Window {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "push/pieces.hpp"
+#include "push/report.hpp"
 #include "push/verdict.hpp"
 
 namespace flameprobe::push {
@@ -46,10 +47,11 @@ int Uploader::run() {
     action.sa_handler = end;
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
+    tell_counts();
     while (ended == 0) {
         bound();
         const bool sent = round(tries_ == 0 ? most_windows_at_once : windows_to_probe_with);
-        spool_.write_counts(counts_);
+        tell_counts();
         const bool left = !spool_.windows().empty();
         if (settings_.once && (!sent || !left)) return left ? 1 : 0;
         if (!sent)
@@ -124,6 +126,7 @@ bool Uploader::send(WindowGroup& group) {
             if (tries_ == 0) say(shown_url() + ": " + describe(last_) + "; the windows stay in the spool");
             if (!begun || settings_.once || ended != 0) return false;
             bound(group.windows);
+            tell_counts();
             wait_for_engine();
             continue;
         }
@@ -159,6 +162,12 @@ void Uploader::finish(const WindowGroup& group, const Answer* refusal) {
 
 // A query may hold a key.
 std::string Uploader::shown_url() const { return settings_.to.substr(0, settings_.to.find('?')); }
+
+void Uploader::tell_counts() {
+    if (counts_ != told_) spool_.write_counts(counts_);
+    told_ = counts_;
+    if (metrics_ != nullptr) metrics_->publish(metrics_text(spool_, counts_));
+}
 
 void Uploader::wait_for_engine() {
     pause(wait_before(tries_++, settings_, last_, std::uniform_real_distribution<>(0, 1)(random_)));

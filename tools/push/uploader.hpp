@@ -6,6 +6,7 @@
 #include <string>
 
 #include "push/http_client.hpp"
+#include "push/metrics_server.hpp"
 #include "push/spool_directory.hpp"
 #include "push/window_groups.hpp"
 
@@ -19,8 +20,14 @@ std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, 
 /// that is lost means that it is sent again.
 class Uploader {
 public:
-    Uploader(const Settings& settings, SpoolDirectory& spool, HttpClient& client)
-        : settings_(settings), spool_(spool), client_(client), loader_(settings), counts_(spool.read_counts()) {}
+    /// `metrics` may be null.
+    Uploader(const Settings& settings, SpoolDirectory& spool, HttpClient& client, MetricsServer* metrics)
+        : settings_(settings),
+          spool_(spool),
+          client_(client),
+          metrics_(metrics),
+          loader_(settings),
+          counts_(spool.read_counts()) {}
 
     /// Until SIGTERM or SIGINT, or with --once until the spool is empty or a try has failed. The exit status.
     int run();
@@ -37,6 +44,8 @@ private:
     void finish(const WindowGroup& group, const Answer* refusal);
     /// Keeps the bounds of the spool, whose windows in `sending` stay.
     void bound(const std::vector<Window>& sending = {});
+    /// Into the spool, where it differs from what is there, and to the metrics.
+    void tell_counts();
     void wait_for_engine();
     std::string shown_url() const;
     void pause(std::chrono::milliseconds time);
@@ -44,8 +53,9 @@ private:
     const Settings& settings_;
     SpoolDirectory& spool_;
     HttpClient& client_;
+    MetricsServer* metrics_;
     WindowLoader loader_;
-    Counts counts_;
+    Counts counts_, told_;
     Answer last_;
     unsigned tries_ = 0;
     std::set<std::string> postponed_;  // names of windows

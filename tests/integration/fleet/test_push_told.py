@@ -1,0 +1,99 @@
+"""flameprobe push: what it tells about itself, and what profiles are filed under."""
+
+import re
+import signal
+import socket
+import sys
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness import COMMAND, clean_environment, started, target, wait_until
+from push_case import PushCase, pprof_in
+
+
+class Metrics(PushCase):
+    def metrics(self, url):
+        text = urllib.request.urlopen(url, timeout=10).read().decode()
+        self.assertTrue(text.endswith("\n"))
+        return dict(line.split(" ") for line in text.splitlines() if not line.startswith("#"))
+
+    def test_they_are_on_loopback_and_agree_with_status(self):
+        for _ in range(3):
+            self.record()
+        engine = self.engine(503, (400, {}, b"no"))
+        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--metrics", "0", "--max-bytes", "40K"]
+        with started(argv, self.directory, clean_environment()) as process:
+            log = self.directory / "flameprobe.log"
+            url = wait_until(lambda: re.search(r"http://\S+/metrics", log.read_text()), what="the metrics' address")[0]
+            self.assertTrue(url.startswith("http://127.0.0.1:"))
+            wait_until(lambda: self.metrics(url)["flameprobe_push_waiting"] == "0", what="an empty spool")
+            found = self.metrics(url)
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(url.replace("/metrics", "/etc/passwd"), timeout=10)
+            self.assertEqual(refused.exception.code, 404)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(timeout=20), 0)
+        told = {name: value for name, value in self.status().items() if name != "last error"}
+        for name, value in told.items():
+            metric = "flameprobe_push_" + name.replace(" ", "_")
+            if name not in ("waiting", "waiting bytes", "oldest seconds", "of other users"):
+                metric += "_total"
+            self.assertEqual(found[metric], value, metric)
+        self.assertEqual(int(told["sent"]) + int(told["refused"]) + int(told["dropped"]), 3)
+        self.assertEqual(told["retries"], "1")
+        self.assertGreater(float(found["process_cpu_seconds_total"]), 0)
+        self.assertGreater(int(found["process_resident_memory_bytes"]), 1 << 20)
+
+    def test_dropped_windows_are_counted_logged_and_a_metric(self):
+        for _ in range(2):
+            self.record()
+        engine = self.engine()
+        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--metrics", "0", "--max-bytes", "1K"]
+        with started(argv, self.directory, clean_environment()):
+            log = self.directory / "flameprobe.log"
+            url = wait_until(lambda: re.search(r"http://\S+/metrics", log.read_text()), what="the metrics' address")[0]
+            wait_until(lambda: self.metrics(url)["flameprobe_push_dropped_total"] == "2", what="the drop as a metric")
+            self.assertIn("2 windows were dropped", log.read_text())
+        self.assertEqual((self.status()["dropped"], engine.taken), ("2", []))
+
+    def test_a_connection_that_says_nothing_holds_up_no_uploads(self):
+        engine = self.engine()
+        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--metrics", "0"]
+        with started(argv, self.directory, clean_environment()):
+            log = self.directory / "flameprobe.log"
+            port = wait_until(lambda: re.search(r"127.0.0.1:(\d+)/metrics", log.read_text()), what="the address")[1]
+            with socket.create_connection(("127.0.0.1", int(port))):
+                self.record()
+                wait_until(lambda: engine.taken, what="the upload")
+                self.assertIn("flameprobe_push_sent_total", self.metrics(f"http://127.0.0.1:{port}/metrics"))
+
+    def test_a_port_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            done = self.push("--once", "--metrics", str(port), url="http://127.0.0.1:9/")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"127.0.0.1:{port}: metrics cannot be served: Address already in use", done.stderr)
+
+
+class LabelsOfProfiles(PushCase):
+    def test_threads_are_labels_on_request_and_folded(self):
+        self.record(target("shares"), "threads", "300")
+        (window,) = self.windows()
+        kept = (self.spool / window).read_bytes()
+        found = []
+        for options in ((), ("--pprof-threads",)):
+            (self.spool / window).write_bytes(kept)
+            engine = self.engine()
+            self.push("--once", *options, url=engine.url)
+            found.append({value for s in pprof_in(engine.taken[0]).samples for key, value in s.labels if key == "thread"})
+        self.assertEqual(found[0], set())
+        self.assertTrue(found[1])
+        self.assertFalse([name for name in found[1] if re.search(r"\d", name)], "threads' numbers make series")
+
+
+if __name__ == "__main__":
+    unittest.main()
