@@ -36,6 +36,7 @@ int push_command(int argc, char* argv[]) {
         auto server = push::MetricsServer::listen(*settings->metrics_port);
         if (!server) return complain(1, server.error().message);
         metrics.emplace(std::move(*server));
+        metrics->publish(push::metrics_text(*spool, spool->read_counts()));
         std::fprintf(stderr, "flameprobe push: metrics at http://127.0.0.1:%u/metrics\n", unsigned{metrics->port()});
     }
     return push::Uploader(*settings, *spool, *client, metrics ? &*metrics : nullptr).run();

@@ -30,6 +30,7 @@ const char* const usage =
     "                          sent in several\n"
     "      --timeout TIME      for one request (default 30s)\n"
     "      --metrics PORT      answer Prometheus at http://127.0.0.1:PORT/metrics (0: a free port)\n"
+    "      --gather TIME       how long windows gather to be merged (default 15s)\n"
     "      --other-users       take profiles that other users wrote, too\n"
     "      --once              end when the spool is empty or a try failed\n"
     "      --status            what was sent, dropped and refused, and what waits\n"
@@ -54,6 +55,7 @@ enum Option : int {
     max_age,
     max_request,
     metrics,
+    gather,
     timeout,
     other_users,
     once,
@@ -76,6 +78,7 @@ constexpr std::array options = {
     option{"max-age", required_argument, nullptr, Option::max_age},
     option{"max-request", required_argument, nullptr, Option::max_request},
     option{"metrics", required_argument, nullptr, Option::metrics},
+    option{"gather", required_argument, nullptr, Option::gather},
     option{"timeout", required_argument, nullptr, Option::timeout},
     option{"other-users", no_argument, nullptr, Option::other_users},
     option{"once", no_argument, nullptr, Option::once},
@@ -177,14 +180,16 @@ std::optional<Error> take(int chosen, const std::string& value, Settings& settin
             break;
         }
         case Option::max_age:
+        case Option::gather:
         case Option::timeout: {
+            const bool age = chosen == Option::max_age, gather = chosen == Option::gather;
             const auto time = time_of(value);
             if (!time)
-                return bad(chosen == Option::max_age ? "--max-age" : "--timeout", "a time such as 30s, 5m or 1h");
-            if (chosen == Option::max_age)
+                return bad(age ? "--max-age" : gather ? "--gather" : "--timeout", "a time such as 30s, 5m or 1h");
+            if (age)
                 settings.most_age = *time;
             else
-                settings.timeout = *time;
+                (gather ? settings.gather : settings.timeout) = *time;
             break;
         }
         case Option::other_users:

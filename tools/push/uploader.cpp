@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t most_windows_at_once = 500;
 constexpr std::size_t windows_to_probe_with = 16;  // while the engine is away
-constexpr std::chrono::milliseconds look_every{1000};
 
 volatile sig_atomic_t ended = 0;
 
@@ -57,7 +56,7 @@ int Uploader::run() {
         if (!sent)
             wait_for_engine();
         else if (!left)
-            pause(look_every);
+            pause(settings_.gather);
     }
     return 0;
 }

@@ -25,7 +25,7 @@ class Metrics(PushCase):
         for _ in range(3):
             self.record()
         engine = self.engine(503, (400, {}, b"no"))
-        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--metrics", "0", "--max-bytes", "40K"]
+        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--gather", "1s", "--metrics", "0", "--max-bytes", "40K"]
         with started(argv, self.directory, clean_environment()) as process:
             log = self.directory / "flameprobe.log"
             url = wait_until(lambda: re.search(r"http://\S+/metrics", log.read_text()), what="the metrics' address")[0]
@@ -52,7 +52,7 @@ class Metrics(PushCase):
         for _ in range(2):
             self.record()
         engine = self.engine()
-        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--metrics", "0", "--max-bytes", "1K"]
+        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--gather", "1s", "--metrics", "0", "--max-bytes", "1K"]
         with started(argv, self.directory, clean_environment()):
             log = self.directory / "flameprobe.log"
             url = wait_until(lambda: re.search(r"http://\S+/metrics", log.read_text()), what="the metrics' address")[0]
@@ -62,7 +62,7 @@ class Metrics(PushCase):
 
     def test_a_connection_that_says_nothing_holds_up_no_uploads(self):
         engine = self.engine()
-        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--metrics", "0"]
+        argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--gather", "1s", "--metrics", "0"]
         with started(argv, self.directory, clean_environment()):
             log = self.directory / "flameprobe.log"
             port = wait_until(lambda: re.search(r"127.0.0.1:(\d+)/metrics", log.read_text()), what="the address")[1]
