@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "count.hpp"
+
 namespace flameprobe {
 namespace {
 
@@ -51,6 +53,7 @@ void open_once() {
     if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION) {
         return complain("libflameprobe-core.so", "it is not of the same version as libflameprobe.so");
     }
+    table->count_units_by(read_unit_counts);
     __atomic_store_n(&loaded, table, __ATOMIC_RELEASE);
 }
 

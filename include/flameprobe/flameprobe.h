@@ -1,7 +1,7 @@
 /* FlameProbe in C: scopes, and starting, stopping and writing a profile from the program itself.
  *
- * flameprobe_scope_enter/leave and flameprobe_intern (scope.h, label.h) are inline and need no library. Everything
- * declared below lives in libflameprobe.so: link with `pkg-config --cflags --libs flameprobe`.
+ * flameprobe_scope_enter/leave, flameprobe_count and flameprobe_intern (scope.h, count.h, label.h) are inline and need
+ * no library. Everything declared below lives in libflameprobe.so: link with `pkg-config --cflags --libs flameprobe`.
  * All functions are thread-safe, may be called before main and after it, and none throws; none is async-signal-safe
  * unless it says so. */
 #ifndef FLAMEPROBE_FLAMEPROBE_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flameprobe/count.h"
 #include "flameprobe/label.h"
 #include "flameprobe/scope.h"
 
@@ -29,13 +30,23 @@ enum flameprobe_code {
     FLAMEPROBE_UNAVAILABLE = 7 /* the library is there but its core could not be loaded */
 };
 
-/** One line for a person: what, where, what to do. Set `size` to sizeof(struct flameprobe_error) before a call: the
- *  library fills no more than that. */
+/** One line for a person: what, where, what to do. Initialise with FLAMEPROBE_ERROR_INIT before a call: the library
+ *  fills no more than `size` says. */
 struct flameprobe_error {
     size_t size;
     int32_t code; /* enum flameprobe_code */
     char message[500];
 };
+
+#ifdef __cplusplus
+#define FLAMEPROBE_ERROR_INIT                              \
+    {                                                      \
+        sizeof(struct flameprobe_error), FLAMEPROBE_OK, {} \
+    }
+#else
+#define FLAMEPROBE_ERROR_INIT \
+    { .size = sizeof(struct flameprobe_error), .code = FLAMEPROBE_OK, .message = "" }
+#endif
 
 /** The environment's variables as fields: FIELD(name, VARIABLE) for FLAMEPROBE_VARIABLE, which flameprobe(1) describes.
  *  Fields are only ever added at the end. */
@@ -96,6 +107,9 @@ int flameprobe_is_running(void);
 const char* flameprobe_version(void);
 
 /* For languages without this header's inline functions (Rust, Python's ctypes, ...). */
+
+/** As flameprobe_count, as a call. `name` must be valid for ever, as that of flameprobe_label is. */
+void flameprobe_count_units(const char* name, uint64_t amount);
 
 /** As flameprobe_scope_enter, as a call. The record must be in the frame of the function that calls this, and must not
  * be moved until it is closed. Async-signal-safe. */

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "flameprobe/count.hpp"
 #include "flameprobe/flameprobe.h"
 #include "flameprobe/scope.hpp"
 #include "flameprobe/scope_context.hpp"

@@ -48,6 +48,7 @@ public:
         calls_.close_files();
     }
     void death(const Death& death) { sink_.death(death); }
+    void count(const WorkCount& count) { sink_.count(count); }
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);
     /// Samples that an engine lost, of a thread that the CPU clocks have to tell.

@@ -30,12 +30,13 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
     }
 }
 
-Result<void> Recording::resume() {
+Result<void> Recording::resume(bool units_from_birth) {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;
     counted_time_ns_ = clocks_.time_ns();
     counted_process_ns_ = clocks_.process_ns();
     counted_own_ns_ = clocks_.own_ns();
+    counted_units_ = units_from_birth ? UnitCounts{} : unit_counts();
     pipeline_.threads().resume();
     return {};
 }
@@ -46,12 +47,13 @@ Result<void> Recording::resume_from(const CountedTo& end) {
     counted_time_ns_ = end.time_ns;
     counted_process_ns_ = end.process_ns;
     counted_own_ns_ = end.own_ns;
+    counted_units_ = end.units;
     pipeline_.threads().resume_from(end.threads, end.time_ns);
     return {};
 }
 
 Recording::CountedTo Recording::counted_to() const {
-    return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings()};
+    return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings(), counted_units_};
 }
 
 void Recording::pause() {
@@ -79,6 +81,16 @@ void Recording::read_process_clocks() {
     counted_time_ns_ = time;
     counted_process_ns_ = process_now;
     counted_own_ns_ = own_now;
+    read_units();
+}
+
+void Recording::read_units() {
+    UnitCounts now = unit_counts();
+    for (const auto& [name, amount] : now) {
+        const std::uint64_t done = amount - counted_units_[name];
+        if (done != 0) pipeline_.count({clocks_.time_ns() - start_ns_, name, done});
+    }
+    counted_units_ = std::move(now);
 }
 
 // Also while sampling pauses: what an engine's buffers held then is drained afterwards.
@@ -161,6 +173,7 @@ Result<void> Recording::flush() {
     if (!has_samples()) return {};
     if (auto created = file_.create(); !created) return created;
     if (running_) account_for_unsampled(false);
+    if (running_) read_units();
     write_account();
     file_.writer().summary(pipeline_.summary());
     return file_.flush();

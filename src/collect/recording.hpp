@@ -9,6 +9,7 @@
 #include "collect/crash_record.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/profile_file.hpp"
+#include "collect/unit_counts.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -26,9 +27,11 @@ public:
     struct CountedTo {
         std::uint64_t time_ns = 0, process_ns = 0, own_ns = 0;
         ThreadRegistry::Readings threads;
+        UnitCounts units;
     };
-    /// Sampling goes on / pauses: CPU time in between does not count.
-    Result<void> resume();
+    /// Sampling goes on / pauses: CPU time in between does not count, nor do units of work, unless all are to, `from
+    /// birth`.
+    Result<void> resume(bool units_from_birth = false);
     /// Sampling has gone on since another recording of it ended: what counts begins there.
     Result<void> resume_from(const CountedTo& end);
     CountedTo counted_to() const;
@@ -80,6 +83,7 @@ public:
 
 private:
     void read_process_clocks();
+    void read_units();
     void write_account();  // into the summary
     void account_for_unsampled(bool at_the_end);
     void put_down_lost(std::uint64_t used_periods, bool at_the_end);
@@ -95,6 +99,7 @@ private:
     Pipeline pipeline_;
     bool running_ = false;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
+    UnitCounts counted_units_;
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
 };
 

@@ -34,6 +34,7 @@ public:
             cpu_time();
             threads();
             counters();
+            work();
         }
         functions(totals);
         json_.key("warnings").array(profile_.warnings, [this](const std::string& text) { json_.text(text); });
@@ -56,6 +57,7 @@ private:
     void cpu_time();
     void threads();
     void counters();
+    void work();
     void functions(const Totals& totals);
 
     const NamedProfile& profile_;
@@ -149,6 +151,20 @@ void SummaryWriter::counters() {
     json_.key("counters").begin_object();
     for (const auto& [name, value] : profile_.summary.counters) number(name.c_str(), value);
     json_.end_object();
+}
+
+void SummaryWriter::work() {
+    json_.key("work").begin_array();
+    for (const auto& [name, amount] : profile_.work) {
+        json_.begin_object();
+        text("name", one_line(name));
+        number("count", amount);
+        const auto cost = sampled_ns_per_unit(profile_, amount);
+        json_.key("sampled_ns_per_unit");
+        cost ? json_.real(*cost) : json_.null();
+        json_.end_object();
+    }
+    json_.end_array();
 }
 
 void SummaryWriter::functions(const Totals& totals) {

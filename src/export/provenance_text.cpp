@@ -63,6 +63,7 @@ private:
         count("truncated", summary.truncated);
         count("lost", summary.lost);
         count("throttled", summary.throttled);
+        for (const auto& [name, amount] : profile_.work) count(("counted " + name).c_str(), amount);
         add("CPU time", seconds(summary.process_cpu_ns));
         add("FlameProbe's CPU time", seconds(summary.own_cpu_ns));
         add("FlameProbe's memory", std::to_string(summary.own_memory) + " bytes");

@@ -17,6 +17,12 @@ std::uint64_t total_hits(const NamedProfile& profile) {
     return all;
 }
 
+std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units) {
+    if (units == 0 || profile.run.period_ns == 0) return std::nullopt;
+    return static_cast<double>(total_weight(profile)) * static_cast<double>(profile.run.period_ns) /
+           static_cast<double>(units);
+}
+
 std::string display_name(const NamedProfile& profile, FunctionId id) {
     const Function& function = profile.functions[id];
     return folded_name(profile.strings.view(function.name), function.kind);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "render/function_totals.hpp"
@@ -12,6 +13,9 @@ namespace flameprobe {
 std::uint64_t total_weight(const NamedProfile& profile);
 /// How many samples there are, whatever they weigh: what noise is counted in.
 std::uint64_t total_hits(const NamedProfile& profile);
+
+/// CPU time that the samples stand for, by each of so many units of work; nothing where the event is no clock.
+std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units);
 
 /// As in folded text: one line, `_[k]` and `_[i]` at the end of kernel and inlined functions.
 std::string display_name(const NamedProfile& profile, FunctionId function);

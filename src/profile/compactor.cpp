@@ -24,8 +24,15 @@ void Compactor::pass_on_first_slot() {
     slots_.erase(slots_.begin());
 }
 
+void Compactor::count(const WorkCount& count) {
+    CountSum& sum = counts_[{count.time_ns / slot_ns_, count.name}];
+    sum.amount = add_saturated(sum.amount, count.amount);
+    sum.last_ns = std::max(sum.last_ns, count.time_ns);
+}
+
 void Compactor::finish() {
     while (!slots_.empty()) pass_on_first_slot();
+    for (const auto& [key, sum] : counts_) to_.count({sum.last_ns, key.second, sum.amount});
     if (summary_) to_.summary(*summary_);
 }
 

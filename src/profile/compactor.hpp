@@ -4,16 +4,18 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/sink.hpp"
 
 namespace flameprobe {
 
-/// Passes everything on but samples, which it adds up by time slot, thread and stack, and summaries, of which it keeps
-/// the last. Sums are passed on when later slots have begun, the rest and the summary by finish(). Memory: about 40
-/// bytes for each sum of two slots.
+/// Passes everything on but samples, which it adds up by time slot, thread and stack, counts of work, which it adds up
+/// by time slot and name, and summaries, of which it keeps the last. Sums are passed on when later slots have begun,
+/// the rest and the summary by finish(). Memory: about 40 bytes for each sum of two slots.
 class Compactor final : public ProfileSink {
 public:
     /// `slot_ns`: how far apart in time samples may be that become one; not 0.
@@ -29,6 +31,7 @@ public:
     void summary(const Summary& summary) override { summary_ = summary; }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override { to_.symbols(id, symbols); }
     void death(const Death& death) override { to_.death(death); }
+    void count(const WorkCount& count) override;
 
     void finish();
 
@@ -43,6 +46,10 @@ private:
     ProfileSink& to_;
     const std::uint64_t slot_ns_;
     std::map<std::uint64_t, Sums> slots_;
+    struct CountSum {
+        std::uint64_t amount = 0, last_ns = 0;
+    };
+    std::map<std::pair<std::uint64_t, std::string>, CountSum> counts_;  // by slot and name
     std::optional<Summary> summary_;
 };
 

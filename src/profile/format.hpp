@@ -41,7 +41,8 @@ enum class ExtendedKind : std::uint64_t {
     summary = 5,
     symbols = 6,
     death = 7,
-    hits = 8,  // of the next sample, where they are not 1
+    hits = 8,   // of the next sample, where they are not 1
+    count = 9,  // units of work that the program has counted
 };
 
 /// More than any compiler's inlining makes; bounds what a hostile file can make of one address.

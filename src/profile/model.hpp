@@ -100,6 +100,13 @@ struct Sample {
     std::uint64_t hits = 1;
 };
 
+/// Units of work that the program has done since the last such record of that name (FlameProbe::count).
+struct WorkCount {
+    std::uint64_t time_ns = 0;  // after the run's start, when they were read: up to a tenth of a second late
+    std::string name;
+    std::uint64_t amount = 0;
+};
+
 /// What one thread used and how much of it was sampled: the proof of completeness.
 struct ThreadAccount {
     ThreadId thread = 0;

@@ -138,6 +138,11 @@ void list_fields(Codec& field, Record& symbol) {
     field(symbol.name), field(symbol.file), field(symbol.line), field(symbol.decl_line), field(symbol.inlined);
 }
 
+template <class Codec, FieldsOf<WorkCount> Record>
+void list_fields(Codec& field, Record& count) {
+    field(count.time_ns), field(count.name), field(count.amount);
+}
+
 template <class Codec, FieldsOf<Death> Record>
 void list_fields(Codec& field, Record& death) {
     field(death.signal), field(death.code), field(death.tid), field(death.fault_address), field(death.time_ns);

@@ -130,6 +130,13 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
             sink_.death(death);
             return nullptr;
         }
+        case ExtendedKind::count: {
+            WorkCount count;
+            list_fields(field, count);
+            if (!field.ok()) return cut_short;
+            sink_.count(count);
+            return nullptr;
+        }
         case ExtendedKind::hits:
             field(next_hits_);
             return nullptr;

@@ -27,6 +27,7 @@ public:
     /// Names stored in the profile itself (`flameprobe-render --archive`), innermost first.
     virtual void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) {}
     virtual void death(const Death& /*death*/) {}
+    virtual void count(const WorkCount& /*count*/) {}
 };
 
 }  // namespace flameprobe

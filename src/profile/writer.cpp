@@ -134,6 +134,10 @@ void ProfileWriter::death(const Death& death) {
     extended(ExtendedKind::death, [&](FieldWriter& out) { list_fields(out, death); });
 }
 
+void ProfileWriter::count(const WorkCount& count) {
+    extended(ExtendedKind::count, [&](FieldWriter& out) { list_fields(out, count); });
+}
+
 Result<void> ProfileWriter::flush() {
     buffer_.resize(whole_);
     if (buffered() == 0) return {};

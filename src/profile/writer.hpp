@@ -37,6 +37,7 @@ public:
     void summary(const Summary& summary) override;
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
     void death(const Death& death) override;
+    void count(const WorkCount& count) override;
 
     /// Writes what is buffered. On an error (disk full, file size limit) the file is cut back to its last whole block,
     /// the buffer is kept, and the call may be tried again. Never raises SIGXFSZ.

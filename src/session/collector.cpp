@@ -188,7 +188,8 @@ bool Collector::open() {
 void Collector::start() {
     if (sampling() || broken_ || !open()) return;
     if (!recording_) begin_profile();
-    if (auto resumed = recording_->resume(); !resumed) return give_up(resumed.error().message);
+    const bool units_from_birth = units_from_birth_.exchange(false);
+    if (auto resumed = recording_->resume(units_from_birth); !resumed) return give_up(resumed.error().message);
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     sampling_.store(true, std::memory_order_relaxed);
     last_flush_ns_ = last_clocks_ns_ = last_look_ns_ = monotonic_ns();

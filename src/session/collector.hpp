@@ -39,6 +39,9 @@ public:
     /// For the handler of a fatal signal; finish() puts it into the profile.
     CrashRecord& crash_record() { return crash_record_; }
     /// Whether the engine has a timer or an alternate stack per thread.
+    /// The first profile has the units of work from the process's beginning, not from when sampling began: a forked
+    /// child works on while its collector starts. Before that.
+    void count_units_from_birth() { units_from_birth_ = true; }
     bool attaches_threads() const { return sampling() && attaches_threads_.load(std::memory_order_relaxed); }
     bool sampling() const { return sampling_.load(std::memory_order_relaxed); }
     /// Nothing will be sampled any more: see why_not().
@@ -99,6 +102,7 @@ private:
     CommandQueue commands_;
     CrashRecord crash_record_;
     std::atomic<bool> sampling_{false};
+    std::atomic<bool> units_from_birth_{false};
     std::atomic<bool> attaches_threads_{false};
     std::atomic<bool> broken_{false};
     std::atomic<bool> finishing_{false};

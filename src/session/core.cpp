@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "capture/handler/hooks.hpp"
+#include "collect/unit_counts.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/thread_storage.hpp"
 #include "session/core_api.h"
@@ -90,6 +92,7 @@ void after_fork() {
     new (&starting) std::mutex;  // whoever held it is not in this process
     if (parent == nullptr) return;
     guarded(nullptr, 0, [&]() -> Outcome {
+        begin_unit_counts();
         const bool wanted = parent->children_wanted();
         auto* session = new Session(parent->settings(), true);
         the_session.store(session, std::memory_order_release);
@@ -248,6 +251,19 @@ void before_filter(const void* program, unsigned long flags, int may_write) {
         return {};
     });
 }
+using ReadHostCounts = size_t (*)(flameprobe_unit_count*, size_t);
+constinit ReadHostCounts read_host_counts = nullptr;
+
+void count_units_by(ReadHostCounts read) {
+    read_host_counts = read;
+    read_unit_counts_by([] {
+        std::array<flameprobe_unit_count, 256> found;
+        UnitCounts counts;
+        const size_t number = read_host_counts(found.data(), found.size());
+        for (size_t i = 0; i < number; ++i) counts[found[i].name] += found[i].amount;  // equal texts are one
+        return counts;
+    });
+}
 int is_this_process() {
     const Session* session = current();
     return session != nullptr && session->is_really_of_this_process() ? 1 : 0;
@@ -279,6 +295,7 @@ constexpr flameprobe_core table = {
     .step_aside = step_aside,
     .come_back = come_back,
     .step_aside_if_unequal = step_aside_if_unequal,
+    .count_units_by = count_units_by,
     .scopes_in_use = scopes_in_use,
 };
 

@@ -9,7 +9,13 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 5
+#define FLAMEPROBE_CORE_VERSION 6
+
+/* What the host has counted under one name; the text stays where it is. */
+struct flameprobe_unit_count {
+    const char* name;
+    uint64_t amount;
+};
 
 struct flameprobe_core {
     uint32_t version;
@@ -72,6 +78,10 @@ struct flameprobe_core {
     void (*come_back)(void);
     /* As step_aside, but only where the collector's thread has other capabilities than the caller. */
     int (*step_aside_if_unequal)(void);
+
+    /* Once, before load(): where the collector reads units of work that the host counts. `read` fills in at most
+     * `most`, and gives how many; it is called while threads go on counting. */
+    void (*count_units_by)(size_t (*read)(struct flameprobe_unit_count* counts, size_t most));
 
     /* Whether a FlameProbe scope has been seen in this process. Async-signal-safe. */
     int (*scopes_in_use)(void);

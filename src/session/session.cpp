@@ -129,6 +129,7 @@ Outcome Session::start() {
 Outcome Session::start_soon() {
     if (auto launched = launch(); !launched.ok()) return launched;
     starting_ = true;
+    collector_.count_units_from_birth();
     collector_.commands().ask(request_start);
     return {};
 }

@@ -114,6 +114,7 @@ NamedProfile take_facts(RawProfile& raw) {
     profile.has_run = raw.run_info.has_value();
     if (profile.has_run) profile.run = *raw.run_info;
     profile.summary = raw.last_summary;
+    profile.work = raw.work;
     profile.threads = raw.threads;
     profile.mappings = raw.mappings;
     profile.locations = raw.locations;

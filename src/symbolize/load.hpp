@@ -22,6 +22,7 @@ struct SampleFilter {
     std::optional<std::uint64_t> from_ns;  // after the run's start, inclusive
     std::optional<std::uint64_t> to_ns;    // exclusive
     std::optional<std::uint32_t> pid;      // of the process
+    std::uint64_t late_counts_ns = 0;      // units of work count so much later than `to_ns`: they are read late
     bool times = false;                    // fill NamedProfile::times
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,7 @@ struct NamedProfile {
     bool has_run = false;
     RunInfo run;
     Summary summary;
+    std::map<std::string, std::uint64_t> work;  // units that the program counted, by name
     std::vector<Thread> threads;
     std::vector<Mapping> mappings;
     std::vector<Location> locations;

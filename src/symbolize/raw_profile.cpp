@@ -14,6 +14,13 @@ void RawProfile::summary(const Summary& summary) { last_summary = summary; }
 void RawProfile::symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) { archived[id] = symbols; }
 void RawProfile::death(const Death& death) { death_record = death; }
 
+void RawProfile::count(const WorkCount& count) {
+    if (filter_.from_ns && count.time_ns < *filter_.from_ns) return;
+    if (filter_.to_ns && count.time_ns >= add_saturated(*filter_.to_ns, filter_.late_counts_ns)) return;
+    std::uint64_t& sum = work[count.name];
+    sum = add_saturated(sum, count.amount);
+}
+
 void RawProfile::thread(ThreadId id, const Thread& thread) {
     if (id == threads.size()) threads.emplace_back();
     threads[id] = thread;

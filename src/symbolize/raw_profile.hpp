@@ -35,6 +35,7 @@ public:
     void summary(const Summary& summary) override;
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
     void death(const Death& death) override;
+    void count(const WorkCount& count) override;
 
     /// What the filter keeps, by thread, then stack.
     std::vector<RawCount> counts() const;
@@ -44,6 +45,7 @@ public:
     std::uint64_t last_sample_ns = 0;  // after the run's start, whether the filter keeps it or not
     TimeBins times;                    // by thread << 32 | stack; empty unless the filter asks for it
     std::optional<Death> death_record;
+    std::map<std::string, std::uint64_t> work;  // units that the filter keeps, by name
     std::vector<std::string> strings;
     std::vector<Mapping> mappings;
     std::vector<Location> locations;

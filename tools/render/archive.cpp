@@ -77,6 +77,7 @@ public:
     void summary(const Summary& summary) override { to_.summary(summary), flush(); }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& list) override { to_.symbols(id, list), flush(); }
     void death(const Death& death) override { to_.death(death), flush(); }
+    void count(const WorkCount& count) override { to_.count(count), flush(); }
 
     const std::optional<Error>& error() const { return error_; }
 

@@ -44,6 +44,13 @@ std::string thread_lines(const NamedProfile& profile) {
     return out;
 }
 
+std::string work_text(const NamedProfile& profile, const std::string& name, std::uint64_t amount) {
+    std::string text = name + " " + count_text(amount);
+    if (const auto cost = sampled_ns_per_unit(profile, amount))
+        text += ", " + duration_text(static_cast<std::uint64_t>(*cost + 0.5)) + " of sampled CPU time each";
+    return text;
+}
+
 std::string mapping_lines(const NamedProfile& profile) {
     std::string out;
     for (const Mapping& mapping : profile.mappings) {
@@ -64,6 +71,7 @@ std::string info_text(const NamedProfile& profile) {
     const bool whole = !profile.has_run || total_weight(profile) == profile.summary.samples;
     out += line(whole ? "Weight" : "Selected", count_text(total_weight(profile)) + " samples in " +
                                                    count_text(profile.counts.size()) + " distinct stacks");
+    for (const auto& [name, amount] : profile.work) out += line("Counted", work_text(profile, name, amount));
     for (const auto& [name, value] : profile.summary.counters) {
         if (!name.starts_with(counter::note) && name != counter::root_pid)
             out += line("Counter", name + " " + count_text(value));

@@ -120,6 +120,7 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
         merge_run(into, from);
     }
     merge_summary(into.summary, from.summary, threads);
+    for (const auto& [name, amount] : from.work) into.work[name] = add_saturated(into.work[name], amount);
 }
 
 }  // namespace flameprobe

@@ -34,7 +34,7 @@ static int failed(const char* what, const struct flameprobe_error* error) {
 }
 
 int main(int argc, char** argv) {
-    struct flameprobe_error error = {.size = sizeof error};
+    struct flameprobe_error error = FLAMEPROBE_ERROR_INIT;
     struct flameprobe_options options = FLAMEPROBE_OPTIONS_INIT;
     options.frequency = 999;
     options.output = argc > 1 ? argv[1] : "example";

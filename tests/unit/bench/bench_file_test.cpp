@@ -49,6 +49,13 @@ TEST_CASE("the file of the manual") {
     CHECK(scenario.sweep.at("io")[1].number == 2.0);
 }
 
+TEST_CASE("a unit of work that the program counts has the count's name") {
+    const auto file = parse_bench_file(with_scenario("work = { count = \"requests\" }\n"), "a.toml");
+    REQUIRE(file);
+    CHECK(file->scenarios[0].work.count == "requests");
+    CHECK(file->scenarios[0].work.unit == "requests");
+}
+
 TEST_CASE("what is wrong with a file, with its line and what is accepted") {
     CHECK(error_of("name = \n").starts_with("a.toml:1: not TOML: "));
     CHECK(error_of("name = \"x\"\n") == "a.toml:1: there is no [[scenario]] in it");
@@ -67,6 +74,12 @@ TEST_CASE("what is wrong with a file, with its line and what is accepted") {
           std::string::npos);
     CHECK(error_of(with_scenario("work = { pattern = \"(1)\", per = \"day\" }\n"))
               .find("accepted: second, minute, hour, run") != std::string::npos);
+    CHECK(error_of(with_scenario("work = { count = \"requests\", pattern = \"(1)\" }\n")).find("or a 'count'") !=
+          std::string::npos);
+    CHECK(error_of(with_scenario("work = { count = \"requests\", per = \"second\" }\n"))
+              .find("'per' has no meaning beside 'count'") != std::string::npos);
+    CHECK(error_of(with_scenario("latency = { count = \"requests\" }\n")).find("accepted: pattern, unit, per") !=
+          std::string::npos);
     CHECK(error_of(with_scenario("ready = { url = \"https://x\" }\n")).find("has to begin with http://") !=
           std::string::npos);
     CHECK(error_of(with_scenario("sweep = { n = [] }\n")).find("has to be a list that is not empty") !=

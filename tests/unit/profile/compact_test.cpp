@@ -141,3 +141,28 @@ TEST_CASE("a file that cannot be compacted goes on as it was") {
     REQUIRE(write_only.flush());
     CHECK_FALSE(write_only.compact_into(open_both_ways(file)));
 }
+
+TEST_CASE("counts of work keep their sum when a profile is made small") {
+    class Sums final : public ProfileSink {
+    public:
+        std::map<std::string, std::uint64_t> sums;
+        unsigned records = 0;
+        void run(const RunInfo&) override {}
+        void string(std::uint32_t, const std::string&) override {}
+        void mapping(MappingId, const Mapping&) override {}
+        void location(LocationId, const Location&) override {}
+        void stack(StackId, const StackNode&) override {}
+        void thread(ThreadId, const Thread&) override {}
+        void sample(const Sample&) override {}
+        void summary(const Summary&) override {}
+        void count(const WorkCount& count) override { ++records, sums[count.name] += count.amount; }
+    } sums;
+    Compactor compactor(sums, 1000);
+    for (std::uint64_t time = 0; time < 4000; time += 10) {
+        compactor.count({time, "requests", 3});
+        compactor.count({time, "bytes", time});
+    }
+    compactor.finish();
+    CHECK(sums.sums == std::map<std::string, std::uint64_t>{{"requests", 1200}, {"bytes", 798000}});
+    CHECK(sums.records == 8);
+}

@@ -37,6 +37,7 @@ inline void write_example(ProfileSink& out) {
     out.thread(1, {4243, "worker;1"});
     out.sample({900'000, 1, 4, 7});
     out.sample({~std::uint64_t{0}, 1, 0, ~std::uint64_t{0}});
+    out.count({950'000, "requests", 12});
     out.thread(1, {4243, "renamed"});
     Summary summary;
     summary.complete = true;

@@ -26,6 +26,7 @@ public:
         for (const auto& s : symbols) line("symbol", id, s.name, s.file, s.line, s.decl_line, s.inlined);
     }
     void death(const Death& death) override { add("death", death); }
+    void count(const WorkCount& count) override { add("count", count); }
 
 private:
     template <class... Rotation>

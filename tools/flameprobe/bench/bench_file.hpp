@@ -33,11 +33,15 @@ struct Ready {
     Seconds within{30};
 };
 
-/// A number in what the load prints: the pattern's first group, of the last line that matches.
+/// A number in what the load prints (the pattern's first group, of the last line that matches), or what the program
+/// counts itself.
 struct Reading {
     std::string pattern;  // empty: there is none
+    std::string count;    // name of a FlameProbe::count; empty: there is none
     std::string unit;
     double seconds = 0;  // the number is per this long (1: per second); 0: it is a count over the whole load
+
+    bool given() const { return !pattern.empty() || !count.empty(); }
 };
 
 struct Scenario {

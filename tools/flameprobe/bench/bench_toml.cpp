@@ -32,11 +32,11 @@ std::string number_text(double number) {
 /// A table whose keys are all known; each is asked for by one of the readers.
 class Table {
 public:
-    Table(const toml::table& table, std::string what, std::initializer_list<std::string_view> accepted)
+    Table(const toml::table& table, std::string what, const std::vector<std::string_view>& accepted)
         : table_(table), what_(std::move(what)) {
         std::string list;
         for (const std::string_view key : accepted) list += (list.empty() ? "" : ", ") + std::string(key);
-        const std::set<std::string_view> known(accepted);
+        const std::set<std::string_view> known(accepted.begin(), accepted.end());
         for (const auto& [key, node] : table) {
             if (!known.contains(key.str()))
                 throw Bad{what_ + " has no " + quoted(key.str()) + "; accepted: " + list, key.source()};
@@ -160,12 +160,20 @@ Ready read_ready(const toml::table* table) {
 Reading read_reading(const toml::table* table, const std::string& what, const std::string& unit) {
     Reading reading;
     if (table == nullptr) return reading;
-    const Table fields(*table, "'" + what + "'", {"pattern", "unit", "per"});
+    const bool may_count = what == "work";
+    const Table fields(*table, "'" + what + "'",
+                       may_count ? std::vector<std::string_view>{"pattern", "count", "unit", "per"}
+                                 : std::vector<std::string_view>{"pattern", "unit", "per"});
     reading.pattern = fields.pattern("pattern", true);
-    if (reading.pattern.empty())
-        bad("'" + what + "' needs a 'pattern' with a group, as in \"([0-9.]+) requests\"", *table);
-    reading.unit = fields.text("unit", unit);
+    if (may_count) reading.count = fields.text("count");
+    if (reading.pattern.empty() == reading.count.empty())
+        bad("'" + what + "' needs a 'pattern' with a group, as in \"([0-9.]+) requests\"" +
+                (may_count ? ", or a 'count', the name that the program gives to FlameProbe::count" : ""),
+            *table);
+    reading.unit = fields.text("unit", reading.count.empty() ? unit : reading.count);
     const std::string per = fields.text("per", "run");
+    if (!reading.count.empty() && fields.find("per") != nullptr)
+        bad("'per' has no meaning beside 'count', which is of the load's time", *fields.find("per"));
     const std::map<std::string, double> spans = {{"run", 0}, {"second", 1}, {"minute", 60}, {"hour", 3600}};
     const auto span = spans.find(per);
     if (span == spans.end())

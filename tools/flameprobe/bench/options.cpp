@@ -24,6 +24,7 @@ const char* const bench_usage =
     "  -n, --name NAME       of the scenario\n"
     "  -l, --load COMMAND    puts the program under load; run by sh -c\n"
     "  -w, --work RE         units of work: first group of a regular expression over what the load prints\n"
+    "      --count NAME      units of work: what the program gives to FlameProbe::count(NAME, n)\n"
     "      --unit NAME       of work, as in requests\n"
     "      --per SPAN        second, minute, hour, run (default): what the number of --work is for\n"
     "      --ready-port P    ready when this port accepts; {port} is a free one\n"
@@ -40,6 +41,7 @@ namespace {
 
 enum Letter : int {
     library = 256,
+    count,
     unit,
     per,
     ready_port,
@@ -60,6 +62,7 @@ constexpr option long_options[] = {{"out", required_argument, nullptr, 'o'},
                                    {"name", required_argument, nullptr, 'n'},
                                    {"load", required_argument, nullptr, 'l'},
                                    {"work", required_argument, nullptr, 'w'},
+                                   {"count", required_argument, nullptr, count},
                                    {"unit", required_argument, nullptr, unit},
                                    {"per", required_argument, nullptr, per},
                                    {"ready-port", required_argument, nullptr, ready_port},
@@ -126,6 +129,9 @@ public:
                 break;
             case 'w':
                 put(work, "pattern", value);
+                break;
+            case count:
+                put(work, "count", value);
                 break;
             case unit:
                 put(work, "unit", value);

@@ -15,6 +15,9 @@ namespace flameprobe::bench {
 
 namespace {
 
+/// Units of work are read ten times a second, so the load's last ones are dated after its end. Nothing works then.
+constexpr std::uint64_t read_late_ns = 250'000'000;
+
 /// The filter counts from the run's start, which is in the file.
 Result<SampleFilter> filter_of(const std::string& path, const Window& window) {
     SampleFilter filter;
@@ -25,6 +28,7 @@ Result<SampleFilter> filter_of(const std::string& path, const Window& window) {
     const std::uint64_t start = raw.run_info->start_unix_ns;
     if (window.from_ns > start) filter.from_ns = window.from_ns - start;
     filter.to_ns = window.to_ns > start ? window.to_ns - start : 0;
+    filter.late_counts_ns = read_late_ns;
     return filter;
 }
 
@@ -51,6 +55,7 @@ Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, c
         const Totals totals = function_totals(*profile);
         sum.samples += totals.samples;
         sum.sampled_ns += totals.samples * period;
+        for (const auto& [name, amount] : profile->work) sum.work[name] += amount;
         sum.own_cpu_ns += profile->summary.own_cpu_ns;
         for (const FunctionTotal& function : totals.functions) {
             FunctionTime& time = sum.functions[display_name(*profile, function.function)];

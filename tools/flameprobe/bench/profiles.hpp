@@ -19,6 +19,7 @@ struct Window {
 
 struct ProfileTotals {
     std::map<std::string, FunctionTime> functions;  // by the name that pictures show; threads are left out
+    std::map<std::string, std::uint64_t> work;      // units that the program counted, by name
     std::uint64_t samples = 0;
     std::uint64_t sampled_ns = 0;
     std::uint64_t own_cpu_ns = 0;  // FlameProbe's, over the whole life

@@ -132,7 +132,7 @@ PointReport point_report(const Point& point, const std::vector<RunRecord>& runs)
     report.name = point.scenario->name;
     report.title = point.title();
     report.sweep = point.sweep;
-    const bool counted = !point.scenario->work.pattern.empty();
+    const bool counted = point.scenario->work.given();
     report.unit = counted ? point.scenario->work.unit : "seconds";
     for (const RunRecord& run : runs) {
         if (run.ok())

@@ -54,6 +54,7 @@ private:
     Result<void> end_program(Process& program);
     Result<void> read_load();
     Result<void> read_profiles();
+    Result<void> take_count(const std::map<std::string, std::uint64_t>& work);
     void begin_window(std::uint64_t cpu_ns);
     void end_window(std::uint64_t cpu_ns);
     std::string filled(const std::string& text) const { return fill_in(text, values_); }
@@ -254,6 +255,19 @@ Result<void> Run::read_load() {
     return {};
 }
 
+Result<void> Run::take_count(const std::map<std::string, std::uint64_t>& work) {
+    const auto found = work.find(scenario_.work.count);
+    if (found != work.end()) {
+        record_.work = static_cast<double>(found->second);
+        return {};
+    }
+    std::string counted;
+    for (const auto& [name, amount] : work) counted += (counted.empty() ? "" : ", ") + name;
+    return Error{"the program has not counted '" + scenario_.work.count +
+                 "' (FlameProbe::count) in the time of the load; " +
+                 (counted.empty() ? "it counted nothing" : "it counted: " + counted)};
+}
+
 Result<void> Run::read_profiles() {
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
@@ -282,7 +296,7 @@ Result<void> Run::read_profiles() {
     record_.cpu_seconds = static_cast<double>(cpu_ns) / 1e9;
     record_.sampled_share = cpu_ns == 0 ? 0 : static_cast<double>(totals->sampled_ns) / static_cast<double>(cpu_ns);
     if (totals->samples == 0) return Error{"no sample fell into the time of the load"};
-    return {};
+    return scenario_.work.count.empty() ? Result<void>{} : take_count(totals->work);
 }
 
 RunRecord Run::take() {

@@ -1,0 +1,13 @@
+// Units of work that threads of the host have counted.
+#pragma once
+
+#include <stddef.h>
+
+#include "session/core_api.h"
+
+namespace flameprobe {
+
+/// Fills in at most `most`, and gives how many. Async-signal-safe; while threads go on counting.
+size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
+
+}  // namespace flameprobe
