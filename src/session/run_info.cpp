@@ -39,13 +39,21 @@ std::string compilers_of(const std::string& executable) {
     return list;
 }
 
+/// As flameprobe run has asked git before it started the program.
+std::string dirty_text() {
+    const char* const told = ::getenv("FLAMEPROBE_DIRTY");
+    const std::string_view text = told == nullptr ? "" : told;
+    if (text == "yes" || text == "no") return std::string(text);
+    return "not known: git is not run inside the program";
+}
+
 std::vector<RunFact> facts_of(const std::string& executable) {
     const std::string directory = working_directory(), commit = git_commit(directory),
                       compilers = compilers_of(executable);
     std::vector<RunFact> facts;
     facts.push_back({"directory", directory});
     facts.push_back({"commit", commit.empty() ? "none" : commit});
-    facts.push_back({"dirty", commit.empty() ? "no repository" : "not known: git is not run inside the program"});
+    facts.push_back({"dirty", commit.empty() ? "no repository" : dirty_text()});
     facts.push_back({"compilers", compilers.empty() ? "not known" : compilers});
     for (const auto& [name, value] : machine_facts()) facts.push_back({name, value});
     return facts;
@@ -66,9 +74,8 @@ RunInfo describe_process() {
     RunInfo run;
     run.version = FLAMEPROBE_VERSION;
     run.executable = executable_path();
-    run.command = read_small_file("/proc/thread-self/cmdline").value_or(run.executable);
-    while (!run.command.empty() && run.command.back() == '\0') run.command.pop_back();
-    std::replace(run.command.begin(), run.command.end(), '\0', ' ');
+    const auto arguments = read_small_file("/proc/thread-self/cmdline");
+    run.command = arguments && !arguments->empty() ? command_text(*arguments) : run.executable;
     utsname system{};
     if (::uname(&system) == 0) run.host = std::string(system.nodename) + ", " + system.sysname + " " + system.release;
     run.pid = static_cast<std::uint32_t>(host_process());
@@ -76,6 +83,20 @@ RunInfo describe_process() {
     run.start_unix_ns = read_clock(CLOCK_REALTIME);
     run.facts = facts_of(run.executable);
     return run;
+}
+
+std::string command_text(std::string_view arguments) {
+    // A program that writes its title over its arguments leaves one text, and zeros behind it.
+    if (const auto end = arguments.find_last_not_of('\0'); arguments.find('\0') > end)
+        return std::string(arguments.substr(0, end == arguments.npos ? 0 : end + 1));
+    std::string text;
+    for (std::size_t at = 0; at < arguments.size();) {
+        const std::size_t end = std::min(arguments.find('\0', at), arguments.size());
+        if (!text.empty()) text += ' ';
+        text += end == at ? "''" : arguments.substr(at, end - at);
+        at = end + 1;
+    }
+    return text;
 }
 
 // AT_EXECFN (getauxval(3)) is the name that was executed: redis-server, where /proc/self/exe gives the file that the

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "profile/model.hpp"
 
@@ -8,6 +9,9 @@ namespace flameprobe {
 
 /// What is known of this process before sampling starts; engine and event are filled in by the collector.
 RunInfo describe_process();
+/// /proc/PID/cmdline as a shell would take it, an empty argument being ''; a title that the program wrote over its
+/// arguments as it stands.
+std::string command_text(std::string_view arguments);
 /// The base name of what was executed.
 std::string executable_name();
 /// The working directory, "/" if it is gone.

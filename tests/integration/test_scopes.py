@@ -1,6 +1,7 @@
 """Scopes and the linked library from end to end: exactness by known truth, and an example in each language."""
 
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -374,6 +375,34 @@ class Installed(Case):
         self.assertEqual(run(labels, self.directory).returncode, 0)
         env = clean_environment(LD_PRELOAD=self.libdir / "libflameprobe.so", FLAMEPROBE_FREQ=499, FLAMEPROBE_FORMAT="folded")
         self.assertTrue(any("[guarded]" in frames for frames, _ in run(labels, self.directory, env=env).result().stacks()))
+
+    def test_documents_are_installed(self):
+        place = self.prefix / "share" / "doc" / "flameprobe"
+        self.assertIn("MIT License", (place / "LICENSE").read_text())
+        documents = {path.name for path in (place / "docs").glob("*.md")}
+        self.assertEqual(documents, {path.name for path in (harness.ROOT / "docs").glob("*.md")})
+        for text in [place / "README.md", *(place / "docs").glob("*.md")]:
+            for image in re.findall(r"!\[[^]]*\]\(([^):]+)\)", text.read_text()):
+                self.assertTrue((text.parent / image).is_file(), f"{image} of {text.name}")
+
+    def test_what_the_demo_builds_can_be_installed(self):
+        """tools/demo, then `meson install --no-rebuild`."""
+        done = run(["meson", "introspect", "--installed", BUILD], self.directory)
+        built = {Path(path).relative_to(BUILD) for path in json.loads(done.stdout) if Path(path).is_relative_to(BUILD)}
+        programs = {str(path) for path in built if path.suffix in ("", ".so")}
+        self.assertIn("tools/flameprobe/flameprobe", programs)
+        demo = (harness.ROOT / "tools" / "demo").read_text().split()
+        self.assertLessEqual(programs, set(demo))
+
+    def test_errors_without_warnings(self):
+        self.need("cc", "c++")
+        body = "\n#include <flameprobe/flameprobe.h>\nint main(void) {\n struct flameprobe_error error = FLAMEPROBE_ERROR_INIT;\n" \
+               " return flameprobe_stop(&error);\n}\n"
+        for compiler, name in (("cc", "error.c"), ("c++", "error.cpp")):
+            (self.directory / name).write_text(body)
+            done = run([compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{self.prefix}/include", name],
+                       self.directory, env=dict(os.environ))
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_pkg_config(self):
         self.need("pkg-config", "make", "cc", "c++")

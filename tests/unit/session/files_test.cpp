@@ -10,6 +10,7 @@
 #include "session/log.hpp"
 #include "session/output_path.hpp"
 #include "session/results.hpp"
+#include "session/run_info.hpp"
 
 using namespace flameprobe;
 namespace fs = std::filesystem;
@@ -186,4 +187,12 @@ TEST_CASE("a spool that cannot be created says where and what to do") {
     REQUIRE_FALSE(created);
     CHECK(created.error().message.find("/nonexistent-directory/a.fprobe") == 0);
     CHECK(created.error().message.find("FLAMEPROBE_OUT") != std::string::npos);
+}
+
+TEST_CASE("a command keeps its empty arguments") {
+    using namespace std::string_view_literals;
+    CHECK(command_text("redis-server\0--save\0\0--port\0001\0"sv) == "redis-server --save '' --port 1");
+    CHECK(command_text("redis-server\0--save\0\0"sv) == "redis-server --save ''");
+    CHECK(command_text("./server\0"sv) == "./server");
+    CHECK(command_text("nginx: worker process\0\0\0\0\0"sv) == "nginx: worker process");
 }
