@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/hex.hpp"
 #include "render/assets.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
@@ -44,6 +45,18 @@ std::string summary_table(const NamedProfile& profile) {
                "</td></tr>\n";
     }
     return out + "</table>";
+}
+
+/// The footer's and the provenance: a page has room for them.
+std::vector<Fact> all_facts(const NamedProfile& profile) {
+    std::vector<Fact> facts = run_facts(profile);
+    for (const RunFact& fact : profile.run.facts) facts.push_back({fact.name, fact.value});
+    for (const auto& [name, amount] : profile.work) facts.push_back({"counted " + name, count_text(amount)});
+    for (const Mapping& mapping : profile.mappings) {
+        if (mapping.kind == MappingKind::file && !mapping.build_id.empty())
+            facts.push_back({"build id", mapping.path + " " + hex_text(mapping.build_id)});
+    }
+    return facts;
 }
 
 std::string facts_list(std::vector<Fact> facts, double min_width) {
@@ -97,7 +110,7 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
     const std::string title = xml(options.title.empty() ? default_title(profile) : options.title);
     const std::string subtitle = xml(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
     const std::string summary = summary_table(profile);
-    const std::string facts = facts_list(run_facts(profile), data->min_width);
+    const std::string facts = facts_list(all_facts(profile), data->min_width);
     Template()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)

@@ -275,7 +275,8 @@ Options read_options(const std::vector<std::string_view>& environment, Problems&
         const auto name = line.substr(0, line.find('='));
         if (!name.starts_with("FLAMEPROBE_") || name.size() == line.size()) continue;
         const auto value = line.substr(name.size() + 1);
-        if (name == "FLAMEPROBE_ROOT") continue;  // ours: see session/family.hpp
+        // Ours: see session/family.hpp, and run_info.cpp.
+        if (name == "FLAMEPROBE_ROOT" || name == "FLAMEPROBE_DIRTY") continue;
         const auto known =
             std::find_if(settings().begin(), settings().end(), [&](const Setting& s) { return s.variable == name; });
         if (known == settings().end()) {

@@ -235,6 +235,38 @@ class Compare(BenchCase):
         done = run([COMMAND, "compare", worse, old, "--fail-above", "3%"], self.directory)
         self.assertEqual(done.returncode, 0, "better is no failure")
 
+    def test_revisions_and_archives(self):
+        self.need("git", "tar", "xz")
+        for argv in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"],
+                     ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "two"]):
+            done = run(["git", *argv], self.directory)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        old, new = (run(["git", "rev-parse", name], self.directory).stdout.strip() for name in ("HEAD~1", "HEAD"))
+        self.fresh_directory("results")
+        self.made(f"results/2026-01-02-{old[:12]}", 1.5)
+        self.made(f"results/2026-01-03-{old[:12]}", 1.2)
+        self.made(f"results/2026-01-03-{old[:12]}.2", 1)  # the newest
+        self.made(f"results/2025-01-03-{new[:12]}", 1.05)
+        done = run([COMMAND, "compare", "HEAD~1", "HEAD", "--fail-above", "3%"], self.directory)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns +\+5\.0 %")
+        (self.directory / "results").rename(self.directory / "kept")
+        self.assertEqual(run([COMMAND, "compare", "--store", "kept", old[:8], "HEAD"], self.directory).returncode, 0)
+        done = run(["tar", "-cJf", "new.tar.xz", "-C", "kept", f"2025-01-03-{new[:12]}"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run([COMMAND, "compare", "--store", "kept", "HEAD~1", "new.tar.xz"], self.directory)
+        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns", done.stderr)
+        for name, message in (("HEAD~2", "HEAD~2: is neither a path nor a revision"), ("HEAD^{tree}", "is neither a path"),
+                              ("new.tar", "new.tar: is neither")):
+            done = run([COMMAND, "compare", "--store", "kept", name, "HEAD"], self.directory)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(message, done.stderr)
+        self.fresh_directory("empty")
+        done = run([COMMAND, "compare", "--store", "empty", "HEAD", "HEAD"], self.directory)
+        self.assertIn(f"HEAD is commit {new[:12]}, and empty/ has no results of it", done.stderr)
+        (self.directory / "bad.tar").write_text("no archive")
+        self.assertIn("bad.tar: cannot be unpacked", run([COMMAND, "compare", "bad.tar", "bad.tar"], self.directory).stderr)
+
     def test_profiles(self):
         (self.directory / "a.folded").write_text("main;hot 5000\nmain;cold 5000\n")
         (self.directory / "b.folded").write_text("main;hot 6000\nmain;cold 4000\n")

@@ -4,6 +4,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -56,6 +57,22 @@ class Run(Case):
         self.assertEqual([Path(line.removeprefix("flameprobe: ")).name for line in done.stderr.splitlines()[-2:]], ["x.html", "x.svg"])
         self.assertIn("<html", (self.directory / "x.html").read_text()[:200])
 
+    def test_provenance_says_whether_the_directory_is_dirty(self):
+        self.need("git")
+        place = self.fresh_directory("repository")
+        argv = [COMMAND, "run", "-F", "999", "-o", self.directory / "x", "--", sys.executable, "-c", "sum(range(3 * 10**6))"]
+        told = lambda: re.search(r"(?m)^dirty: (.*)$", (self.directory / "x.txt").read_text())[1]  # noqa: E731
+        self.assertEqual(run(argv, place).returncode, 0)
+        self.assertEqual(told(), "no repository")
+        (place / "file").write_text("as committed")
+        for git in (["init", "-q"], ["add", "file"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one"]):
+            self.assertEqual(run(["git", *git], place).returncode, 0)
+        self.assertEqual(run(argv, place).returncode, 0)
+        self.assertEqual(told(), "no")
+        (place / "file").write_text("changed")
+        self.assertEqual(run(argv, place).returncode, 0)
+        self.assertEqual(told(), "yes")
+
     def test_a_tree_of_processes_is_one_picture(self):
         work = " ".join(map(str, WORK))
         done = run([COMMAND, "run", "-F", "999", "-o", "x", "--", "sh", "-c", f"{work}; timeout 60 {work[:-3]}100; exit 0"],
@@ -66,6 +83,11 @@ class Run(Case):
         table = [line.split() for line in lines if re.search(r"host-ends \d+$", line)]
         self.assertEqual(len(table), 2, done.stderr)
         stacks = read_folded((self.directory / "x.all.folded").read_text())
+        provenance = (self.directory / "x.all.txt").read_text()
+        self.assertRegex(provenance, r"(?m)^samples: [1-9]\d*$")
+        self.assertRegex(provenance, r"(?m)^build id: \S+ [0-9a-f]{8,}$")
+        for fact in ("paranoid", "CPU", "build id"):  # in the page too
+            self.assertIn(f"<dt>{fact}</dt>", (self.directory / "x.all.html").read_text())
         for row, least in zip(table, (150, 30)):  # the heaviest first
             samples = sum(count for frames, count in stacks if frames[0] == " ".join(row[-2:]))
             self.assertEqual(samples, int(row[2]))

@@ -12,12 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "base/machine.hpp"
 #include "child.hpp"
+#include "git_state.hpp"
 #include "preload_path.hpp"
 #include "program.hpp"
 #include "run_check.hpp"
 #include "run_pictures.hpp"
 #include "session/options.hpp"
+#include "session/run_info.hpp"
 
 namespace flameprobe {
 
@@ -155,6 +158,8 @@ int run_command(int argc, char* argv[]) {
     // Whether there is to be a picture is known when all is sampled.
     run.draw = run.gates.any();
     request->environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : request->formats);
+    // For the provenance: git is not run inside the program.
+    if (!git_commit(working_directory()).empty()) request->environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);  // the clock of file times
     int status = 0;
     auto child = Child::start(argv + request->command, request->environment, status);

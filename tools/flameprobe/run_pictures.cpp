@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "export/output.hpp"
+#include "export/output_file.hpp"
+#include "export/provenance_text.hpp"
 #include "inputs.hpp"
 #include "process_tree.hpp"
 #include "profile/reader.hpp"
@@ -153,7 +155,11 @@ std::vector<std::string> Artist::draw_tree(const std::vector<Found>& profiles) {
         "CPU flame graph of " + name + ", " + std::to_string(flameprobe::count_processes(shares)) + " processes";
     const std::string stem = expanded_out(run_.out, run_.command, run_.pid, run_.start.tv_sec) + ".all";
     const OlderResults older{run_.out.find("%p") != std::string::npos, run_.start};
-    auto drawn = write(*named, unused_stem(stem, formats, older), formats, options);
+    const std::string unused = unused_stem(stem, formats, older);
+    auto drawn = write(*named, unused, formats, options);
+    OutputFile provenance(unused + ".txt");
+    if (!provenance.failed()) provenance.write(provenance_text(*named));
+    if (const auto written = provenance.commit(); !written) lines.push_back(written.error().message);
     std::string table = process_table(shares);
     for (std::size_t end = 0; (end = table.find('\n')) != table.npos; table.erase(0, end + 1))
         lines.push_back(table.substr(0, end));

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "../git_state.hpp"
 #include "../output_of.hpp"
 #include "../preload_path.hpp"
 #include "../program.hpp"
@@ -29,11 +30,6 @@ using namespace bench;
 int complain(int status, const std::string& message) {
     if (!message.empty()) std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
     return status;
-}
-
-std::string dirty_text() {
-    if (output_of({"git", "rev-parse", "HEAD"}).empty()) return "not known";
-    return output_of({"git", "status", "--porcelain", "--untracked-files=no"}).empty() ? "no" : "yes";
 }
 
 class Bench {
@@ -68,7 +64,7 @@ void Bench::tell(const PlannedRun& planned, std::size_t number, std::size_t all,
 }
 
 std::string figures_of(const RunRecord& run, const Scenario& scenario) {
-    const bool counted = !scenario.work.pattern.empty();
+    const bool counted = scenario.work.given();
     const std::string unit = counted ? scenario.work.unit : "seconds";
     std::string text;
     if (const auto rate = run.work_per_second()) text += rate_text(*rate) + " " + unit + "/s, ";

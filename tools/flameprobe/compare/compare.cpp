@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <optional>
 
+#include "archive.hpp"
 #include "changes.hpp"
 #include "export/output_file.hpp"
 #include "forms.hpp"
 #include "render/numbers.hpp"
+#include "revision.hpp"
 
 namespace flameprobe {
 
@@ -20,18 +22,21 @@ using namespace compare;
 
 constexpr const char* usage =
     "Usage: flameprobe compare [OPTIONS] OLD NEW\n"
-    "Says what changed beyond noise. OLD and NEW are directories of flameprobe bench, or two profiles (.fprobe, "
+    "Says what changed beyond noise. OLD and NEW are results of flameprobe bench: directories, archives of one (.tar,\n"
+    ".tar.gz, .tar.xz, .tar.zst), or git revisions whose results are in the store; or two profiles (.fprobe, "
     ".folded).\n"
     "\n"
     "      --fail-above P    exit status 3 if throughput, CPU time per unit of work or that of a function became worse "
     "by\n"
     "                        more than this, beyond noise; in percent of what it was: 3%\n"
     "  -o, --out FILE        also write FILE: .md, .html or .json by its ending; may be given again\n"
+    "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";
 
 struct Request {
     std::vector<std::string> inputs, outputs;
+    std::string store = "results";
     std::optional<double> fail_above;  // as a share
     JudgeOptions options;
     bool help = false;
@@ -61,9 +66,10 @@ bool has_known_ending(const std::string& path) {
 }
 
 Result<Request> parse(int argc, char* argv[]) {
-    enum : int { fail_above = 256, rate, least };
+    enum : int { store = 's', fail_above = 256, rate, least };
     constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
                                   {"out", required_argument, nullptr, 'o'},
+                                  {"store", required_argument, nullptr, store},
                                   {"fdr", required_argument, nullptr, rate},
                                   {"min-share", required_argument, nullptr, least},
                                   {"help", no_argument, nullptr, 'h'},
@@ -73,6 +79,7 @@ Result<Request> parse(int argc, char* argv[]) {
     for (int letter; (letter = getopt_long(argc, argv, "o:h", options, nullptr)) != -1;) {
         if (letter == '?') return Error{"bad option"};
         if (letter == 'h') request.help = true;
+        if (letter == store) request.store = optarg;
         if (letter == 'o') {
             request.outputs.emplace_back(optarg);
             if (!has_known_ending(optarg))
@@ -100,6 +107,12 @@ Result<void> write(const std::string& path, const std::string& text) {
     return file.commit();
 }
 
+Result<Measurement> read_side(const std::string& name, const std::string& store) {
+    const auto path = find_side(name, store);
+    if (!path) return path.error();
+    return is_archive(*path) ? read_archive(*path) : read_measurement(*path);
+}
+
 Result<void> write_form(const std::string& path, const Judgement& judgement, const bench::Document& document,
                         const Request& request) {
     if (path.ends_with(".json")) return write(path, judgement_json(judgement, request.inputs[0], request.inputs[1]));
@@ -116,9 +129,9 @@ int compare_command(int argc, char* argv[]) {
         return complain(2, "Try 'flameprobe compare --help'.");
     }
     if (request->help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
-    const auto before = read_measurement(request->inputs[0]);
+    const auto before = read_side(request->inputs[0], request->store);
     if (!before) return complain(1, before.error().message);
-    const auto after = read_measurement(request->inputs[1]);
+    const auto after = read_side(request->inputs[1], request->store);
     if (!after) return complain(1, after.error().message);
     const auto judgement = judge(*before, *after, request->options);
     if (!judgement) return complain(1, judgement.error().message);

@@ -1,0 +1,16 @@
+// What a side of a comparison is called: a path, or a git revision whose results are kept in a store directory.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace flameprobe::compare {
+
+/// The path itself where there is one; else the newest results of the commit that git knows by this name, in `store`,
+/// a directory of directories DATE-COMMIT as flameprobe bench makes them. Runs git in the working directory.
+Result<std::string> find_side(const std::string& name, const std::string& store);
+/// The newest DATE-COMMIT or DATE-COMMIT.NUMBER of that commit that has a report; empty if there is none.
+std::string newest_of(const std::string& commit, const std::string& store);
+
+}  // namespace flameprobe::compare
