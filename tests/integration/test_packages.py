@@ -1,0 +1,101 @@
+"""The Debian packages and the tarball: made, and tried in a bare root. In `tools/test all` only: each is a build of its own."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import ROOT, SIZE, Case, read_folded, run
+
+BURN = ["perl", "-e", "my $n = 0; for my $i (1 .. 8_000_000) { $n += $i % 7 } print qq($n\\n)"]
+
+
+def archive():
+    """The Debian archive that apt uses here."""
+    done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"], capture_output=True,
+                          text=True, check=False)
+    found = [line for line in done.stdout.split() if line.rstrip("/").endswith("/debian")]
+    return found[0] if found else None
+
+
+class Packages(Case):
+    def setUp(self):
+        super().setUp()
+        if SIZE != "all":
+            self.skipTest("runs in tools/test all")
+        self.source = self.directory / "flameprobe"
+        shutil.copytree(ROOT, self.source, ignore=shutil.ignore_patterns("build*", ".git", "results", "__pycache__"))
+
+    def bare_root(self, release):
+        """A Debian with nothing but its essential packages."""
+        self.need("debootstrap", "unshare")
+        if os.geteuid() != 0 or archive() is None:
+            self.skipTest("a bare root is made by root, from the archive that apt uses")
+        root = self.directory / release
+        done = run(["debootstrap", "--variant=minbase", release, root, archive()], self.directory, timeout=600)
+        if done.returncode != 0:
+            self.skipTest(f"debootstrap cannot make a {release}: {done.stdout[-300:]}")
+        (root / "work").mkdir()
+        return root
+
+    def inside(self, root, argv, **environment):
+        """Runs in the root, with its own mounts and a /proc."""
+        script = 'mount -t proc proc "$1/proc" && root=$1 && shift && cd / && exec chroot "$root" "$@"'
+        return run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", root, "env", "-C", "/work",
+                    *argv], self.directory, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **environment}, timeout=600)
+
+    def check_profile(self, root, stem):
+        stacks = read_folded((root / "work" / f"{stem}.folded").read_text())
+        self.assert_function(stacks, "Perl_runops_standard", at_least=20)
+        self.assertTrue((root / "work" / f"{stem}.svg").is_file())
+
+    def test_debian(self):
+        self.need("dpkg-buildpackage", "dh", "lintian")
+        built = run(["dpkg-buildpackage", "-us", "-uc", "-b"], self.source, env=dict(os.environ), timeout=2400, cwd=self.source)
+        self.assertEqual(built.returncode, 0, (built.stdout + built.stderr)[-3000:])
+        packages = sorted(p for p in self.directory.glob("*.deb") if "dbgsym" not in p.name)
+        self.assertEqual([p.name.split("_")[0] for p in packages], ["flameprobe", "libflameprobe-dev", "libflameprobe0"])
+        changes = next(self.directory.glob("*.changes"))
+        checked = run(["lintian", "--allow-root", "--fail-on", "error,warning", changes], self.directory, timeout=300)
+        self.assertEqual((checked.returncode, checked.stdout.strip()), (0, ""), checked.stdout + checked.stderr)
+        root = self.bare_root("bookworm")
+        for package in packages:
+            shutil.copy(package, root / "work")
+        installed = self.inside(root, ["sh", "-c", "apt-get -q install -y --no-install-recommends ./*.deb"])
+        self.assertEqual(installed.returncode, 0, (installed.stdout + installed.stderr)[-2000:])
+        done = self.inside(root, ["flameprobe", "run", "-F", "499", "-o", "burned", "--", *BURN])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_profile(root, "burned")
+        done = self.inside(root, BURN, LD_PRELOAD="libflameprobe.so", FLAMEPROBE_OUT="preloaded", FLAMEPROBE_FREQ="499")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.check_profile(root, "preloaded")
+
+    def test_tarball(self):
+        made = run([self.source / "tools" / "tarball" / "make", self.directory / "tarball"], self.directory,
+                   env=dict(os.environ), timeout=2400)
+        if made.returncode == 77:
+            self.skipTest(made.stderr.strip().splitlines()[-1])
+        self.assertEqual(made.returncode, 0, made.stderr[-3000:])
+        tarball = Path(made.stdout.splitlines()[-1])
+        root = self.bare_root("bullseye")  # glibc 2.31; no libdw, libunwind
+        found = [path for name in ("libdw", "libunwind") for path in (root / "usr" / "lib").rglob(f"{name}*.so*")]
+        self.assertEqual(found, [])
+        self.assertEqual(run(["tar", "-xJf", tarball, "-C", root / "opt"], self.directory).returncode, 0)
+        command = f"/opt/{tarball.name.removesuffix('.tar.xz')}/bin/flameprobe"
+        done = self.inside(root, [command, "run", "-F", "499", "-o", "burned", "--", *BURN])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_profile(root, "burned")
+        # As the Dockerfile of the examples sets it.
+        docker = (ROOT / "examples" / "ci" / "Dockerfile").read_text()
+        settings = dict(re.findall(r"(?m)^ENV (\w+)=(.*)$", docker))
+        self.assertIn(f"ADD {tarball.name} /opt", docker)
+        (root / "profiles").mkdir()
+        done = self.inside(root, BURN, **settings)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(list((root / "profiles").glob("perl.*.svg"))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,20 @@
+// What Debian 12's compiler and our own code take for granted and glibc 2.31 does not have. Linked into every part of the
+// tarball; hidden, so that no host meets it.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+// glibc 2.32: libstdc++ leaves out atomic instructions where it is true. False is always right.
+char __libc_single_threaded = 0;
+
+// glibc 2.32.
+const char* strerrordesc_np(int error);
+const char* strerrordesc_np(int error) { return strerror(error); }
+
+// glibc 2.36, for std::random_device.
+unsigned arc4random(void);
+unsigned arc4random(void) {
+    unsigned number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) abort();
+    return number;
+}
