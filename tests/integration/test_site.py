@@ -1,0 +1,92 @@
+"""The documentation: its links lead somewhere, in the repository and in the site that mkdocs makes of it."""
+
+import re
+import subprocess
+import unittest
+from html.parser import HTMLParser
+from pathlib import Path
+
+from harness import BUILD, ROOT, Case, run
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
+
+
+def anchors_of(path):
+    """As GitHub and mkdocs make them of headings."""
+    headings = re.findall(r"(?m)^#+ (.*)$", CODE.sub(lambda m: m[0].strip("`") if "\n" not in m[0] else "", path.read_text()))
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.ids = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in ("href", "src") and value:
+                self.links.append((tag, value))
+            if name in ("id", "name") and value:
+                self.ids.add(value)
+
+
+class Documents(Case):
+    def test_links_in_the_repository(self):
+        done = run(["git", "-C", ROOT, "ls-files", "*.md"], self.directory)
+        files = [ROOT / name for name in done.stdout.splitlines()] or sorted(ROOT.glob("docs/*.md"))
+        bad = []
+        for file in files:
+            for target in LINK.findall(CODE.sub("", file.read_text())):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                path, _, anchor = target.partition("#")
+                there = (file.parent / path).resolve() if path else file
+                if not there.exists():
+                    bad.append(f"{file.relative_to(ROOT)}: {target}")
+                elif anchor and there.suffix == ".md" and anchor not in anchors_of(there):
+                    bad.append(f"{file.relative_to(ROOT)}: no heading for {target}")
+        self.assertEqual(bad, [])
+
+
+class Site(Case):
+    def setUp(self):
+        super().setUp()
+        self.need("mkdocs")
+        self.output = self.directory / "site"
+        # Debian's mkdocs belongs to Debian's python.
+        done = subprocess.run(["/usr/bin/python3", ROOT / "tools" / "site" / "make", BUILD / "tools" / "site" / "settings-table",
+                               self.output], capture_output=True, text=True, check=False, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_link_leads_somewhere_here(self):
+        pages = {path: Page(path.read_text()) for path in self.output.rglob("*.html")}
+        self.assertGreater(len(pages), 15)
+        bad = []
+        for path, page in pages.items():
+            for tag, target in page.links:
+                if re.match(r"(https?:)?//", target):
+                    if tag != "a":  # the page would load it
+                        bad.append(f"{path.name}: loads {target}")
+                    continue
+                if re.match(r"[a-z]+:", target) or path.name == "404.html":
+                    continue
+                file, _, anchor = target.partition("#")
+                there = (path.parent / file.split("?")[0]).resolve() if file else path
+                if not there.exists():
+                    bad.append(f"{path.name}: {target}")
+                elif anchor and there in pages and anchor not in pages[there].ids:
+                    bad.append(f"{path.name}: no heading for {target}")
+        self.assertEqual(bad, [])
+
+    def test_every_setting_is_in_the_reference_and_the_manual(self):
+        page = (self.output / "settings.html").read_text()
+        found = set(re.findall(r"FLAMEPROBE_[A-Z_]+", page))
+        self.assertGreater(len(found), 15)
+        manual = (ROOT / "docs" / "man" / "flameprobe.1").read_text()
+        self.assertEqual({name for name in found if name not in manual}, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
