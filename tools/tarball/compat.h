@@ -1,4 +1,10 @@
 /* Included before every file of the tarball's build: what glibc 2.31's headers do not declare. */
+#include <sys/syscall.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range __NR_close_range
+#endif
+
 #ifdef __cplusplus
 extern "C" const char* strerrordesc_np(int error) noexcept;
 #else
