@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/proc.hpp"
+#include "capture/event_trial.hpp"
 #include "sandbox/seccomp_probe.hpp"
 
 namespace flameprobe {
@@ -41,6 +42,13 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     return engine;
 }
 
+// A profile of an event that opens and never counts would be empty without a word.
+Result<void> event_counts(const CaptureOptions& capture) {
+    if (capture.event == CaptureOptions{}.event) return {};
+    if (capture.event == "cpu-migrations" && seccomp_kills_for({SYS_sched_setaffinity})) return {};
+    return try_event(capture);
+}
+
 // Gives why not, if it cannot be done.
 std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& capture) {
     const auto& facts = ring->facts();
@@ -58,7 +66,8 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     capture.stack_bytes = std::min(capture.stack_bytes, most_ring_stack_bytes);
     if (seccomp_kills_for({SYS_perf_event_open}))
         return Error{"a seccomp filter would kill the process for perf_event_open"};
-    auto ring = open_ring_source(capture);
+    const auto counts = event_counts(capture);
+    auto ring = counts ? open_ring_source(capture) : counts.error();
     std::string other_event, note_no_timers;
     if (!ring && capture.event != CaptureOptions{}.event) {
         other_event = "FLAMEPROBE_EVENT=" + capture.event + " cannot be sampled: " + ring.error().message;
@@ -86,7 +95,8 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
 Result<Engine> open_engine(const Options& options) {
     const auto capture = capture_options(options);
     if (options.engine == EngineChoice::signal) {
-        auto source = open_signal_source(capture);
+        const auto counts = event_counts(capture);
+        auto source = counts ? open_signal_source(capture) : counts.error();
         if (!source) return Error{"the signal engine cannot run: " + source.error().message};
         return made(std::move(*source), capture.stack_bytes, "asked for by FLAMEPROBE_ENGINE", options);
     }

@@ -4,6 +4,7 @@ format."""
 import json
 import os
 import unittest
+from pathlib import Path
 
 from harness import COMMAND, LIBRARY, Case, ordinary_user, profiled, read_folded, render, run, target
 
@@ -14,7 +15,7 @@ def is_kernel(frame):
     return frame.startswith("[kernel") and frame != "[kernel, not permitted]"
 
 
-class Kernel(Case):
+class AsOrdinaryUser(Case):
     def setUp(self):
         super().setUp()
         self.user = ordinary_user(self)
@@ -29,6 +30,8 @@ class Kernel(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran
 
+
+class Kernel(AsOrdinaryUser):
     def test_system_calls_are_named_and_nothing_is_missing(self):
         for frequency in (199, 997):
             with self.subTest(frequency=frequency):
@@ -97,6 +100,34 @@ class Kernel(Case):
     def test_doctor_says_so(self):
         ran = run([*self.user, COMMAND, "doctor"], self.directory)
         self.assertIn("user time by perf rings, kernel time by CPU timers", ran.stdout)
+
+
+class Events(AsOrdinaryUser):
+    """What happens in the kernel opens for an ordinary user, and never counts."""
+
+    def test_what_cannot_count_is_refused_with_what_would_help(self):
+        level = Path("/proc/sys/kernel/perf_event_paranoid").read_text().strip()
+        for event in ("context-switches", "cpu-migrations"):
+            if event == "cpu-migrations" and len(os.sched_getaffinity(0)) < 2:
+                continue
+            with self.subTest(event=event):
+                why = (f"{event} happen in the kernel, which may not be sampled while kernel.perf_event_paranoid is {level}: 1 is "
+                       "needed (sysctl kernel.perf_event_paranoid=1)")
+                ran = self.profile("0.3", where=event, EVENT=event, FREQ=499, FORMAT="json")
+                self.assertIn(f"FLAMEPROBE_EVENT={event} cannot be sampled: {why}; it is cpu-clock that is sampled", ran.stderr)
+                told = json.loads(ran.result().path("json").read_text())
+                self.assertEqual(told["sampling"]["event"], "cpu-clock")
+                self.assertGreater(told["samples"]["taken"], 0)
+                done = run([*self.user, COMMAND, "run", "--event", event, "--", "touch", "started"], self.directory / event)
+                self.assertEqual((done.returncode, done.stderr), (2, f"flameprobe: --event: {why}\n"))
+                self.assertFalse((self.directory / event / "started").exists())
+
+    def test_page_faults_count(self):
+        ran = self.profile("0.3", "faults", EVENT="page-faults", FORMAT="json")
+        self.assertNotIn("cannot be sampled", ran.stderr)
+        told = json.loads(ran.result().path("json").read_text())
+        self.assertEqual(told["sampling"]["event"], "page-faults")
+        self.assertGreater(told["samples"]["taken"], 100)
 
 
 if __name__ == "__main__":

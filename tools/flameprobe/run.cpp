@@ -74,7 +74,9 @@ void take(Request& request, const char* option, const Result<T>& value, auto& in
 }
 
 void take_setting(Request& request, const Setting& setting, const char* value) {
-    const std::string variable(setting.variable), problem = setting_problem(variable, value);
+    const std::string variable(setting.variable);
+    std::string problem = setting_problem(variable, value);
+    if (problem.empty() && variable == "FLAMEPROBE_EVENT") problem = event_problem(value);
     if (!problem.empty() && request.problem.empty()) request.problem = "--" + setting.option() + ": " + problem;
     if (variable == "FLAMEPROBE_OUT") request.out = value;
     if (variable == "FLAMEPROBE_FORMAT") request.formats = value;

@@ -5,7 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/output_directory.hpp"
+#include "capture/event_trial.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
@@ -21,6 +24,15 @@ std::string setting_problem(const std::string& variable, const std::string& valu
     constexpr std::string_view for_hosts = "; the default is used";
     if (problem.ends_with(for_hosts)) problem.resize(problem.size() - for_hosts.size());
     return problem;
+}
+
+std::string event_problem(const std::string& value) {
+    std::vector<std::string> problems;
+    CaptureOptions capture;
+    const std::string clock = std::exchange(capture.event, read_options({"FLAMEPROBE_EVENT=" + value}, problems).event);
+    if (!problems.empty() || capture.event == clock) return {};
+    const auto counts = try_event(capture);
+    return counts ? std::string() : counts.error().message;
 }
 
 std::string expanded_out(const std::string& out, const std::string& command, int pid, long long start) {

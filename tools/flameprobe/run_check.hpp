@@ -10,6 +10,8 @@ namespace flameprobe {
 
 /// Why the variable's value would not be accepted; empty if it would.
 std::string setting_problem(const std::string& variable, const std::string& value);
+/// Why an accepted FLAMEPROBE_EVENT=`value` cannot be sampled here; empty if it can.
+std::string event_problem(const std::string& value);
 /// The directory of the results, for the template `out` and a command.
 std::string expanded_out(const std::string& out, const std::string& command, int pid, long long start);
 /// Why results cannot be made there; empty if they can, or if only the process itself knows where.

@@ -1,8 +1,11 @@
 #include "capture/perf_event.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <set>
+
+#include "capture/event_trial.hpp"
 
 using namespace flameprobe;
 
@@ -18,4 +21,26 @@ TEST_CASE("a clock's period is a little more than was asked for, and another one
         }
         CHECK(periods.size() > 50);
     }
+}
+
+TEST_CASE("an event that opens and cannot count is refused, with what would help") {
+    CaptureOptions options;
+    if (const auto opened = try_event(options); !opened) {
+        MESSAGE("perf events are refused here: " << opened.error().message);
+        return;
+    }
+    options.event = "page-faults";
+    CHECK(try_event(options));
+    options.kernel = false;  // as the kernel's default has it for an ordinary user
+    CHECK(try_event(options));
+    for (const char* in_kernel : {"context-switches", "cpu-migrations"}) {
+        options.event = in_kernel;
+        if (in_kernel == std::string("cpu-migrations") && ::sysconf(_SC_NPROCESSORS_ONLN) < 2) continue;
+        const auto refused = try_event(options);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().message ==
+              std::string(in_kernel) + " happen in the kernel, which FLAMEPROBE_KERNEL=off leaves out");
+    }
+    options.event = "lightning";
+    CHECK_FALSE(try_event(options));
 }

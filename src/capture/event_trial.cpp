@@ -1,0 +1,112 @@
+#include "capture/event_trial.hpp"
+
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+
+#include "base/proc.hpp"
+#include "capture/perf_event.hpp"
+
+namespace flameprobe {
+namespace {
+
+bool is_software(const perf_event_attr& attributes, std::uint64_t config) {
+    return attributes.type == PERF_TYPE_SOFTWARE && attributes.config == config;
+}
+
+/// Memory that was not touched yet: page faults, and in caches nothing of it.
+void touch_new_memory() {
+    constexpr std::size_t bytes = 1 << 20, line = 64;
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    for (std::size_t at = 0; at < bytes; at += line) static_cast<volatile char*>(memory)[at] = 1;
+    ::munmap(memory, bytes);
+}
+
+void take_random_branches() {
+    volatile std::uint32_t taken = 0;
+    for (std::uint32_t i = 0, random = 1; i < 20'000; ++i) {
+        random = random * 1664525 + 1013904223;
+        if ((random >> 31) != 0) taken = taken + 1;
+    }
+}
+
+void switch_context() {
+    const timespec moment{0, 1000};
+    for (int i = 0; i < 3; ++i) ::nanosleep(&moment, nullptr);
+}
+
+/// False where there is no other CPU to go to.
+bool migrate() {
+    cpu_set_t allowed;
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return false;
+    for (int cpu = 0, visits = 0; cpu < CPU_SETSIZE && visits < 3; ++cpu) {
+        if (!CPU_ISSET(cpu, &allowed)) continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        ::sched_setaffinity(0, sizeof one, &one);
+        ++visits;
+    }
+    ::sched_setaffinity(0, sizeof allowed, &allowed);
+    return true;
+}
+
+/// False if nothing could be done.
+bool provoke(const perf_event_attr& attributes) {
+    if (is_software(attributes, PERF_COUNT_SW_CPU_MIGRATIONS)) return migrate();
+    if (is_software(attributes, PERF_COUNT_SW_CONTEXT_SWITCHES)) {
+        switch_context();
+    } else {
+        touch_new_memory();
+        take_random_branches();
+    }
+    return true;
+}
+
+std::string why_not(const CaptureOptions& options, const perf_event_attr& attributes) {
+    const bool in_kernel = is_software(attributes, PERF_COUNT_SW_CONTEXT_SWITCHES) ||
+                           is_software(attributes, PERF_COUNT_SW_CPU_MIGRATIONS);
+    if (in_kernel && attributes.exclude_kernel != 0) {
+        if (!options.kernel) return options.event + " happen in the kernel, which FLAMEPROBE_KERNEL=off leaves out";
+        const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
+        return options.event + " happen in the kernel, which may not be sampled while kernel.perf_event_paranoid is " +
+               (paranoid ? std::to_string(*paranoid) : "unknown") +
+               ": 1 is needed (sysctl kernel.perf_event_paranoid=1)";
+    }
+    return options.event +
+           " do not count on this machine, though they can be opened (virtual machines often lack "
+           "hardware counters): cpu-clock does";
+}
+
+}  // namespace
+
+Result<void> try_event(const CaptureOptions& options) {
+    auto made = make_attributes(options);
+    if (!made) return made.error();
+    perf_event_attr attributes = *made;
+    attributes.freq = 0;
+    attributes.sample_period = 0;
+    attributes.sample_type = 0;
+    attributes.sample_stack_user = 0;
+    attributes.sample_regs_user = 0;
+    attributes.inherit = attributes.inherit_thread = 0;
+    attributes.mmap = attributes.mmap2 = attributes.build_id = attributes.comm = attributes.task = 0;
+    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    const auto event = open_event(attributes, self, -1);
+    if (!event) return event.error();
+    if (::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
+    const bool provoked = provoke(attributes);
+    std::uint64_t count = 0;
+    if (!provoked || ::read(event->get(), &count, sizeof count) != sizeof count || count != 0) return {};
+    return Error{why_not(options, attributes)};
+}
+
+}  // namespace flameprobe
