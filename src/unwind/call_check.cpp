@@ -54,14 +54,21 @@ CallCheck::Verdict CallCheck::judge_target(std::uint64_t target, std::uint64_t c
     if (callee_region == nullptr || target_region == nullptr) return Verdict::no;
     const bool same_region = callee_region == target_region;
     const auto tables = modules_.find(*callee_region), target_tables = modules_.find(*target_region);
-    // Code that nobody described, such as a just-in-time compiler's: the callee lies somewhere behind its entry.
-    if (tables.cfi == nullptr) return same_region && target <= callee ? Verdict::possible : Verdict::no;
+    // Code that nobody described, such as a just-in-time compiler's, is entered by jumps: from stubs that lie anywhere,
+    // from a function's older version, from the program's own code that no table describes. Only a function with tables
+    // would have a frame of its own in between.
+    if (tables.cfi == nullptr) {
+        const bool described =
+            target_tables.cfi != nullptr && target_tables.cfi->function(target, target_tables.bias).described;
+        return described ? Verdict::no : Verdict::possible;
+    }
     const auto body = tables.cfi->function(callee, tables.bias);
     // A part that was split off (".cold") is entered by jumps from anywhere in its function.
     if (body.split_off) return Verdict::possible;
     if (target_tables.cfi == nullptr) return Verdict::no;
     const auto called = target_tables.cfi->function(target, target_tables.bias);
-    if (same_region && called == body) return body.described || target <= callee ? Verdict::certain : Verdict::no;
+    if (same_region && called == body && (body.described || target <= callee)) return Verdict::certain;
+    if (!called.described && !body.described) return Verdict::possible;  // V8's builtins jump on to each other
     const bool jumped = called.described && body.described && called.end > called.start &&
                         tail_calls(target, called.end + target_tables.bias, body.start + tables.bias);
     return jumped ? Verdict::possible : Verdict::no;

@@ -45,4 +45,15 @@ const CodeRegion* CodeMap::find(std::uint64_t address) const {
     return after != regions_.end() && (*after)->start <= address ? after->get() : nullptr;
 }
 
+std::uint64_t CodeMap::code_since(std::uint64_t address, std::uint64_t most) const {
+    auto at = std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->end <= address; });
+    if (at == regions_.end() || (*at)->start > address) return address;
+    const auto goes_on_below = [&] {
+        return at != regions_.begin() && (*at)->kind == RegionKind::anonymous &&
+               (*(at - 1))->kind == RegionKind::anonymous && (*(at - 1))->end == (*at)->start;
+    };
+    while (address - (*at)->start < most && goes_on_below()) --at;
+    return std::max((*at)->start, address - std::min(address, most));
+}
+
 }  // namespace flameprobe

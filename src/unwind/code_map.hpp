@@ -32,6 +32,9 @@ public:
     const CodeRegion& add(CodeRegion region);
     /// The region that holds `address`, or null. Pointers stay valid until the region is dropped by `add`.
     const CodeRegion* find(std::uint64_t address) const;
+    /// The lowest address from which code without a gap leads to `address`, at most `most` bytes below it. Memory of a
+    /// just-in-time compiler goes on from region to region: they are cut where it changes the permissions of a part.
+    std::uint64_t code_since(std::uint64_t address, std::uint64_t most) const;
     /// Grows by one with every `add`: whoever remembers anything by address forgets it when this changed.
     std::uint64_t generation() const { return generation_; }
     const std::vector<std::shared_ptr<const CodeRegion>>& regions() const { return regions_; }

@@ -31,8 +31,7 @@ void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Table
     const bool is_caller = read_call_site(rule.address + 1, map_).kind != CallSite::Kind::none;
     rule.leads_out = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
     rule.in_file = region.kind != RegionKind::anonymous;
-    const std::uint64_t from = rule.address - std::min(rule.address - region.start, searched);
-    const std::uint64_t set_up = last_record_set_up(from, rule.address);
+    const std::uint64_t set_up = last_record_set_up(map_.code_since(rule.address, searched), rule.address);
     // Code with CFI before this hole says nothing about the hole.
     rule.keeps_records =
         set_up != 0 && (tables.cfi == nullptr || tables.cfi->rule(set_up, tables.bias).kind == RuleKind::no_cfi);

@@ -1,8 +1,10 @@
 #include "unwind/call_check.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <span>
 
 #include "live_map.hpp"
@@ -108,6 +110,37 @@ TEST_CASE("a jump back, and what fills the space behind it, are no jump through 
     CHECK_FALSE(may_jump_to(code, 0x1000, 0x2000));
     const std::uint8_t through_memory[] = {0xff, 0x66, 0x10};
     CHECK(may_jump_to(std::as_bytes(std::span(through_memory)), 0x1000, 0x2000));
+}
+#endif
+
+#ifdef __x86_64__
+TEST_CASE("code without tables is entered through stubs that lie anywhere") {
+    constexpr std::size_t size = 0x3000;
+    auto* const memory =
+        static_cast<std::uint8_t*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(memory != MAP_FAILED);
+    const std::uint64_t base = address_of(memory);
+    const auto call = [&](std::uint64_t at, std::uint64_t target) {
+        const auto distance = static_cast<std::int32_t>(target - (base + at + 5));
+        memory[at] = 0xe8;
+        std::memcpy(memory + at + 1, &distance, sizeof distance);
+        return base + at + 5;
+    };
+    const std::uint64_t to_stub = call(0x100, base + 0x2800), to_function = call(0x200, address_of(other));
+    CodeMap map;
+    add_own_mappings(map);
+    CodeRegion code;
+    code.start = base;
+    code.end = base + size;
+    map.add(code);
+    code.start = base + 0x1000;  // cut, as by a change of permissions
+    code.end = base + 0x2000;
+    map.add(code);
+    CallCheck check(map);
+    CHECK(check.judge(to_stub, base + 0x2840) == Verdict::possible);
+    CHECK(check.judge(to_stub, base + 0x1040) == Verdict::possible);  // another piece, and below the stub
+    CHECK(check.judge(to_function, base + 0x1040) == Verdict::no);    // that has tables, and a frame of its own
+    ::munmap(memory, size);
 }
 #endif
 

@@ -74,3 +74,23 @@ TEST_CASE("an empty or inverted mapping harms nothing") {
         CHECK(map.find(address)->path == "/a");
     }
 }
+
+TEST_CASE("code of a just-in-time compiler goes on where its memory was cut") {
+    CodeMap map;
+    const auto anonymous = [](std::uint64_t start, std::uint64_t end) {
+        CodeRegion region;
+        region.start = start;
+        region.end = end;
+        return region;
+    };
+    map.add(region(0xf000, 0x10000, 0, "/lib/a"));
+    map.add(anonymous(0x10000, 0x20000));
+    map.add(anonymous(0x14000, 0x15000));  // as a change of permissions is told
+    REQUIRE(map.regions().size() == 4);
+    CHECK(map.code_since(0x14010, 0x100) == 0x13f10);
+    CHECK(map.code_since(0x15010, 0x8000) == 0x10000);  // not on into a file's code
+    CHECK(map.code_since(0xf800, 0x8000) == 0xf000);
+    map.add(anonymous(0x21000, 0x22000));
+    CHECK(map.code_since(0x21010, 0x8000) == 0x21000);  // a gap
+    CHECK(map.code_since(0x30000, 0x8000) == 0x30000);
+}
