@@ -1,35 +1,10 @@
 #include "export/text.hpp"
 
-#include <cstdint>
+#include "base/utf8.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
-
-struct CodePoint {
-    char32_t value = 0;
-    std::size_t size = 0;  // bytes; 0 if the text does not start with UTF-8
-};
-
-/// RFC 3629, section 4.
-CodePoint decode(std::string_view text) {
-    const auto byte = [&](std::size_t i) -> unsigned { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    if (first < 0x80) return {first, 1};
-    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() < size) return {};
-    char32_t value = first & (0x7fu >> size);
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return {};
-        value = (value << 6) | (byte(i) & 0x3f);
-    }
-    const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
-    const bool outside = (value >= 0xd800 && value < 0xe000) || value > 0x10ffff;
-    if (overlong || outside) return {};
-    return {value, size};
-}
 
 /// What some reader takes for the end of a line or cannot show: C0, DEL, C1 (U+0085 is NEL), U+2028 and U+2029, at
 /// which JavaScript's `.` stops.
@@ -40,9 +15,9 @@ std::string clean(std::string_view text, Keep&& keep) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const CodePoint point = decode(text);
+        const CodePoint point = first_code_point(text);
         if (point.size == 0)
-            out += replacement;
+            out += replacement_character;
         else if (keep(point.value))
             out += text.substr(0, point.size);
         else

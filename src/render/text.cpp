@@ -1,37 +1,10 @@
 #include "render/text.hpp"
 
+#include "base/utf8.hpp"
+
 namespace flameprobe {
 
 namespace {
-
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-struct CodePoint {
-    char32_t value = 0;
-    unsigned size = 0;  // bytes; 0 if they are not valid UTF-8
-};
-
-// The table of well-formed sequences: Unicode 15, table 3-7.
-CodePoint decode(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
-    const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-    const unsigned char first = byte(0);
-    if (first < 0x80) return {first, 1};
-    if (first >= 0xC2 && first < 0xE0 && tail(1)) {
-        return {(first & 0x1Fu) << 6 | (byte(1) & 0x3Fu), 2};
-    }
-    if (first >= 0xE0 && first < 0xF0 && tail(1) && tail(2)) {
-        const char32_t value = (first & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
-        const bool surrogate = value >= 0xD800 && value < 0xE000;
-        if (value >= 0x800 && !surrogate) return {value, 3};
-    }
-    if (first >= 0xF0 && first < 0xF5 && tail(1) && tail(2) && tail(3)) {
-        const char32_t value =
-            (first & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
-        if (value >= 0x10000 && value < 0x110000) return {value, 4};
-    }
-    return {};
-}
 
 bool showable(char32_t c) {
     if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
@@ -55,11 +28,11 @@ std::string clean_text(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const CodePoint c = decode(text);
+        const CodePoint c = first_code_point(text);
         if (c.size == 1 && (c.value == '\t' || c.value == '\n' || c.value == '\r')) {
             out.push_back(' ');
         } else if (c.size == 0 || !showable(c.value)) {
-            out.append(replacement);
+            out.append(replacement_character);
         } else {
             out.append(text.substr(0, c.size));
         }
@@ -95,7 +68,7 @@ void append_xml(std::string& out, std::string_view clean) {
 std::size_t columns(std::string_view clean) {
     std::size_t count = 0;
     while (!clean.empty()) {
-        const CodePoint c = decode(clean);
+        const CodePoint c = first_code_point(clean);
         count += c.size == 0 ? 1 : width(c.value);
         clean.remove_prefix(c.size == 0 ? 1 : c.size);
     }
@@ -107,7 +80,7 @@ std::string fit_columns(std::string_view clean, std::size_t room) {
     std::size_t kept_bytes = 0;  // of what fits with the "…" behind it
     std::size_t kept_columns = 0;
     for (std::size_t at = 0; at < clean.size();) {
-        const CodePoint c = decode(clean.substr(at));
+        const CodePoint c = first_code_point(clean.substr(at));
         used += c.size == 0 ? 1 : width(c.value);
         at += c.size == 0 ? 1 : c.size;
         if (used + 1 <= room) {

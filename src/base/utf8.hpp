@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace flameprobe {
+
+inline constexpr std::string_view replacement_character = "\xef\xbf\xbd";  // U+FFFD
+
+struct CodePoint {
+    char32_t value = 0;
+    std::size_t size = 0;  // bytes, 1 to 4; 0 if the text does not start with well-formed UTF-8
+};
+
+/// The first code point of `text`, which is not empty. Overlong forms, surrogates and values over U+10FFFF are not
+/// well-formed (RFC 3629, section 4).
+constexpr CodePoint first_code_point(std::string_view text) {
+    const auto byte = [&](std::size_t i) -> unsigned { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return {first, 1};
+    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || text.size() < size) return {};
+    char32_t value = first & (0x7fu >> size);
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return {};
+        value = (value << 6) | (byte(i) & 0x3f);
+    }
+    const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
+    const bool outside = (value >= 0xd800 && value < 0xe000) || value > 0x10ffff;
+    if (overlong || outside) return {};
+    return {value, size};
+}
+
+}  // namespace flameprobe
