@@ -29,8 +29,8 @@ ENGINES = ("ring", "timer", "signal")
 SIZE = os.environ.get("FLAMEPROBE_TESTS", "quick")
 
 
-if not LIBRARY.exists():
-    raise SystemExit(f"{LIBRARY} is not there: build first, or set FLAMEPROBE_BUILD to a build directory")
+if not (BUILD / "build.ninja").exists():
+    raise SystemExit(f"{BUILD} is no build directory: build first, or set FLAMEPROBE_BUILD to one")
 if SIZE not in ("quick", "all"):
     raise SystemExit(f"FLAMEPROBE_TESTS={SIZE}: only quick and all are known")
 

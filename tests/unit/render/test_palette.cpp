@@ -124,8 +124,9 @@ double difference(std::string_view a, std::string_view b, const Matrix& eye) {
 TEST_CASE("one's own code is told apart by every eye, in light and in dark") {
     std::map<std::string, Shade> shades;
     for (const NamedShade& shade : Palette::by_name("hot")->classes()) shades[shade.name] = shade.shade;
-    for (const auto& [eye, matrix] : eyes) {
-        CAPTURE(eye);
+    for (const auto& pair : eyes) {
+        const auto& matrix = pair.second;
+        CAPTURE(pair.first);
         // Own code beside each other role, and beside its own inlined functions.
         for (const char* other : {"l0", "x0", "k0", "s0", "v0", "n0"}) {
             CAPTURE(other);

@@ -38,9 +38,9 @@ TEST_CASE("names lose what nobody says aloud") {
         {"a;b c 12", "a;b c 12"},
         {"", ""},
     };
-    for (const auto& [whole, brief] : names) {
-        CAPTURE(whole);
-        CHECK(short_name(whole) == brief);
+    for (const auto& name : names) {
+        CAPTURE(name.first);
+        CHECK(short_name(name.first) == name.second);
     }
 }
 

@@ -78,8 +78,8 @@ TEST_CASE("opinions agree inside qsort") {
 
 TEST_CASE("opinions agree on a recursion") {
     Opinions opinions;
-    recurse(300, opinions);
-    compare(opinions, 305);
+    recurse(200, opinions);  // an unoptimised frame with ASan has 256 bytes: all fit into the copy
+    compare(opinions, 205);
 }
 
 TEST_CASE("opinions agree in a thread, through std::function") {
