@@ -23,17 +23,34 @@ constinit int living = 0;  // of the threads that are counted: main and those th
 constinit bool counting = false;
 constinit pthread_key_t ends;
 
-struct Start {
+struct Life {
     StartRoutine routine;
     void* argument;
+    uintptr_t caller;  // of the routine
+    int round;
 };
 
-void set_round(uintptr_t round) { ::pthread_setspecific(ends, reinterpret_cast<void*>(round)); }
+// The first thread, which has no routine, has rounds only.
+constinit Life of_first{};
+
+void begin_life(Life* life) {
+    life->round = 1;
+    ::pthread_setspecific(ends, life);
+}
 
 // Destructors of keys may set keys again, and are called again then, in rounds: ours waits for the last.
-void thread_ends(void* round) {
-    const auto rounds = reinterpret_cast<uintptr_t>(round);
-    if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS) return set_round(rounds + 1);
+void thread_ends(void* given) {
+    auto* const life = static_cast<Life*>(given);
+    if (life->round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        ++life->round;
+        ::pthread_setspecific(ends, life);
+        return;
+    }
+    if (life != &of_first) {
+        if (const flameprobe_core* core = core_if_loaded())
+            core->thread_ended(reinterpret_cast<uintptr_t>(life->routine), life->caller);
+        ::free(life);
+    }
     if (__atomic_sub_fetch(&living, 1, __ATOMIC_ACQ_REL) != 0) return;
     const flameprobe_core* core = core_if_loaded();
     if (core != nullptr && core->left_alone() != 0) ::exit(0);
@@ -41,11 +58,13 @@ void thread_ends(void* round) {
 
 // The last call is a tail call: no frame of ours stays in the thread's stack.
 void* begin_thread(void* given) {
-    const Start start = *static_cast<Start*>(given);
-    ::free(given);
-    if (counting) set_round(1);
+    auto* const life = static_cast<Life*>(given);
+    const StartRoutine routine = life->routine;
+    void* const argument = life->argument;
+    life->caller = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+    counting ? begin_life(life) : ::free(life);
     if (const flameprobe_core* core = core_if_loaded()) core->attach_thread();
-    return start.routine(start.argument);
+    return routine(argument);
 }
 
 }  // namespace
@@ -54,7 +73,7 @@ void count_threads_from_here() {
     if (!counting && ::pthread_key_create(&ends, thread_ends) != 0) return;
     counting = true;
     __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
-    set_round(1);
+    begin_life(&of_first);
 }
 
 void forget_other_threads() {
@@ -71,14 +90,14 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
     const flameprobe_core* core = core_if_loaded();
     const bool of_host = core != nullptr && core->is_own_thread(routine) == 0;
     if (!of_host || (!counting && core->attaches_threads() == 0)) return create(thread, attributes, routine, argument);
-    auto* start = static_cast<Start*>(::malloc(sizeof(Start)));
-    if (start == nullptr) return create(thread, attributes, routine, argument);
-    *start = {routine, argument};
+    auto* life = static_cast<Life*>(::malloc(sizeof(Life)));
+    if (life == nullptr) return create(thread, attributes, routine, argument);
+    *life = {routine, argument, 0, 0};
     __atomic_add_fetch(&living, 1, __ATOMIC_RELAXED);
-    const int failed = create(thread, attributes, begin_thread, start);
+    const int failed = create(thread, attributes, begin_thread, life);
     if (failed != 0) {
         __atomic_sub_fetch(&living, 1, __ATOMIC_RELAXED);
-        ::free(start);
+        ::free(life);
     }
     return failed;
 }

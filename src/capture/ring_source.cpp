@@ -64,6 +64,7 @@ public:
 private:
     Result<void> open_main(const CaptureOptions& options);
     void attach_running_threads();
+    void keep_apart(std::uint32_t thread);
     bool attach(std::uint32_t tid);
     void describe(const CaptureOptions& options, std::size_t cpus_wanted);
 
@@ -71,6 +72,7 @@ private:
     RecordLayout layout_;
     std::vector<CpuRing> rings_;
     std::vector<Descriptor> others_;  // of threads that ran before us
+    Descriptor own_;                  // see keep_apart
     std::vector<std::uint64_t> next_time_;
     CaptureFacts facts_;
 };
@@ -106,8 +108,23 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     attach_running_threads();
+    keep_apart(main_thread);
     describe(options, bytes);
     return {};
+}
+
+// Where all events of two threads have one origin, the kernel lets them change hands at a switch between the two
+// (perf_event_context_sched_out), with what has gone by of their periods; a short thread takes that along when it ends.
+// Of a main thread that takes turns with threads of 0.2 ms not one sample in ten was left. An event that is not
+// inherited keeps it from them.
+void RingSource::keep_apart(std::uint32_t thread) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_kernel = attr.exclude_hv = 1;
+    attr.remove_on_exec = 1;
+    if (auto event = open_event(attr, thread, -1)) own_ = std::move(*event);
 }
 
 bool RingSource::attach(std::uint32_t tid) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "capture/handler/attach.hpp"
@@ -66,6 +67,7 @@ void ThreadTimers::scan_tasks() {
         found = false;
         if (!tasks_.read(tids_)) tids_.assign(1, static_cast<std::uint32_t>(state_.pid));
         covered_.clear();
+        without_slot_ = 0;
         for (std::size_t i = 0; i < state_.slot_count; ++i) {
             const std::uint32_t owner = state_.owners[i].load(std::memory_order_acquire);
             const bool ended = i < records_.size() && records_[i].ended;
@@ -81,21 +83,26 @@ void ThreadTimers::scan_tasks() {
 }
 
 void ThreadTimers::count_timers() {
-    with_timer_ = without_timer_ = 0;
+    with_timer_ = 0;
+    without_timer_ = without_slot_;
     for (std::size_t i = 0; i < state_.slot_count; ++i) {
         if (state_.owners[i].load(std::memory_order_acquire) == 0 || slot(i).ready.load(std::memory_order_acquire) == 0)
             continue;
-        ++(slot(i).timer >= 0 ? with_timer_ : without_timer_);
+        if (slot(i).timer >= 0)
+            ++with_timer_;
+        else if (cpu_time(state_.owners[i].load(std::memory_order_relaxed)))  // not for one that has ended
+            ++without_timer_;
     }
-    const std::size_t known = with_timer_ + without_timer_ + 1;
-    if (tids_.size() > known) without_timer_ += tids_.size() - known;
 }
 
 bool ThreadTimers::attach(std::uint32_t tid) {
     const auto cpu = cpu_time(tid);
     if (!cpu) return false;
     const std::uint32_t index = handler::claim_slot(state_, tid);
-    if (index == state_.slot_count) return false;
+    if (index == state_.slot_count) {
+        ++without_slot_;
+        return false;
+    }
     slot(index).masked = blocks_our_signal(tid);
     slot(index).attached_ns = *cpu;
     handler::map_alternate_stack(slot(index));
@@ -189,6 +196,15 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
         record.stack_tries = 0;
     }
     return weight;
+}
+
+// The timer's phase is random: the first period began before the thread was attached.
+std::uint64_t ThreadTimers::short_by(const handler::CellHead& cell) {
+    if (cell.slot >= records_.size() || slot(cell.slot).generation != cell.generation) return 0;
+    Record& record = records_[cell.slot];
+    if (std::exchange(record.sampled_before, true)) return 0;
+    const std::uint64_t in_first = slot(cell.slot).first_ns - slot(cell.slot).attached_ns;
+    return in_first < state_.period_ns ? state_.period_ns - in_first : 0;
 }
 
 void ThreadTimers::free_slot(std::size_t index) {

@@ -28,6 +28,8 @@ public:
     void find_new(EventSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
+    /// Of a thread's first sample, after account(): how much less than whole periods it stands for, in nanoseconds.
+    std::uint64_t short_by(const handler::CellHead& cell);
     /// After samples were read: names, stacks, threads that block the signal, new random phases, threads that ended.
     void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
     /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.
@@ -41,6 +43,7 @@ private:
         bool ended = false;      // freed at the end of the next round
         bool masked = false;
         bool stack_known = false;
+        bool sampled_before = false;
         std::uint8_t stack_tries = 0;
         std::uint64_t cpu_ns = 0;     // the thread's CPU time when last read
         std::uint64_t delivered = 0;  // periods, since the timer was last armed
@@ -80,6 +83,7 @@ private:
     std::size_t next_visit_ = 0;
     std::size_t live_ = 0;
     std::size_t without_timer_ = 0;
+    std::size_t without_slot_ = 0;  // of those that the last scan found
     std::size_t with_timer_ = 0;
 };
 

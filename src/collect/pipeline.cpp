@@ -18,6 +18,11 @@ constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, s
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
 
+// What a thread uses at most in the kernel after it has told its CPU clock.
+constexpr std::uint64_t most_after_end_ns = 50'000;
+// What a thread may have used since its last sample: CPU timers are noticed at the tick.
+constexpr std::uint64_t most_rest_ns = 10'000'000;
+
 constexpr std::string_view deleted_suffix = " (deleted)";
 
 // The kernel tells it for what is mapped while sampling is on; for the rest, the file does if it is still the one that
@@ -43,7 +48,8 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
       continuations_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
       start_ns_(start_ns),
       period_ns_(period_ns),
-      pid_(pid) {
+      pid_(pid),
+      rest_(period_ns, start_ns ^ pid) {
     for (const auto kind : {MappingKind::kernel, MappingKind::note, MappingKind::unknown, MappingKind::scope}) {
         Mapping mapping;
         mapping.kind = kind;
@@ -100,6 +106,7 @@ void Pipeline::lost(std::uint64_t samples) {
 void Pipeline::note(Note note, ThreadId thread, std::uint64_t weight) {
     if (note == Note::lost) summary_.lost += weight;
     threads_.count_noted(thread, weight);
+    credit(thread) += weight * period_ns_;
     depth_ = 0;
     const StackId stack = push(0, note_mapping, static_cast<std::uint64_t>(note));
     sink_.sample(
@@ -112,6 +119,11 @@ void Pipeline::sample(const RawSample& raw) {
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
     sample.weight = raw.weight;
+    credit(sample.thread) += raw.weight * period_ns_ - raw.short_by_ns;
+    if (raw.short_by_ns != 0) {
+        sample.weight += rest_.add(static_cast<std::int64_t>(period_ns_ - raw.short_by_ns)) - 1;
+        if (sample.weight == 0) sample.hits = 0;
+    }
 
     walk_.frames.clear();
     labels_.clear();
@@ -126,6 +138,8 @@ void Pipeline::sample(const RawSample& raw) {
     const bool whole = walk_.end == WalkEnd::root;
     in_haste_ = in_haste_ || in_no_mapping();
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
+    if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
+        root_of_[walk_.frames[frames - 2].address] = walk_.frames[frames - 1].address;
     sample.stack = intern(walk_.frames, walk_.frames.size(), whole, labels_, raw.kernel_chain,
                           raw.in_system_call ? system_call() : 0);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
@@ -196,6 +210,9 @@ void Pipeline::settle(std::uint64_t now_ns) {
 void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
 void Pipeline::write(Sample sample, bool whole) {
+    if (last_stacks_.size() <= sample.thread) last_stacks_.resize(sample.thread + 1);
+    last_stacks_[sample.thread] = {sample.stack, whole};
+    if (sample.weight == 0) return;
     summary_.samples += sample.weight;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
     threads_.count(sample.thread, sample.weight);
@@ -242,25 +259,139 @@ void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
         Sample sample = last.samples[i];
         sample.weight = std::min({fair, sample.weight, periods});
         periods -= sample.weight;
+        credit(sample.thread) += sample.weight * period_ns_;
         write(sample, true);
     }
     last_calls_.erase(found);
 }
 
+std::uint64_t& Pipeline::credit(ThreadId thread) {
+    if (credits_.size() <= thread) credits_.resize(thread + 1);
+    return credits_[thread];
+}
+
+void Pipeline::thread_over(const EndedThread& ended) {
+    std::uint64_t cpu_ns = ended.cpu_ns;
+    const auto known = threads_.told_end(ended.tid, cpu_ns);
+    if (period_ns_ == 0) return;
+    if (known && credit(*known) != 0) return write_rest(*known, cpu_ns);
+    Brief& of_its_kind = brief(ended);
+    ++of_its_kind.threads;
+    threads_.used(of_its_kind.thread, cpu_ns);
+    // Where the kernel's time is not sampled, that is where a longer thread has been.
+    if (samples_all_time_ || cpu_ns < period_ns_) write_brief(of_its_kind, cpu_ns);
+}
+
+Pipeline::Brief& Pipeline::brief(const EndedThread& ended) {
+    const auto [known, is_new] = briefs_.try_emplace({ended.name, ended.routine});
+    if (!is_new) return known->second;
+    known->second.stack = brief_stack(ended.routine, ended.caller);
+    known->second.thread = threads_.unsampled(ended.name);
+    return known->second;
+}
+
+// As far as it is known, the stack has the roots of those that were sampled.
+StackId Pipeline::brief_stack(std::uint64_t routine, std::uint64_t caller) {
+    depth_ = 0;
+    StackId stack = 0;
+    const auto frame = [&](std::uint64_t address) {
+        const CodeRegion* region = address == 0 ? nullptr : code_map_.find(address);
+        if (region != nullptr) stack = push(stack, mapping_of(region->id, address), address);
+    };
+    if (caller != 0) {
+        const auto root = root_of_.find(caller - 1);
+        if (root != root_of_.end()) frame(root->second);
+        frame(caller - 1);
+    }
+    frame(routine);
+    return push(stack, note_of("[not sampled: lived too briefly]"), named_note);
+}
+
+void Pipeline::write_brief(const Brief& brief, std::uint64_t cpu_ns) {
+    const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
+    if (weight != 0) write_brief_periods(brief, weight);
+}
+
+void Pipeline::write_brief_periods(const Brief& brief, std::uint64_t weight) {
+    too_brief_ += weight;
+    threads_.count_noted(brief.thread, weight);
+    sink_.sample({.time_ns = monotonic_ns() - start_ns_,
+                  .thread = brief.thread,
+                  .stack = brief.stack,
+                  .weight = weight,
+                  .hits = 0});
+}
+
+// More than a few periods is no rest: samples did not come, and unless that has been told of it is now.
+void Pipeline::write_rest(ThreadId thread, std::uint64_t cpu_ns) {
+    const std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(credit(thread));
+    const auto most = static_cast<std::int64_t>(std::max(3 * period_ns_, most_rest_ns));
+    if (!samples_all_time_ || rest < -most) return;
+    if (rest > most) {
+        if (tells_of_missing_ && summary_.lost + lost_somewhere_ + summary_.throttled == 0)
+            note(Note::lost, thread, static_cast<std::uint64_t>(rest) / period_ns_);
+        return;
+    }
+    if (last_stacks_.size() <= thread || last_stacks_[thread].first == 0) return;
+    credit(thread) = cpu_ns;
+    const std::uint64_t weight = rest_.add(rest);
+    if (weight == 0) return;
+    write({.time_ns = monotonic_ns() - start_ns_,
+           .thread = thread,
+           .stack = last_stacks_[thread].first,
+           .weight = weight,
+           .hits = 0},
+          last_stacks_[thread].second);
+}
+
+void Pipeline::account_for_rests(std::uint64_t process_cpu_ns) {
+    if (period_ns_ == 0) return;
+    const auto living = threads_.living();
+    std::uint64_t accounted = 0;
+    for (const auto& [tid, cpu_ns] : living) {
+        const bool sampled = threads_.has_id(tid) && credit(threads_.find(tid)) != 0;
+        if (!sampled) {
+            if (!threads_.has_id(tid)) accounted += cpu_ns;
+            const std::uint64_t weight =
+                samples_all_time_ || cpu_ns < period_ns_ ? rest_.add(static_cast<std::int64_t>(cpu_ns)) : 0;
+            if (weight != 0) write_brief_periods({threads_.find(tid), brief_stack(0)}, weight);
+        } else if (const ThreadId thread = threads_.find(tid); cpu_ns > credit(thread)) {
+            write_rest(thread, cpu_ns);  // what is read of a thread that runs may be a tick old
+        }
+    }
+    accounted += threads_.cpu_ns();
+    std::uint64_t missing = process_cpu_ns - std::min(process_cpu_ns, accounted);
+    std::uint64_t threads = 0;
+    for (const auto& [kind, brief] : briefs_) threads += brief.threads;
+    const std::uint64_t each = threads == 0 ? 0 : std::min(missing / threads, most_after_end_ns);
+    for (const auto& [kind, brief] : briefs_) {
+        threads_.used(brief.thread, each * brief.threads);
+        write_brief(brief, each * brief.threads);
+    }
+    missing -= each * threads;
+    // The last is of threads that told nothing. What is read of one that runs may be behind.
+    const ThreadId unknown = threads_.unknown_if_any();
+    const std::uint64_t noted = credits_.size() > unknown ? credits_[unknown] : 0;
+    missing -= std::min(missing, noted);
+    const bool told_otherwise = !samples_all_time_ || lost_somewhere_ + summary_.throttled != 0;
+    if (!told_otherwise && missing > period_ns_ + living.size() * (period_ns_ + threads_.behind_ns()))
+        write_brief({threads_.unknown(), brief_stack(0)}, missing);
+}
+
 // The code at a place does not change without its region.
 MappingId Pipeline::system_call() {
-    if (walk_.frames.empty()) return kernel_note("[kernel]");
+    if (walk_.frames.empty()) return note_of("[kernel]");
     const CodeFrame& leaf = walk_.frames.front();
     const auto [known, is_new] = call_at_.try_emplace({leaf.region, leaf.address}, 0);
     if (!is_new) return known->second;
     const auto number = system_call_number(leaf.address);
     const auto name = number ? system_call_name(*number) : std::string_view();
-    known->second = kernel_note(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
+    known->second = note_of(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
     return known->second;
 }
 
-MappingId Pipeline::kernel_note(const std::string& text) {
-    const auto [known, is_new] = kernel_notes_.try_emplace(text, next_mapping_);
+MappingId Pipeline::note_of(const std::string& text) {
+    const auto [known, is_new] = notes_.try_emplace(text, next_mapping_);
     if (!is_new) return known->second;
     Mapping mapping;
     mapping.kind = MappingKind::note;

@@ -13,7 +13,9 @@
 
 #include "capture/raw_sample.hpp"
 #include "collect/continuation.hpp"
+#include "collect/ended_threads.hpp"
 #include "collect/live_stack.hpp"
+#include "collect/period_rest.hpp"
 #include "collect/thread_registry.hpp"
 #include "profile/sink.hpp"
 #include "profile/stack_table.hpp"
@@ -49,6 +51,20 @@ public:
     }
     void death(const Death& death) { sink_.death(death); }
     void count(const WorkCount& count) { sink_.count(count); }
+    /// Whether samples are taken of all CPU time, that in the kernel included: else only threads without any sample get
+    /// the rest of theirs.
+    void samples_all_time(bool all) { samples_all_time_ = all; }
+    /// Whether samples that did not come are told of by nothing else.
+    void tells_of_missing_samples(bool tells) { tells_of_missing_ = tells; }
+    /// A thread that ended: what no sample stands for gets the stack on which it was sampled last, and without a
+    /// sample its start routine, with a frame that says so.
+    void thread_over(const EndedThread& thread);
+    /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
+    /// for what ended threads used after they had told their clocks, or did not tell.
+    void account_for_rests(std::uint64_t process_cpu_ns);
+    /// Periods of `[not sampled: lived too briefly]`.
+    std::uint64_t too_brief() const { return too_brief_; }
+
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);
     /// Samples that an engine lost, of a thread that the CPU clocks have to tell.
@@ -78,13 +94,26 @@ private:
                    const std::vector<StackLabel>& labels, std::span<const std::uint64_t> kernel, MappingId call);
     /// The note that names the system call which the leaf of `walk_` made.
     MappingId system_call();
-    MappingId kernel_note(const std::string& text);
+    MappingId note_of(const std::string& text);
     void find_labels(StackCopy copy, StackBeyond* beyond);
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     StackId push(StackId parent, MappingId mapping, std::uint64_t address);
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);
     void write(Sample sample, bool whole);
+    /// Threads of one name and start routine that were never sampled.
+    struct Brief {
+        ThreadId thread = 0;
+        StackId stack = 0;
+        std::uint64_t threads = 0;
+    };
+    Brief& brief(const EndedThread& thread);
+    StackId brief_stack(std::uint64_t routine, std::uint64_t caller = 0);
+    void write_brief(const Brief& brief, std::uint64_t cpu_ns);
+    void write_brief_periods(const Brief& brief, std::uint64_t weight);
+    void write_rest(ThreadId thread, std::uint64_t cpu_ns);
+    /// CPU time for which samples stand, by thread.
+    std::uint64_t& credit(ThreadId thread);
     bool memory_continues();
     bool in_no_mapping() const;
 
@@ -111,7 +140,7 @@ private:
     Continuations continuations_;
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
-    std::map<std::string, MappingId> kernel_notes_;                         // by text
+    std::map<std::string, MappingId> notes_;                                // by text
     struct LastCalls {
         std::array<Sample, 16> samples{};
         std::size_t count = 0;  // in all
@@ -123,6 +152,14 @@ private:
     std::uint32_t pid_;
     std::unordered_map<ThreadId, std::uint64_t> unsampled_ns_;  // less than a period: not told yet
     std::uint64_t lost_somewhere_ = 0;
+    std::map<std::pair<std::string, std::uint64_t>, Brief> briefs_;
+    std::unordered_map<std::uint64_t, std::uint64_t> root_of_;  // of threads: the frame right above to the outermost
+    PeriodRest rest_;
+    std::vector<std::uint64_t> credits_;                 // by thread
+    std::vector<std::pair<StackId, bool>> last_stacks_;  // by thread, and whether it is whole
+    std::uint64_t too_brief_ = 0;
+    bool samples_all_time_ = true;
+    bool tells_of_missing_ = true;
     bool in_haste_ = false;  // since the last settle()
     bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;

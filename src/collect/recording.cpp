@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "capture/proc_maps.hpp"
@@ -25,6 +26,8 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
+    pipeline_.samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
+    pipeline_.tells_of_missing_samples(run.kernel == "on");
     if (const auto maps = read_proc_maps()) {
         for (const auto& mapping : maps->mappings) pipeline_.mapping(mapping);
     }
@@ -69,6 +72,13 @@ void Recording::read_clocks() {
     pipeline_.threads().read_clocks();
 }
 
+// A round later, when the kernel has told of their ends too, and all that was known of them before is in their
+// accounts.
+void Recording::threads_ended(std::vector<EndedThread> threads) {
+    for (const auto& thread : std::exchange(ended_, std::move(threads))) pipeline_.thread_over(thread);
+    pipeline_.threads().new_round();
+}
+
 void Recording::read_process_clocks() {
     const std::uint64_t time = clocks_.time_ns(), own_now = clocks_.own_ns();
     // 0: the host has ended.
@@ -101,6 +111,7 @@ void Recording::write_account() {
     summary.process_cpu_ns = used_ns();
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
+    set_counter("periods of threads that lived too briefly", pipeline_.too_brief());
     const auto statistics = pipeline_.unwind_statistics();
     summary.counters["unwind rule hits"] = statistics.rule_hits;
     summary.counters["unwind rule misses"] = statistics.rule_misses;
@@ -199,6 +210,8 @@ Result<void> Recording::suspend() {
 Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
+    for (const auto& thread : std::exchange(ended_, {})) pipeline_.thread_over(thread);
+    pipeline_.account_for_rests(process_cpu_ns_);
     if (!has_samples()) {
         file_.remove();
         return {};

@@ -41,6 +41,8 @@ public:
     Result<void> suspend();
     /// After each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) { pipeline_.settle(drained_ns); }
+    /// After each drain: the threads that told of their ends before it.
+    void threads_ended(std::vector<EndedThread> threads);
     /// Reads the CPU clocks: before a drain, so that whatever was sampled in the time they tell of is drained. At least
     /// a few times a second, since a thread that ends takes its clock along.
     void read_clocks();
@@ -71,8 +73,12 @@ public:
     /// There can be no other file: this one goes on, to `most_bytes`. False if it, or a table, has all it may have.
     bool go_on(std::uint64_t most_bytes);
 
+    /// Something worth a file: not that of a process of a few milliseconds that no sample hit, of which there may be
+    /// thousands.
     bool has_samples() {
-        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.lost_somewhere() != 0;
+        constexpr std::uint64_t worth_a_file_ns = 20'000'000;
+        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.lost_somewhere() != 0 ||
+               (pipeline_.too_brief() != 0 && process_cpu_ns_ >= worth_a_file_ns);
     }
     bool has_file() const { return file_.created(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
@@ -101,6 +107,7 @@ private:
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
+    std::vector<EndedThread> ended_;  // told in the last round
 };
 
 }  // namespace flameprobe

@@ -72,7 +72,46 @@ void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
     const auto known = living_.find(tid);
     if (known == living_.end()) return;
     if (known->second.id != none) may_have_run_until(time_ns, known->second);
+    ended_[tid] = {known->second.id, known->second.base_ns};
     living_.erase(known);
+}
+
+std::optional<ThreadId> ThreadRegistry::told_end(std::uint32_t tid, std::uint64_t& cpu_ns) {
+    Ended ended;
+    if (const auto before = ended_before_.extract(tid); !before.empty()) {
+        ended = before.mapped();
+    } else if (const auto now = ended_.extract(tid); !now.empty()) {
+        ended = now.mapped();
+    } else if (const auto living = living_.extract(tid); !living.empty()) {
+        ended = {living.mapped().id, living.mapped().base_ns};
+    }
+    cpu_ns -= std::min(cpu_ns, ended.base_ns);
+    if (ended.id == none) return std::nullopt;
+    threads_[ended.id].cpu_ns = threads_[ended.id].most_cpu_ns = cpu_ns;
+    return ended.id;
+}
+
+void ThreadRegistry::new_round() {
+    ended_before_ = std::move(ended_);
+    ended_.clear();
+}
+
+ThreadId ThreadRegistry::unsampled(std::string_view name) {
+    const auto known = unsampled_.find(name);
+    return known != unsampled_.end() ? known->second : unsampled_.emplace(name, add(0, name)).first->second;
+}
+
+std::vector<std::pair<std::uint32_t, std::uint64_t>> ThreadRegistry::living() const {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
+    for (const auto& [tid, living] : living_) {
+        if (living.clock_ns > living.base_ns) found.emplace_back(tid, living.clock_ns - living.base_ns);
+    }
+    return found;
+}
+
+bool ThreadRegistry::has_id(std::uint32_t tid) const {
+    const auto known = living_.find(tid);
+    return known != living_.end() && known->second.id != none;
 }
 
 void ThreadRegistry::may_have_run_until(std::uint64_t time_ns, const Living& living) {
@@ -175,7 +214,8 @@ std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least
 // has them too. A node of libstdc++'s hash tables: the value, the next one's address and malloc's own words.
 std::size_t ThreadRegistry::memory() const {
     constexpr std::size_t node = sizeof(std::pair<std::uint32_t, Living>) + 3 * sizeof(void*);
-    return threads_.capacity() * sizeof(Known) + threads_.size() * sizeof(ThreadAccount) + living_.size() * node +
+    return threads_.capacity() * sizeof(Known) + threads_.size() * sizeof(ThreadAccount) +
+           (living_.size() + ended_.size() + ended_before_.size() + unsampled_.size()) * node +
            living_.bucket_count() * sizeof(void*) + to_visit_.capacity() * sizeof(to_visit_[0]);
 }
 

@@ -3,8 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collect/cpu_clocks.hpp"
@@ -25,9 +29,27 @@ public:
     ThreadId find(std::uint32_t tid);
     /// For what is known of the process only: a thread of its own, with tid 0, so that it is put down to no other.
     ThreadId unknown();
+    /// The same, or no thread's id if there was nothing to put down to it yet.
+    ThreadId unknown_if_any() const { return unknown_; }
     void started(std::uint32_t tid);
     void renamed(std::uint32_t tid, std::string_view name);
     void ended(std::uint32_t tid, std::uint64_t time_ns);
+    /// It told its CPU clock at its end, of which what counts goes into its account. Nothing for a thread that was not
+    /// sampled; `cpu_ns` then becomes what counts of it.
+    std::optional<ThreadId> told_end(std::uint32_t tid, std::uint64_t& cpu_ns);
+    /// After each drain: a thread that ended before the last one will not tell its clock any more.
+    void new_round();
+    /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
+    ThreadId unsampled(std::string_view name);
+    /// CPU time of such threads.
+    void used(ThreadId thread, std::uint64_t cpu_ns) {
+        threads_[thread].cpu_ns += cpu_ns;
+        threads_[thread].most_cpu_ns = threads_[thread].cpu_ns;
+    }
+    std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
+    /// The tids of all threads that live and have used CPU time, as was read last.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> living() const;
+    bool has_id(std::uint32_t tid) const;
     void count(ThreadId thread, std::uint64_t weight) {
         threads_[thread].samples += weight;
         told_ += weight;
@@ -94,7 +116,14 @@ private:
     const std::uint64_t period_ns_;
     std::unordered_map<std::uint32_t, Living> living_;  // by tid
     std::vector<Known> threads_;                        // by ThreadId
-    std::vector<std::uint32_t> to_visit_;               // tids, whose clocks are read in turn
+    // Those for which the kernel told the end, in this round and the one before: what they say themselves comes later.
+    struct Ended {
+        ThreadId id = none;
+        std::uint64_t base_ns = 0;
+    };
+    std::unordered_map<std::uint32_t, Ended> ended_, ended_before_;
+    std::map<std::string, ThreadId, std::less<>> unsampled_;
+    std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn
     std::uint64_t told_ = 0;
     ThreadId unknown_ = none;
 };

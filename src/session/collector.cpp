@@ -211,8 +211,11 @@ void Collector::drain() {
         recording_->read_clocks();
         last_clocks_ns_ = began;
     }
+    std::vector<EndedThread> ended;
+    ended_threads_.take(ended);
     engine_.source->drain(recording_->sink());
     recording_->settle(began);
+    recording_->threads_ended(std::move(ended));
     // A stack deeper than the copy must be read before its owner changes it.
     if (recording_->wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
 }

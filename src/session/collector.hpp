@@ -9,6 +9,7 @@
 #include <string>
 
 #include "collect/crash_record.hpp"
+#include "collect/ended_threads.hpp"
 #include "collect/recording.hpp"
 #include "collect/rotation.hpp"
 #include "session/command_queue.hpp"
@@ -38,6 +39,8 @@ public:
     bool is_settled() const { return is_settled_.load(std::memory_order_acquire); }
     /// For the handler of a fatal signal; finish() puts it into the profile.
     CrashRecord& crash_record() { return crash_record_; }
+    /// For threads of the host at their end.
+    EndedThreads& ended_threads() { return ended_threads_; }
     /// Whether the engine has a timer or an alternate stack per thread.
     /// The first profile has the units of work from the process's beginning, not from when sampling began: a forked
     /// child works on while its collector starts. Before that.
@@ -101,6 +104,7 @@ private:
     Log& log_;
     CommandQueue commands_;
     CrashRecord crash_record_;
+    EndedThreads ended_threads_;
     std::atomic<bool> sampling_{false};
     std::atomic<bool> units_from_birth_{false};
     std::atomic<bool> attaches_threads_{false};

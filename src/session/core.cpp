@@ -201,6 +201,10 @@ int attaches_threads() {
 void attach_thread() {
     if (!host_is_filtered) handler::attach_this_thread();
 }
+void thread_ended(uintptr_t routine, uintptr_t caller) {
+    Session* session = current();
+    if (session != nullptr && !host_is_filtered) session->thread_ended(routine, caller);
+}
 int left_alone() {
     bool alone = false;
     guarded(nullptr, 0, [&]() -> Outcome {
@@ -285,6 +289,7 @@ constexpr flameprobe_core table = {
     .follow_credentials = follow_credentials,
     .attaches_threads = attaches_threads,
     .attach_thread = attach_thread,
+    .thread_ended = thread_ended,
     .yield_signal = yield_signal,
     .is_own_handler = is_own_handler,
     .expect_seccomp = expect_seccomp,

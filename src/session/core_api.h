@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 6
+#define FLAMEPROBE_CORE_VERSION 7
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -54,6 +54,9 @@ struct flameprobe_core {
      * async-signal-safe. Whether attach_thread() is of use, and the call, in a new thread before its own work. */
     int (*attaches_threads)(void);
     void (*attach_thread)(void);
+    /* The calling thread, which began with `routine`, called from `caller`, is at its end: its CPU time counts also
+     * where it was never sampled. */
+    void (*thread_ended)(uintptr_t routine, uintptr_t caller);
     /* The host is about to set a handler for this signal: if it is the one in use, another is taken. 0: no signal
      * can be used any more. */
     void (*yield_signal)(int signal);

@@ -2,6 +2,7 @@
 
 #include <linux/capability.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -250,6 +251,15 @@ void Session::before_filter(const void* program, unsigned long flags) noexcept {
     if (!collector_.ends_before_filter()) return;
     wait_until_gone(patience_ns);
     launched_ = false;
+}
+void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept {
+    if (!sampling()) return;
+    EndedThread thread{.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+                       .cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID),
+                       .routine = routine,
+                       .caller = caller};
+    ::prctl(PR_GET_NAME, thread.name);
+    collector_.ended_threads().tell(thread);
 }
 void Session::retire() noexcept {
     if (launched_ && of_this_process()) ask_and_wait(request_retire);

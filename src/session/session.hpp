@@ -66,6 +66,8 @@ public:
     void yield_signal() noexcept;
     /// A filter is about to be entered: nothing is left that it would kill for.
     void before_filter(const void* program, unsigned long flags) noexcept;
+    /// The calling thread is at its end.
+    void thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept;
     CrashRecord& crash_record() noexcept { return collector_.crash_record(); }
 
     void messages() { log_.release(); }

@@ -147,6 +147,61 @@ TEST_CASE("a tid that is used again is another thread") {
     CHECK(kept.threads.back().name == "worker");
 }
 
+TEST_CASE("threads that were never sampled have their CPU time on their start routine") {
+    Kept kept;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, 1000, self);
+    const auto routine = reinterpret_cast<std::uint64_t>(&::getpid);
+    RawMapping library;
+    library.start = routine & ~0xfffULL;
+    library.size = 0x2000;
+    library.path = "/lib/some.so";
+    pipeline.mapping(library);
+    for (std::uint32_t i = 0; i < 40; ++i)
+        pipeline.thread_over({.tid = 0x7ffffff0 + i, .cpu_ns = 250, .routine = routine, .name = "brief"});
+    std::uint64_t weight = 0;
+    for (const auto& sample : kept.samples) {
+        weight += sample.weight;
+        CHECK(sample.hits == 0);
+        CHECK(kept.path(sample.stack) == std::vector<MappingKind>{MappingKind::file, MappingKind::note});
+        CHECK(kept.threads[sample.thread].name == "brief");
+    }
+    CHECK(weight >= 9);
+    CHECK(weight <= 11);
+    CHECK(pipeline.too_brief() == weight);
+    CHECK(pipeline.summary().samples == 0);
+    CHECK(kept.threads.size() == 2);  // one account for all of them
+    CHECK(pipeline.threads().accounts()[1].cpu_ns == 10000);
+}
+
+TEST_CASE("what a thread used beyond its samples stands where it was sampled last") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    const std::uint64_t chain[] = {0xffffffff81000010};
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        auto raw = kernel_sample(chain);
+        raw.tid = 0x7ffffff0 + i;
+        pipeline.sample(raw);
+        pipeline.thread_over({.tid = raw.tid, .cpu_ns = 1500});
+    }
+    CHECK(pipeline.summary().samples >= 59);
+    CHECK(pipeline.summary().samples <= 61);
+    for (const auto& sample : kept.samples) CHECK(sample.stack == kept.samples.front().stack);
+}
+
+TEST_CASE("a sample that did not come after a whole period does not always count") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        auto raw = kernel_sample({});
+        raw.tid = 0x7ffffff0 + i;
+        raw.short_by_ns = 900;
+        pipeline.sample(raw);
+    }
+    CHECK(pipeline.summary().samples >= 3);
+    CHECK(pipeline.summary().samples <= 5);
+}
+
 TEST_CASE("own memory is copied, and what is not mapped is no fault") {
     std::byte from[64], to[64];
     for (std::size_t at = 0; at < sizeof from; ++at) from[at] = static_cast<std::byte>(at);

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+namespace flameprobe {
+
+/// CPU time in pieces smaller than a sampling period, of which a profile can only hold whole ones. Each period falls
+/// due at a random moment of its own stretch: so a piece gets one with the chance of its length, whatever rhythm the
+/// pieces have, and the sum is right within a period.
+class PeriodRest {
+public:
+    PeriodRest(std::uint64_t period_ns, std::uint64_t seed) : period_ns_(period_ns), random_(seed) { draw(); }
+
+    /// Gives how many periods fell due in the piece. Negative: so much too much was given before.
+    std::uint64_t add(std::int64_t ns) {
+        std::uint64_t due = 0;
+        for (sum_ += ns; period_ns_ != 0 && sum_ >= due_at_; ++due) {
+            begin_ += static_cast<std::int64_t>(period_ns_);
+            draw();
+        }
+        return due;
+    }
+
+private:
+    void draw() {  // splitmix64
+        std::uint64_t value = random_ += 0x9e3779b97f4a7c15;
+        value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+        value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+        value ^= value >> 31;
+        due_at_ = begin_ + 1 + static_cast<std::int64_t>(period_ns_ == 0 ? 0 : value % period_ns_);
+    }
+
+    std::uint64_t period_ns_;
+    std::uint64_t random_;
+    std::int64_t sum_ = 0, begin_ = 0, due_at_ = 0;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,67 @@
+"""Threads that live shorter than a sampling period have their CPU time in the picture: half of the program's is theirs by
+construction (tests/targets/brief), in every engine."""
+
+import json
+import math
+import unittest
+
+from harness import ENGINES, Case, profiled, run, sized, target
+
+TOO_BRIEF = "[not sampled: lived too briefly]"
+TICK = 250  # CONFIG_HZ of Debian's kernels
+
+
+class Brief(Case):
+    def profile(self, mode, life_us, milliseconds, **settings):
+        where = "-".join(map(str, (mode, life_us, *settings.values())))
+        ran = run([target("brief"), mode, life_us, milliseconds], self.fresh_directory(where),
+                  profiled(FORMAT="folded,json", **settings))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran, [int(word) for word in ran.stdout.split()]
+
+    def weights(self, result):
+        """(in main_half, in brief_thread, all), and the period."""
+        stacks, told = result.stacks(), json.loads(result.path("json").read_text())
+        inside = [sum(count for frames, count in stacks if name in frames) for name in ("main_half", "brief_thread")]
+        return *inside, sum(count for _, count in stacks), told["sampling"]["period_ns"]
+
+    def check(self, engine):
+        for life_us in sized((300, 5500), (300, 800, 5500, 8000, 27000)):
+            for frequency in (99, 999):
+                with self.subTest(engine=engine, life_us=life_us, frequency=frequency):
+                    ran, (main_ns, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500, 4000), ENGINE=engine,
+                                                                       FREQ=frequency)
+                    main, brief, every, period = self.weights(ran.result())
+                    self.assertAlmostEqual(every * period / process_ns, 1, delta=0.03)
+                    hits = every * min(1, TICK / frequency) if engine == "timer" else every
+                    true = brief_ns / process_ns
+                    # What a thread uses before and after its work is in its half, too.
+                    spread = 4 * math.sqrt(true * (1 - true) / hits)
+                    self.assertGreater(brief / every, true - spread - 0.01)
+                    self.assertLess(brief / every, 1 - main_ns / process_ns + spread + 0.01)
+
+    def test_ring(self):
+        self.check("ring")
+
+    def test_timer(self):
+        self.check("timer")
+
+    def test_signal(self):
+        self.check("signal")
+
+    def test_what_was_not_sampled_stands_on_the_start_routine(self):
+        ran, _ = self.profile("thread", 500, 500, ENGINE="ring", FREQ=99)
+        named = [frames for frames, _ in ran.result().stacks() if frames[-1] == TOO_BRIEF]
+        self.assertTrue(named)
+        self.assertTrue(any(frames[-2] == "brief_thread" for frames in named), named)
+
+    def test_threads_past_libc_are_not_missing(self):
+        for engine in ("ring", "timer"):
+            with self.subTest(engine=engine):
+                ran, (_, _, process_ns) = self.profile("raw", 500, 1500, ENGINE=engine, FREQ=999)
+                _, _, every, period = self.weights(ran.result())
+                self.assertAlmostEqual(every * period / process_ns, 1, delta=0.03)
+
+
+if __name__ == "__main__":
+    unittest.main()
