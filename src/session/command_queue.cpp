@@ -36,13 +36,16 @@ std::uint64_t CommandQueue::collector_cpu_ns() const noexcept {
 }
 
 std::uint32_t CommandQueue::ask(Request request) noexcept {
-    requests_.fetch_or(request, std::memory_order_relaxed);
-    const std::uint32_t ticket = tickets_.fetch_add(1, std::memory_order_release) + 1;
-    if (!host_is_filtered) futex_wake_all(tickets_);
-    return ticket;
+    std::uint64_t before = asked_.load(std::memory_order_relaxed);
+    while (!asked_.compare_exchange_weak(before, (before | request) + one_ticket, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+    changes_.fetch_add(1, std::memory_order_release);
+    if (!host_is_filtered) futex_wake_all(changes_);
+    return ticket_of(before) + 1;
 }
 
-void CommandQueue::wake() noexcept { futex_wake_all(tickets_); }
+void CommandQueue::wake() noexcept { futex_wake_all(changes_); }
 
 bool CommandQueue::answered(std::uint32_t ticket) const noexcept {
     return static_cast<std::int32_t>(answered_.load(std::memory_order_acquire) - ticket) >= 0;
@@ -84,9 +87,11 @@ bool CommandQueue::spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
 }
 
 std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
-    if (tickets_.load(std::memory_order_acquire) == taken_) futex_wait(tickets_, taken_, nanoseconds);
-    taken_ = tickets_.load(std::memory_order_acquire);
-    return requests_.exchange(0, std::memory_order_relaxed);
+    const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+    if (ticket_of(asked_.load(std::memory_order_relaxed)) == taken_) futex_wait(changes_, changes, nanoseconds);
+    const std::uint64_t asked = asked_.fetch_and(~std::uint64_t{all_requests}, std::memory_order_acquire);
+    taken_ = ticket_of(asked);
+    return static_cast<std::uint32_t>(asked & all_requests);
 }
 
 void CommandQueue::answer() noexcept {

@@ -27,8 +27,7 @@ class Task;
 /// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.
 class CommandQueue {
 public:
-    /// Host side. Gives a ticket to wait for. The bit is set before the ticket is drawn, so a collector that has seen
-    /// the ticket (acquire) has seen the bit.
+    /// Host side. Gives a ticket to wait for.
     std::uint32_t ask(Request request) noexcept;
     /// Waits until the ticket is answered. Gives up (false) when the collector has made no progress for
     /// `patience_ns`: then it is stuck on something that this very thread holds, such as an allocator's lock; and at
@@ -55,8 +54,14 @@ private:
     bool collector_is_gone() const noexcept;
     std::uint64_t collector_cpu_ns() const noexcept;
 
-    std::atomic<std::uint32_t> requests_{0};
-    std::atomic<std::uint32_t> tickets_{0};
+    static constexpr std::uint32_t all_requests = ~std::uint32_t{0};
+    static constexpr std::uint64_t one_ticket = std::uint64_t{1} << 32;
+    static std::uint32_t ticket_of(std::uint64_t asked) noexcept { return static_cast<std::uint32_t>(asked >> 32); }
+
+    // Tickets above, requests below: the collector takes a request with its ticket, or neither. The last request's
+    // answer, after which no other follows, would otherwise be an earlier ticket's.
+    std::atomic<std::uint64_t> asked_{0};
+    std::atomic<std::uint32_t> changes_{0};  // what the collector sleeps on
     std::atomic<std::uint32_t> answered_{0};
     std::atomic<std::uint32_t> progress_{0};
     std::atomic<std::uint32_t> tid_{0};

@@ -41,6 +41,28 @@ TEST_CASE("every request of many threads is answered, none is lost") {
     CHECK(seen == (request_start | request_stop | request_dump | request_flush | request_finish));
 }
 
+TEST_CASE("a last request is answered under its own ticket, whatever else is asked meanwhile") {
+    for (int i = 0; i < 400; ++i) {
+        CommandQueue queue;
+        std::atomic<bool> begun{false}, over{false};
+        std::thread others([&] {
+            while (!over) queue.ask(request_flush);
+        });
+        std::thread collector([&] {
+            begun = true;
+            while ((queue.take(0) & request_finish) == 0) {
+            }
+            queue.answer();
+            over = true;
+        });
+        while (!begun) std::this_thread::yield();
+        const std::uint32_t ticket = queue.ask(request_finish);
+        collector.join();
+        others.join();
+        REQUIRE(queue.answered(ticket));
+    }
+}
+
 TEST_CASE("whoever waits on a collector that is stuck is let go") {
     CommandQueue mailbox;
     CHECK_FALSE(mailbox.wait(mailbox.ask(request_finish), second / 5));
