@@ -157,6 +157,7 @@ std::string explain_refusal(int error_number) {
         case EOPNOTSUPP:
             return "this machine does not have the event (virtual machines often lack hardware counters)";
         case EMFILE:
+            return "perf_event_open failed: the limit of open files leaves no descriptor (ulimit -n raises it)";
         case ENFILE:
             return "perf_event_open failed: too many open files in the system";
         case EINVAL:

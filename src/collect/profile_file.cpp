@@ -25,8 +25,10 @@ bool is_later(const timespec& a, const timespec& b) {
 Result<void> ProfileFile::create() {
     if (created_) return {};
     const auto failure = [&](const std::string& path, const std::string& why) {
+        const bool no_descriptor = errno == EMFILE || errno == ENFILE;
         return Error{path + " cannot be created: " + why +
-                     "; set FLAMEPROBE_OUT to a path in a directory that can be written"};
+                     (no_descriptor ? "; raise the limit of open files (ulimit -n)"
+                                    : "; set FLAMEPROBE_OUT to a path in a directory that can be written")};
     };
     const auto directory = OutputDirectory::of(own_path());
     if (!directory) return failure(own_path(), directory.error().message);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 #include "base/all_signals_blocked.hpp"
 #include "base/clock.hpp"
@@ -105,7 +106,10 @@ bool Collector::serve() {
             going_on = handle(requests);
             if (sampling() || broken_) is_settled_ = true;
         } catch (const std::exception& error) {
-            give_up(std::string("sampling ends: ") + error.what());
+            const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+            give_up(no_memory ? "sampling ends: there is no memory left for it: raise the limit (ulimit -v) or lower "
+                                "FLAMEPROBE_STACK"
+                              : std::string("sampling ends: ") + error.what());
             going_on = (requests & last_requests) == 0 && !ends_before_filter();
         }
         commands_.answer();

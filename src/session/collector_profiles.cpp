@@ -1,4 +1,6 @@
 // The profiles of a run, one after the other: how each begins, goes on elsewhere, and ends.
+#include <errno.h>
+
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "session/collector.hpp"
@@ -12,6 +14,10 @@ namespace {
 
 constexpr const char* without_proc =
     "/proc is not mounted, or is another pid namespace's: threads that ran before are not found, and names may be "
+    "missing";
+constexpr const char* without_descriptors =
+    "the limit of open files (ulimit -n) leaves none for /proc: threads that ran before are not found, and names may "
+    "be "
     "missing";
 
 }  // namespace
@@ -46,7 +52,10 @@ void Collector::begin_profile() {
         next_dump_ns_ = monotonic_ns() + first_window_ns(options_.dump_every_ns);
         window_begun_ = true;
     }
-    if (list_threads().empty()) paths_.dump <= 1 ? say(without_proc) : recording_->remark(without_proc);
+    errno = 0;
+    if (!list_threads().empty()) return;
+    const char* const why = errno == EMFILE ? without_descriptors : without_proc;
+    paths_.dump <= 1 ? say(why) : recording_->remark(why);
 }
 
 void Collector::finish() {

@@ -1,6 +1,18 @@
 #include "session/output_path.hpp"
 
+#include <algorithm>
+
 namespace flameprobe {
+namespace {
+
+/// A program's name may hold anything but a slash; in names of files that people list, nothing that a terminal acts on.
+std::string without_controls(std::string name) {
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, '_');
+    return name;
+}
+
+}  // namespace
 
 std::string expand_path(std::string_view pattern, const PathFacts& facts, bool number) {
     std::string path;
@@ -12,7 +24,7 @@ std::string expand_path(std::string_view pattern, const PathFacts& facts, bool n
         }
         switch (pattern[++at]) {
             case 'e':
-                path += facts.executable;
+                path += without_controls(facts.executable);
                 break;
             case 'p':
                 path += std::to_string(facts.pid);

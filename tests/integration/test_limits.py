@@ -102,6 +102,26 @@ class Taken(Case):
         return result
 
 
+class Messages(Case):
+    def limited(self, limit, **settings):
+        env = profiled(FREQ=499, **settings)
+        before = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"]
+        return run(["prlimit", limit, *before, host("ends"), "return", "200"], self.directory, env)
+
+    def test_few_descriptors(self):
+        ran = self.limited("--nofile=4")
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        self.assertIn("ulimit -n", ran.stderr)
+        for wrong in ("in the system", "/proc is not mounted", "a directory that can be written"):
+            self.assertNotIn(wrong, ran.stderr)
+
+    def test_little_memory(self):
+        for kilobytes in (12000, 16000, 20000, 30000):
+            ran = self.limited(f"--as={kilobytes * 1024}")
+            if ran.returncode == 6:
+                self.assertNotIn("bad_alloc", ran.stderr)
+
+
 class Refused(Case):
     def test_no_locked_memory(self):
         """Eight processes at once, whose user may lock nothing: perf's own budget is small, and shared."""

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "archive.hpp"
 #include "by_scope.hpp"
@@ -73,6 +76,18 @@ Result<void> write_image_of(const NamedProfile& profile, const Arguments& argume
     return file.commit();
 }
 
+/// "; its threads are: a, b", each name once, as many as fit a line.
+std::string threads_of(const NamedProfile& profile) {
+    constexpr std::size_t most_names = 20;
+    std::set<std::string> names;
+    for (const Thread& thread : profile.threads) names.insert(thread.name);
+    std::string list;
+    std::size_t left = std::min(names.size(), most_names);
+    for (auto name = names.begin(); left > 0; --left, ++name) list += (list.empty() ? "" : ", ") + *name;
+    if (names.size() > most_names) list += " and " + std::to_string(names.size() - most_names) + " more";
+    return list.empty() ? "" : "; its threads are: " + list;
+}
+
 int write_selected(const NamedProfile& profile, const Arguments& arguments, Format format) {
     const std::uint64_t samples = total_hits(profile);
     if (const auto failed = failed_gate(arguments.gates, samples, profile.has_run ? &profile.summary : nullptr);
@@ -83,7 +98,8 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     if (total_weight(profile) == 0) {
         return complain(failed, arguments.inputs.front() + ": no samples" +
                                     (arguments.inputs.size() > 1 ? " in it and the other inputs" : "") +
-                                    (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle));
+                                    (arguments.graph.subtitle.empty() ? "" : ", " + arguments.graph.subtitle) +
+                                    (arguments.filter.thread.empty() ? "" : threads_of(profile)));
     }
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
     const auto written = arguments.image

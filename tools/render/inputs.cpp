@@ -45,7 +45,8 @@ Result<void> Loader::add(const std::string& path) {
     if (!source) return source.error();
     const auto binary = is_profile(*source);
     if (!binary) return binary.error();
-    return *binary ? add_profile(*source) : add_folded(*source);
+    // What is called a profile and is none, since it is empty or damaged, is not taken for folded stacks.
+    return *binary || path.ends_with(".fprobe") ? add_profile(*source) : add_folded(*source);
 }
 
 Result<void> Loader::add_profile(ByteSource& source) {

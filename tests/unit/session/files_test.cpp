@@ -50,6 +50,9 @@ OlderResults run_from_now() {
 TEST_CASE("paths are expanded, made absolute and numbered") {
     PathFacts facts{.executable = "redis-server", .pid = 42, .start_unix = 1234, .dump = 0, .directory = "/var/run"};
     CHECK(expand_path("flameprobe.%e.%p", facts) == "/var/run/flameprobe.redis-server.42");
+    PathFacts odd = facts;
+    odd.executable = "a\033[31m\nb c";
+    CHECK(expand_path("/x/%e", odd) == "/x/a_[31m_b c");
     CHECK(expand_path("/x/%t-%n-%%p", facts) == "/x/1234-0-%p");
     facts.dump = 3;
     CHECK(expand_path("a", facts) == "/var/run/a.3");

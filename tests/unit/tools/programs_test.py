@@ -57,6 +57,8 @@ class Render(unittest.TestCase):
         self.refuse(1, "cannot be opened: No such file", self.path("missing"))
         self.refuse(1, "is a directory", self.directory.name)
         self.refuse(1, "is empty", self.write(self.path("empty"), b""))
+        self.refuse(1, "is empty; the program may have ended", self.write(self.path("empty.fprobe"), b""))
+        self.refuse(1, "not a .fprobe", self.write(self.path("garbage.fprobe"), bytes(range(256)) * 4))
         self.refuse(1, "no text", self.write(self.path("garbage"), bytes(range(256)) * 4))
         self.refuse(1, "format 9", self.write(self.path("later.fprobe"), b"FPROBE\x1a\x09"))
         self.refuse(1, "no whole block", self.write(self.path("killed.fprobe"), b"FPROBE\x1a\x01\x01"))
