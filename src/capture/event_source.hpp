@@ -53,6 +53,8 @@ public:
     virtual const CaptureFacts& facts() const = 0;
     /// Whether all that is sampled has ended, or has been replaced by exec: no sample follows.
     virtual bool over() { return false; }
+    /// Threads live so briefly that the place of their first samples must vary. The engine does what it can.
+    virtual void vary_first_samples() {}
     /// From now on without a signal handler, and facts().note says so with `why`. False: it needs one.
     virtual bool go_on_without_signals(const std::string& /*why*/) { return false; }
 };

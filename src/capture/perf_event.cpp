@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
@@ -123,6 +124,17 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
             return error;
         }
     }
+}
+
+Descriptor keep_apart(std::uint32_t thread) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_kernel = attr.exclude_hv = 1;
+    attr.remove_on_exec = 1;
+    auto event = open_event(attr, thread, -1);
+    return event ? std::move(*event) : Descriptor();
 }
 
 bool leaves_descriptors(const Descriptor& event) {

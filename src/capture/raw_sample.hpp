@@ -15,12 +15,12 @@ struct RawSample {
     std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
-    std::uint64_t weight = 1;       // sampling periods it stands for (a late timer stands for more than one)
-    std::uint64_t short_by_ns = 0;  // of a thread's first sample: so much less, since it did not come after a whole one
-    bool in_kernel = false;         // the interrupt hit kernel code
-    bool in_system_call = false;    // the time was spent in the system call that ends right before the pc
-    bool has_registers = false;     // false: no user side (a kernel thread, or registers not given)
-    Registers registers;            // user side; in a system call as at its entry
+    std::uint64_t weight = 1;      // sampling periods it stands for (a late timer stands for more than one)
+    std::int64_t short_by_ns = 0;  // so much less: the thread's first period was a part of one, or its are others
+    bool in_kernel = false;        // the interrupt hit kernel code
+    bool in_system_call = false;   // the time was spent in the system call that ends right before the pc
+    bool has_registers = false;    // false: no user side (a kernel thread, or registers not given)
+    Registers registers;           // user side; in a system call as at its entry
     std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
     std::span<const std::byte> stack;             // from registers.sp() up
 };

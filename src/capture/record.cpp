@@ -64,6 +64,9 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
     sample.time_ns = fields.next<std::uint64_t>();
+    if (layout.period_ns != 0)
+        sample.short_by_ns =
+            static_cast<std::int64_t>(layout.period_ns) - static_cast<std::int64_t>(fields.next<std::uint64_t>());
     sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     if (layout.kernel_chain) {
         const auto count = fields.next<std::uint64_t>();
@@ -116,6 +119,15 @@ std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type)
     std::uint64_t time = 0;
     std::memcpy(&time, record.data() + at, sizeof time);
     return time;
+}
+
+std::uint32_t sampled_thread(std::span<const std::byte> record) {
+    perf_event_header header;
+    std::uint32_t tid = 0;
+    if (record.size() < sizeof header + id_suffix) return 0;
+    std::memcpy(&header, record.data(), sizeof header);
+    if (header.type == PERF_RECORD_SAMPLE) std::memcpy(&tid, record.data() + sizeof header + 4, sizeof tid);
+    return tid;
 }
 
 bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink) {

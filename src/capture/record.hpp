@@ -20,11 +20,14 @@ inline constexpr std::uint64_t sampled_registers = 0x1ff | (0xffULL << 16);
 struct RecordLayout {
     bool kernel_chain = false;
     bool stack = false;
-    std::uint64_t period = 1;  // for lost records: not used otherwise
+    std::uint64_t period_ns = 0;  // the usual one, where each sample carries its own; 0: none does
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);
+
+/// The thread that was sampled; 0 if it is not such a record.
+std::uint32_t sampled_thread(std::span<const std::byte> record);
 
 /// Hands one record to `sink`. `record` starts with its perf_event_header and is whole. Gives false for a record that
 /// is shorter than its type needs, which no kernel writes.

@@ -12,8 +12,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/event_source.hpp"
 #include "capture/perf_event.hpp"
@@ -24,10 +27,16 @@ namespace flameprobe {
 namespace {
 
 struct CpuRing {
-    int cpu;
+    int cpu;  // -1: of the main thread alone, on all
     Descriptor event;
     RingBuffer ring;
 };
+
+std::uint64_t random_between(std::uint64_t least, std::uint64_t most, std::uint64_t seed) {  // splitmix64
+    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;
+    seed = (seed ^ (seed >> 27)) * 0x94d049bb133111eb;
+    return least + (seed ^ (seed >> 31)) % (most - least + 1);
+}
 
 // A machine with many CPUs pays for every event at each thread creation: keep to the CPUs the host may run on. On a
 // small one take all, since a host may widen its affinity later.
@@ -60,11 +69,12 @@ public:
     void drain(EventSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
     bool over() override;
+    void vary_first_samples() override;
 
 private:
     Result<void> open_main(const CaptureOptions& options);
     void attach_running_threads();
-    void keep_apart(std::uint32_t thread);
+    void draw_period();
     bool attach(std::uint32_t tid);
     void describe(const CaptureOptions& options, std::size_t cpus_wanted);
 
@@ -72,7 +82,9 @@ private:
     RecordLayout layout_;
     std::vector<CpuRing> rings_;
     std::vector<Descriptor> others_;  // of threads that ran before us
-    Descriptor own_;                  // see keep_apart
+    Descriptor own_;                  // see keep_apart()
+    std::uint32_t apart_ = 0;         // the main thread, once it has a ring of its own
+    bool asked_to_vary_ = false;
     std::vector<std::uint64_t> next_time_;
     CaptureFacts facts_;
 };
@@ -87,6 +99,11 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     auto attributes = make_attributes(options);
     if (!attributes) return attributes.error();
     attributes_ = *attributes;
+    const bool clock = attributes_.type == PERF_TYPE_SOFTWARE && attributes_.config <= PERF_COUNT_SW_TASK_CLOCK;
+    if (clock) {
+        attributes_.sample_type |= PERF_SAMPLE_PERIOD;
+        layout_.period_ns = attributes_.sample_period;
+    }
 
     const auto cpus = cpus_to_sample();
     const std::size_t bytes = ring_bytes(options, cpus.size());
@@ -108,23 +125,9 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     attach_running_threads();
-    keep_apart(main_thread);
+    own_ = keep_apart(main_thread);
     describe(options, bytes);
     return {};
-}
-
-// Where all events of two threads have one origin, the kernel lets them change hands at a switch between the two
-// (perf_event_context_sched_out), with what has gone by of their periods; a short thread takes that along when it ends.
-// Of a main thread that takes turns with threads of 0.2 ms not one sample in ten was left. An event that is not
-// inherited keeps it from them.
-void RingSource::keep_apart(std::uint32_t thread) {
-    perf_event_attr attr{};
-    attr.size = sizeof attr;
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_DUMMY;
-    attr.exclude_kernel = attr.exclude_hv = 1;
-    attr.remove_on_exec = 1;
-    if (auto event = open_event(attr, thread, -1)) own_ = std::move(*event);
 }
 
 bool RingSource::attach(std::uint32_t tid) {
@@ -186,6 +189,36 @@ void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wante
     }
 }
 
+// A thread's first sample comes after a whole period, so all that live so long are sampled at one place of their lives,
+// and those of two periods often at their very end. The period that a thread is born with is that of the main thread's
+// event at the time (PERF_EVENT_IOC_PERIOD), for all its life: it is drawn anew after each drain, and each sample says
+// which it was. The main thread's own period would begin anew with each: it has an event and a ring of its own then.
+void RingSource::vary_first_samples() {
+    if (std::exchange(asked_to_vary_, true) || layout_.period_ns == 0) return;
+    perf_event_attr attr = attributes_;
+    attr.inherit = attr.inherit_thread = 0;
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
+    auto event = open_event(attr, main_thread, -1);
+    if (!event) return;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t sample = attributes_.sample_stack_user + 1024;
+    auto ring = RingBuffer::map(event->get(), rings_.front().ring.data_bytes(),
+                                std::bit_ceil(std::max<std::size_t>(2 * sample, page)));
+    if (!ring || ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return;
+    rings_.push_back({-1, std::move(*event), std::move(*ring)});
+    apart_ = main_thread;
+    draw_period();
+}
+
+void RingSource::draw_period() {
+    const std::uint64_t usual = layout_.period_ns;
+    std::uint64_t period = random_between(usual / 2, usual + usual / 2, monotonic_ns());
+    for (const auto& ring : rings_) {
+        if (ring.cpu >= 0) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
+    }
+}
+
 // Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
 Result<void> RingSource::start() {
     for (const auto& ring : rings_) {
@@ -226,11 +259,13 @@ void RingSource::drain(EventSink& sink) {
     for (;;) {
         const auto oldest = std::min_element(next_time_.begin(), next_time_.end());
         if (*oldest == none) break;
-        auto& ring = rings_[static_cast<std::size_t>(oldest - next_time_.begin())].ring;
-        dispatch_record(ring.peek(), layout_, sink);
+        auto& [cpu, event, ring] = rings_[static_cast<std::size_t>(oldest - next_time_.begin())];
+        const auto record = ring.peek();
+        if (apart_ == 0 || cpu < 0 || sampled_thread(record) != apart_) dispatch_record(record, layout_, sink);
         ring.consume();
         *oldest = time_of_next(ring);
     }
+    if (apart_ != 0) draw_period();
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ private:
     perf_event_attr attributes_;
     std::vector<Descriptor> events_;
     CaptureFacts facts_;
+    Descriptor apart_;  // see keep_apart()
 };
 
 void SignalSource::describe(const CaptureOptions& options) {
@@ -81,6 +82,7 @@ Result<void> SignalSource::open_events() {
     auto event = open_event(attributes_, static_cast<std::uint32_t>(::getpid()), -1);
     if (!event) return event.error();
     events_.push_back(std::move(*event));
+    apart_ = keep_apart(static_cast<std::uint32_t>(::getpid()));
     attach_running_threads();
     if (facts_.unattached_threads != 0) facts_.note = describe_unattached(facts_.unattached_threads);
     return {};

@@ -126,7 +126,8 @@ std::uint64_t TimerSource::next_time() const {
 void TimerSource::take_next(EventSink& sink) {
     auto sample = reader_.sample(next_);
     sample.weight = timers_.account(reader_.cell(next_));
-    if (sample.weight != 0 && !memory_.state().kernel_only) sample.short_by_ns = timers_.short_by(reader_.cell(next_));
+    if (sample.weight != 0 && !memory_.state().kernel_only)
+        sample.short_by_ns = static_cast<std::int64_t>(timers_.short_by(reader_.cell(next_)));
     if (sample.weight != 0) sink.sample(sample);
     reader_.give_back(next_++);
 }

@@ -20,6 +20,7 @@ constexpr std::uint64_t idle_ns = 10'000'000'000;
 
 // What a thread uses at most in the kernel after it has told its CPU clock.
 constexpr std::uint64_t most_after_end_ns = 50'000;
+constexpr std::uint64_t few_periods = 10;
 // What a thread may have used since its last sample: CPU timers are noticed at the tick.
 constexpr std::uint64_t most_rest_ns = 10'000'000;
 
@@ -119,9 +120,9 @@ void Pipeline::sample(const RawSample& raw) {
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
     sample.weight = raw.weight;
-    credit(sample.thread) += raw.weight * period_ns_ - raw.short_by_ns;
+    credit(sample.thread) += raw.weight * period_ns_ - static_cast<std::uint64_t>(raw.short_by_ns);
     if (raw.short_by_ns != 0) {
-        sample.weight += rest_.add(static_cast<std::int64_t>(period_ns_ - raw.short_by_ns)) - 1;
+        sample.weight += rest_.add(static_cast<std::int64_t>(period_ns_) - raw.short_by_ns) - 1;
         if (sample.weight == 0) sample.hits = 0;
     }
 
@@ -274,6 +275,7 @@ void Pipeline::thread_over(const EndedThread& ended) {
     std::uint64_t cpu_ns = ended.cpu_ns;
     const auto known = threads_.told_end(ended.tid, cpu_ns);
     if (period_ns_ == 0) return;
+    if (cpu_ns < few_periods * period_ns_) sees_brief_threads_ = true;
     if (known && credit(*known) != 0) return write_rest(*known, cpu_ns);
     Brief& of_its_kind = brief(ended);
     ++of_its_kind.threads;

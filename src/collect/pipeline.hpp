@@ -62,6 +62,8 @@ public:
     /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
     /// for what ended threads used after they had told their clocks, or did not tell.
     void account_for_rests(std::uint64_t process_cpu_ns);
+    /// Whether threads have ended after a few periods.
+    bool sees_brief_threads() const { return sees_brief_threads_; }
     /// Periods of `[not sampled: lived too briefly]`.
     std::uint64_t too_brief() const { return too_brief_; }
 
@@ -160,6 +162,7 @@ private:
     std::uint64_t too_brief_ = 0;
     bool samples_all_time_ = true;
     bool tells_of_missing_ = true;
+    bool sees_brief_threads_ = false;
     bool in_haste_ = false;  // since the last settle()
     bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;

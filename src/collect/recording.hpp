@@ -81,6 +81,7 @@ public:
                (pipeline_.too_brief() != 0 && process_cpu_ns_ >= worth_a_file_ns);
     }
     bool has_file() const { return file_.created(); }
+    bool sees_brief_threads() const { return pipeline_.sees_brief_threads(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().samples; }
     const std::string& stem() const { return file_.stem(); }

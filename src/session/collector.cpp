@@ -220,6 +220,7 @@ void Collector::drain() {
     engine_.source->drain(recording_->sink());
     recording_->settle(began);
     recording_->threads_ended(std::move(ended));
+    if (recording_->sees_brief_threads()) engine_.source->vary_first_samples();
     // A stack deeper than the copy must be read before its owner changes it.
     if (recording_->wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
 }
