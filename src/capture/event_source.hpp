@@ -17,6 +17,7 @@ struct CaptureOptions {
         16 * 1024;       // 0: no stack copy (frame pointers are walked by the unwinder from live memory)
     bool kernel = true;  // sample kernel code and record its callchain
     std::string event = "cpu-clock";
+    bool switches = false;  // tell when each thread leaves its CPU and comes back
 };
 
 /// The most that a perf record can hold beside the rest (perf_event_open(2): its size has 16 bits). Handlers copy more.
@@ -35,6 +36,8 @@ struct CaptureFacts {
     std::uint64_t buffer_bytes = 0;
     std::uint64_t fill_ns = 0;           // in which a busy CPU's (or thread's) buffer fills: drain well before
     bool works_outside = false;          // it goes on where the collector is no thread of the host
+    bool switches = false;               // EventSink::switched is told
+    std::string no_switches;             // why not, where they were asked for
     std::size_t unattached_threads = 0;  // that ran before, and for which descriptors would not do
     std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
 };

@@ -108,6 +108,25 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     return attr;
 }
 
+// With the kernel excluded it is permitted wherever the sampling event is, and the records are the same.
+perf_event_attr make_switch_attributes() {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.sample_type = sample_layout & ~static_cast<std::uint64_t>(PERF_SAMPLE_REGS_USER);
+    attr.context_switch = 1;
+    attr.exclude_kernel = attr.exclude_hv = 1;
+    attr.disabled = 1;
+    attr.inherit = attr.inherit_thread = 1;
+    attr.remove_on_exec = 1;
+    attr.sample_id_all = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.watermark = 1;
+    return attr;
+}
+
 Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu) {
     for (;;) {
         const long fd = ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -16,6 +16,10 @@ namespace flameprobe {
 /// The event, not yet opened. An event name that is not known is an Error listing what is accepted.
 Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 
+/// An event that gives no samples, but a record whenever a thread leaves or gets the CPU; for rings whose samples come
+/// from an event of make_attributes().
+perf_event_attr make_switch_attributes();
+
 /// Nanoseconds between two samples of a clock, 0.2 to 1 percent more than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 

@@ -37,6 +37,14 @@ struct RawMapping {
     std::string_view build_id;  // raw bytes, may be empty
 };
 
+/// A thread left its CPU, or got one.
+struct RawSwitch {
+    std::uint64_t time_ns = 0;
+    std::uint32_t tid = 0;
+    bool out = false;
+    bool preempted = false;  // of out: the thread could have gone on
+};
+
 /// Takes what an event source drained, in each buffer's order.
 class EventSink {
 public:
@@ -44,10 +52,13 @@ public:
     virtual void sample(const RawSample& sample) = 0;
     virtual void mapping(const RawMapping& mapping) = 0;
     virtual void thread_name(std::uint32_t tid, std::string_view name) = 0;
-    virtual void thread_started(std::uint32_t tid, std::uint32_t parent_tid) = 0;
+    /// `time_ns` is 0 where the engine does not know it.
+    virtual void thread_started(std::uint32_t tid, std::uint32_t parent_tid, std::uint64_t time_ns) = 0;
     virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
     virtual void lost(std::uint64_t samples) = 0;       // dropped because a buffer was full
     virtual void throttled(std::uint64_t time_ns) = 0;  // the kernel paused the event
+    /// Only where CaptureOptions::switches asked for it.
+    virtual void switched(const RawSwitch& /*record*/) {}
     /// CPU time of a thread that no sample can stand for: it blocks the signal, or no timer could be had for it.
     virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
     /// So many periods more were spent in the system calls in which the thread was sampled last.

@@ -155,7 +155,7 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
             const auto parent = fields.next<std::uint32_t>();
             if (!fields.ok) break;
             if (header.type == PERF_RECORD_FORK)
-                sink.thread_started(tid, parent);
+                sink.thread_started(tid, parent, time);
             else
                 sink.thread_ended(tid, time);
             break;
@@ -168,6 +168,14 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
         case PERF_RECORD_LOST_SAMPLES:
             sink.lost(fields.next<std::uint64_t>());
             break;
+        case PERF_RECORD_SWITCH: {
+            const auto suffix = record.last(id_suffix);  // pid, tid, time
+            std::uint32_t tid = 0;
+            std::memcpy(&tid, suffix.data() + sizeof tid, sizeof tid);
+            sink.switched({time, tid, (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+                           (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0});
+            break;
+        }
         case PERF_RECORD_THROTTLE:
             sink.throttled(time);
             break;

@@ -38,7 +38,7 @@ private:
         void sample(const RawSample& sample) override;
         void mapping(const RawMapping&) override {}
         void thread_name(std::uint32_t, std::string_view) override {}
-        void thread_started(std::uint32_t, std::uint32_t) override {}
+        void thread_started(std::uint32_t, std::uint32_t, std::uint64_t) override {}
         void thread_ended(std::uint32_t, std::uint64_t) override {}
         void lost(std::uint64_t) override {}  // the thread's other samples weigh the more
         void throttled(std::uint64_t) override {}
@@ -54,13 +54,16 @@ private:
         void sample(const RawSample& sample) override;
         void mapping(const RawMapping& mapping) override { out_.mapping(mapping); }
         void thread_name(std::uint32_t tid, std::string_view name) override { out_.thread_name(tid, name); }
-        void thread_started(std::uint32_t tid, std::uint32_t parent) override;
+        void thread_started(std::uint32_t tid, std::uint32_t parent, std::uint64_t time_ns) override {
+            out_.thread_started(tid, parent, time_ns);
+        }
         void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
         void lost(std::uint64_t samples) override {
             source_.share_.lost(samples);
             out_.lost(samples);
         }
         void throttled(std::uint64_t time_ns) override { out_.throttled(time_ns); }
+        void switched(const RawSwitch& record) override { out_.switched(record); }
 
     private:
         TimerSide& timers_;
@@ -152,10 +155,6 @@ void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
     source_.share_.user_sample(sample.tid, sample.weight,
                                after_call ? std::optional(sample.registers.pc()) : std::nullopt);
     out_.sample(sample);
-}
-
-void RingAndTimerSource::RingSide::thread_started(std::uint32_t tid, std::uint32_t parent) {
-    out_.thread_started(tid, parent);
 }
 
 void RingAndTimerSource::RingSide::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {

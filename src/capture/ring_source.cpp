@@ -30,6 +30,7 @@ struct CpuRing {
     int cpu;  // -1: of the main thread alone, on all
     Descriptor event;
     RingBuffer ring;
+    Descriptor switches;  // none unless asked for
 };
 
 std::uint64_t random_between(std::uint64_t least, std::uint64_t most, std::uint64_t seed) {  // splitmix64
@@ -73,12 +74,15 @@ public:
 
 private:
     Result<void> open_main(const CaptureOptions& options);
+    void open_switches(std::uint32_t tid);
+    bool attach_switches(std::uint32_t tid, const CpuRing& ring);
     void attach_running_threads();
     void draw_period();
     bool attach(std::uint32_t tid);
     void describe(const CaptureOptions& options, std::size_t cpus_wanted);
 
     perf_event_attr attributes_{};
+    perf_event_attr switch_attributes_{};
     RecordLayout layout_;
     std::vector<CpuRing> rings_;
     std::vector<Descriptor> others_;  // of threads that ran before us
@@ -119,15 +123,42 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         }
         auto ring = RingBuffer::map(event->get(), bytes, least);
         if (!ring) return ring.error();
-        rings_.push_back({cpu, std::move(*event), std::move(*ring)});
+        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}});
     }
     if (rings_.empty()) return Error{"no CPU accepts the event"};
+    if (options.switches) open_switches(main_thread);
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     attach_running_threads();
     own_ = keep_apart(main_thread);
     describe(options, bytes);
     return {};
+}
+
+// Beside the samples, in the same rings and so in order of time with them.
+void RingSource::open_switches(std::uint32_t tid) {
+    switch_attributes_ = make_switch_attributes();
+    switch_attributes_.wakeup_watermark = attributes_.wakeup_watermark;
+    for (auto& ring : rings_) {
+        auto event = open_event(switch_attributes_, tid, ring.cpu);
+        if (!event || ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) {
+            facts_.no_switches = event ? "perf's rings take no second event" : event.error().message;
+            for (auto& other : rings_) other.switches.reset();
+            return;
+        }
+        ring.switches = std::move(*event);
+    }
+    facts_.switches = true;
+}
+
+/// False if there is no descriptor for it.
+bool RingSource::attach_switches(std::uint32_t tid, const CpuRing& ring) {
+    if (!ring.switches) return true;
+    auto event = open_event(switch_attributes_, tid, ring.cpu);
+    if (event ? !leaves_descriptors(*event) : errno == EMFILE) return false;
+    if (event && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) == 0)
+        others_.push_back(std::move(*event));
+    return true;
 }
 
 bool RingSource::attach(std::uint32_t tid) {
@@ -142,6 +173,11 @@ bool RingSource::attach(std::uint32_t tid) {
         if (!event) break;  // the thread has ended
         if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) break;
         others_.push_back(std::move(*event));
+        if (!attach_switches(tid, ring)) {
+            others_.resize(before);
+            facts_.unattached_threads = 1;
+            return false;
+        }
     }
     return others_.size() != before;
 }
@@ -222,6 +258,7 @@ void RingSource::draw_period() {
 // Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
 Result<void> RingSource::start() {
     for (const auto& ring : rings_) {
+        if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_ENABLE, 0);
         if (::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
     }
     for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_ENABLE, 0);
@@ -229,7 +266,10 @@ Result<void> RingSource::start() {
 }
 
 void RingSource::stop() {
-    for (const auto& ring : rings_) ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const auto& ring : rings_) {
+        ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
+        if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_DISABLE, 0);
+    }
     for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
 }
 
@@ -252,9 +292,9 @@ void RingSource::drain(EventSink& sink) {
         return record_time(record, reinterpret_cast<const perf_event_header*>(record.data())->type);
     };
     next_time_.clear();
-    for (auto& [cpu, event, ring] : rings_) {
-        ring.begin_round();
-        next_time_.push_back(time_of_next(ring));
+    for (auto& cpu : rings_) {
+        cpu.ring.begin_round();
+        next_time_.push_back(time_of_next(cpu.ring));
     }
     for (;;) {
         const auto oldest = std::min_element(next_time_.begin(), next_time_.end());

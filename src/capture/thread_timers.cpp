@@ -158,7 +158,7 @@ void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
     record.name = slot(index).name[0] != '\0' ? std::string(slot(index).name) : tasks_.comm(record.tid);
     ++live_;
     if (known) return;  // drop_duplicates decides
-    sink.thread_started(record.tid, 0);
+    sink.thread_started(record.tid, 0, 0);
     if (!record.name.empty()) sink.thread_name(record.tid, record.name);
 }
 

@@ -53,7 +53,7 @@ struct Seen : EventSink {
         mappings.emplace_back(mapping.start, mapping.start + mapping.size);
     }
     void thread_name(std::uint32_t tid, std::string_view name) override { names[tid] = name; }
-    void thread_started(std::uint32_t tid, std::uint32_t) override { ++started[tid]; }
+    void thread_started(std::uint32_t tid, std::uint32_t, std::uint64_t) override { ++started[tid]; }
     void thread_ended(std::uint32_t tid, std::uint64_t) override { ++ended[tid]; }
     void lost(std::uint64_t count) override { lost_samples += count; }
     void throttled(std::uint64_t) override {}

@@ -72,7 +72,7 @@ TEST_CASE("a sample's parts are where the layout says") {
         }
         void mapping(const RawMapping&) override {}
         void thread_name(std::uint32_t, std::string_view) override {}
-        void thread_started(std::uint32_t, std::uint32_t) override {}
+        void thread_started(std::uint32_t, std::uint32_t, std::uint64_t) override {}
         void thread_ended(std::uint32_t, std::uint64_t) override {}
         void lost(std::uint64_t) override {}
         void throttled(std::uint64_t) override {}

@@ -1,0 +1,81 @@
+#include "capture/blocked_reader.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/host_process.hpp"
+#include "base/proc.hpp"
+#include "capture/perf_event.hpp"
+
+namespace flameprobe {
+
+bool parse_blocked(const char* text, BlockedThread& out) {
+    char* end = nullptr;
+    const long long call = std::strtoll(text, &end, 10);
+    if (end == text) return false;  // "running"
+    // -1 sp pc, or: number, six arguments, sp, pc.
+    std::array<std::uint64_t, 8> words{};
+    std::size_t count = 0;
+    for (const char* at = end; count < words.size(); ++count) {
+        words[count] = std::strtoull(at, &end, 16);
+        if (end == at) break;
+        at = end;
+    }
+    if (count != (call == BlockedThread::no_call ? 2 : words.size())) return false;
+    out = {call, words[count - 2], words[count - 1]};
+    return out.pc != 0;
+}
+
+Descriptor BlockedReader::open(std::uint32_t tid) {
+    if (!directory_) {
+        directory_ = Descriptor(::open((host_proc_directory() + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!directory_) return {};
+    }
+    const std::string path = std::to_string(tid) + "/syscall";
+    return Descriptor(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out) {
+    const auto known = kept_.find(tid);
+    Descriptor opened;
+    int fd = known == kept_.end() ? -1 : known->second.get();
+    if (fd < 0) {
+        opened = open(tid);
+        fd = opened.get();
+    }
+    std::array<char, 256> text{};
+    const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
+    if (got <= 0) {
+        const int why = errno;
+        kept_.erase(tid);
+        if (fd < 0 ? directory_ && why == ENOENT : got == 0 || why == ESRCH) return Outcome::gone;
+        why_refused_ = !directory_ ? "/proc is not mounted"
+                       : why == EACCES || why == EPERM
+                           ? "/proc/PID/task/TID/syscall may not be read: the process is not dumpable (it changed its "
+                             "user, or its file may not be read)"
+                           : std::string("/proc/PID/task/TID/syscall cannot be read: ") + std::strerror(why);
+        return Outcome::refused;
+    }
+    if (opened && keeps_) {
+        keeps_ = leaves_descriptors(opened);
+        if (keeps_) kept_.emplace(tid, std::move(opened));
+    }
+    return parse_blocked(text.data(), out) ? Outcome::blocked : Outcome::runs;
+}
+
+void BlockedReader::close_files() {
+    kept_.clear();
+    directory_.reset();
+}
+
+bool may_read_from_outside() {
+    const auto scope = read_sysctl("/proc/sys/kernel/yama/ptrace_scope");
+    return !scope || *scope <= 0 || ::geteuid() == 0;
+}
+
+}  // namespace flameprobe

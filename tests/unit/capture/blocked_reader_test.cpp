@@ -1,0 +1,54 @@
+#include "capture/blocked_reader.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace flameprobe;
+
+TEST_CASE("the text of /proc/PID/task/TID/syscall") {
+    BlockedThread thread;
+    CHECK(parse_blocked("202 0x1 0x80 0x0 0x0 0x0 0x0 0x7ffd10 0x7f0abc\n", thread));
+    CHECK(thread.call == 202);
+    CHECK(thread.sp == 0x7ffd10);
+    CHECK(thread.pc == 0x7f0abc);
+    CHECK(parse_blocked("-1 0x7ffd20 0x401000\n", thread));
+    CHECK(thread.call == BlockedThread::no_call);
+    CHECK(thread.sp == 0x7ffd20);
+    CHECK(thread.pc == 0x401000);
+    for (const char* other : {"running\n", "", "202\n", "202 0x1 0x2\n", "-1 0x7ffd20\n", "0 0 0 0 0 0 0 0 0\n"})
+        CHECK_FALSE(parse_blocked(other, thread));
+}
+
+TEST_CASE("a blocked thread's call and stack pointer are read; a running thread says so; one that ended too") {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    std::atomic<std::uint32_t> tid{0};
+    std::atomic<std::uint64_t> stack{0};
+    std::thread waiting([&] {
+        char byte = 0;
+        stack = reinterpret_cast<std::uint64_t>(&byte);
+        tid = static_cast<std::uint32_t>(::gettid());
+        if (::read(ends[0], &byte, 1) != 1) tid = 0;
+    });
+    BlockedReader reader;
+    BlockedThread thread;
+    const auto blocked = [&] {
+        return tid != 0 && reader.read(tid, thread) == BlockedReader::Outcome::blocked && thread.call == SYS_read;
+    };
+    for (int i = 0; i < 5000 && !blocked(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    REQUIRE(blocked());
+    CHECK(thread.sp <= stack);
+    CHECK(stack - thread.sp < 4096);
+    CHECK(reader.read(static_cast<std::uint32_t>(::gettid()), thread) == BlockedReader::Outcome::runs);
+    REQUIRE(::write(ends[1], "x", 1) == 1);
+    waiting.join();
+    CHECK(reader.read(tid, thread) == BlockedReader::Outcome::gone);
+    CHECK(reader.why_refused().empty());
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
