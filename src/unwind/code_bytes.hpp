@@ -16,6 +16,11 @@ bool after_syscall(std::uint64_t address);
 /// says so: a constant that nothing changes on the way to the instruction, as in libc's wrappers.
 std::optional<unsigned> system_call_number(std::uint64_t address);
 
+/// How far above the stack pointer, once the prologue is over, the frame pointer of the function lies that begins
+/// there. Nothing where it sets up no frame record. A reading of bytes, not of instructions: to be confirmed by what it
+/// leads to.
+std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start);
+
 /// Whether the code from `address` on leads straight to its function's return, by nothing but pushes, pops, calls and
 /// changes of the stack pointer by a constant: then `rule` gets the rule for it. A call may still not come back, so
 /// what the rule leads to must be looked at.

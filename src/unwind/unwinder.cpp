@@ -1,6 +1,7 @@
 #include "unwind/unwinder.hpp"
 
 #include "unwind/call_check.hpp"
+#include "unwind/frame_recovery.hpp"
 #include "unwind/libunwind_stepper.hpp"
 #include "unwind/rule_source.hpp"
 #include "unwind/walker.hpp"
@@ -29,6 +30,14 @@ public:
         ++libunwind_steps_;
         const bool is_leaf = cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
         return stepper_.step(cursor, is_leaf ? registers_ : nullptr, stack);
+    }
+    std::uint64_t function_start(std::uint64_t lookup) {
+        const CodeRegion* const region = source_.map().find(lookup);
+        if (region == nullptr) return 0;
+        const auto tables = source_.modules().find(*region);
+        if (tables.cfi == nullptr) return 0;
+        const auto function = tables.cfi->function(lookup, tables.bias);
+        return function.start == 0 ? 0 : function.start + tables.bias;
     }
     void close_files() { source_.modules().close_files(); }
     void add_to(UnwindStatistics& out) const {
@@ -62,6 +71,21 @@ public:
         Walker<LiveRows, frame_pointers>(rules_, stack_, out).walk(cursor, max_frames);
         frames_ += out.frames.size();
     }
+    void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) override {
+        Registers registers;
+        registers.value.fill(Cursor::unknown);
+        registers.value[Arch::return_address] = pc;
+        registers.value[Arch::sp] = sp;
+        Cursor cursor;
+        cursor.pc = pc;
+        cursor.sp = sp;
+        cursor.fp = cursor.third = Cursor::unknown;
+        rules_.start(registers);
+        stack_.start(stack, beyond);
+        FrameRecovery<LiveRows> recovery(rules_, stack_);
+        Walker<LiveRows, false, Arch, FrameRecovery<LiveRows>>(rules_, stack_, out, &recovery).walk(cursor, max_frames);
+        frames_ += out.frames.size();
+    }
     void close_files() override { rules_.close_files(); }
     UnwindStatistics statistics() const override {
         UnwindStatistics out;
@@ -93,6 +117,8 @@ std::string_view describe(WalkEnd end) {
             return "a return address is not code";
         case WalkEnd::too_deep:
             return "more frames than the limit";
+        case WalkEnd::unknown_register:
+            return "a register of a blocked thread is not known";
     }
     return "unknown";
 }

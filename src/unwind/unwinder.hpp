@@ -16,11 +16,12 @@ namespace flameprobe {
 /// Why a walk ended. Only `root` proves that the stack is whole.
 enum class WalkEnd : std::uint8_t {
     root,  // the return address is undefined by the CFI, or the frame-pointer chain ended in zero at a start function
-    truncated,       // the copy ended before the stack did
-    no_unwind_info,  // code without CFI, and no other way on
-    bad_cfa,         // the CFA did not grow
-    bad_return,      // the return address is not code
-    too_deep,        // more frames than the limit
+    truncated,         // the copy ended before the stack did
+    no_unwind_info,    // code without CFI, and no other way on
+    bad_cfa,           // the CFA did not grow
+    bad_return,        // the return address is not code
+    too_deep,          // more frames than the limit
+    unknown_register,  // of a blocked thread: a callee-saved register was needed whose value could not be proven
 };
 std::string_view describe(WalkEnd end);
 
@@ -69,6 +70,9 @@ public:
     virtual ~Unwinder() = default;
     /// Walks from `registers` towards the root, at most `max_frames`. `beyond` may be null.
     virtual void walk(const Registers& registers, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
+    /// The same for a thread of which only pc and sp are known, because it waits in the kernel. A register that a frame
+    /// needs is taken from where the stack proves what it is (unwind/frame_recovery.hpp), or the walk ends there.
+    virtual void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
     virtual UnwindStatistics statistics() const = 0;
     /// Before the calling thread's descriptor table ends: files are opened again where they are needed.
     virtual void close_files() = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
 #include "unwind/arch.hpp"
 #include "unwind/call_check.hpp"
@@ -16,10 +17,12 @@ namespace flameprobe {
 ///   these bool follows_any_call(std::uint64_t return_address) CallCheck::Verdict judge_call(std::uint64_t
 ///   return_address, std::uint64_t callee) std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)    like
 ///   step_by_rule
-template <class Rows, bool frame_pointers, class Cpu = Arch>
+/// `Recovery` (FrameRecovery, or none) finds registers that are Cursor::unknown.
+template <class Rows, bool frame_pointers, class Cpu = Arch, class Recovery = void>
 class Walker {
 public:
-    Walker(Rows& rules, StackReader& stack, Walk& out) : rules_(rules), stack_(stack), out_(out) {}
+    Walker(Rows& rules, StackReader& stack, Walk& out, Recovery* recovery = nullptr)
+        : rules_(rules), stack_(stack), out_(out), recovery_(recovery) {}
 
     void walk(Cursor cursor, std::size_t most_frames) {
         out_.frames.clear();
@@ -110,7 +113,19 @@ private:
         return end;
     }
 
-    End step_by_rule(const UnwindRule& rule, Cursor& cursor) {
+    End step_by_rule(const UnwindRule& known, Cursor& cursor) {
+        if constexpr (!std::is_void_v<Recovery>) {
+            const UnwindRule rule = known;  // recovery moves the cache
+            if (cursor.base(rule.base) == Cursor::unknown &&
+                (rule.base != RuleBase::fp || !recovery_->frame_pointer(rule, cursor)))
+                return WalkEnd::unknown_register;
+            return follow(rule, cursor);
+        } else {
+            return follow(known, cursor);
+        }
+    }
+
+    End follow(const UnwindRule& rule, Cursor& cursor) {
         const std::uint64_t base = cursor.base(rule.base);
         std::uint64_t cfa = base + offset(rule.cfa_offset);
         if (rule.cfa_is_loaded && !stack_.word(cfa, cfa)) return WalkEnd::truncated;
@@ -273,6 +288,7 @@ private:
     Rows& rules_;
     StackReader& stack_;
     Walk& out_;
+    [[maybe_unused]] Recovery* const recovery_;
     std::uint64_t cfa_ = 0;
     std::size_t tail_ = 0;  // frames found by frame pointer when the CFI took over
 };
