@@ -5,8 +5,8 @@
 
 namespace flameprobe {
 
-void Compactor::sample(const Sample& sample) {
-    Sum& sum = slots_[sample.time_ns / slot_ns_][std::uint64_t{sample.thread} << 32 | sample.stack];
+void Compactor::add(EventId event, const Sample& sample) {
+    Sum& sum = slots_[sample.time_ns / slot_ns_][event][std::uint64_t{sample.thread} << 32 | sample.stack];
     sum.weight = add_saturated(sum.weight, sample.weight);
     sum.hits = add_saturated(sum.hits, sample.hits);
     // Times go back a little where CPUs meet: a slot is over when the next one is. A sample later still is a sum more.
@@ -15,11 +15,14 @@ void Compactor::sample(const Sample& sample) {
 
 void Compactor::pass_on_first_slot() {
     const auto& [time, of_slot] = *slots_.begin();
-    std::vector<std::pair<std::uint64_t, Sum>> sums(of_slot.begin(), of_slot.end());
-    std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [key, sum] : sums) {
-        to_.sample({time * slot_ns_ + slot_ns_ / 2, static_cast<ThreadId>(key >> 32), static_cast<StackId>(key),
-                    sum.weight, sum.hits});
+    for (const auto& [event, of_event] : of_slot) {
+        std::vector<std::pair<std::uint64_t, Sum>> sums(of_event.begin(), of_event.end());
+        std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (const auto& [key, sum] : sums) {
+            const Sample together{time * slot_ns_ + slot_ns_ / 2, static_cast<ThreadId>(key >> 32),
+                                  static_cast<StackId>(key), sum.weight, sum.hits};
+            event == 0 ? to_.sample(together) : to_.event_sample(event, together);
+        }
     }
     slots_.erase(slots_.begin());
 }

@@ -27,7 +27,9 @@ public:
     void location(LocationId id, const Location& location) override { to_.location(id, location); }
     void stack(StackId id, const StackNode& node) override { to_.stack(id, node); }
     void thread(ThreadId id, const Thread& thread) override { to_.thread(id, thread); }
-    void sample(const Sample& sample) override;
+    void sample(const Sample& sample) override { add(0, sample); }
+    void event(EventId id, const EventInfo& info) override { to_.event(id, info); }
+    void event_sample(EventId event, const Sample& sample) override { add(event, sample); }
     void summary(const Summary& summary) override { summary_ = summary; }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override { to_.symbols(id, symbols); }
     void death(const Death& death) override { to_.death(death); }
@@ -41,11 +43,12 @@ private:
     };
     using Sums = std::unordered_map<std::uint64_t, Sum>;  // by thread << 32 | stack
 
+    void add(EventId event, const Sample& sample);
     void pass_on_first_slot();
 
     ProfileSink& to_;
     const std::uint64_t slot_ns_;
-    std::map<std::uint64_t, Sums> slots_;
+    std::map<std::uint64_t, std::map<EventId, Sums>> slots_;
     struct CountSum {
         std::uint64_t amount = 0, last_ns = 0;
     };

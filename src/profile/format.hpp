@@ -41,9 +41,14 @@ enum class ExtendedKind : std::uint64_t {
     summary = 5,
     symbols = 6,
     death = 7,
-    hits = 8,   // of the next sample, where they are not 1
-    count = 9,  // units of work that the program has counted
+    hits = 8,           // of the next sample, where they are not 1
+    count = 9,          // units of work that the program has counted
+    event = 10,         // another than the run's own
+    event_sample = 11,  // of such an event
 };
+
+/// Bounds what a reader keeps for each event.
+inline constexpr std::uint32_t max_events = 64;
 
 /// More than any compiler's inlining makes; bounds what a hostile file can make of one address.
 inline constexpr std::size_t max_symbols_per_location = 256;

@@ -14,6 +14,7 @@ using MappingId = std::uint32_t;
 using LocationId = std::uint32_t;
 using StackId = std::uint32_t;   // 0 is the empty stack
 using ThreadId = std::uint32_t;  // an index of ours, not a tid: tids are reused
+using EventId = std::uint32_t;   // 0 is the run's own event
 
 enum class MappingKind : std::uint8_t {
     unknown,    // an address where there is not even a file; Location::address is the address
@@ -89,6 +90,10 @@ struct Death {
 /// `a + b`, or the largest number if that is beyond it: weights come from files that may be hostile.
 constexpr std::uint64_t add_saturated(std::uint64_t a, std::uint64_t b) { return a > ~b ? ~std::uint64_t{0} : a + b; }
 
+constexpr std::uint64_t multiply_saturated(std::uint64_t a, std::uint64_t b) {
+    return b != 0 && a > ~std::uint64_t{0} / b ? ~std::uint64_t{0} : a * b;
+}
+
 struct Sample {
     std::uint64_t time_ns = 0;  // after the run's start
     ThreadId thread = 0;
@@ -139,7 +144,30 @@ struct RunInfo {
     std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock
     std::uint32_t stack_bytes = 0;  // copied with each sample
     std::vector<RunFact> facts;     // in the order in which they are told
+    std::string shown;              // events that were asked for, with commas between; empty: the run's own
 };
+
+/// What else was sampled in the run, beside its own event.
+struct EventInfo {
+    std::string name;                   // offcpu, page-faults, ...
+    std::string kind;                   // as RunInfo::event_kind
+    std::uint64_t frequency_asked = 0;  // a second
+    std::uint64_t period_ns = 0;        // time that one unit of weight stands for; 0 if the event is no time
+};
+
+/// Names of events that have a meaning.
+namespace event_name {
+inline constexpr std::string_view cpu = "cpu";        // the run's own event, where that is a clock
+inline constexpr std::string_view offcpu = "offcpu";  // weights are nanoseconds, exact for each thread
+inline constexpr std::string_view wall = "wall";      // made of the two by readers: it has no samples of its own
+/// Part of offcpu that is hidden by default: the waits of threads that never woke.
+inline constexpr std::string_view idle = "offcpu-idle";
+}  // namespace event_name
+
+/// Whether weights are time that no CPU spent, or not only: not to be compared with CPU clocks.
+inline bool counts_waiting(const RunInfo& run) {
+    return run.event == event_name::offcpu || run.event == event_name::wall;
+}
 
 /// Names of a Summary's counters that mean something to readers.
 namespace counter {

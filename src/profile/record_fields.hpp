@@ -110,7 +110,12 @@ void list_fields(Codec& field, Record& run) {
     field(run.engine), field(run.engine_reason), field(run.unwinder);
     field(run.event), field(run.event_kind), field(run.kernel);
     field(run.frequency_asked), field(run.period_ns), field(run.stack_bytes);
-    field(run.facts);
+    field(run.facts), field(run.shown);
+}
+
+template <class Codec, FieldsOf<EventInfo> Record>
+void list_fields(Codec& field, Record& event) {
+    field(event.name), field(event.kind), field(event.frequency_asked), field(event.period_ns);
 }
 
 template <class Codec, FieldsOf<Mapping> Record>

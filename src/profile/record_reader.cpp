@@ -140,6 +140,10 @@ RecordReader::Complaint RecordReader::extended_fields(ByteReader& in, ExtendedKi
         case ExtendedKind::hits:
             field(next_hits_);
             return nullptr;
+        case ExtendedKind::event:
+            return event(in);
+        case ExtendedKind::event_sample:
+            return event_sample(in);
     }
     return nullptr;  // of a later version: skipped
 }
@@ -179,6 +183,34 @@ RecordReader::Complaint RecordReader::symbols(ByteReader& in) {
         if (symbol.name >= strings_ || symbol.file >= strings_) return "a symbol whose name is not defined";
     }
     sink_.symbols(id, symbols);
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::event(ByteReader& in) {
+    EventId id = 0;
+    EventInfo info;
+    FieldReader field(in);
+    field(id), list_fields(field, info);
+    if (!field.ok()) return cut_short;
+    if (id == 0 || id > events_) return "an event that is out of order";
+    if (id == format::max_events) return "too many events";
+    if (id == events_) ++events_;
+    sink_.event(id, info);
+    return nullptr;
+}
+
+RecordReader::Complaint RecordReader::event_sample(ByteReader& in) {
+    EventId event = 0;
+    std::uint64_t time = 0;
+    Sample sample;
+    FieldReader field(in);
+    field(event), field(sample.thread), field(time), field(sample.stack), field(sample.weight), field(sample.hits);
+    if (!field.ok()) return cut_short;
+    if (event == 0 || event >= events_) return "a sample of an event that is not defined";
+    if (sample.thread >= threads_) return "a sample of a thread that is not defined";
+    if (sample.stack > stacks_) return "a sample with a stack that is not defined";
+    sample.time_ns = last_event_time_ns_ += static_cast<std::uint64_t>(unzigzag(time));
+    sink_.event_sample(event, sample);
     return nullptr;
 }
 

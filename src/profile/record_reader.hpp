@@ -39,6 +39,8 @@ private:
     Complaint mapping(ByteReader& in);
     Complaint thread(ByteReader& in);
     Complaint symbols(ByteReader& in);
+    Complaint event(ByteReader& in);
+    Complaint event_sample(ByteReader& in);
 
     ProfileSink& sink_;
     std::vector<KnownMapping> mappings_;
@@ -46,7 +48,9 @@ private:
     std::uint32_t locations_ = 0;
     std::uint32_t stacks_ = 0;
     std::uint32_t threads_ = 0;
+    std::uint32_t events_ = 1;  // the run's own is 0
     std::uint64_t last_time_ns_ = 0;
+    std::uint64_t last_event_time_ns_ = 0;
     std::uint64_t next_hits_ = 1;  // of the sample that follows
 };
 

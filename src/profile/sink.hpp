@@ -26,6 +26,10 @@ public:
     virtual void summary(const Summary& summary) = 0;
     /// Names stored in the profile itself (`flameprobe-render --archive`), innermost first.
     virtual void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) {}
+    /// Ids count up from 1. May come again for the same id.
+    virtual void event(EventId /*id*/, const EventInfo& /*info*/) {}
+    /// Of another event than the run's own, so that what knows of none does not take it for CPU time.
+    virtual void event_sample(EventId /*event*/, const Sample& /*sample*/) {}
     virtual void death(const Death& /*death*/) {}
     virtual void count(const WorkCount& /*count*/) {}
 };

@@ -138,6 +138,18 @@ void ProfileWriter::count(const WorkCount& count) {
     extended(ExtendedKind::count, [&](FieldWriter& out) { list_fields(out, count); });
 }
 
+void ProfileWriter::event(EventId id, const EventInfo& info) {
+    extended(ExtendedKind::event, [&](FieldWriter& out) { out(id), list_fields(out, info); });
+}
+
+void ProfileWriter::event_sample(EventId event, const Sample& sample) {
+    extended(ExtendedKind::event_sample, [&](FieldWriter& out) {
+        out(event), out(sample.thread), out(difference(sample.time_ns, last_event_time_ns_)), out(sample.stack);
+        out(sample.weight), out(sample.hits);
+    });
+    last_event_time_ns_ = sample.time_ns;
+}
+
 Result<void> ProfileWriter::flush() {
     buffer_.resize(whole_);
     if (buffered() == 0) return {};
@@ -156,7 +168,7 @@ Result<void> ProfileWriter::compact_into(Descriptor file) {
     if (!old) return old.error();
     ByteSource source(std::move(*old), "the profile");
     ProfileWriter smaller(std::move(file));
-    Compactor compactor(smaller, last_time_ns_ / slots + 1);
+    Compactor compactor(smaller, std::max(last_time_ns_, last_event_time_ns_) / slots + 1);
     if (auto read = read_profile(source, compactor); !read) return read.error();
     compactor.finish();
     if (auto flushed = smaller.flush(); !flushed) return flushed;

@@ -36,6 +36,8 @@ public:
     /// kill the last one is older than the last samples by some hundred of them.
     void summary(const Summary& summary) override;
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
+    void event(EventId id, const EventInfo& info) override;
+    void event_sample(EventId event, const Sample& sample) override;
     void death(const Death& death) override;
     void count(const WorkCount& count) override;
 
@@ -65,7 +67,8 @@ private:
     std::string scratch_;
     std::vector<std::uint64_t> last_address_;  // by mapping
     std::uint64_t last_time_ns_ = 0;
-    std::uint64_t next_summary_ = 0;  // bytes that the file must have before it gets another
+    std::uint64_t last_event_time_ns_ = 0;  // of samples of other events
+    std::uint64_t next_summary_ = 0;        // bytes that the file must have before it gets another
     StackId last_stack_ = 0;
 };
 

@@ -112,13 +112,40 @@ bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationN
 NamedProfile take_facts(RawProfile& raw) {
     NamedProfile profile;
     profile.has_run = raw.run_info.has_value();
-    if (profile.has_run) profile.run = *raw.run_info;
+    if (profile.has_run) {
+        profile.run = *raw.run_info;
+        raw.events.describe(profile.run);
+        profile.events = raw.events.names();
+        profile.shown_events = raw.events.shown();
+    }
     profile.summary = raw.last_summary;
     profile.work = raw.work;
     profile.threads = raw.threads;
     profile.mappings = raw.mappings;
     profile.locations = raw.locations;
     return profile;
+}
+
+/// The summary in the file counts the run's own samples; of other events it is what there is.
+void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Summary& summary) {
+    std::vector<bool> truncated(raw.stacks.size()), lost(raw.stacks.size());
+    for (std::size_t id = 1; id < raw.stacks.size(); ++id) {
+        const Location& location = raw.locations[raw.stacks[id].location];
+        const bool note = raw.mappings[location.mapping].kind == MappingKind::note;
+        const auto is = [&](Note which) { return note && location.address == static_cast<std::uint64_t>(which); };
+        truncated[id] = truncated[raw.stacks[id].parent] || is(Note::truncated);
+        lost[id] = is(Note::lost);
+    }
+    summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = 0;
+    for (const RawCount& count : counts) {
+        if (lost[count.stack]) {
+            summary.lost = add_saturated(summary.lost, count.weight);
+            continue;
+        }
+        summary.samples = add_saturated(summary.samples, count.weight);
+        std::uint64_t& part = truncated[count.stack] ? summary.truncated : summary.rooted;
+        part = add_saturated(part, count.weight);
+    }
 }
 
 /// What is left is a shorter run: its rates, and where engines file it, come from these two. A run that paused is taken
@@ -147,10 +174,16 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
             source.name() + ": holds no whole block: " +
             (outcome->why_ignored.empty() ? "the program ended before anything was written" : outcome->why_ignored)};
     }
+    if (!raw.events.is_there()) {
+        std::string there;
+        for (const std::string& name : raw.events.names()) there += (there.empty() ? "" : ", ") + name;
+        return Error{source.name() + ": holds no event '" + filter.event + "': it has " + there};
+    }
     const std::vector<LocationId> last_stack = add_last_stack(raw);
     NamedProfile profile = take_facts(raw);
     if (outcome->bytes_ignored > 0) profile.warnings.push_back(ignored_warning(source.name(), *outcome));
     const std::vector<RawCount> counts = raw.counts();
+    if (!raw.events.is_own()) count_event(raw, counts, profile.summary);
     LocationNames names(raw, profile);
     std::vector<bool> needed = locations_of(raw, counts);
     for (const LocationId id : last_stack) needed[id] = true;
@@ -180,6 +213,25 @@ Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& f
     auto source = ByteSource::open(path);
     if (!source) return source.error();
     return load_profile(*source, filter, options);
+}
+
+Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filter, const SymbolizeOptions& options) {
+    SymbolCache names;
+    const auto load_one = [&]() -> Result<NamedProfile> {
+        auto source = ByteSource::open(path);
+        if (!source) return source.error();
+        return load_profile(*source, filter, options, &names);
+    };
+    filter.event.clear();
+    auto profile = load_one();
+    if (!profile) return profile;
+    for (std::size_t i = 1; i < profile->shown_events.size(); ++i) {
+        filter.event = profile->shown_events[i];
+        auto other = load_one();
+        if (!other) return other;
+        profile->others.push_back(std::move(*other));
+    }
+    return profile;
 }
 
 }  // namespace flameprobe

@@ -24,6 +24,8 @@ struct SampleFilter {
     std::optional<std::uint32_t> pid;      // of the process
     std::uint64_t late_counts_ns = 0;      // units of work count so much later than `to_ns`: they are read late
     bool times = false;                    // fill NamedProfile::times
+    std::string event;                     // which event's samples; empty: the first that was asked for
+    bool idle = false;                     // the waits of threads that never woke, too
 };
 
 /// A named profile of one `.fprobe`. Names come from the profile itself where it has been archived, else from this
@@ -33,5 +35,8 @@ Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& f
 /// `cache`, if given, knows names from profiles before, and learns.
 Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
                                   SymbolCache* cache = nullptr);
+/// With all events that were asked for when it was sampled: the first, and NamedProfile::others. `path` is read once
+/// for each.
+Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filter, const SymbolizeOptions& options);
 
 }  // namespace flameprobe

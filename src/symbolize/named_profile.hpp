@@ -81,13 +81,18 @@ struct NamedProfile {
 
     // What follows is empty when the input was a folded file.
     bool has_run = false;
-    RunInfo run;
+    RunInfo run;                            // its event is the one whose samples these are
+    std::vector<std::string> events;        // all that the file has: cpu, offcpu, wall, ...
+    std::vector<std::string> shown_events;  // those of them that were asked for when it was sampled
     Summary summary;
     std::map<std::string, std::uint64_t> work;  // units that the program counted, by name
     std::vector<Thread> threads;
     std::vector<Mapping> mappings;
     std::vector<Location> locations;
     std::vector<std::string> warnings;  // one line each, for a person: a file that could not be read, was replaced, ...
+
+    /// The run's other events, for formats that hold several: each with the same run and tables of its own.
+    std::vector<NamedProfile> others;
 
     std::string_view name(FrameId frame) const { return strings.view(functions[frames[frame].function].name); }
 };

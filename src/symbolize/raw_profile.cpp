@@ -5,7 +5,12 @@
 
 namespace flameprobe {
 
-void RawProfile::run(const RunInfo& info) { run_info = info; }
+void RawProfile::run(const RunInfo& info) {
+    run_info = info;
+    events.set_run(info);
+}
+void RawProfile::event(EventId id, const EventInfo& info) { events.add(id, info); }
+void RawProfile::event_sample(EventId event, const Sample& sample) { keep(sample, events.factor(event)); }
 void RawProfile::string(std::uint32_t /*id*/, const std::string& text) { strings.push_back(text); }
 void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) { mappings.push_back(mapping); }
 void RawProfile::location(LocationId /*id*/, const Location& location) { locations.push_back(location); }
@@ -26,14 +31,17 @@ void RawProfile::thread(ThreadId id, const Thread& thread) {
     threads[id] = thread;
 }
 
-void RawProfile::sample(const Sample& sample) {
+void RawProfile::sample(const Sample& sample) { keep(sample, events.factor(0)); }
+
+void RawProfile::keep(const Sample& sample, std::uint64_t factor) {
     last_sample_ns = std::max(last_sample_ns, sample.time_ns);
     if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
     if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
-    if (sample.weight == 0) return;
-    if (filter_.times) times.add(std::uint64_t{sample.thread} << 32 | sample.stack, sample.time_ns, sample.weight);
+    const std::uint64_t weight = multiply_saturated(sample.weight, factor);
+    if (weight == 0) return;
+    if (filter_.times) times.add(std::uint64_t{sample.thread} << 32 | sample.stack, sample.time_ns, weight);
     Sum& sum = sums_[std::uint64_t{sample.thread} << 32 | sample.stack];
-    sum.weight = add_saturated(sum.weight, sample.weight);
+    sum.weight = add_saturated(sum.weight, weight);
     sum.hits = add_saturated(sum.hits, sample.hits);
 }
 

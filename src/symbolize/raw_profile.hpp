@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profile/sink.hpp"
+#include "symbolize/event_choice.hpp"
 #include "symbolize/load.hpp"
 #include "symbolize/time_bins.hpp"
 
@@ -23,7 +24,7 @@ struct RawCount {
 
 class RawProfile final : public ProfileSink {
 public:
-    explicit RawProfile(const SampleFilter& filter) : filter_(filter) {}
+    explicit RawProfile(const SampleFilter& filter) : events(filter.event, filter.idle), filter_(filter) {}
 
     void run(const RunInfo& info) override;
     void string(std::uint32_t id, const std::string& text) override;
@@ -36,9 +37,12 @@ public:
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
     void death(const Death& death) override;
     void count(const WorkCount& count) override;
+    void event(EventId id, const EventInfo& info) override;
+    void event_sample(EventId event, const Sample& sample) override;
 
     /// What the filter keeps, by thread, then stack.
     std::vector<RawCount> counts() const;
+    EventChoice events;
 
     std::optional<RunInfo> run_info;
     Summary last_summary;
@@ -56,6 +60,8 @@ public:
 private:
     std::vector<bool> stacks_in_scope() const;
     bool thread_wanted(const Thread& thread) const;
+
+    void keep(const Sample& sample, std::uint64_t factor);
 
     const SampleFilter& filter_;
     struct Sum {

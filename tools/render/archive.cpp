@@ -74,6 +74,8 @@ public:
     void stack(StackId id, const StackNode& node) override { to_.stack(id, node), flush(); }
     void thread(ThreadId id, const Thread& thread) override { to_.thread(id, thread), flush(); }
     void sample(const Sample& sample) override { to_.sample(sample), flush(); }
+    void event(EventId id, const EventInfo& info) override { to_.event(id, info), flush(); }
+    void event_sample(EventId event, const Sample& s) override { to_.event_sample(event, s), flush(); }
     void summary(const Summary& summary) override { to_.summary(summary), flush(); }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& list) override { to_.symbols(id, list), flush(); }
     void death(const Death& death) override { to_.death(death), flush(); }

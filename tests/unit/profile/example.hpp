@@ -39,6 +39,10 @@ inline void write_example(ProfileSink& out) {
     out.sample({~std::uint64_t{0}, 1, 0, ~std::uint64_t{0}});
     out.count({950'000, "requests", 12});
     out.thread(1, {4243, "renamed"});
+    out.event(1, {"offcpu", "waiting time", 99, 1});
+    out.event(2, {"page-faults", "software event", 0, 0});
+    out.event_sample(1, {5'000'000, 1, 3, 123'456, 1});
+    out.event_sample(2, {4'000'000, 0, 0, 1, 0});
     Summary summary;
     summary.complete = true;
     summary.samples = 9;

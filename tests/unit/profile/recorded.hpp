@@ -21,6 +21,10 @@ public:
     void stack(StackId id, const StackNode& node) override { line("stack", id, node.parent, node.location); }
     void thread(ThreadId id, const Thread& thread) override { line("thread", id, thread.tid, thread.name); }
     void sample(const Sample& s) override { line("sample", s.time_ns, s.thread, s.stack, s.weight); }
+    void event(EventId id, const EventInfo& info) override { add("event " + std::to_string(id), info); }
+    void event_sample(EventId event, const Sample& s) override {
+        line("event sample", event, s.time_ns, s.thread, s.stack, s.weight, s.hits);
+    }
     void summary(const Summary& summary) override { add("summary", summary); }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override {
         for (const auto& s : symbols) line("symbol", id, s.name, s.file, s.line, s.decl_line, s.inlined);

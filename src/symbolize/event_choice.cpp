@@ -1,0 +1,93 @@
+#include "symbolize/event_choice.hpp"
+
+#include <algorithm>
+
+namespace flameprobe {
+namespace {
+
+constexpr EventId none = ~EventId{0};
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        parts.push_back(list.substr(at, end - at));
+        at = end + 1;
+    }
+    return parts;
+}
+
+}  // namespace
+
+std::string short_event_name(const std::string& event) {
+    return event == "cpu-clock" || event == "task-clock" ? std::string(event_name::cpu) : event;
+}
+
+void EventChoice::set_run(const RunInfo& run) {
+    own_ = short_event_name(run.event);
+    own_period_ns_ = run.period_ns;
+    asked_ = split(run.shown);
+    choose();
+}
+
+void EventChoice::add(EventId id, const EventInfo& info) {
+    if (id >= events_.size()) events_.resize(id + 1);
+    events_[id] = info;
+    choose();
+}
+
+EventId EventChoice::find(std::string_view name) const {
+    for (EventId id = 1; id < events_.size(); ++id)
+        if (events_[id].name == name) return id;
+    return none;
+}
+
+std::vector<std::string> EventChoice::names() const {
+    std::vector<std::string> all = {own_};
+    for (EventId id = 1; id < events_.size(); ++id)
+        if (events_[id].name != event_name::idle) all.push_back(events_[id].name);
+    if (own_period_ns_ != 0 && find(event_name::offcpu) != none) all.emplace_back(event_name::wall);
+    return all;
+}
+
+std::vector<std::string> EventChoice::shown() const {
+    const std::vector<std::string> all = names();
+    std::vector<std::string> there;
+    for (const std::string& name : asked_)
+        if (std::find(all.begin(), all.end(), name) != all.end()) there.push_back(name);
+    if (there.empty()) there.push_back(own_);
+    return there;
+}
+
+std::string EventChoice::chosen() const { return wanted_.empty() ? shown().front() : short_event_name(wanted_); }
+
+bool EventChoice::is_there() const {
+    const std::vector<std::string> all = names();
+    return std::find(all.begin(), all.end(), chosen()) != all.end();
+}
+
+void EventChoice::choose() {
+    const std::string name = chosen();
+    factors_.assign(events_.size(), 0);
+    const bool wall = name == event_name::wall && own_period_ns_ != 0;
+    const EventId idle = find(event_name::idle);
+    if (name == own_) factors_[0] = 1;
+    if (wall) factors_[0] = own_period_ns_;
+    const EventId event = find(wall ? event_name::offcpu : name);
+    if (event == none) return;
+    factors_[event] = 1;
+    if (idle_ && idle != none && events_[event].name == event_name::offcpu) factors_[idle] = 1;
+}
+
+void EventChoice::describe(RunInfo& run) const {
+    const std::string name = chosen();
+    if (name == own_) return;
+    const EventId event = find(name == event_name::wall ? event_name::offcpu : name);
+    if (event == none) return;
+    run.event = name;
+    run.event_kind = name == event_name::wall ? "running and waiting time" : events_[event].kind;
+    run.frequency_asked = events_[event].frequency_asked;
+    run.period_ns = events_[event].period_ns;
+}
+
+}  // namespace flameprobe
