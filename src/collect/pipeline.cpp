@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/self_memory.hpp"
 #include "base/system_call_names.hpp"
 #include "profile/named_note.hpp"
 #include "unwind/code_bytes.hpp"
@@ -77,10 +78,15 @@ void Pipeline::mapping(const RawMapping& raw) {
 }
 
 void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }
-void Pipeline::thread_started(std::uint32_t tid, std::uint32_t) {
+void Pipeline::thread_started(std::uint32_t tid, std::uint32_t, std::uint64_t time_ns) {
+    if (switches_ != nullptr) switches_->thread_started(tid, time_ns);
     if (tid != pid_) threads_.started(tid);
 }
+void Pipeline::switched(const RawSwitch& record) {
+    if (switches_ != nullptr) switches_->switched(record);
+}
 void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
+    if (switches_ != nullptr) switches_->thread_ended(tid, time_ns);
     threads_.ended(tid, time_ns);
     last_calls_.erase(tid);
 }
@@ -100,6 +106,7 @@ void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns) {
 
 // An engine that drops samples does not know whose. The CPU clocks do; what is no clock has none.
 void Pipeline::lost(std::uint64_t samples) {
+    if (switches_ != nullptr) switches_->records_lost();
     if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
     lost_somewhere_ += samples;
 }
@@ -217,7 +224,50 @@ void Pipeline::write(Sample sample, bool whole) {
     summary_.samples += sample.weight;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
     threads_.count(sample.thread, sample.weight);
+    if (sample.thread >= last_stacks_.size()) last_stacks_.resize(sample.thread + 1);
+    last_stacks_[sample.thread] = sample.stack;
     sink_.sample(sample);
+}
+
+StackId Pipeline::last_stack(std::uint32_t tid) const {
+    const auto thread = threads_.known(tid);
+    return thread && *thread < last_stacks_.size() ? last_stacks_[*thread] : 0;
+}
+
+ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
+    if (const auto known = threads_.known(tid)) return *known;
+    return create ? threads_.find(tid) : threads_.unknown();
+}
+
+StackId Pipeline::note_above(StackId parent, const std::string& text) {
+    return child(parent, {kernel_note(text), named_note});
+}
+
+StackId Pipeline::lost_stack() { return child(0, {note_mapping, static_cast<std::uint64_t>(Note::lost)}); }
+
+void Pipeline::event_sample(EventId event, Sample sample) {
+    sample.time_ns -= std::min(sample.time_ns, start_ns_);
+    sink_.event_sample(event, sample);
+}
+
+StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
+    constexpr std::size_t first = 8 * 1024, most = 60 * 1024;
+    blocked_copy_.resize(most);
+    StackCopy copy{thread.sp,
+                   std::span(blocked_copy_).first(read_self(thread.sp, std::span(blocked_copy_).first(first)))};
+    live_.begin(copy);
+    unwinder_->walk_blocked(thread.pc, thread.sp, copy, &live_, walk_);
+    whole = walk_.end == WalkEnd::root;
+    if (!whole) ++summary_.counters["off-CPU ended: " + std::string(describe(walk_.end))];
+    if (live_.read_any()) copy.bytes = std::span(blocked_copy_).first(read_self(thread.sp, blocked_copy_));
+    labels_.clear();
+    find_labels(copy, live_.read_any() ? &live_ : nullptr);
+    std::string call = "[not in a system call]";
+    if (thread.call != BlockedThread::no_call) {
+        call = system_call_name(static_cast<unsigned>(thread.call));
+        if (call.empty()) call = "[system call " + std::to_string(thread.call) + "]";
+    }
+    return intern(walk_.frames, walk_.frames.size(), whole, labels_, {}, kernel_note(call));
 }
 
 void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
@@ -408,11 +458,15 @@ StackId Pipeline::push(StackId parent, MappingId mapping, std::uint64_t address)
     if (depth_ < path_.size() && path_[depth_].parent == parent && path_[depth_].location == location)
         return path_[depth_++].id;
     path_.resize(depth_++);
+    path_.push_back({parent, location, child(parent, location)});
+    return path_.back().id;
+}
+
+StackId Pipeline::child(StackId parent, const Location& location) {
     const auto place = table_.location(location);
     if (place.is_new) sink_.location(place.id, location);
     const auto stack = table_.stack(parent, place.id);
     if (stack.is_new) sink_.stack(stack.id, {parent, place.id});
-    path_.push_back({parent, location, stack.id});
     return stack.id;
 }
 

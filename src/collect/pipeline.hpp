@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/blocked_reader.hpp"
 #include "capture/raw_sample.hpp"
 #include "collect/continuation.hpp"
 #include "collect/ended_threads.hpp"
@@ -25,6 +26,16 @@
 
 namespace flameprobe {
 
+/// What the records say of threads that run and wait; the threads' registry still knows the tid.
+class SwitchSink {
+public:
+    virtual ~SwitchSink() = default;
+    virtual void switched(const RawSwitch& record) = 0;
+    virtual void thread_started(std::uint32_t tid, std::uint64_t time_ns) = 0;
+    virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
+    virtual void records_lost() = 0;
+};
+
 class Pipeline final : public EventSink {
 public:
     Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid,
@@ -33,12 +44,28 @@ public:
     void sample(const RawSample& raw) override;
     void mapping(const RawMapping& raw) override;
     void thread_name(std::uint32_t tid, std::string_view name) override;
-    void thread_started(std::uint32_t tid, std::uint32_t parent_tid) override;
+    void thread_started(std::uint32_t tid, std::uint32_t parent_tid, std::uint64_t time_ns) override;
     void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
     void lost(std::uint64_t samples) override;
     void throttled(std::uint64_t time_ns) override;
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
     void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
+
+    void switched(const RawSwitch& record) override;
+    /// Null: nobody.
+    void pass_switches_to(SwitchSink* sink) { switches_ = sink; }
+
+    /// The stack of a thread that waits, its system call as the leaf. Right only if the thread has not woken meanwhile.
+    StackId blocked_stack(const BlockedThread& thread, bool& whole);
+    /// That of the thread's last CPU sample; 0 if there is none.
+    StackId last_stack(std::uint32_t tid) const;
+    /// A frame of ours on top of a stack.
+    StackId note_above(StackId parent, const std::string& text);
+    StackId lost_stack();
+    /// `create`: one that has no sample yet becomes known; else it is threads().unknown().
+    ThreadId thread_of(std::uint32_t tid, bool create);
+    /// Sample::time_ns is CLOCK_MONOTONIC's.
+    void event_sample(EventId event, Sample sample);
 
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
     void settle(std::uint64_t drained_ns);
@@ -101,6 +128,7 @@ private:
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     StackId push(StackId parent, MappingId mapping, std::uint64_t address);
+    StackId child(StackId parent, const Location& location);
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);
     void write(Sample sample, bool whole);
     /// Threads of one name and start routine that were never sampled.
@@ -148,6 +176,9 @@ private:
         std::size_t count = 0;  // in all
     };
     std::unordered_map<std::uint32_t, LastCalls> last_calls_;  // by tid
+    std::vector<StackId> last_stacks_;                         // by thread
+    std::vector<std::byte> blocked_copy_;
+    SwitchSink* switches_ = nullptr;
     std::uint32_t next_mapping_ = 0;
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;

@@ -33,6 +33,16 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
     }
 }
 
+void Recording::sample_waits(const OffCpuSettings& settings) {
+    const EventInfo waits{std::string(event_name::offcpu), "waiting time", settings.frequency, 1};
+    EventInfo idle = waits;
+    idle.name = event_name::idle;
+    file_.writer().event(settings.event, waits);
+    file_.writer().event(settings.idle_event, idle);
+    off_cpu_.emplace(pipeline_, settings);
+    pipeline_.pass_switches_to(&*off_cpu_);
+}
+
 Result<void> Recording::resume(bool units_from_birth) {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;
@@ -41,6 +51,7 @@ Result<void> Recording::resume(bool units_from_birth) {
     counted_own_ns_ = clocks_.own_ns();
     counted_units_ = units_from_birth ? UnitCounts{} : unit_counts();
     pipeline_.threads().resume();
+    if (off_cpu_) off_cpu_->begin(counted_time_ns_);
     return {};
 }
 
@@ -52,6 +63,7 @@ Result<void> Recording::resume_from(const CountedTo& end) {
     counted_own_ns_ = end.own_ns;
     counted_units_ = end.units;
     pipeline_.threads().resume_from(end.threads, end.time_ns);
+    if (off_cpu_) off_cpu_->begin(end.time_ns);
     return {};
 }
 
@@ -63,6 +75,7 @@ void Recording::pause() {
     if (!running_) return;
     read_process_clocks();
     pipeline_.threads().read_all_clocks();
+    if (off_cpu_) off_cpu_->pause(counted_time_ns_);
     running_ = false;
 }
 
@@ -91,6 +104,7 @@ void Recording::read_process_clocks() {
     counted_time_ns_ = time;
     counted_process_ns_ = process_now;
     counted_own_ns_ = own_now;
+    if (off_cpu_) off_cpu_->account(time, process_cpu_ns_);
     read_units();
 }
 
@@ -112,6 +126,10 @@ void Recording::write_account() {
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
     set_counter("periods of threads that lived too briefly", pipeline_.too_brief());
+    if (off_cpu_) {
+        off_cpu_->add_to(summary.counters);
+        summary.own_memory += off_cpu_->memory();
+    }
     const auto statistics = pipeline_.unwind_statistics();
     summary.counters["unwind rule hits"] = statistics.rule_hits;
     summary.counters["unwind rule misses"] = statistics.rule_misses;
@@ -203,6 +221,7 @@ bool Recording::go_on(std::uint64_t most_bytes) {
 Result<void> Recording::suspend() {
     auto flushed = flush();
     pipeline_.close_files();
+    if (off_cpu_) off_cpu_->close_files();
     file_.close();
     return flushed;
 }
@@ -212,6 +231,7 @@ Result<void> Recording::close() {
     pipeline_.settle_all();
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.thread_over(thread);
     pipeline_.account_for_rests(process_cpu_ns_);
+    if (off_cpu_) off_cpu_->settle_all();
     if (!has_samples()) {
         file_.remove();
         return {};

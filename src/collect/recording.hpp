@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "collect/crash_record.hpp"
+#include "collect/off_cpu.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/profile_file.hpp"
 #include "collect/unit_counts.hpp"
@@ -40,7 +43,20 @@ public:
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
     /// After each drain, with the time at which it began.
-    void settle(std::uint64_t drained_ns) { pipeline_.settle(drained_ns); }
+    void settle(std::uint64_t drained_ns) {
+        pipeline_.settle(drained_ns);
+        if (off_cpu_) off_cpu_->settle(drained_ns);
+    }
+    /// Before the first resume(): waits are sampled too, as two events of the profile.
+    void sample_waits(const OffCpuSettings& settings);
+    /// Looks at threads that wait, if they are sampled and it is time. `drain` brings the records up to now.
+    void look(const std::function<void()>& drain) {
+        if (off_cpu_) off_cpu_->look(drain);
+    }
+    /// Nanoseconds until the next look; the largest number if there is none.
+    std::uint64_t until_look_ns() const { return off_cpu_ ? off_cpu_->until_look_ns() : ~std::uint64_t{0}; }
+    /// Why stacks of blocked threads cannot be read; empty if they can, or need not be.
+    std::string off_cpu_problem() const { return off_cpu_ ? off_cpu_->problem() : std::string(); }
     /// After each drain: the threads that told of their ends before it.
     void threads_ended(std::vector<EndedThread> threads);
     /// Reads the CPU clocks: before a drain, so that whatever was sampled in the time they tell of is drained. At least
@@ -78,6 +94,7 @@ public:
     bool has_samples() {
         constexpr std::uint64_t worth_a_file_ns = 20'000'000;
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.lost_somewhere() != 0 ||
+               (off_cpu_ && off_cpu_->has_samples()) ||
                (pipeline_.too_brief() != 0 && process_cpu_ns_ >= worth_a_file_ns);
     }
     bool has_file() const { return file_.created(); }
@@ -104,6 +121,7 @@ private:
     const std::uint64_t buffer_bytes_;
     ProfileFile file_;
     Pipeline pipeline_;
+    std::optional<OffCpu> off_cpu_;
     bool running_ = false;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;

@@ -43,6 +43,11 @@ ThreadId ThreadRegistry::find(std::uint32_t tid) {
     return living.id;
 }
 
+std::optional<ThreadId> ThreadRegistry::known(std::uint32_t tid) const {
+    const auto found = living_.find(tid);
+    return found == living_.end() ? std::nullopt : std::optional(found->second);
+}
+
 ThreadId ThreadRegistry::unknown() {
     if (unknown_ == none) unknown_ = add(0, "[thread not known]");
     return unknown_;

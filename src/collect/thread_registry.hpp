@@ -27,6 +27,8 @@ public:
 
     /// The thread that has this tid now; a tid that was reused is another thread.
     ThreadId find(std::uint32_t tid);
+    /// Nothing if it has not been asked for.
+    std::optional<ThreadId> known(std::uint32_t tid) const;
     /// For what is known of the process only: a thread of its own, with tid 0, so that it is put down to no other.
     ThreadId unknown();
     /// The same, or no thread's id if there was nothing to put down to it yet.

@@ -16,6 +16,12 @@ struct Step {
     std::size_t line_size;
 };
 
+/// Waiting time is folded in microseconds, as other tools do.
+std::uint64_t folded_count(const RunInfo& run, std::uint64_t weight) {
+    constexpr std::uint64_t ns_per_us = 1000;
+    return counts_waiting(run) ? weight / ns_per_us + (weight % ns_per_us >= ns_per_us / 2) : weight;
+}
+
 }  // namespace
 
 void write_folded(const NamedProfile& profile, const ByteSink& out) {
@@ -33,10 +39,10 @@ void write_folded(const NamedProfile& profile, const ByteSink& out) {
         path.push_back({node, line.size()});
         if (!line.empty()) line += ';';
         line += tree.text(node);
-        if (tree.self(node) > 0) {
+        if (const std::uint64_t count = folded_count(profile.run, tree.self(node)); count > 0) {
             piece += line;
             piece += ' ';
-            piece += std::to_string(tree.self(node));
+            piece += std::to_string(count);
             piece += '\n';
             if (piece.size() >= piece_size) {
                 out(piece);

@@ -16,6 +16,7 @@ struct OutputFormat {
     std::string_view name;
     std::string_view ending;
     Result<void> (*write)(const NamedProfile&, const OutputOptions&, const ByteSink&);
+    bool all_events = true;
 };
 
 using Options = const OutputOptions&;
@@ -39,8 +40,8 @@ Result<void> with(const NamedProfile& profile, Options options, const ByteSink& 
 
 // The only list of formats: every other one, in usage texts and messages, is made from it.
 constexpr std::array formats = {
-    OutputFormat{Format::folded, "folded", ".folded", plain<write_folded>},
-    OutputFormat{Format::svg, "svg", ".svg", with<write_svg, &OutputOptions::graph>},
+    OutputFormat{Format::folded, "folded", ".folded", plain<write_folded>, false},
+    OutputFormat{Format::svg, "svg", ".svg", with<write_svg, &OutputOptions::graph>, false},
     OutputFormat{Format::html, "html", ".html", with<write_html, &OutputOptions::graph>},
     OutputFormat{Format::pprof, "pprof", ".pb.gz", with<write_pprof, &OutputOptions::engine>},
     OutputFormat{Format::speedscope, "speedscope", ".speedscope.json", plain<write_speedscope>},
@@ -96,6 +97,11 @@ std::string_view ending_of(Format format) {
     for (const OutputFormat& known : formats)
         if (known.format == format) return known.ending;
     return {};
+}
+
+bool holds_all_events(Format format) {
+    return std::any_of(formats.begin(), formats.end(),
+                       [&](const OutputFormat& known) { return known.format == format && known.all_events; });
 }
 
 Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,

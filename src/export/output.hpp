@@ -21,6 +21,8 @@ Result<Format> format_by_name(std::string_view name);
 /// By ending.
 Result<Format> format_by_path(std::string_view path);
 std::string_view ending_of(Format format);  // with the dot
+/// One file has all events of a profile; of other formats each event has a file of its own.
+bool holds_all_events(Format format);
 
 struct OutputOptions {
     FlameGraphOptions graph;

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
+#include "capture/blocked_reader.hpp"
 #include "sandbox/filter_verdict.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
@@ -84,7 +85,7 @@ bool Collector::serve() {
         const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
         try {
             if (may_leave_ && !sampling() && (requests & (request_start | request_toggle)) != 0 && !broken_ && open() &&
-                engine_.source->facts().works_outside) {
+                engine_.source->facts().works_outside && (!options_.off_cpu() || may_read_from_outside())) {
                 carried_ = requests;
                 may_leave_ = false;
                 commands_.set_tid(0);  // a thread that is about to end says nothing of the collector
@@ -167,7 +168,7 @@ std::uint64_t Collector::wanted_pause_ns() const {
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
     if (monotonic_ns() < hurry_until_ns_) return millisecond;
     const bool idle = samples_before_ == recording_->samples();
-    return std::min(idle ? fill / 2 : fill / 4, flush_every_ns);
+    return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, recording_->until_look_ns()});
 }
 
 bool Collector::open() {
@@ -228,6 +229,7 @@ void Collector::drain() {
 void Collector::poll() {
     samples_before_ = recording_->samples();
     drain();
+    recording_->look([this] { drain(); });
     const std::uint64_t now = monotonic_ns();
     if (now - last_look_ns_ >= look_every_ns) {
         tell_of_engine();

@@ -23,6 +23,7 @@ CaptureOptions capture_options(const Options& options) {
     capture.stack_bytes = options.stack_bytes != 0 ? options.stack_bytes : stack_bytes_for(options.frequency);
     capture.kernel = options.kernel != KernelChoice::off;
     capture.event = options.event;
+    capture.switches = options.off_cpu();
     return capture;
 }
 
@@ -38,6 +39,11 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     } else if (options.kernel == KernelChoice::on && !facts.kernel) {
         engine.warning =
             facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine" : facts.note;
+    }
+    if (options.off_cpu() && !facts.switches) {
+        engine.warning += std::string(engine.warning.empty() ? "" : "; ") + "where threads wait is not sampled: " +
+                          (facts.no_switches.empty() ? "the " + facts.engine + " engine has no records of switches"
+                                                     : facts.no_switches);
     }
     return engine;
 }

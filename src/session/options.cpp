@@ -11,6 +11,7 @@
 #include "session/push_spool.hpp"
 #include "session/run_info.hpp"
 #include "symbolize/debug_file.hpp"
+#include "symbolize/event_choice.hpp"
 
 namespace flameprobe {
 namespace {
@@ -97,9 +98,53 @@ bool set_stack(std::string_view text, Options& options) {
     return true;
 }
 
-bool set_event(std::string_view text, Options& options) {
-    if (!is_event_name(text)) return false;
-    options.event = text;
+// The run's own event is perf's, and a clock unless another one is asked for. The clock comes first.
+bool set_events(std::string_view text, Options& options) {
+    std::vector<std::string> shown;
+    std::string own;
+    for (const auto part : split(text, ',')) {
+        std::string name = short_event_name(std::string(part));
+        const bool waiting = name == event_name::offcpu || name == event_name::wall;
+        if (!waiting && name != event_name::cpu && !is_event_name(part)) return false;
+        if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
+        if (!waiting) {
+            if (!own.empty()) return false;
+            own = name == part ? name : std::string(part);
+            shown.insert(shown.begin(), name);
+        } else {
+            shown.push_back(std::move(name));
+        }
+    }
+    const bool has_wall = std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
+    if (own.empty() || own == event_name::cpu) own = Options().event;
+    if (has_wall && short_event_name(own) != event_name::cpu) return false;  // it is made of the clock's samples
+    options.event = std::move(own);
+    options.shown = std::move(shown);
+    return true;
+}
+
+bool set_offcpu_frequency(std::string_view text, Options& options) {
+    const auto value = whole_number(text);
+    if (!value || *value < 1 || *value > 20000) return false;
+    options.offcpu_frequency = *value;
+    return true;
+}
+
+// Without a unit: microseconds, in which folded text counts.
+bool set_offcpu_least(std::string_view text, Options& options) {
+    constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> units{
+        {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}};
+    std::uint64_t unit = 1'000;
+    for (const auto& [name, ns] : units) {
+        if (!text.ends_with(name)) continue;
+        text.remove_suffix(name.size());
+        unit = ns;
+        break;
+    }
+    const auto value = whole_number(text);
+    constexpr std::uint64_t most = 86'400'000'000'000;
+    if (!value || *value > most / unit) return false;
+    options.offcpu_least_ns = *value * unit;
     return true;
 }
 
@@ -221,7 +266,12 @@ std::vector<Setting> make_settings() {
         {"FLAMEPROBE_UNWIND", 0, "NAME", "auto, dwarf, fp", "auto, dwarf or fp", set_unwind},
         {"FLAMEPROBE_STACK", 0, "BYTES", "of stack copied with each sample", "a number of bytes from 1024 to 1048576",
          set_stack},
-        {"FLAMEPROBE_EVENT", 0, "NAME", "cpu-clock, task-clock, page-faults, ...", events, set_event},
+        {"FLAMEPROBE_EVENT", 'e', "LIST", "cpu, offcpu, wall, page-faults, cycles, ... (default cpu)",
+         "a comma list of cpu, offcpu, wall (both on one axis of time) and at most one of " + events, set_events},
+        {"FLAMEPROBE_OFFCPU_FREQ", 0, "HZ", "how often a second threads that wait are looked at (default 99)",
+         "a whole number from 1 to 20000", set_offcpu_frequency},
+        {"FLAMEPROBE_OFFCPU_MIN", 0, "TIME", "hide shorter waits: 100us, 1ms (default 0)",
+         "a time such as 0, 100us, 1ms, 2s; without a unit microseconds", set_offcpu_least},
         {"FLAMEPROBE_KERNEL", 0, "WHEN", "auto, on, off", "auto, on or off", set_kernel},
         {"FLAMEPROBE_START", 0, "0|1", "0: wait for the API or the signal", "0 or 1", set_start},
         {"FLAMEPROBE_SIGNAL", 0, "NAME", "a signal that starts and stops sampling",
@@ -255,6 +305,11 @@ std::string names_of_all() {
 }
 
 }  // namespace
+
+bool Options::off_cpu() const {
+    return std::find(shown.begin(), shown.end(), event_name::offcpu) != shown.end() ||
+           std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
+}
 
 // Never destroyed: that would be at the host's exit, at which the collector may still be at work.
 const std::vector<Setting>& settings() {

@@ -26,8 +26,13 @@ struct Options {
     std::vector<Format> formats = {Format::folded, Format::svg};
     EngineChoice engine = EngineChoice::automatic;
     UnwindChoice unwind = UnwindChoice::automatic;
-    std::uint32_t stack_bytes = 0;  // 1024 to most_stack_bytes, a multiple of 8; 0: see stack_bytes_for()
-    std::string event = "cpu-clock";
+    std::uint32_t stack_bytes = 0;             // 1024 to most_stack_bytes, a multiple of 8; 0: see stack_bytes_for()
+    std::string event = "cpu-clock";           // whose samples are the run's own
+    std::vector<std::string> shown = {"cpu"};  // events that were asked for: cpu, offcpu, wall, page-faults, ...
+    std::uint64_t offcpu_frequency = 99;       // looks at threads that wait, 1 to 20000 a second
+    std::uint64_t offcpu_least_ns = 0;         // shorter waits do not count
+
+    bool off_cpu() const;
     KernelChoice kernel = KernelChoice::automatic;
     std::optional<bool> start;        // nothing: preloaded yes, linked no
     int toggle_signal = 0;            // 0: none

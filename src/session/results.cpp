@@ -62,20 +62,25 @@ Written write_results(const std::string& profile_path, const std::string& stem, 
     };
     SampleFilter wanted;
     wanted.times = std::find(options.formats.begin(), options.formats.end(), Format::html) != options.formats.end();
-    auto profile = load_profile(profile_path, wanted, symbols);
+    auto profile = load_all_events(profile_path, wanted, symbols);
     line.clear();
     if (!profile) {
         written.problems.push_back(profile.error().message);
         return written;
     }
     for (const auto& warning : profile->warnings) written.problems.push_back(warning);
-    for (const Format format : options.formats) {
-        const std::string path = stem + std::string(ending_of(format));
-        if (auto done = write_output(*profile, format, path, {}); done)
+    const auto write = [&](const NamedProfile& event, Format format, const std::string& path) {
+        if (auto done = write_output(event, format, path, {}); done)
             written.paths.push_back(path);
         else
             written.problems.push_back(done.error().message + " (the samples are safe in " + profile_path + ")");
         alive();
+    };
+    for (const Format format : options.formats) {
+        const std::string ending(ending_of(format));
+        write(*profile, format, stem + ending);
+        if (holds_all_events(format)) continue;
+        for (const NamedProfile& other : profile->others) write(other, format, stem + '.' + other.run.event + ending);
     }
     const bool pictures = std::any_of(options.formats.begin(), options.formats.end(),
                                       [](Format format) { return format == Format::svg || format == Format::html; });

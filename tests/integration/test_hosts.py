@@ -293,6 +293,10 @@ class Census(Case):
                 ran = run([host("eintr"), "4000"], self.fresh_directory(engine), profiled(FREQ=4000, ENGINE=engine))
                 self.assertEqual((ran.returncode, ran.stdout), (0, "0 interrupted\n"), ran.stderr)
 
+    def test_nothing_is_interrupted_where_waits_are_sampled(self):
+        ran = run([host("eintr"), "4000"], self.directory, profiled(EVENT="offcpu", OFFCPU_FREQ=999))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "0 interrupted\n"), ran.stderr)
+
 
 class Refused(HostCase):
     """Where perf_event_open is refused, as in containers, another engine samples; the host notices nothing."""

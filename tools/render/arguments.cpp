@@ -21,6 +21,8 @@ enum Option : int {
     diff,
     fail_above,
     archive,
+    event,
+    idle,
     thread,
     scope,
     pid,
@@ -59,6 +61,8 @@ constexpr std::array long_options = {
     option{"diff", no_argument, nullptr, Option::diff},
     option{"fail-above", required_argument, nullptr, Option::fail_above},
     option{"archive", no_argument, nullptr, Option::archive},
+    option{"event", required_argument, nullptr, Option::event},
+    option{"idle", no_argument, nullptr, Option::idle},
     option{"thread", required_argument, nullptr, Option::thread},
     option{"scope", required_argument, nullptr, Option::scope},
     option{"pid", required_argument, nullptr, Option::pid},
@@ -190,6 +194,12 @@ void Parser::take(int option, const std::string& value) {
             break;
         case Option::archive:
             into_.archive = true;
+            break;
+        case Option::event:
+            into_.filter.event = value;
+            break;
+        case Option::idle:
+            into_.filter.idle = true;
             break;
         case Option::thread:
             into_.filter.thread = value;

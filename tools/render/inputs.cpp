@@ -70,6 +70,8 @@ Result<void> Loader::add_folded(ByteSource& source) {
     if (arguments_.tree)
         return Error{source.name() + ": folded stacks do not say of which process they are: give the .fprobe"};
     const SampleFilter& filter = arguments_.filter;
+    if (!filter.event.empty())
+        return Error{source.name() + ": folded stacks do not say of which event they are: give the .fprobe"};
     if (filter.from_ns || filter.to_ns || filter.pid) {
         return Error{source.name() + ": folded stacks have neither times nor pids to select by; give the .fprobe"};
     }

@@ -28,6 +28,8 @@ constexpr std::string_view text =
     "      --archive         store the names in the .fprobe, so that it can be read where the program is not\n"
     "\n"
     "Selection\n"
+    "      --event NAME      samples of this event: cpu, offcpu, wall, ...; the first that was asked for\n"
+    "      --idle            with offcpu and wall: threads that never woke, too\n"
     "      --thread NAME     only this thread (name or tid)\n"
     "      --scope LABEL     only samples inside this scope\n"
     "      --pid PID         only the inputs of this process\n"

@@ -52,14 +52,17 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
                                         "FLAMEPROBE_FORMAT=svgz",    "FLAMEPROBE_FORMAT=svg,,json",
                                         "FLAMEPROBE_ENGINE=perf",    "FLAMEPROBE_UNWIND=lbr",
                                         "FLAMEPROBE_STACK=100",      "FLAMEPROBE_STACK=1048577",
-                                        "FLAMEPROBE_KERNEL=yes",     "FLAMEPROBE_EVENT=cpu",
+                                        "FLAMEPROBE_KERNEL=yes",     "FLAMEPROBE_EVENT=cpu,",
                                         "FLAMEPROBE_EVENT=",         "FLAMEPROBE_START=yes",
                                         "FLAMEPROBE_SIGNAL=KILL",    "FLAMEPROBE_SIGNAL=NOSUCH",
                                         "FLAMEPROBE_DUMP_EVERY=0s",  "FLAMEPROBE_DUMP_EVERY=5d",
                                         "FLAMEPROBE_CHILDREN=1",     "FLAMEPROBE_LOG=",
                                         "FLAMEPROBE_MAX_SIZE=1023K", "FLAMEPROBE_MAX_SIZE=M",
                                         "FLAMEPROBE_MAX_SIZE=1E",    "FLAMEPROBE_MAX_SIZE=99999999T",
-                                        "FLAMEPROBE_DEBUG_DIR=:",    "FLAMEPROBE_FREQUENCY=99"}) {
+                                        "FLAMEPROBE_DEBUG_DIR=:",    "FLAMEPROBE_FREQUENCY=99",
+                                        "FLAMEPROBE_OFFCPU_FREQ=0",  "FLAMEPROBE_OFFCPU_MIN=1h",
+                                        "FLAMEPROBE_OFFCPU_MIN=",    "FLAMEPROBE_OFFCPU_MIN=-1us",
+                                        "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,wall"}) {
         CAPTURE(line);
         std::vector<std::string> problems;
         const auto options = read({line}, problems);
@@ -87,6 +90,47 @@ TEST_CASE("every event is accepted, and named where another is refused") {
         std::vector<std::string> none;
         CHECK(read({"FLAMEPROBE_EVENT=" + name}, none).event == name);
         CHECK(none.empty());
+    }
+}
+
+TEST_CASE("events are a list: a clock comes first, and waits are sampled for offcpu and wall") {
+    struct Expected {
+        std::string_view value;
+        std::string event;
+        std::vector<std::string> shown;
+        bool off_cpu;
+    };
+    for (const Expected& expected : std::initializer_list<Expected>{
+             {"cpu", "cpu-clock", {"cpu"}, false},
+             {"offcpu", "cpu-clock", {"offcpu"}, true},
+             {"wall,cpu-clock,offcpu", "cpu-clock", {"cpu", "wall", "offcpu"}, true},
+             {"task-clock,offcpu,offcpu", "task-clock", {"cpu", "offcpu"}, true},
+             {"page-faults", "page-faults", {"page-faults"}, false},
+             {"offcpu,page-faults", "page-faults", {"page-faults", "offcpu"}, true},
+         }) {
+        CAPTURE(expected.value);
+        std::vector<std::string> problems;
+        const std::string line = "FLAMEPROBE_EVENT=" + std::string(expected.value);
+        const auto options = read({line}, problems);
+        CHECK(problems.empty());
+        CHECK(options.event == expected.event);
+        CHECK(options.shown == expected.shown);
+        CHECK(options.off_cpu() == expected.off_cpu);
+    }
+}
+
+TEST_CASE("the shortest wait that counts is a time, in microseconds where no unit is given") {
+    for (const auto& [value, ns] : {std::pair<std::string, std::uint64_t>{"0", 0},
+                                    {"50", 50'000},
+                                    {"50us", 50'000},
+                                    {"3ms", 3'000'000},
+                                    {"2s", 2'000'000'000},
+                                    {"7ns", 7}}) {
+        CAPTURE(value);
+        std::vector<std::string> problems;
+        const std::string line = "FLAMEPROBE_OFFCPU_MIN=" + value;
+        CHECK(read({line}, problems).offcpu_least_ns == ns);
+        CHECK(problems.empty());
     }
 }
 

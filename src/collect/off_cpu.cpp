@@ -1,0 +1,170 @@
+#include "collect/off_cpu.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe {
+namespace {
+
+// Reading a stack takes some 20 us; what is known of the threads should not be much older.
+constexpr std::size_t looks_between_drains = 16;
+constexpr std::uint64_t settle_every_ns = 50'000'000;
+// What a thread that is known by its switches only did in so little time is not worth a thread of its own in the
+// profile.
+constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
+
+}  // namespace
+
+OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
+    : pipeline_(pipeline),
+      settings_(settings),
+      registry_(settings.least_ns, 1'000'000'000 / settings.frequency,
+                [this](const WaitRegistry::Span& span) { emit(span); }),
+      random_(static_cast<unsigned>(monotonic_ns())) {}
+
+void OffCpu::begin(std::uint64_t now_ns) {
+    settle_all();
+    running_ = true;
+    last_look_ns_ = last_record_ns_ = now_ns;
+    std::vector<std::uint32_t> tids = list_threads();
+    std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    registry_.begin(now_ns, tids);
+    set_next_look(now_ns);
+}
+
+void OffCpu::pause(std::uint64_t now_ns) {
+    if (running_) paused_ns_ = now_ns;
+    running_ = false;
+}
+
+void OffCpu::switched(const RawSwitch& record) {
+    last_record_ns_ = record.time_ns;
+    if (!running_ && record.time_ns > paused_ns_) return;
+    registry_.went_on_from(record.tid, pipeline_.last_stack(record.tid));
+    registry_.switched(record);
+}
+
+void OffCpu::thread_started(std::uint32_t tid, std::uint64_t time_ns) {
+    if (time_ns != 0 && running_) registry_.started(tid, time_ns);
+}
+
+void OffCpu::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
+    registry_.ended(tid, time_ns);
+    reader_.forget(tid);
+}
+
+void OffCpu::records_lost() { registry_.lost(last_record_ns_); }
+
+// Exponential pauses: a program whose own rhythm is that of the looks would else be seen always at the same place.
+void OffCpu::set_next_look(std::uint64_t now_ns) {
+    const double uniform = (static_cast<double>(random_()) + 1) / (static_cast<double>(std::minstd_rand::max()) + 2);
+    next_look_ns_ =
+        now_ns + static_cast<std::uint64_t>(-std::log(uniform) * 1e9 / static_cast<double>(settings_.frequency));
+}
+
+std::uint64_t OffCpu::until_look_ns() const {
+    const std::uint64_t now = monotonic_ns();
+    return next_look_ns_ > now ? next_look_ns_ - now : 0;
+}
+
+void OffCpu::look(const std::function<void()>& drain) {
+    const std::uint64_t now = monotonic_ns();
+    if (!running_ || now < next_look_ns_) return;
+    registry_.looked(now - last_look_ns_);
+    last_look_ns_ = now;
+    registry_.unread(unread_);
+    for (std::size_t i = 0; i < unread_.size(); ++i) {
+        if (i % looks_between_drains == looks_between_drains - 1) drain();
+        look_at(unread_[i]);
+    }
+    set_next_look(now);
+}
+
+// The thread may wake meanwhile: the time of the record that says so tells whether what was read is right.
+void OffCpu::look_at(const WaitRegistry::Wait& wait) {
+    if (!registry_.in_progress(wait)) return;
+    ++looks_;
+    BlockedThread thread;
+    switch (reader_.read(wait.tid, thread)) {
+        case BlockedReader::Outcome::blocked: {
+            bool whole = false;
+            const StackId stack = pipeline_.blocked_stack(thread, whole);
+            truncated_ += whole ? 0 : 1;
+            registry_.read(wait, stack, drained_ns_, monotonic_ns());
+            break;
+        }
+        case BlockedReader::Outcome::runs:
+            registry_.runs(wait);
+            break;
+        case BlockedReader::Outcome::gone:
+        case BlockedReader::Outcome::refused:
+            registry_.give_up(wait);
+            break;
+    }
+}
+
+void OffCpu::account(std::uint64_t now_ns, std::uint64_t cpu_ns) {
+    if (running_) registry_.compare_with_clocks(now_ns, cpu_ns);
+}
+
+void OffCpu::settle(std::uint64_t drained_ns) {
+    drained_ns_ = drained_ns;
+    if (!running_ || drained_ns < last_settle_ns_ + settle_every_ns) return;
+    last_settle_ns_ = drained_ns;
+    registry_.settle(drained_ns);
+}
+
+void OffCpu::settle_all() { registry_.settle_all(running_ ? monotonic_ns() : paused_ns_); }
+
+void OffCpu::emit(const WaitRegistry::Span& span) {
+    const bool worth = span.ns >= worth_a_thread_ns || span.stack != 0;
+    const ThreadId thread = pipeline_.thread_of(span.tid, worth);
+    const bool idle = span.kind == WaitRegistry::Kind::idle;
+    emitted_ = emitted_ || !idle;
+    pipeline_.event_sample(idle ? settings_.idle_event : settings_.event,
+                           {span.begin_ns, thread, stack_of(span), span.ns, span.hits});
+}
+
+StackId OffCpu::stack_of(const WaitRegistry::Span& span) {
+    switch (span.kind) {
+        case WaitRegistry::Kind::waited:
+            return span.stack;
+        case WaitRegistry::Kind::idle:
+            return span.stack != 0 ? span.stack : pipeline_.note_above(0, "[wait not sampled]");
+        case WaitRegistry::Kind::preempted:
+            return pipeline_.note_above(span.stack, "[preempted]");
+        case WaitRegistry::Kind::unsampled:
+            return pipeline_.note_above(0, "[wait not sampled]");
+        case WaitRegistry::Kind::lost:
+            break;
+    }
+    return pipeline_.lost_stack();
+}
+
+void OffCpu::add_to(std::map<std::string, std::uint64_t>& counters) const {
+    const auto& totals = registry_.totals();
+    counters["off-CPU: switch records"] = totals.records;
+    counters["off-CPU: waits"] = totals.waits;
+    counters["off-CPU: waits with a stack"] = totals.waits_read;
+    counters["off-CPU: preemptions"] = totals.preemptions;
+    counters["off-CPU: blocked ns"] = totals.blocked_ns;
+    counters["off-CPU: preempted ns"] = totals.preempted_ns;
+    counters["off-CPU: looks at threads"] = looks_;
+    counters["off-CPU: woke while looked at"] = totals.waits_raced;
+    counters["off-CPU: ns taken off each wait"] = registry_.overlap_ns();
+    counters["off-CPU: stacks truncated"] = truncated_;
+    if (totals.idle_ns != 0) counters["off-CPU: ns of threads that never woke"] = totals.idle_ns;
+    if (totals.lost_ns != 0) counters["off-CPU: ns without records"] = totals.lost_ns;
+    if (totals.waits_hidden != 0) {
+        counters["off-CPU: shorter waits, hidden"] = totals.waits_hidden;
+        counters["off-CPU: ns of shorter waits, hidden"] = totals.hidden_ns;
+    }
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,75 @@
+// Where threads wait: the kernel's switch records tell the time of every wait, looks at blocked threads their stacks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "capture/blocked_reader.hpp"
+#include "collect/pipeline.hpp"
+#include "collect/wait_registry.hpp"
+
+namespace flameprobe {
+
+struct OffCpuSettings {
+    std::uint64_t frequency = 99;  // looks a second
+    std::uint64_t least_ns = 0;    // shorter waits do not count
+    EventId event = 1, idle_event = 2;
+};
+
+/// The collector thread only.
+class OffCpu final : public SwitchSink {
+public:
+    /// `pipeline` must outlive it, and get it as its SwitchSink.
+    OffCpu(Pipeline& pipeline, const OffCpuSettings& settings);
+
+    /// Sampling goes on / pauses.
+    void begin(std::uint64_t now_ns);
+    void pause(std::uint64_t now_ns);
+
+    void switched(const RawSwitch& record) override;
+    void thread_started(std::uint32_t tid, std::uint64_t time_ns) override;
+    void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
+    void records_lost() override;
+
+    /// Looks at the blocked threads if it is time. `drain` brings the records up to now.
+    void look(const std::function<void()>& drain);
+    /// CPU time of the host while sampling was on, up to `now_ns`.
+    void account(std::uint64_t now_ns, std::uint64_t cpu_ns);
+    std::uint64_t until_look_ns() const;
+
+    /// After each drain, with the time at which it began.
+    void settle(std::uint64_t drained_ns);
+    void settle_all();
+    void close_files() { reader_.close_files(); }
+
+    bool has_samples() const { return emitted_; }
+    /// Why stacks of blocked threads cannot be read; empty if they can.
+    const std::string& problem() const { return reader_.why_refused(); }
+    void add_to(std::map<std::string, std::uint64_t>& counters) const;
+    std::size_t memory() const { return registry_.memory(); }
+
+private:
+    void look_at(const WaitRegistry::Wait& wait);
+    void emit(const WaitRegistry::Span& span);
+    StackId stack_of(const WaitRegistry::Span& span);
+    void set_next_look(std::uint64_t now_ns);
+
+    Pipeline& pipeline_;
+    const OffCpuSettings settings_;
+    WaitRegistry registry_;
+    BlockedReader reader_;
+    std::minstd_rand random_;
+    bool running_ = false;
+    bool emitted_ = false;
+    std::uint64_t last_record_ns_ = 0;
+    std::uint64_t paused_ns_ = 0;
+    std::uint64_t last_look_ns_ = 0, next_look_ns_ = 0;
+    std::uint64_t last_settle_ns_ = 0;
+    std::uint64_t drained_ns_ = 0;
+    std::uint64_t looks_ = 0, truncated_ = 0;
+    std::vector<WaitRegistry::Wait> unread_;
+};
+
+}  // namespace flameprobe

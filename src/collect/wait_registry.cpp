@@ -1,0 +1,283 @@
+#include "collect/wait_registry.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace flameprobe {
+namespace {
+
+// A window is settled when it has so many reads, or is so old: the scaling to the exact time needs a few reads, and a
+// killed host loses no more than this.
+constexpr std::size_t enough_reads = 32;
+constexpr std::uint64_t oldest_window_ns = 250'000'000;
+// A wait that has lasted so many pauses is all but certainly read, so it weighs what it lasts: told while it goes on.
+constexpr double certain_pauses = 20;
+
+std::uint64_t since(std::uint64_t now, std::uint64_t then) { return now > then ? now - then : 0; }
+
+}  // namespace
+
+WaitRegistry::WaitRegistry(std::uint64_t least_ns, std::uint64_t mean_pause_ns, Emit emit)
+    : least_ns_(least_ns), asked_pause_ns_(static_cast<double>(mean_pause_ns)), emit_(std::move(emit)) {}
+
+void WaitRegistry::begin(std::uint64_t now_ns, const std::vector<std::uint32_t>& tids) {
+    for (const std::uint32_t tid : tids) {
+        Thread& thread = threads_[tid];
+        if (thread.state != State::unknown) continue;  // a record came first
+        thread.state = State::waiting;
+        thread.assumed = true;
+        thread.since_ns = thread.window_begin_ns = now_ns;
+        thread.number = ++last_number_;
+    }
+}
+
+void WaitRegistry::switched(const RawSwitch& record) {
+    ++totals_.records;
+    Thread& thread = threads_[record.tid];
+    if (thread.state == State::over) return;
+    // What was taken for a wait ran all the time.
+    if (thread.assumed && record.out) thread.state = State::running;
+    leave_state(record.tid, thread, record.time_ns);
+    totals_.ins += record.out ? 0 : 1;
+    thread.state = !record.out ? State::running : record.preempted ? State::preempted : State::waiting;
+    if (record.out) ++(record.preempted ? totals_.preemptions : totals_.waits);
+}
+
+void WaitRegistry::started(std::uint32_t tid, std::uint64_t time_ns) {
+    if (const auto old = threads_.find(tid); old != threads_.end()) finish(tid, old->second, time_ns);
+    Thread& thread = threads_[tid] = {};
+    thread.state = State::preempted;  // until a CPU takes it for the first time
+    thread.since_ns = thread.window_begin_ns = time_ns;
+    thread.number = ++last_number_;
+}
+
+// Kept until it is settled, so that a last switch record does not make a new thread of it.
+void WaitRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
+    const auto found = threads_.find(tid);
+    if (found == threads_.end()) return;
+    leave_state(tid, found->second, time_ns);
+    finish(tid, found->second, time_ns);
+    found->second.state = State::over;
+}
+
+void WaitRegistry::lost(std::uint64_t time_ns) {
+    for (auto& [tid, thread] : threads_) {
+        if (thread.state == State::over) continue;
+        leave_state(tid, thread, time_ns);
+        thread.state = State::unknown;
+    }
+}
+
+void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns) {
+    std::uint64_t lasted = since(time_ns, thread.since_ns);
+    const bool off = thread.state == State::waiting || thread.state == State::preempted;
+    if (off) lasted -= std::min(lasted, overlap_ns_);
+    switch (thread.state) {
+        case State::running:
+            totals_.running_ns += lasted;
+            break;
+        case State::waiting:
+            if (thread.has_stack) {
+                thread.has_stack = time_ns >= thread.read_until_ns;
+                ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
+            }
+            wait_is_over(thread, lasted);
+            ++thread.wakes;
+            break;
+        case State::preempted:
+            totals_.preempted_ns += lasted;
+            if (thread.preempted_on != thread.last_cpu_stack) settle_preempted(tid, thread);
+            if (thread.preempted_ns == 0) thread.preempted_since_ns = thread.since_ns;
+            thread.preempted_on = thread.last_cpu_stack;
+            thread.preempted_ns += lasted;
+            break;
+        case State::unknown:
+            if (thread.since_ns == 0) break;  // the first that is heard of it
+            totals_.lost_ns += lasted;
+            emit_({.kind = Kind::lost, .tid = tid, .begin_ns = thread.since_ns, .ns = lasted});
+            break;
+        case State::over:
+            return;
+    }
+    thread.since_ns = time_ns;
+    if (thread.window_begin_ns == 0) thread.window_begin_ns = time_ns;
+    thread.number = ++last_number_;
+    thread.told_ns = 0;
+    thread.assumed = thread.has_stack = thread.hopeless = false;
+}
+
+void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {
+    if (lasted < least_ns_) {
+        ++totals_.waits_hidden;
+        totals_.hidden_ns += lasted;
+        return;
+    }
+    const std::uint64_t left = lasted - std::min(lasted, thread.told_ns);
+    totals_.blocked_ns += left;
+    thread.blocked_ns += left;
+    if (!thread.has_stack || lasted == 0) return;
+    const auto exact = static_cast<double>(lasted);
+    const double seen = std::max(exact - static_cast<double>(thread.read_took_ns), exact / 8);
+    const double weight = exact / -std::expm1(-seen / mean_pause_ns()) - static_cast<double>(thread.told_ns);
+    thread.estimates.push_back(
+        {thread.since_ns + thread.told_ns, std::max(weight, 1.0), thread.stack, thread.told_ns == 0 ? 1u : 0u});
+}
+
+// The latest first: it is the likeliest to be over soon.
+void WaitRegistry::unread(std::vector<Wait>& out) const {
+    out.clear();
+    for (const auto& [tid, thread] : threads_)
+        if (thread.state == State::waiting && !thread.has_stack && !thread.hopeless)
+            out.push_back({tid, thread.number});
+    std::sort(out.begin(), out.end(), [](const Wait& a, const Wait& b) { return a.number > b.number; });
+}
+
+bool WaitRegistry::in_progress(const Wait& wait) const {
+    const auto found = threads_.find(wait.tid);
+    return found != threads_.end() && found->second.state == State::waiting && found->second.number == wait.number;
+}
+
+void WaitRegistry::read(const Wait& wait, StackId stack, std::uint64_t since_ns, std::uint64_t until_ns) {
+    if (!in_progress(wait)) return;
+    Thread& thread = threads_[wait.tid];
+    if (thread.assumed) ++totals_.waits;
+    thread.assumed = false;
+    thread.has_stack = true;
+    thread.stack = stack;
+    thread.read_until_ns = until_ns;
+    thread.read_took_ns = since(until_ns, since_ns);
+}
+
+void WaitRegistry::runs(const Wait& wait) {
+    if (!in_progress(wait)) return;
+    Thread& thread = threads_[wait.tid];
+    if (!thread.assumed) return;  // woken, and not yet on a CPU
+    thread.state = State::running;
+    thread.assumed = false;
+}
+
+void WaitRegistry::give_up(const Wait& wait) {
+    if (in_progress(wait)) threads_[wait.tid].hopeless = true;
+}
+
+void WaitRegistry::went_on_from(std::uint32_t tid, StackId stack) {
+    const auto found = threads_.find(tid);
+    if (found != threads_.end()) found->second.last_cpu_stack = stack;
+}
+
+void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_ns) {
+    constexpr std::uint64_t enough = 1000, most_ns = 30'000;
+    if (totals_.ins < enough) return;
+    std::uint64_t running_ns = totals_.running_ns;
+    for (const auto& [tid, thread] : threads_)
+        if (thread.state == State::running) running_ns += since(now_ns, thread.since_ns);
+    overlap_ns_ = std::min(since(cpu_ns, running_ns) / totals_.ins, most_ns);
+}
+
+void WaitRegistry::looked(std::uint64_t pause_ns) {
+    pause_sum_ns_ += static_cast<double>(pause_ns);
+    ++pauses_;
+}
+
+// Waits of a thread that has never woken are told at the end, as idle ones; so they are never told as others.
+void WaitRegistry::tell_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
+    if (thread.state != State::waiting || thread.assumed || thread.wakes == 0) return;
+    const std::uint64_t lasted = since(now_ns, thread.since_ns);
+    const std::uint64_t more = lasted - std::min(lasted, thread.told_ns);
+    if (more < oldest_window_ns || lasted < least_ns_ || static_cast<double>(lasted) < certain_pauses * mean_pause_ns())
+        return;
+    if (!thread.has_stack && !thread.hopeless) return;
+    if (thread.has_stack && now_ns < thread.read_until_ns) return;
+    if (thread.has_stack) {
+        thread.estimates.push_back(
+            {thread.since_ns + thread.told_ns, static_cast<double>(more), thread.stack, thread.told_ns == 0 ? 1u : 0u});
+    }
+    thread.blocked_ns += more;
+    totals_.blocked_ns += more;
+    thread.told_ns += more;
+}
+
+// The sum of what is emitted is the exact time, to the nanosecond.
+void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
+    double sum = 0;
+    for (const Estimate& estimate : thread.estimates) sum += estimate.ns;
+    if (sum > 0) {
+        double so_far = 0;
+        std::uint64_t emitted = 0;
+        for (const Estimate& estimate : thread.estimates) {
+            so_far += estimate.ns;
+            const bool last = &estimate == &thread.estimates.back();
+            const auto upto = last ? thread.blocked_ns
+                                   : std::min(thread.blocked_ns,
+                                              static_cast<std::uint64_t>(
+                                                  std::llround(static_cast<double>(thread.blocked_ns) * so_far / sum)));
+            const std::uint64_t ns = since(upto, emitted);
+            emitted += ns;
+            if (ns != 0) emit_({Kind::waited, tid, estimate.begin_ns, ns, estimate.stack, estimate.hits});
+        }
+    } else if (!all) {
+        return;  // until there is a read to put it down to
+    } else if (thread.blocked_ns != 0) {
+        emit_({.kind = Kind::unsampled, .tid = tid, .begin_ns = thread.window_begin_ns, .ns = thread.blocked_ns});
+    }
+    thread.estimates.clear();
+    thread.blocked_ns = 0;
+}
+
+void WaitRegistry::settle_preempted(std::uint32_t tid, Thread& thread) {
+    if (thread.preempted_ns == 0) return;
+    emit_({.kind = Kind::preempted,
+           .tid = tid,
+           .begin_ns = thread.preempted_since_ns,
+           .ns = thread.preempted_ns,
+           .stack = thread.preempted_on});
+    thread.preempted_ns = 0;
+}
+
+void WaitRegistry::settle(std::uint64_t now_ns) {
+    for (auto at = threads_.begin(); at != threads_.end();) {
+        auto& [tid, thread] = *at;
+        if (thread.state == State::over && since(now_ns, thread.since_ns) > oldest_window_ns) {
+            at = threads_.erase(at);
+            continue;
+        }
+        tell_wait_in_progress(thread, now_ns);
+        const bool old = since(now_ns, thread.window_begin_ns) >= oldest_window_ns;
+        if (old || thread.estimates.size() >= enough_reads) {
+            settle_waits(tid, thread, false);
+            settle_preempted(tid, thread);
+            thread.window_begin_ns = now_ns;
+        }
+        ++at;
+    }
+}
+
+void WaitRegistry::finish(std::uint32_t tid, Thread& thread, std::uint64_t now_ns) {
+    if (thread.state == State::waiting && thread.wakes == 0) {
+        const std::uint64_t lasted = since(now_ns, thread.since_ns);
+        if (!thread.assumed && lasted >= least_ns_ && lasted != 0) {
+            totals_.idle_ns += lasted;
+            emit_({Kind::idle, tid, thread.since_ns, lasted, thread.has_stack ? thread.stack : 0, 1});
+        }
+    } else {
+        leave_state(tid, thread, now_ns);
+    }
+    settle_waits(tid, thread, true);
+    settle_preempted(tid, thread);
+}
+
+void WaitRegistry::settle_all(std::uint64_t now_ns) {
+    for (auto& [tid, thread] : threads_)
+        if (thread.state != State::over) finish(tid, thread, now_ns);
+    threads_.clear();
+}
+
+std::size_t WaitRegistry::memory() const {
+    std::size_t bytes = threads_.bucket_count() * sizeof(void*);
+    for (const auto& [tid, thread] : threads_)
+        bytes += sizeof(std::pair<std::uint32_t, Thread>) + 4 * sizeof(void*) +
+                 thread.estimates.capacity() * sizeof(Estimate);
+    return bytes;
+}
+
+}  // namespace flameprobe

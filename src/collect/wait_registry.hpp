@@ -1,0 +1,142 @@
+// What each thread does between its switch records: runs, waits, or was preempted; and what its waits weigh. Plain
+// bookkeeping: who reads stacks and writes samples is collect/off_cpu.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/raw_sample.hpp"
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+/// The time of every wait is exact; its stack is a sample. Looks come at random (exponential pauses, D ns on average),
+/// and one meets a wait of d ns if that goes on for the w ns that the look takes, so with the probability
+/// p = 1 - e^(-(d - w)/D). So a wait that was met stands for d / p, and what a thread's waits stand for is scaled to
+/// its exact waiting time.
+///
+/// The collector thread only.
+class WaitRegistry {
+public:
+    /// What a span of time goes to.
+    enum class Kind : std::uint8_t {
+        waited,     // blocked, in the wait that was read
+        unsampled,  // blocked, in waits that no look met
+        preempted,  // could have run; `stack` is the one given to went_on_from()
+        idle,       // blocked, in a thread that never woke
+        lost,       // records were lost: nobody knows
+    };
+    struct Span {
+        Kind kind = Kind::waited;
+        std::uint32_t tid = 0;
+        std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
+        std::uint64_t ns = 0;
+        StackId stack = 0;
+        std::uint64_t hits = 0;  // 1 for the first span of a wait that was read
+    };
+    using Emit = std::function<void(const Span&)>;
+
+    /// Shorter waits than `least_ns` do not count.
+    WaitRegistry(std::uint64_t least_ns, std::uint64_t mean_pause_ns, Emit emit);
+
+    /// From now on; `tids` exist and either run or wait, which the first look at them tells.
+    void begin(std::uint64_t now_ns, const std::vector<std::uint32_t>& tids);
+    void switched(const RawSwitch& record);
+    void started(std::uint32_t tid, std::uint64_t time_ns);
+    void ended(std::uint32_t tid, std::uint64_t time_ns);
+    /// Records of any thread are missing here.
+    void lost(std::uint64_t time_ns);
+
+    /// One wait of one thread.
+    struct Wait {
+        std::uint32_t tid = 0;
+        std::uint64_t number = 0;
+    };
+    /// Waits in progress whose stack is not known yet.
+    void unread(std::vector<Wait>& out) const;
+    bool in_progress(const Wait& wait) const;
+    /// `stack` is that of the wait if it goes on until `until_ns`, which the records that follow tell. It was known to
+    /// be in progress at `since_ns`.
+    void read(const Wait& wait, StackId stack, std::uint64_t since_ns, std::uint64_t until_ns);
+    /// The thread does not wait, whatever was assumed of it at the beginning.
+    void runs(const Wait& wait);
+    /// No stack can be had of this wait.
+    void give_up(const Wait& wait);
+    /// On which stack the thread's preemption is put down from now on.
+    void went_on_from(std::uint32_t tid, StackId stack);
+
+    /// A look took place `pause_ns` after the one before.
+    void looked(std::uint64_t pause_ns);
+    double mean_pause_ns() const {
+        return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
+    }
+
+    /// The CPU time of all threads since the beginning. The kernel gives a thread its CPU some microseconds before the
+    /// record that says so: what the clocks count beyond the records is taken off the waits, for each of which it is
+    /// the same.
+    void compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_ns);
+    std::uint64_t overlap_ns() const { return overlap_ns_; }
+
+    /// Emits what is certain by now. `now_ns`: up to when records are known.
+    void settle(std::uint64_t now_ns);
+    /// Emits everything up to `now_ns`, and forgets all threads.
+    void settle_all(std::uint64_t now_ns);
+
+    struct Totals {
+        std::uint64_t waits = 0, waits_read = 0, waits_raced = 0, waits_hidden = 0, preemptions = 0, records = 0,
+                      ins = 0;
+        std::uint64_t blocked_ns = 0, hidden_ns = 0, preempted_ns = 0, running_ns = 0, idle_ns = 0, lost_ns = 0;
+    };
+    const Totals& totals() const { return totals_; }
+    std::size_t threads() const { return threads_.size(); }
+    std::size_t memory() const;
+
+private:
+    enum class State : std::uint8_t { unknown, running, waiting, preempted, over };
+    /// A wait that was read, or a part of it, whose weight is not final.
+    struct Estimate {
+        std::uint64_t begin_ns;
+        double ns;
+        StackId stack;
+        std::uint64_t hits;
+    };
+    struct Thread {
+        State state = State::unknown;
+        bool assumed = false;  // the state at the beginning: no record has told it
+        bool has_stack = false;
+        bool hopeless = false;
+        std::uint64_t since_ns = 0;
+        std::uint64_t number = 0;   // changes with every record
+        std::uint64_t told_ns = 0;  // of the wait in progress
+        std::uint64_t read_until_ns = 0, read_took_ns = 0;
+        std::uint64_t wakes = 0;
+        StackId stack = 0, last_cpu_stack = 0;
+        // Since it was last settled:
+        std::uint64_t window_begin_ns = 0;
+        std::uint64_t blocked_ns = 0;
+        std::uint64_t preempted_ns = 0, preempted_since_ns = 0;
+        StackId preempted_on = 0;
+        std::vector<Estimate> estimates;
+    };
+
+    void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
+    void wait_is_over(Thread& thread, std::uint64_t lasted);
+    void tell_wait_in_progress(Thread& thread, std::uint64_t now_ns);
+    void settle_waits(std::uint32_t tid, Thread& thread, bool all);
+    void settle_preempted(std::uint32_t tid, Thread& thread);
+    void finish(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);
+
+    const std::uint64_t least_ns_;
+    const double asked_pause_ns_;
+    const Emit emit_;
+    std::unordered_map<std::uint32_t, Thread> threads_;
+    double pause_sum_ns_ = 0;
+    std::uint64_t pauses_ = 0;
+    std::uint64_t last_number_ = 0;
+    std::uint64_t overlap_ns_ = 0;
+    Totals totals_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,89 @@
+"""Where threads wait: tests/targets/waits measures each of its waits itself, and what FlameProbe says must agree."""
+
+import math
+import unittest
+from collections import defaultdict
+
+from harness import Case, named, ordinary_user, profiled, read_folded, run, sized, target
+
+SECONDS = sized(3, 10)
+WAITS = {"wait_nanosleep": "clock_nanosleep", "wait_briefly": "clock_nanosleep", "wait_poll": "poll", "wait_epoll": "epoll_wait",
+         "wait_read": "read", "wait_mutex": "futex", "wait_condition": "futex", "wait_join": "futex"}
+
+
+def said_by(stdout):
+    """{thread: {what: seconds}}"""
+    said = defaultdict(dict)
+    for line in stdout.splitlines():
+        thread, what, ns = line.split()
+        said[thread][what] = int(ns) / 1e9
+    return said
+
+
+def told_by(stacks):
+    """({thread: {wait: seconds}}, {thread: seconds}) of folded stacks in microseconds."""
+    told, all_of = defaultdict(lambda: defaultdict(float)), defaultdict(float)
+    for frames, microseconds in stacks:
+        all_of[frames[0]] += microseconds / 1e6
+        for wait in WAITS:
+            if named(frames, wait):
+                told[frames[0]][wait] += microseconds / 1e6
+    return told, all_of
+
+
+class Waits(Case):
+    def waits(self, program="waits", before=(), **settings):
+        self.directory.chmod(0o777)
+        ran = run([*before, target(program), SECONDS], self.directory, profiled(EVENT="cpu,offcpu", **settings))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        result = ran.result(program)
+        return said_by(ran.stdout), read_folded(result.path("offcpu.folded").read_text()), result
+
+    def check_shares(self, program="waits", before=(), **settings):
+        said, stacks, _ = self.waits(program, before, **settings)
+        told, all_of = told_by(stacks)
+        told["waits"] = told.pop(program, told["waits"])
+        all_told = sum(sum(of.values()) for of in told.values())
+        all_said = sum(ns for of in said.values() for what, ns in of.items() if what in WAITS)
+        # Of each thread's waits some hundreds are looked at: their shares, not their sum, are a sample.
+        distance = sum(abs(said[thread].get(wait, 0) / all_said - told[thread][wait] / all_told)
+                       for thread in said for wait in WAITS) / 2
+        self.assertLess(distance, 0.02 * math.sqrt(10 / SECONDS) + 0.02, (said, told))
+        for frames, _ in stacks:
+            for wait, call in WAITS.items():
+                if named(frames, wait) and frames[-1] != "[preempted]":
+                    self.assertEqual(frames[-1], call, frames)
+        truncated = sum(count for frames, count in stacks if "[truncated]" in frames)
+        self.assertLess(truncated, 0.01 * sum(count for _, count in stacks))
+        return said, all_of
+
+    def test_each_wait_is_where_the_program_says(self):
+        self.check_shares()
+
+    def test_with_frame_pointers(self):
+        self.check_shares("waits-with-records")
+
+    def test_of_an_ordinary_user(self):
+        self.check_shares(before=ordinary_user(self))
+
+    def test_waiting_preempted_and_running_is_the_threads_life(self):
+        said, stacks, _ = self.waits()
+        _, off = told_by(stacks)
+        for thread, of in said.items():
+            if thread == "waits":
+                continue  # its life began before sampling
+            self.assertAlmostEqual((off[thread] + of["cpu"]) / of["life"], 1, delta=0.02, msg=thread)
+
+    def test_shorter_waits_are_hidden(self):
+        _, stacks, _ = self.waits(OFFCPU_MIN="1ms")
+        self.assertFalse([frames for frames, _ in stacks if named(frames, "wait_briefly")])
+        self.assertTrue([frames for frames, _ in stacks if named(frames, "wait_poll")])
+
+    def test_the_cpus_picture_holds_no_wait(self):
+        _, _, result = self.waits()
+        for frames, _ in read_folded(result.path("folded").read_text()):
+            self.assertNotIn("[preempted]", frames)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,199 @@
+#include "collect/wait_registry.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+using namespace flameprobe;
+
+namespace {
+
+using Kind = WaitRegistry::Kind;
+constexpr std::uint64_t ms = 1'000'000, second = 1'000'000'000;
+
+struct Told {
+    std::vector<WaitRegistry::Span> spans;
+    WaitRegistry registry;
+
+    explicit Told(std::uint64_t least_ns = 0)
+        : registry(least_ns, 10 * ms, [this](const WaitRegistry::Span& span) { spans.push_back(span); }) {}
+
+    void out(std::uint64_t time, std::uint32_t tid = 1, bool preempted = false) {
+        registry.switched({time, tid, true, preempted});
+    }
+    void in(std::uint64_t time, std::uint32_t tid = 1) { registry.switched({time, tid, false, false}); }
+    /// Reads the wait in progress of thread `tid` as `stack`.
+    void look(std::uint64_t time, StackId stack, std::uint32_t tid = 1) {
+        std::vector<WaitRegistry::Wait> unread;
+        registry.unread(unread);
+        for (const auto& wait : unread)
+            if (wait.tid == tid) registry.read(wait, stack, time, time + 1000);
+    }
+    std::uint64_t sum(Kind kind, StackId stack = 0) const {
+        std::uint64_t ns = 0;
+        for (const auto& span : spans)
+            if (span.kind == kind && (stack == 0 || span.stack == stack)) ns += span.ns;
+        return ns;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a wait's whole time goes to the stack that was read during it") {
+    Told told;
+    told.in(1 * second);
+    told.out(2 * second);
+    told.look(2 * second + 5 * ms, 7);
+    told.in(2 * second + 100 * ms);
+    told.registry.settle_all(3 * second);
+    CHECK(told.sum(Kind::waited, 7) == 100 * ms);
+    CHECK(told.registry.totals().blocked_ns == 100 * ms);
+    CHECK(told.registry.totals().running_ns == second + 900 * ms);
+}
+
+TEST_CASE("waits that no look met share what was read of the same thread, or are told as not sampled") {
+    Told told;
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        told.out(second + 2 * i * ms);
+        if (i == 4) told.look(second + 2 * i * ms + 1, 7);
+        told.in(second + (2 * i + 1) * ms);
+        told.out(second + 2 * i * ms, 2);
+        told.in(second + (2 * i + 1) * ms, 2);
+    }
+    told.registry.settle_all(2 * second);
+    CHECK(told.sum(Kind::waited) == 10 * ms);
+    CHECK(told.sum(Kind::unsampled) == 10 * ms);
+    for (const auto& span : told.spans) CHECK((span.kind == Kind::waited) == (span.tid == 1));
+}
+
+TEST_CASE("a stack is thrown away when the thread woke before it had been read") {
+    Told told;
+    told.out(second);
+    told.look(second + ms, 7);  // until 1 us later
+    told.in(second + ms + 500);
+    told.registry.settle_all(2 * second);
+    CHECK(told.sum(Kind::waited) == 0);
+    CHECK(told.sum(Kind::unsampled) == ms + 500);
+    CHECK(told.registry.totals().waits_raced == 1);
+}
+
+TEST_CASE("preemption is told apart, on the last CPU stack") {
+    Told told;
+    told.in(second);
+    told.registry.went_on_from(1, 9);
+    told.out(second + ms, 1, true);
+    told.in(second + 4 * ms);
+    told.registry.settle_all(second + 5 * ms);
+    CHECK(told.sum(Kind::preempted, 9) == 3 * ms);
+    CHECK(told.sum(Kind::waited) == 0);
+}
+
+TEST_CASE("a new thread is preempted until it runs; after its end nothing is told of it") {
+    Told told;
+    told.registry.started(5, second);
+    told.in(second + 2 * ms, 5);
+    told.registry.ended(5, second + 3 * ms);
+    told.out(second + 4 * ms, 5);
+    told.registry.settle_all(2 * second);
+    CHECK(told.sum(Kind::preempted) == 2 * ms);
+    CHECK(told.sum(Kind::unsampled) == 0);
+    CHECK(told.registry.totals().running_ns == ms);
+}
+
+TEST_CASE("threads that never woke are told apart") {
+    Told told;
+    told.registry.begin(second, {1, 2});
+    told.look(second + ms, 7);
+    told.registry.runs({.tid = 2, .number = 2});
+    told.out(second + ms, 2);
+    told.registry.settle(3 * second);
+    CHECK(told.spans.empty());
+    told.registry.settle_all(4 * second);
+    CHECK(told.sum(Kind::idle, 7) == 3 * second);
+    CHECK(told.sum(Kind::idle) == 3 * second + 2999 * ms);
+    CHECK(told.sum(Kind::waited) == 0);
+}
+
+TEST_CASE("a long wait is told while it goes on, and not twice") {
+    Told told;
+    told.out(second);
+    told.in(second + ms);
+    told.out(2 * second);
+    told.look(2 * second + ms, 7);
+    told.registry.settle(3 * second);
+    CHECK(told.sum(Kind::waited, 7) == second + ms);
+    told.in(4 * second);
+    told.registry.settle_all(4 * second);
+    CHECK(told.sum(Kind::waited, 7) == 2 * second + ms);
+}
+
+TEST_CASE("waits shorter than asked for are hidden, and counted") {
+    Told told(5 * ms);
+    told.out(second);
+    told.in(second + 4 * ms);
+    told.out(2 * second);
+    told.in(2 * second + 6 * ms);
+    told.registry.settle_all(3 * second);
+    CHECK(told.sum(Kind::unsampled) == 6 * ms);
+    CHECK(told.registry.totals().waits_hidden == 1);
+    CHECK(told.registry.totals().hidden_ns == 4 * ms);
+}
+
+TEST_CASE("where records were lost, time is told as lost") {
+    Told told;
+    told.in(second);
+    told.out(2 * second);
+    told.registry.lost(3 * second);
+    told.in(5 * second);
+    told.registry.settle_all(6 * second);
+    CHECK(told.sum(Kind::unsampled) == second);
+    CHECK(told.sum(Kind::lost) == 2 * second);
+}
+
+TEST_CASE("what clocks count beyond the records is taken off the waits") {
+    Told told;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+        told.in(second + 2 * i * ms);
+        told.out(second + (2 * i + 1) * ms);
+    }
+    told.registry.compare_with_clocks(10 * second, 2000 * (ms + 3000));
+    CHECK(told.registry.overlap_ns() == 3000);
+    const std::uint64_t before = told.registry.totals().blocked_ns;
+    told.in(9 * second);
+    CHECK(told.registry.totals().blocked_ns - before == 9 * second - (second + 3999 * ms) - 3000);
+}
+
+// Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share.
+TEST_CASE("waits of very different length are weighed rightly") {
+    Told told;
+    std::minstd_rand random(1);
+    std::exponential_distribution<double> pause(1.0 / (10.0 * ms));
+    std::map<StackId, std::uint64_t> truth;
+    std::uint64_t now = second, next_look = now;
+    std::uint64_t last_look = now;
+    for (int i = 0; i < 60'000; ++i) {
+        const StackId stack = i % 100 == 0 ? 3 : i % 4 == 0 ? 2 : 1;
+        const std::uint64_t lasts = stack == 3 ? 20 * ms : stack == 2 ? ms : ms / 5;
+        truth[stack] += lasts;
+        told.out(now);
+        for (; next_look < now + lasts; next_look += static_cast<std::uint64_t>(pause(random))) {
+            told.registry.looked(next_look - last_look);
+            last_look = next_look;
+            if (next_look >= now) told.look(next_look, stack);
+        }
+        told.in(now + lasts);
+        now += lasts + ms / 10;
+        told.registry.settle(now);
+    }
+    told.registry.settle_all(now);
+    std::uint64_t all = 0;
+    for (const auto& [stack, ns] : truth) all += ns;
+    for (const auto& [stack, ns] : truth) {
+        const double share = static_cast<double>(ns) / static_cast<double>(all);
+        const double got = static_cast<double>(told.sum(Kind::waited, stack)) / static_cast<double>(all);
+        CHECK(std::abs(got - share) < 0.03);
+    }
+    CHECK(told.sum(Kind::waited) + told.sum(Kind::unsampled) == all);
+}
