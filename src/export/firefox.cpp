@@ -45,13 +45,13 @@ std::uint64_t category_of(FrameKind kind) {
 
 class FirefoxWriter {
 public:
-    FirefoxWriter(const NamedProfile& profile, const ByteSink& out)
-        : profile_(profile),
-          files_(profile, strings_),
-          funcs_(profile),
-          threads_(samples_by_thread(profile)),
+    FirefoxWriter(const AllEvents& events, const ByteSink& out)
+        : profile_(events.tables()),
+          files_(profile_, strings_),
+          funcs_(profile_),
+          threads_(samples_by_thread(events)),
           json_(out) {
-        interval_ms_ = has_time() ? static_cast<double>(profile.run.period_ns) / 1e6 : 1;
+        interval_ms_ = interval_ms(profile_);
     }
 
     void write() {
@@ -82,7 +82,9 @@ private:
         const std::string& path = profile_.run.executable;
         return profile_.has_run ? path.substr(path.rfind('/') + 1) : "folded stacks";
     }
-    bool has_time() const { return profile_.has_run && profile_.run.period_ns > 0; }
+    static double interval_ms(const NamedProfile& event) {
+        return event.has_run && event.run.period_ns > 0 ? static_cast<double>(event.run.period_ns) / 1e6 : 1;
+    }
     const Function& function(NodeId node) const {
         return profile_.functions[profile_.frames[profile_.nodes[node].frame].function];
     }
@@ -109,8 +111,7 @@ private:
 };
 
 void FirefoxWriter::meta() {
-    const auto busiest = std::max_element(threads_.begin(), threads_.end(),
-                                          [](const auto& a, const auto& b) { return a.weight < b.weight; });
+    const auto busiest = busiest_thread(threads_);
     json_.key("meta").begin_object();
     json_.key("interval").real(interval_ms_);
     json_.key("startTime").real(static_cast<double>(profile_.run.start_unix_ns / 1000) / 1e3);
@@ -238,7 +239,9 @@ void FirefoxWriter::thread(const ThreadSamples& samples) {
     json_.begin_object().key("processType").text("default");
     json_.key("processStartupTime").number(0).key("processShutdownTime").null();
     json_.key("registerTime").number(0).key("unregisterTime").null().key("pausedRanges").begin_array().end_array();
-    json_.key("name").text(known != nullptr ? one_line(known->name) : samples.name);
+    const bool first_event = samples.event == threads_.front().event;
+    json_.key("name").text(
+        known != nullptr ? one_line(known->name) + (first_event ? "" : ", " + samples.event->run.event) : samples.name);
     json_.key("isMainThread").boolean(known == nullptr || known->tid == profile_.run.pid);
     json_.key("processName").text(product());
     json_.key("pid").text(std::to_string(profile_.run.pid));
@@ -252,16 +255,20 @@ void FirefoxWriter::thread(const ThreadSamples& samples) {
 void FirefoxWriter::sample_table(const ThreadSamples& samples) {
     std::uint64_t before = 0;
     json_.key("samples").begin_object().key("length").number(samples.counts.size());
-    json_.key("weightType").text("samples");
+    const double interval = interval_ms(*samples.event);
+    const bool waits = samples.event->has_run && counts_waiting(samples.event->run);
+    json_.key("weightType").text(waits ? "tracing-ms" : "samples");
     json_.key("stack").array(samples.counts, [this](const NamedCount* count) {
         const std::uint32_t stack = stack_of_node_[count->node];
         stack == 0 ? json_.null() : json_.number(stack - 1);
     });
     json_.key("time").array(samples.counts, [&](const NamedCount* count) {
-        json_.real(static_cast<double>(before) * interval_ms_);
+        json_.real(static_cast<double>(before) * interval);
         before += count->weight;
     });
-    json_.key("weight").array(samples.counts, [this](const NamedCount* count) { json_.number(count->weight); });
+    json_.key("weight").array(samples.counts, [&](const NamedCount* count) {
+        waits ? json_.real(static_cast<double>(count->weight) * interval) : json_.number(count->weight);
+    });
     json_.end_object();
 }
 
@@ -273,6 +280,6 @@ void FirefoxWriter::empty_table(const char* name, std::initializer_list<const ch
 
 }  // namespace
 
-void write_firefox(const NamedProfile& profile, const ByteSink& out) { FirefoxWriter(profile, out).write(); }
+void write_firefox(const NamedProfile& profile, const ByteSink& out) { FirefoxWriter(AllEvents(profile), out).write(); }
 
 }  // namespace flameprobe

@@ -36,7 +36,9 @@ public:
             counters();
             work();
         }
-        functions(totals);
+        functions(profile_, totals);
+        if (!profile_.others.empty())
+            json_.key("other_events").array(profile_.others, [this](const NamedProfile& event) { other_event(event); });
         json_.key("warnings").array(profile_.warnings, [this](const std::string& text) { json_.text(text); });
         json_.end_object();
         json_.finish();
@@ -58,7 +60,8 @@ private:
     void threads();
     void counters();
     void work();
-    void functions(const Totals& totals);
+    void functions(const NamedProfile& profile, const Totals& totals);
+    void other_event(const NamedProfile& event);
 
     const NamedProfile& profile_;
     JsonStream json_;
@@ -167,13 +170,13 @@ void SummaryWriter::work() {
     json_.end_array();
 }
 
-void SummaryWriter::functions(const Totals& totals) {
+void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals) {
     struct Row {
         FunctionTotal total;
         std::string name;
     };
     std::vector<Row> rows;
-    for (const FunctionTotal& total : totals.functions) rows.push_back({total, display_name(profile_, total.function)});
+    for (const FunctionTotal& total : totals.functions) rows.push_back({total, display_name(profile, total.function)});
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
         if (a.total.self != b.total.self) return a.total.self > b.total.self;
         if (a.total.total != b.total.total) return a.total.total > b.total.total;
@@ -182,11 +185,11 @@ void SummaryWriter::functions(const Totals& totals) {
     number("function_count", rows.size());
     rows.resize(std::min(rows.size(), most_functions));
     json_.key("functions").array(rows, [&](const Row& row) {
-        const Function& function = profile_.functions[row.total.function];
+        const Function& function = profile.functions[row.total.function];
         json_.begin_object();
         text("name", row.name);
-        text("module", one_line(profile_.strings.view(function.module)));
-        text("file", one_line(profile_.strings.view(function.file)));
+        text("module", one_line(profile.strings.view(function.module)));
+        text("file", one_line(profile.strings.view(function.file)));
         number("line", function.line);
         number("self", row.total.self);
         share("self_share", row.total.self, totals.samples);
@@ -194,6 +197,21 @@ void SummaryWriter::functions(const Totals& totals) {
         share("total_share", row.total.total, totals.samples);
         json_.end_object();
     });
+}
+
+/// Weights are periods of period_ns, of waiting time nanoseconds.
+void SummaryWriter::other_event(const NamedProfile& event) {
+    const Totals totals = function_totals(event);
+    json_.begin_object();
+    text("event", event.run.event);
+    text("event_kind", event.run.event_kind);
+    number("frequency_asked_hz", event.run.frequency_asked);
+    number("period_ns", event.run.period_ns);
+    number("stack_samples", totals.samples);
+    number("lost", event.summary.lost);
+    number("truncated", event.summary.truncated);
+    functions(event, totals);
+    json_.end_object();
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ constexpr std::array formats = {
     OutputFormat{Format::pprof, "pprof", ".pb.gz", with<write_pprof, &OutputOptions::engine>},
     OutputFormat{Format::speedscope, "speedscope", ".speedscope.json", plain<write_speedscope>},
     OutputFormat{Format::firefox, "firefox", ".firefox.json", plain<write_firefox>},
-    OutputFormat{Format::otlp, "otlp", ".otlp", with<write_otlp, &OutputOptions::engine>},
-    OutputFormat{Format::otlp_json, "otlp-json", ".otlp.json", with<write_otlp_json, &OutputOptions::engine>},
+    OutputFormat{Format::otlp, "otlp", ".otlp", with<write_otlp, &OutputOptions::engine>, false},
+    OutputFormat{Format::otlp_json, "otlp-json", ".otlp.json", with<write_otlp_json, &OutputOptions::engine>, false},
     OutputFormat{Format::json, "json", ".json", plain<write_json_summary>},
 };
 

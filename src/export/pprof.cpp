@@ -38,8 +38,11 @@ public:
         : profile_(profile),
           options_(options),
           out_(out),
-          tables_(profile, options.threads),
-          values_(values_of(profile)) {}
+          events_(profile),
+          tables_(events_, options.threads),
+          values_(values_of(profile)) {
+        for (const NamedProfile& other : profile.others) values_of_others_.push_back(values_of(other).of_sample.back());
+    }
 
     void write() {
         head();
@@ -79,14 +82,17 @@ private:
     const EngineOptions& options_;
     GzipStream out_;
     NumberedStrings strings_;
+    const AllEvents events_;
     const ProfileTables tables_;
     const ProfileValues values_;
+    std::vector<ProfileValue> values_of_others_;
     std::vector<std::uint64_t> stack_;  // these two are kept for their memory
     ProtoMessage message_;
 };
 
 void PprofWriter::head() {
     for (const ProfileValue& value : values_.of_sample) put(field::sample_type, value_type(value.type, value.unit));
+    for (const ProfileValue& value : values_of_others_) put(field::sample_type, value_type(value.type, value.unit));
     put(field::period_type, value_type(values_.period_type, values_.period_unit));
     ProtoMessage message;
     message.number(field::period, values_.period);
@@ -122,6 +128,8 @@ void PprofWriter::sample(const ProfileTables::Sample& entry) {
     message_.packed(1, stack_);
     std::vector<std::uint64_t> values;
     for (const ProfileValue& value : values_.of_sample) values.push_back(in_units(value, entry.weight));
+    for (std::size_t i = 0; i < values_of_others_.size(); ++i)
+        values.push_back(in_units(values_of_others_[i], entry.others[i]));
     message_.packed(2, values);
     for (const SampleLabel& label : tables_.labels().set(entry.labels)) {
         ProtoMessage message;
@@ -171,11 +179,12 @@ void PprofWriter::locations() {
 void PprofWriter::functions() {
     std::uint64_t id = 0;
     for (const FunctionId known : tables_.functions()) {
-        const Function& function = profile_.functions[known];
+        const NamedProfile& tables = events_.tables();
+        const Function& function = tables.functions[known];
         message_.clear();
         message_.number(1, ++id);
-        message_.number(2, strings_.id(plain_name(profile_.strings.view(function.name), function.kind)));
-        message_.number(4, strings_.id(one_line(profile_.strings.view(function.file))));
+        message_.number(2, strings_.id(plain_name(tables.strings.view(function.name), function.kind)));
+        message_.number(4, strings_.id(one_line(tables.strings.view(function.file))));
         message_.number(5, function.line);
         put(field::function, message_);
     }

@@ -22,10 +22,23 @@ std::string file_of(const Mapping& mapping) {
     return mapping.path;
 }
 
+std::vector<std::size_t> ends_of(const AllEvents& events) {
+    std::vector<std::size_t> ends;
+    for (const AllEvents::Part& part : events.parts()) ends.push_back(part.end);
+    return ends;
+}
+
 }  // namespace
 
 ProfileTables::ProfileTables(const NamedProfile& profile, ThreadLabels threads)
+    : ProfileTables(profile, threads, {profile.counts.size()}) {}
+
+ProfileTables::ProfileTables(const AllEvents& events, ThreadLabels threads)
+    : ProfileTables(events.tables(), threads, ends_of(events)) {}
+
+ProfileTables::ProfileTables(const NamedProfile& profile, ThreadLabels threads, std::vector<std::size_t> event_ends)
     : profile_(profile),
+      event_ends_(std::move(event_ends)),
       labels_(profile, threads),
       function_ids_(profile.functions.size()),
       chain_of_node_(profile.nodes.size()) {
@@ -61,26 +74,34 @@ std::uint32_t ProfileTables::chain(std::uint32_t outer, FrameId frame) {
 void ProfileTables::make_samples() {
     std::unordered_map<std::uint64_t, std::size_t> known;
     std::vector<std::uint64_t> weights;
-    const auto add = [&](std::vector<Sample>& samples, const Sample& sample) {
+    const auto add = [&](std::vector<Sample>& samples, Sample sample) {
         const auto key = std::uint64_t{sample.stack} << 32 | sample.labels;
         const auto [entry, is_new] = known.try_emplace(key, samples.size());
-        if (is_new)
-            samples.push_back(sample);
-        else
-            samples[entry->second].weight = add_saturated(samples[entry->second].weight, sample.weight);
+        if (is_new) return samples.push_back(std::move(sample));
+        Sample& sum = samples[entry->second];
+        sum.weight = add_saturated(sum.weight, sample.weight);
+        for (std::size_t i = 0; i < sum.others.size(); ++i)
+            sum.others[i] = add_saturated(sum.others[i], sample.others[i]);
     };
     std::vector<Sample> all;
-    for (const NamedCount& count : profile_.counts) {
+    std::size_t event = 0;
+    for (std::size_t at = 0; at < profile_.counts.size(); ++at) {
+        while (at >= event_ends_[event]) ++event;
+        const NamedCount& count = profile_.counts[at];
         if (count.weight == 0) continue;
-        const std::uint32_t stack = intern_stack(count.node);
-        const std::uint32_t set = labels_.intern(count.thread, scopes_);
-        if (weights.size() <= set) weights.resize(set + std::size_t{1});
-        weights[set] = add_saturated(weights[set], count.weight);
-        add(all, {stack, set, count.weight});
+        Sample sample{intern_stack(count.node), labels_.intern(count.thread, scopes_), 0, {}};
+        sample.others.resize(event_ends_.size() - 1);
+        (event == 0 ? sample.weight : sample.others[event - 1]) = count.weight;
+        if (weights.size() <= sample.labels) weights.resize(sample.labels + std::size_t{1});
+        weights[sample.labels] = add_saturated(weights[sample.labels], count.weight);
+        add(all, std::move(sample));
     }
     const std::vector<std::uint32_t> use = labels_.limit(weights);
     known.clear();
-    for (const Sample& sample : all) add(samples_, {sample.stack, use[sample.labels], sample.weight});
+    for (Sample& sample : all) {
+        sample.labels = use[sample.labels];
+        add(samples_, std::move(sample));
+    }
 }
 
 /// Leaves the sample's scopes in scopes_, innermost first. A stack of nothing but a thread or scopes is that frame.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/all_events.hpp"
 #include "export/sample_labels.hpp"
 #include "export/trie_index.hpp"
 #include "symbolize/named_profile.hpp"
@@ -34,12 +35,15 @@ public:
         std::uint32_t lines_begin = 0, lines_end = 0;
     };
     struct Sample {
-        std::uint32_t stack = 0;   // an id
-        std::uint32_t labels = 0;  // of SampleLabels
-        std::uint64_t weight = 0;
+        std::uint32_t stack = 0;                 // an id
+        std::uint32_t labels = 0;                // of SampleLabels
+        std::uint64_t weight = 0;                // of the first event
+        std::vector<std::uint64_t> others = {};  // of the further ones
     };
 
     ProfileTables(const NamedProfile& profile, ThreadLabels threads);
+    /// All events together: those after the first are told apart by Sample::others.
+    ProfileTables(const AllEvents& events, ThreadLabels threads);
 
     /// One per stack and set of labels.
     const std::vector<Sample>& samples() const { return samples_; }
@@ -64,6 +68,7 @@ private:
     };
     using StackNode = std::pair<std::uint32_t, std::uint32_t>;  // parent stack, location
 
+    ProfileTables(const NamedProfile& profile, ThreadLabels threads, std::vector<std::size_t> event_ends);
     FrameKind kind(NodeId node) const;
     void make_chains();
     std::uint32_t chain(std::uint32_t outer, FrameId frame);
@@ -79,6 +84,7 @@ private:
     std::uint32_t add_file(const std::string& file);
 
     const NamedProfile& profile_;
+    std::vector<std::size_t> event_ends_;  // in profile_.counts
     SampleLabels labels_;
     std::vector<Sample> samples_;
     std::vector<Mapping> mappings_;

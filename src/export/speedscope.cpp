@@ -54,8 +54,9 @@ void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>&
 
 void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, const ThreadSamples& thread,
                   JsonStream& json) {
-    const bool has_time = profile.has_run && profile.run.period_ns > 0;
-    const std::uint64_t unit = has_time ? profile.run.period_ns : 1;
+    const std::uint64_t period = thread.event->run.period_ns;
+    const bool has_time = profile.has_run && period > 0;
+    const std::uint64_t unit = has_time ? period : 1;
     json.begin_object();
     json.key("type").text("sampled").key("name").text(thread.name);
     json.key("unit").text(has_time ? "nanoseconds" : "none");
@@ -72,11 +73,12 @@ void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, c
 
 }  // namespace
 
-void write_speedscope(const NamedProfile& profile, const ByteSink& out) {
+void write_speedscope(const NamedProfile& first_event, const ByteSink& out) {
+    const AllEvents events(first_event);
+    const NamedProfile& profile = events.tables();
     const SpeedscopeFrames frames(profile);
-    const auto threads = samples_by_thread(profile);
-    const auto busiest = std::max_element(threads.begin(), threads.end(),
-                                          [](const auto& a, const auto& b) { return a.weight < b.weight; });
+    const auto threads = samples_by_thread(events);
+    const auto busiest = busiest_thread(threads);
     JsonStream json(out);
     json.begin_object();
     json.key("$schema").text("https://www.speedscope.app/file-format-schema.json");

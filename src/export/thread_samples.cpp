@@ -40,24 +40,36 @@ std::string thread_name(const NamedProfile& profile, ThreadId id) {
 
 }  // namespace
 
-std::vector<ThreadSamples> samples_by_thread(const NamedProfile& profile) {
-    std::map<ThreadId, ThreadSamples> threads;
-    for (const NamedCount& count : profile.counts) {
-        if (count.weight == 0) continue;
-        ThreadSamples& samples = threads[count.thread];
-        samples.weight += count.weight;
-        samples.counts.push_back(&count);
-    }
+std::vector<ThreadSamples> samples_by_thread(const AllEvents& events) {
+    const NamedProfile& profile = events.tables();
     const auto order = walk_order(profile.nodes);
     std::vector<ThreadSamples> result;
-    for (auto& [id, samples] : threads) {
-        samples.thread = id;
-        samples.name = thread_name(profile, id);
-        std::stable_sort(samples.counts.begin(), samples.counts.end(),
-                         [&](auto a, auto b) { return order[a->node] < order[b->node]; });
-        result.push_back(std::move(samples));
+    for (const AllEvents::Part& part : events.parts()) {
+        std::map<ThreadId, ThreadSamples> threads;
+        for (std::size_t at = part.begin; at < part.end; ++at) {
+            const NamedCount& count = profile.counts[at];
+            if (count.weight == 0) continue;
+            ThreadSamples& samples = threads[count.thread];
+            samples.weight += count.weight;
+            samples.counts.push_back(&count);
+        }
+        for (auto& [id, samples] : threads) {
+            samples.thread = id;
+            samples.event = part.event;
+            samples.name = thread_name(profile, id);
+            if (part.event != events.parts().front().event) samples.name += ", " + part.event->run.event;
+            std::stable_sort(samples.counts.begin(), samples.counts.end(),
+                             [&](auto a, auto b) { return order[a->node] < order[b->node]; });
+            result.push_back(std::move(samples));
+        }
     }
     return result;
+}
+
+std::vector<ThreadSamples>::const_iterator busiest_thread(const std::vector<ThreadSamples>& threads) {
+    auto end = threads.begin();
+    while (end != threads.end() && end->event == threads.front().event) ++end;
+    return std::max_element(threads.begin(), end, [](const auto& a, const auto& b) { return a.weight < b.weight; });
 }
 
 }  // namespace flameprobe

@@ -29,8 +29,10 @@ std::string place_text(const NamedProfile& profile, const Function& function) {
 
 std::string weight_text(const NamedProfile& profile, const CallTree& tree, const Box& box, bool self) {
     const auto all = static_cast<double>(tree.boxes.front().total);
-    std::string text = count_text(box.total) + (box.total == 1 ? " sample, " : " samples, ") +
-                       percent_text(static_cast<double>(box.total), all);
+    std::string text;
+    if (!profile.has_run || !counts_waiting(profile.run))  // whose weights are nanoseconds
+        text = count_text(box.total) + (box.total == 1 ? " sample, " : " samples, ");
+    text += percent_text(static_cast<double>(box.total), all);
     if (const std::string time = time_text(profile, box.total); !time.empty()) text += ", " + time;
     if (self && box.kind == BoxKind::function) {
         text += ", self " + (box.self == 0 ? "0" : percent_text(static_cast<double>(box.self), all));

@@ -8,6 +8,7 @@
 #include "base/base64.hpp"
 #include "render/page_columns.hpp"
 #include "render/page_functions.hpp"
+#include "render/run_facts.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -37,6 +38,12 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
     facts["threads"] = Json::array();
     for (const Thread& thread : profile.threads) facts["threads"].push_back({thread.tid, clean_text(thread.name)});
+    facts["event"] = profile.has_run ? profile.run.event : "";
+    facts["events"] = Json::array();
+    for (const NamedProfile& other : profile.others) facts["events"].push_back(other.run.event);
+    facts["waiting"] = profile.has_run && counts_waiting(profile.run);
+    facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
+    facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
     facts["period"] = profile.has_run ? profile.run.period_ns : 0;
     facts["bin"] = profile.bin_ns;
     facts["boxes"] = columns->boxes;

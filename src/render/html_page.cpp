@@ -71,6 +71,14 @@ std::string facts_list(std::vector<Fact> facts, double min_width) {
     return out + "</dl></details>";
 }
 
+/// What inflate() of assets/page/data.js reads; `event` follows the elements' names.
+std::string data_elements(const std::string& event, const PageData& data) {
+    const auto element = [&](const char* name, const std::string& text) {
+        return "<script id=\"" + std::string(name) + xml(event) + "\" type=\"text/plain\">" + text + "</script>\n";
+    };
+    return element("profile", data.facts) + element("columns", data.columns);
+}
+
 /// Writes the page's text with every @NAME@ replaced; what is put in is never searched.
 class Template {
 public:
@@ -107,9 +115,16 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
     if (!palette) return palette.error();
     const auto data = page_data(profile, *palette, options);
     if (!data) return data.error();
+    std::string others;
+    for (const NamedProfile& other : profile.others) {
+        const auto its = page_data(other, *palette, options);
+        if (!its) return its.error();
+        others += data_elements("-" + other.run.event, *its);
+    }
     const std::string title = xml(options.title.empty() ? default_title(profile) : options.title);
     const std::string subtitle = xml(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
     const std::string summary = summary_table(profile);
+    const std::string elements = data_elements("", *data) + others;
     const std::string facts = facts_list(all_facts(profile), data->min_width);
     Template()
         .set("@TITLE@", title)
@@ -117,8 +132,7 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
         .set("@SUMMARY@", summary)
         .set("@FACTS@", facts)
         .set("@POLICY@", assets::page_policy)
-        .set("@PROFILE@", data->facts)
-        .set("@COLUMNS@", data->columns)
+        .set("@DATA@", elements)
         .set("@CSS@", assets::page_css)
         .set("@JS@", assets::page_js)
         .write(assets::page_html, out);

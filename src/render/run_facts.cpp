@@ -16,6 +16,7 @@ std::string sampling_text(const RunInfo& run, const Summary& summary) {
     std::string text = run.event;
     if (!run.event_kind.empty()) text += " (" + run.event_kind + ")";
     text += ", " + count_text(run.frequency_asked) + " Hz asked";
+    if (counts_waiting(run)) return text;
     if (run.period_ns > 0) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
     if (run.period_ns > 0 && summary.process_cpu_ns > 0) {
         const double reached = as_double(summary.samples) / (as_double(summary.process_cpu_ns) / 1e9);
@@ -31,6 +32,15 @@ std::string how_text(const RunInfo& run) {
     if (run.stack_bytes > 0) text += ", " + bytes_text(run.stack_bytes) + " of stack a sample";
     if (!run.kernel.empty()) text += "; kernel " + run.kernel;
     return text;
+}
+
+/// Of waiting time the weights are nanoseconds.
+std::string waiting_text(const Summary& summary) {
+    const auto part = [&](std::uint64_t ns) {
+        return duration_text(ns) + " (" + percent_text(as_double(ns), as_double(summary.samples)) + ")";
+    };
+    return duration_text(summary.samples) + "; rooted " + part(summary.rooted) + ", truncated " +
+           part(summary.truncated) + ", lost " + duration_text(summary.lost);
 }
 
 std::string samples_text(const Summary& summary) {
@@ -88,8 +98,10 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                         (summary.complete ? "" : ", did not end in order: figures are the last that were written")});
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
-        facts.push_back({"Samples", samples_text(summary)});
-        if (run.period_ns > 0 && summary.process_cpu_ns > 0) facts.push_back({"Coverage", coverage_text(run, summary)});
+        facts.push_back({counts_waiting(run) ? "Time" : "Samples",
+                         counts_waiting(run) ? waiting_text(summary) : samples_text(summary)});
+        if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
+            facts.push_back({"Coverage", coverage_text(run, summary)});
         if (auto parts = parts_text(summary, run.pid == 0); !parts.empty()) {
             facts.push_back({"Rotation", std::move(parts)});
         }
@@ -113,11 +125,15 @@ std::string program_name(const RunInfo& run) {
 std::string default_title(const NamedProfile& profile) {
     if (!profile.has_run) return "Flame graph";
     const RunInfo& run = profile.run;
+    const std::string of_what = run.event == event_name::offcpu ? "Off-CPU"
+                                : run.event == event_name::wall ? "Wall-clock"
+                                                                : "CPU";
     const std::string name = program_name(run);
     if (run.pid != 0)
-        return "CPU flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(run.pid);
+        return of_what + " flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(run.pid);
     const std::string file = basename_of(run.executable);
-    return "CPU flame graph of " + (file == "various" || file.empty() ? "several programs" : file + ", several runs");
+    return of_what + " flame graph of " +
+           (file == "various" || file.empty() ? "several programs" : file + ", several runs");
 }
 
 std::string default_subtitle(const NamedProfile& profile) {
@@ -125,7 +141,10 @@ std::string default_subtitle(const NamedProfile& profile) {
     for (const NamedCount& count : profile.counts) all += count.weight;
     std::string text = count_text(all) + (all == 1 ? " sample" : " samples");
     if (!profile.has_run) return text;
-    if (profile.run.period_ns > 0) text += ", " + duration_text(all * profile.run.period_ns) + " of CPU time";
+    if (counts_waiting(profile.run)) {
+        text = duration_text(all) + (profile.run.event == event_name::wall ? " of running and waiting" : " of waiting");
+    } else if (profile.run.period_ns > 0)
+        text += ", " + duration_text(all * profile.run.period_ns) + " of CPU time";
     if (profile.summary.duration_ns > 0) text += " in " + duration_text(profile.summary.duration_ns);
     return text;
 }

@@ -229,7 +229,7 @@ Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filte
         filter.event = profile->shown_events[i];
         auto other = load_one();
         if (!other) return other;
-        profile->others.push_back(std::move(*other));
+        if (!other->counts.empty()) profile->others.push_back(std::move(*other));
     }
     return profile;
 }

@@ -1,10 +1,12 @@
 """Where threads wait: tests/targets/waits measures each of its waits itself, and what FlameProbe says must agree."""
 
+import json
 import math
 import unittest
 from collections import defaultdict
 
-from harness import Case, named, ordinary_user, profiled, read_folded, run, sized, target
+import pprof_rules
+from harness import Case, named, ordinary_user, profiled, read_folded, render, run, sized, target
 
 SECONDS = sized(3, 10)
 WAITS = {"wait_nanosleep": "clock_nanosleep", "wait_briefly": "clock_nanosleep", "wait_poll": "poll", "wait_epoll": "epoll_wait",
@@ -73,6 +75,34 @@ class Waits(Case):
             if thread == "waits":
                 continue  # its life began before sampling
             self.assertAlmostEqual((off[thread] + of["cpu"]) / of["life"], 1, delta=0.02, msg=thread)
+
+    def test_every_output_has_both(self):
+        """The same sum everywhere: folded text, pprof, speedscope, Firefox, JSON, and the tables of flameprobe-render."""
+        _, stacks, result = self.waits(FORMAT="folded,svg,html,pprof,speedscope,firefox,json")
+        microseconds = sum(count for _, count in stacks)
+        pprof = pprof_rules.read(result.path("pb.gz"))
+        self.assertEqual([kind for kind, _ in pprof.types], ["samples", "cpu", "offcpu"])
+        nanoseconds = pprof.total(2)
+        self.assertAlmostEqual(nanoseconds / 1000, microseconds, delta=len(stacks))
+        summary = json.loads(result.path("json").read_text())
+        self.assertEqual(summary["other_events"][0]["stack_samples"], nanoseconds)
+        scopes = json.loads(result.path("speedscope.json").read_text())["profiles"]
+        self.assertEqual(sum(p["endValue"] for p in scopes if p["name"].endswith(", offcpu")), nanoseconds)
+        firefox = json.loads(result.path("firefox.json").read_text())["threads"]
+        self.assertAlmostEqual(sum(sum(t["samples"]["weight"]) for t in firefox if t["name"].endswith(", offcpu")) * 1e6,
+                               nanoseconds, delta=1000)
+        self.assertIn('id="profile-offcpu"', result.path("html").read_text())
+        self.assertTrue(result.path("offcpu.svg").exists())
+        top = render("--event", "offcpu", "--top", "40", result.path("fprobe"))
+        self.assertIn("futex", top.stdout)
+        self.assertNotIn("futex", render("--top", "40", result.path("fprobe")).stdout)
+        wall = read_folded(render("--event", "wall", "--format", "folded", "-o", "-", result.path("fprobe")).stdout)
+        self.assertGreater(sum(count for _, count in wall), microseconds)
+        refused = render("--event", "cycles", "--top", "5", result.path("fprobe"))
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("cpu, offcpu, wall", refused.stderr)
+        itself = result.path("fprobe")
+        self.assertEqual(render("--diff", "--event", "offcpu", "--fail-above", "1", itself, itself, "--top", "5").returncode, 0)
 
     def test_shorter_waits_are_hidden(self):
         _, stacks, _ = self.waits(OFFCPU_MIN="1ms")

@@ -109,6 +109,17 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     return written ? done : complain(failed, written.error().message);
 }
 
+/// Each is loaded as the first was, so that filters and merging do the same to all.
+Result<void> load_other_events(NamedProfile& profile, Arguments arguments, Progress& progress) {
+    for (std::size_t i = 1; i < profile.shown_events.size(); ++i) {
+        arguments.filter.event = profile.shown_events[i];
+        auto other = load_inputs(arguments.inputs, arguments, progress);
+        if (!other) return other.error();
+        if (total_weight(*other) != 0) profile.others.push_back(std::move(*other));
+    }
+    return {};
+}
+
 }  // namespace
 
 int complain(ExitStatus status, const std::string& message) {
@@ -136,6 +147,9 @@ int render_command(Arguments& arguments) {
     Progress progress;
     std::vector<ProcessShare> processes;
     auto profile = load_inputs(arguments.inputs, arguments, progress, &processes);
+    if (profile && !only_text(arguments) && holds_all_events(*format) && arguments.filter.event.empty()) {
+        if (auto others = load_other_events(*profile, arguments, progress); !others) profile = others.error();
+    }
     progress.clear();
     if (!profile) return complain(failed, profile.error().message);
     if (!arguments.info) {

@@ -33,6 +33,7 @@ private:
     Progress& progress_;
     const bool several_;
     std::vector<ProcessShare>* const processes_;  // null: not asked for
+    std::vector<std::string> shown_;              // events, of any input
     std::optional<NamedProfile> only_;            // of one .fprobe, whose addresses are worth keeping
     SymbolCache names_;
     ProfileMerger merged_;
@@ -58,6 +59,8 @@ Result<void> Loader::add_profile(ByteSource& source) {
         const ProcessShare share = put_process_first(*loaded);
         if (processes_ != nullptr) processes_->push_back(share);
     }
+    for (const std::string& event : loaded->shown_events)
+        if (std::find(shown_.begin(), shown_.end(), event) == shown_.end()) shown_.push_back(event);
     if (several_) {
         merged_.add(*loaded);
     } else {
@@ -98,7 +101,9 @@ NamedProfile Loader::take() {
         return std::move(folded_);
     }
     if (reader_) merged_.add(folded_);
-    return merged_.take();
+    NamedProfile merged = merged_.take();
+    merged.shown_events = shown_;
+    return merged;
 }
 
 }  // namespace

@@ -73,3 +73,16 @@ function onKey(event, clear) {
     next.focus();
   }
 }
+// Each event is a page of its own: CPU time, waiting time, both.
+function offerEvents(profile) {
+  if (profile.event !== profile.events[0]) {
+    document.title = find("title").textContent = profile.title;
+    find("subtitle").textContent = profile.subtitle;
+  }
+  if (profile.events.length < 2) return;
+  const select = find("events");
+  for (const event of profile.events) element(select, "option", {value: event}, event === "cpu-clock" ? "cpu" : event);
+  select.value = profile.event;
+  select.parentNode.hidden = false;
+  select.addEventListener("change", () => { location.href = "?event=" + encodeURIComponent(select.value); });
+}

@@ -13,9 +13,14 @@ async function inflate(id) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
+// The first event's data, which names the others, and the chosen event's: page.html?event=offcpu.
 async function readProfile() {
-  const facts = inflate("profile"), columns = inflate("columns");
-  return new Profile(JSON.parse(new TextDecoder().decode(await facts)), await columns);
+  const facts = async (event) => JSON.parse(new TextDecoder().decode(await inflate("profile" + event)));
+  const first = await facts(""), chosen = new URLSearchParams(location.search).get("event");
+  const other = first.events.includes(chosen);
+  const data = other ? await facts("-" + chosen) : first;
+  data.events = [first.event, ...first.events];
+  return new Profile(data, await inflate("columns" + (other ? "-" + chosen : "")));
 }
 
 // Numbers of seven bits a byte, the lowest first.
@@ -99,6 +104,8 @@ class Profile {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
     return [KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
   }
+  // Of waiting time the weights are nanoseconds: no samples to count.
+  samplesText(weight) { return this.waiting ? "" : samples(weight); }
   time(weight) { return this.period > 0 ? duration(weight * this.period) : ""; }
   // Which functions a search, focus, hide or ignore means: by the whole name or the short one.
   matching(test) {

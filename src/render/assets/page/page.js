@@ -55,7 +55,7 @@ class Page {
     const bar = (cell, part) => {
       element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
       element(cell, "span", {}, percent(part, this.all));
-      cell.title = [samples(part), this.profile.time(part)].filter(Boolean).join(", ");
+      cell.title = [this.profile.samplesText(part), this.profile.time(part)].filter(Boolean).join(", ");
     };
     this.functions = new Table(find("functions"), [
       {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self)},
@@ -73,7 +73,7 @@ class Page {
   }
 
   numbers(total, self) {
-    const parts = [samples(total), percent(total, this.all), this.profile.time(total)];
+    const parts = [this.profile.samplesText(total), percent(total, this.all), this.profile.time(total)];
     if (self !== null) parts.push("self " + percent(self, this.all));
     return parts.filter(Boolean).join(", ");
   }
@@ -139,7 +139,7 @@ class Page {
     const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
     const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
     this.total = weigh(profile, {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range});
-    find("share").textContent = this.all === profile.samples ? "" : `${samples(this.all)} of these, ${percent(this.all, profile.samples)}` +
+    find("share").textContent = this.all === profile.samples ? "" : `${this.profile.samplesText(this.all) || this.profile.time(this.all)} of these, ${percent(this.all, profile.samples)}` +
       (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
   show() {
@@ -193,7 +193,7 @@ class Page {
     const row = rows.find((one) => one.fn === fn) || {self: 0, total: 0};
     find("chosen").textContent = profile.name(fn);
     find("chosen-numbers").textContent = `total ${percent(row.total, this.all)}, self ${percent(row.self, this.all)}` +
-      [samples(row.total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
+      [profile.samplesText(row.total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
     if (!this.changed("sandwich", this.shapeKey, fn)) return;
     this.callers.show(LazyTree.around(profile, this.total, this.shape, fn, true), true);
     this.callees.show(LazyTree.around(profile, this.total, this.shape, fn, false), false);
