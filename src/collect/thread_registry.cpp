@@ -45,7 +45,7 @@ ThreadId ThreadRegistry::find(std::uint32_t tid) {
 
 std::optional<ThreadId> ThreadRegistry::known(std::uint32_t tid) const {
     const auto found = living_.find(tid);
-    return found == living_.end() ? std::nullopt : std::optional(found->second);
+    return found == living_.end() || found->second.id == none ? std::nullopt : std::optional(found->second.id);
 }
 
 ThreadId ThreadRegistry::unknown() {

@@ -82,7 +82,7 @@ class Waits(Case):
         microseconds = sum(count for _, count in stacks)
         pprof = pprof_rules.read(result.path("pb.gz"))
         self.assertEqual([kind for kind, _ in pprof.types], ["samples", "cpu", "offcpu"])
-        nanoseconds = pprof.total(2)
+        nanoseconds = pprof.total("offcpu")
         self.assertAlmostEqual(nanoseconds / 1000, microseconds, delta=len(stacks))
         summary = json.loads(result.path("json").read_text())
         self.assertEqual(summary["other_events"][0]["stack_samples"], nanoseconds)

@@ -163,8 +163,8 @@ TEST_CASE("samples that are drained after the pause are in their thread's accoun
 
 TEST_CASE("what perf may not sample is put down to the threads that spent it, also to one that was never sampled") {
     Case run("ring", "off, not permitted");
-    run.recording.sink().thread_started(first_tid, run.main_thread);
-    run.recording.sink().thread_started(first_tid + 1, run.main_thread);
+    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
+    run.recording.sink().thread_started(first_tid + 1, run.main_thread, 0);
     run.clocks.run(run.main_thread, 1000);
     run.clocks.run(first_tid, 700);
     run.clocks.run(first_tid + 1, 400);
@@ -207,7 +207,7 @@ TEST_CASE("what a timer engine could not sample is in [lost], in the summary and
 
 TEST_CASE("lost samples are of the threads whose clocks miss them") {
     Case run;
-    run.recording.sink().thread_started(first_tid, run.main_thread);
+    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
     run.clocks.run(run.main_thread, 1000);
     run.clocks.run(first_tid, 500);
     run.take(run.main_thread, 940);
@@ -236,8 +236,8 @@ TEST_CASE("lost samples of a thread that ended unseen, and lost records that wer
 
 TEST_CASE("a thread that ended has used as much as its samples stand for, not what was read of its clock last") {
     Case run;
-    run.recording.sink().thread_started(first_tid, run.main_thread);
-    run.recording.sink().thread_started(first_tid + 1, run.main_thread);
+    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
+    run.recording.sink().thread_started(first_tid + 1, run.main_thread, 0);
     run.clocks.run(first_tid, 100);
     run.recording.read_clocks();
     run.take(first_tid, 100);
