@@ -71,7 +71,7 @@ CallCheck::Verdict CallCheck::judge_target(std::uint64_t target, std::uint64_t c
     if (!called.described && !body.described) return Verdict::possible;  // V8's builtins jump on to each other
     const bool jumped = called.described && body.described && called.end > called.start &&
                         tail_calls(target, called.end + target_tables.bias, body.start + tables.bias);
-    return jumped ? Verdict::possible : Verdict::no;
+    return jumped ? Verdict::tail_call : Verdict::no;
 }
 
 bool CallCheck::tail_calls(std::uint64_t from, std::uint64_t end, std::uint64_t to) {

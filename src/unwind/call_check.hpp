@@ -30,8 +30,9 @@ public:
 
     /// The call that ends right before `return_address`.
     CallSite site(std::uint64_t return_address);
-    enum class Verdict : std::uint8_t { no, possible, certain };
+    enum class Verdict : std::uint8_t { no, possible, tail_call, certain };
     /// certain: the call names its target, and that is the function `callee` (an address to look up) lies in.
+    /// tail_call: it is a function that jumps to that one. possible: nothing tells where the call goes.
     Verdict judge(std::uint64_t return_address, std::uint64_t callee);
     /// Whether a frame that executes at `callee` (an address to look up, as in CodeFrame) can have been called from
     /// there: by a direct call to the same function, to one that jumps to it (a tail call), or by an indirect call.

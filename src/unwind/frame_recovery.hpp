@@ -23,7 +23,7 @@ public:
         if (rule.kind != RuleKind::step) return false;
         const std::uint64_t lookup = cursor.lookup();
         auto found = by_prologue(rule, cursor, lookup);
-        if (!found) found = by_only_certain_call(rule, cursor, lookup);
+        if (!found) found = by_only_named_call(rule, cursor, lookup);
         if (found) cursor.fp = *found;
         return found.has_value();
     }
@@ -57,14 +57,15 @@ private:
         return cursor.sp + *distance;
     }
 
-    /// The one place on the stack that returns from a call which names this function. Old stack may hold more: then
-    /// nothing tells which it is.
-    std::optional<std::uint64_t> by_only_certain_call(const UnwindRule& rule, const Cursor& cursor,
-                                                      std::uint64_t lookup) {
+    /// The one place on the stack that returns from a call which names this function, or one that jumps to it. Old
+    /// stack may hold more: then nothing tells which it is.
+    std::optional<std::uint64_t> by_only_named_call(const UnwindRule& rule, const Cursor& cursor,
+                                                    std::uint64_t lookup) {
         constexpr std::uint64_t farthest = 16 * 1024;
         std::optional<std::uint64_t> found;
         for (std::uint64_t fp = cursor.sp - 8; fp != cursor.sp + farthest; fp += 8) {
-            if (verdict(rule, lookup, fp) != Verdict::certain) continue;
+            const Verdict call = verdict(rule, lookup, fp);
+            if (call != Verdict::certain && call != Verdict::tail_call) continue;
             if (found) return std::nullopt;
             found = fp;
         }

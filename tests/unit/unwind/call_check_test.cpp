@@ -96,7 +96,7 @@ TEST_CASE("a function that jumps on to another can have been called in its place
     const std::uint64_t back = address_of(seen);
     REQUIRE(check.site(back).kind == Kind::direct);
     if (check.site(back).target == address_of(jumps_on)) {  // else the compiler made it a plain call
-        CHECK(check.judge(back, address_of(callee)) == Verdict::possible);
+        CHECK(check.judge(back, address_of(callee)) == Verdict::tail_call);
     }
     CHECK(check.judge(back, address_of(other)) == Verdict::no);
     CHECK(check.judge(back, address_of(call_directly)) == Verdict::no);

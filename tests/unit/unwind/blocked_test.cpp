@@ -1,0 +1,134 @@
+// A blocked thread walked from pc and sp alone, beside the same thread walked with all registers, which ptrace(2)
+// gives.
+#include <doctest/doctest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "live_map.hpp"
+#include "unwind/unwinder.hpp"
+
+extern "C" {
+void blocked_plain(int kind);
+void blocked_frames(int kind);
+void blocked_guarded(int kind);
+void blocked_unoptimised(int kind);
+}
+
+using namespace flameprobe;
+
+namespace {
+
+#if defined(__x86_64__)
+
+constexpr int kinds = 14;
+constexpr void (*subjects[])(int) = {blocked_plain, blocked_frames, blocked_guarded, blocked_unoptimised};
+
+void* wait_for_ever(void* number) {
+    const auto at = reinterpret_cast<std::uintptr_t>(number);
+    subjects[at / kinds](static_cast<int>(at % kinds));
+    return nullptr;
+}
+
+[[noreturn]] void be_blocked() {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (std::uintptr_t i = 0; i < std::size(subjects) * kinds; ++i) {
+        pthread_t thread;
+        if (pthread_create(&thread, nullptr, wait_for_ever, reinterpret_cast<void*>(i)) != 0) ::_exit(1);
+    }
+    for (;;) ::pause();
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+    std::vector<pid_t> tids;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
+        tids.push_back(static_cast<pid_t>(std::stol(entry.path().filename())));
+    return tids;
+}
+
+struct Counts {
+    int reads = 0, rooted = 0, recovered = 0, wrong = 0;
+};
+
+Registers dwarf(const user_regs_struct& regs) {
+    return {{regs.rax, regs.rdx, regs.rcx, regs.rbx, regs.rsi, regs.rdi, regs.rbp, regs.rsp, regs.r8, regs.r9, regs.r10,
+             regs.r11, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip}};
+}
+
+/// Both walks of a thread that is stopped in a system call.
+void compare(Unwinder& unwinder, pid_t process, const user_regs_struct& regs, Counts& counts) {
+    const auto stack = testing::read_process(process, regs.rsp, 60 * 1024);
+    const StackCopy copy{regs.rsp, stack};
+    Walk whole, blocked;
+    unwinder.walk(dwarf(regs), copy, nullptr, whole);
+    unwinder.walk_blocked(regs.rip, regs.rsp, copy, nullptr, blocked);
+    ++counts.reads;
+    counts.rooted += whole.end == WalkEnd::root;
+    counts.recovered += whole.end == WalkEnd::root && blocked.end == WalkEnd::root;
+    bool same = blocked.frames.size() <= whole.frames.size();
+    for (std::size_t i = 0; same && i < blocked.frames.size(); ++i)
+        same = blocked.frames[i].address == whole.frames[i].address;
+    counts.wrong += !same || (blocked.end == WalkEnd::root && blocked.frames.size() != whole.frames.size());
+}
+
+#endif
+
+}  // namespace
+
+#if defined(__x86_64__)
+
+TEST_CASE("a blocked thread's stack is right without its registers, and seldom cut") {
+    const char* const size = std::getenv("FLAMEPROBE_TESTS");
+    const int rounds = size != nullptr && std::string(size) == "all" ? 1000 : 20;
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) be_blocked();
+    std::vector<pid_t> tids;
+    for (int i = 0; i < 5000 && tids.size() <= std::size(subjects) * kinds; ++i) {
+        ::usleep(1000);
+        tids = threads_of(child);
+    }
+    CodeMap map;
+    testing::add_own_mappings(map);
+    const auto unwinder = make_dwarf_unwinder(map);
+    bool traced = true;
+    for (const pid_t tid : tids) traced = traced && ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0;
+    Counts counts;
+    for (int round = 0; traced && round < rounds; ++round) {
+        for (const pid_t tid : tids) {
+            user_regs_struct regs{};
+            int status = 0;
+            if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0 || ::waitpid(tid, &status, __WALL) != tid)
+                continue;
+            constexpr auto no_call = ~0ULL;
+            if (::ptrace(PTRACE_GETREGS, tid, nullptr, &regs) == 0 && regs.orig_rax != no_call)
+                compare(*unwinder, child, regs, counts);
+            ::ptrace(PTRACE_CONT, tid, nullptr, nullptr);
+        }
+    }
+    ::kill(child, SIGKILL);
+    while (::waitpid(-1, nullptr, __WALL) > 0) continue;
+    if (!traced) {
+        MESSAGE("not run: ptrace of a child is not permitted");
+        return;
+    }
+    CAPTURE(counts.reads);
+    CAPTURE(counts.rooted);
+    CAPTURE(counts.recovered);
+    CHECK(counts.reads > rounds * 20);
+    CHECK(counts.wrong == 0);
+    CHECK(counts.recovered >= counts.rooted * 0.99);
+    MESSAGE(counts.recovered << " of " << counts.rooted << " rooted, " << counts.wrong << " of " << counts.reads
+                             << " wrong");
+}
+
+#endif
