@@ -31,12 +31,12 @@ bool parse_blocked(const char* text, BlockedThread& out) {
     return out.pc != 0;
 }
 
-Descriptor BlockedReader::open(std::uint32_t tid) {
+Descriptor BlockedReader::open(std::uint32_t tid, const char* file) {
     if (!directory_) {
         directory_ = Descriptor(::open((host_proc_directory() + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (!directory_) return {};
     }
-    const std::string path = std::to_string(tid) + "/syscall";
+    const std::string path = std::to_string(tid) + "/" + file;
     return Descriptor(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
@@ -45,7 +45,7 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
     Descriptor opened;
     int fd = known == kept_.end() ? -1 : known->second.get();
     if (fd < 0) {
-        opened = open(tid);
+        opened = open(tid, "syscall");
         fd = opened.get();
     }
     std::array<char, 256> text{};
@@ -66,6 +66,15 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
         if (keeps_) kept_.emplace(tid, std::move(opened));
     }
     return parse_blocked(text.data(), out) ? Outcome::blocked : Outcome::runs;
+}
+
+std::optional<std::uint64_t> BlockedReader::slices(std::uint32_t tid) {
+    const Descriptor file = open(tid, "schedstat");
+    std::array<char, 128> text{};
+    if (!file || ::pread(file.get(), text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
+    char* at = text.data();
+    for (int skipped = 0; skipped < 2; ++skipped) std::strtoull(at, &at, 10);  // time on CPUs, time waiting for one
+    return std::strtoull(at, nullptr, 10);
 }
 
 void BlockedReader::close_files() {

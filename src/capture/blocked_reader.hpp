@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -28,12 +29,15 @@ public:
         refused,  // see why_refused()
     };
     Outcome read(std::uint32_t tid, BlockedThread& out);
+    /// How often the thread has got a CPU (schedstat's third number): as long as it stays the same, the thread has not
+    /// run. Nothing if the thread is gone.
+    std::optional<std::uint64_t> slices(std::uint32_t tid);
     const std::string& why_refused() const { return why_refused_; }
     void forget(std::uint32_t tid) { kept_.erase(tid); }
     void close_files();
 
 private:
-    Descriptor open(std::uint32_t tid);
+    Descriptor open(std::uint32_t tid, const char* file);
 
     Descriptor directory_;
     std::unordered_map<std::uint32_t, Descriptor> kept_;  // opening costs as much as all the rest

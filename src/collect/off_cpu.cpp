@@ -26,6 +26,12 @@ OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
       settings_(settings),
       registry_(settings.least_ns, 1'000'000'000 / settings.frequency,
                 [this](const WaitRegistry::Span& span) { emit(span); }),
+      ticks_(
+          reader_, [this](const BlockedThread& thread) { return read_stack(thread); },
+          [this](const TickWaits::Span& span) {
+              const auto kind = span.idle ? WaitRegistry::Kind::idle : WaitRegistry::Kind::waited;
+              emit({kind, span.tid, span.begin_ns, span.ns, span.stack, span.hits});
+          }),
       random_(static_cast<unsigned>(monotonic_ns())) {}
 
 void OffCpu::begin(std::uint64_t now_ns) {
@@ -34,7 +40,7 @@ void OffCpu::begin(std::uint64_t now_ns) {
     last_look_ns_ = last_record_ns_ = now_ns;
     std::vector<std::uint32_t> tids = list_threads();
     std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    registry_.begin(now_ns, tids);
+    if (settings_.records) registry_.begin(now_ns, tids);
     set_next_look(now_ns);
 }
 
@@ -51,7 +57,7 @@ void OffCpu::switched(const RawSwitch& record) {
 }
 
 void OffCpu::thread_started(std::uint32_t tid, std::uint64_t time_ns) {
-    if (time_ns != 0 && running_) registry_.started(tid, time_ns);
+    if (time_ns != 0 && running_ && settings_.records) registry_.started(tid, time_ns);
 }
 
 void OffCpu::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
@@ -76,6 +82,10 @@ std::uint64_t OffCpu::until_look_ns() const {
 void OffCpu::look(const std::function<void()>& drain) {
     const std::uint64_t now = monotonic_ns();
     if (!running_ || now < next_look_ns_) return;
+    if (!settings_.records) {
+        ticks_.look(now);
+        return set_next_look(now);
+    }
     registry_.looked(now - last_look_ns_);
     last_look_ns_ = now;
     registry_.unread(unread_);
@@ -86,6 +96,13 @@ void OffCpu::look(const std::function<void()>& drain) {
     set_next_look(now);
 }
 
+StackId OffCpu::read_stack(const BlockedThread& thread) {
+    bool whole = false;
+    const StackId stack = pipeline_.blocked_stack(thread, whole);
+    truncated_ += whole ? 0 : 1;
+    return stack;
+}
+
 // The thread may wake meanwhile: the time of the record that says so tells whether what was read is right.
 void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     if (!registry_.in_progress(wait)) return;
@@ -93,9 +110,7 @@ void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     BlockedThread thread;
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {
-            bool whole = false;
-            const StackId stack = pipeline_.blocked_stack(thread, whole);
-            truncated_ += whole ? 0 : 1;
+            const StackId stack = read_stack(thread);
             registry_.read(wait, stack, drained_ns_, monotonic_ns());
             break;
         }
@@ -117,10 +132,13 @@ void OffCpu::settle(std::uint64_t drained_ns) {
     drained_ns_ = drained_ns;
     if (!running_ || drained_ns < last_settle_ns_ + settle_every_ns) return;
     last_settle_ns_ = drained_ns;
-    registry_.settle(drained_ns);
+    settings_.records ? registry_.settle(drained_ns) : ticks_.settle(drained_ns);
 }
 
-void OffCpu::settle_all() { registry_.settle_all(running_ ? monotonic_ns() : paused_ns_); }
+void OffCpu::settle_all() {
+    registry_.settle_all(running_ ? monotonic_ns() : paused_ns_);
+    ticks_.settle_all();
+}
 
 void OffCpu::emit(const WaitRegistry::Span& span) {
     const bool worth = span.ns >= worth_a_thread_ns || span.stack != 0;
@@ -155,8 +173,8 @@ void OffCpu::add_to(std::map<std::string, std::uint64_t>& counters) const {
     counters["off-CPU: preemptions"] = totals.preemptions;
     counters["off-CPU: blocked ns"] = totals.blocked_ns;
     counters["off-CPU: preempted ns"] = totals.preempted_ns;
-    counters["off-CPU: looks at threads"] = looks_;
-    counters["off-CPU: woke while looked at"] = totals.waits_raced;
+    counters["off-CPU: looks at threads"] = looks_ + ticks_.looks();
+    counters["off-CPU: woke while looked at"] = totals.waits_raced + ticks_.raced();
     counters["off-CPU: ns taken off each wait"] = registry_.overlap_ns();
     counters["off-CPU: stacks truncated"] = truncated_;
     if (totals.idle_ns != 0) counters["off-CPU: ns of threads that never woke"] = totals.idle_ns;

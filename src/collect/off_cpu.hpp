@@ -8,6 +8,7 @@
 
 #include "capture/blocked_reader.hpp"
 #include "collect/pipeline.hpp"
+#include "collect/tick_waits.hpp"
 #include "collect/wait_registry.hpp"
 
 namespace flameprobe {
@@ -15,6 +16,7 @@ namespace flameprobe {
 struct OffCpuSettings {
     std::uint64_t frequency = 99;  // looks a second
     std::uint64_t least_ns = 0;    // shorter waits do not count
+    bool records = true;           // of switches; else looks alone tell how long threads wait
     EventId event = 1, idle_event = 2;
 };
 
@@ -53,6 +55,7 @@ public:
 private:
     void look_at(const WaitRegistry::Wait& wait);
     void emit(const WaitRegistry::Span& span);
+    StackId read_stack(const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
     void set_next_look(std::uint64_t now_ns);
 
@@ -60,6 +63,7 @@ private:
     const OffCpuSettings settings_;
     WaitRegistry registry_;
     BlockedReader reader_;
+    TickWaits ticks_;
     std::minstd_rand random_;
     bool running_ = false;
     bool emitted_ = false;

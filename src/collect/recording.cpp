@@ -34,7 +34,8 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
 }
 
 void Recording::sample_waits(const OffCpuSettings& settings) {
-    const EventInfo waits{std::string(event_name::offcpu), "waiting time", settings.frequency, 1};
+    const EventInfo waits{std::string(event_name::offcpu), settings.records ? "waiting time" : "waiting time by looks",
+                          settings.frequency, 1};
     EventInfo idle = waits;
     idle.name = event_name::idle;
     file_.writer().event(settings.event, waits);

@@ -230,6 +230,7 @@ void Collector::poll() {
     samples_before_ = recording_->samples();
     drain();
     recording_->look([this] { drain(); });
+    tell_of_waits();
     const std::uint64_t now = monotonic_ns();
     if (now - last_look_ns_ >= look_every_ns) {
         tell_of_engine();
@@ -247,6 +248,12 @@ void Collector::poll() {
 void Collector::say(const std::string& sentence) {
     log_.warning(sentence);
     if (recording_) recording_->remark(sentence);
+}
+
+void Collector::tell_of_waits() {
+    if (told_of_waits_ || recording_->off_cpu_problem().empty()) return;
+    told_of_waits_ = true;
+    say("where threads wait is not known: " + recording_->off_cpu_problem());
 }
 
 // What an engine could not go on with is said when it happens, and in the profile.

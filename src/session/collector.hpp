@@ -82,6 +82,7 @@ private:
     void drain();
     void poll();
     void tell_of_engine();
+    void tell_of_waits();
     void say(const std::string& sentence);
     void end_with_last_thread();
     void give_up_signal();
@@ -124,6 +125,7 @@ private:
     RunInfo run_;
     Engine engine_;
     std::string told_note_;  // of the engine, as last said
+    bool told_of_waits_ = false;
     std::unique_ptr<Recording> recording_;
     Rotation rotation_;
     std::uint64_t last_flush_ns_ = 0;

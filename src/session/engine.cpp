@@ -41,7 +41,8 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
             facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine" : facts.note;
     }
     if (options.off_cpu() && !facts.switches) {
-        engine.warning += std::string(engine.warning.empty() ? "" : "; ") + "where threads wait is not sampled: " +
+        engine.warning += std::string(engine.warning.empty() ? "" : "; ") +
+                          "how long threads wait is told by looks alone, without preemption: " +
                           (facts.no_switches.empty() ? "the " + facts.engine + " engine has no records of switches"
                                                      : facts.no_switches);
     }
