@@ -2,11 +2,12 @@
 
 import json
 import math
+import sys
 import unittest
 from collections import defaultdict
 
 import pprof_rules
-from harness import Case, named, ordinary_user, profiled, read_folded, render, run, sized, target
+from harness import COMMAND, Case, named, ordinary_user, profiled, read_folded, render, run, sized, target
 
 SECONDS = sized(3, 10)
 WAITS = {"wait_nanosleep": "clock_nanosleep", "wait_briefly": "clock_nanosleep", "wait_poll": "poll", "wait_epoll": "epoll_wait",
@@ -103,6 +104,47 @@ class Waits(Case):
         self.assertIn("cpu, offcpu, wall", refused.stderr)
         itself = result.path("fprobe")
         self.assertEqual(render("--diff", "--event", "offcpu", "--fail-above", "1", itself, itself, "--top", "5").returncode, 0)
+
+    def test_without_perf_looks_alone_tell(self):
+        report = self.directory / "report"
+        said, stacks, result = self.waits(before=[target("inject"), "perf_event_open", "1+", "EPERM", "--report", report, "--"],
+                                          LOG=self.directory / "log")
+        self.assertIn("by looks alone", (self.directory / "log").read_text())
+        told, _ = told_by(stacks)
+        self.assertGreater(told["reader"]["wait_read"], 0.8 * said["reader"]["wait_read"])
+        self.assertLess(told["reader"]["wait_read"], 1.02 * said["reader"]["wait_read"])
+        self.assertFalse([frames for frames, _ in stacks if frames[-1] == "[preempted]"])
+
+    def test_threads_that_never_woke_are_hidden(self):
+        script = "import threading, time; threading.Thread(target=threading.Event().wait, daemon=True).start(); time.sleep(.2); " \
+                 "[time.sleep(.01) for _ in range(50)]"
+        ran = run([sys.executable, "-c", script], self.directory, profiled(EVENT="offcpu"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        profile = next(self.directory.glob("*.fprobe"))
+        def seconds(*options):
+            text = render("--format", "folded", "-o", "-", *options, profile).stdout
+            return sum(count for _, count in read_folded(text)) / 1e6
+        self.assertGreater(seconds("--idle"), seconds() + 0.5)
+        self.assertGreater(seconds(), 0.5)
+
+    def test_a_process_that_may_not_be_read_says_so(self):
+        """An undumpable process of an ordinary user: /proc/PID/task/TID/syscall belongs to root."""
+        user = ordinary_user(self)
+        self.directory.chmod(0o777)
+        script = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); time.sleep(.5)"
+        ran = run([*user, sys.executable, "-c", script], self.directory,
+                  profiled(EVENT="cpu,offcpu", LOG=self.directory / "log"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        log = (self.directory / "log").read_text()
+        self.assertEqual(log.count("where threads wait is not known: "), 1, log)
+        self.assertIn("not dumpable", log)
+
+    def test_doctor_names_the_rung(self):
+        told = run([COMMAND, "doctor"], self.directory).stdout
+        self.assertRegex(told, r"waiting +exact, by the kernel's switch records")
+        told = run([target("inject"), "perf_event_open", "1+", "EPERM", "--report", self.directory / "report", "--", COMMAND,
+                    "doctor"], self.directory).stdout
+        self.assertRegex(told, r"waiting +by looks at blocked threads alone")
 
     def test_shorter_waits_are_hidden(self):
         _, stacks, _ = self.waits(OFFCPU_MIN="1ms")

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/blocked_reader.hpp"
 #include "preload_path.hpp"
 #include "render/numbers.hpp"
 #include "session/engine.hpp"
@@ -106,6 +107,23 @@ bool report_engine(Report& report, const Options& options, long paranoid) {
     return true;
 }
 
+/// Which rung FLAMEPROBE_EVENT=offcpu would stand on here.
+void report_waits(Report& report, Options options) {
+    options.shown = {std::string(event_name::offcpu)};
+    BlockedReader reader;
+    BlockedThread self;
+    if (reader.read(static_cast<std::uint32_t>(getpid()), self) == BlockedReader::Outcome::refused)
+        return report.finding("waiting", "cannot be told: " + reader.why_refused());
+    const auto engine = open_engine(options);
+    if (!engine) return report.finding("waiting", "cannot be told: there is no engine");
+    const CaptureFacts& facts = engine->source->facts();
+    if (facts.switches)
+        return report.finding("waiting", "exact, by the kernel's switch records and looks at blocked threads");
+    report.finding("waiting", "by looks at blocked threads alone, without preemption: " +
+                                  (facts.no_switches.empty() ? "the " + facts.engine + " engine has no switch records"
+                                                             : facts.no_switches));
+}
+
 void report_memory(Report& report) {
     const long budget_kib = number_in("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
     rlimit limit{};
@@ -145,6 +163,7 @@ bool report_machine(Report& report) {
                                                     (geteuid() == 0 ? "; root may do all of it" : "")
                                               : "unknown: /proc/sys/kernel/perf_event_paranoid cannot be read");
     report.finding("seccomp", seccomp_mode() == 2 ? "a filter is active; it may refuse perf_event_open" : "no filter");
+    if (works) report_waits(report, options);
     report_memory(report);
     report_kernel_symbols(report);
     return works;
