@@ -19,6 +19,10 @@ public:
     void drain(EventSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
+    void stop_switches() override {
+        ring_->stop_switches();
+        facts_.switches = false;
+    }
 
 private:
     /// Forwards one side's events, and does something about some.

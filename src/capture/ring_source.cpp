@@ -71,6 +71,7 @@ public:
     const CaptureFacts& facts() const override { return facts_; }
     bool over() override;
     void vary_first_samples() override;
+    void stop_switches() override;
 
 private:
     Result<void> open_main(const CaptureOptions& options);
@@ -85,9 +86,10 @@ private:
     perf_event_attr switch_attributes_{};
     RecordLayout layout_;
     std::vector<CpuRing> rings_;
-    std::vector<Descriptor> others_;  // of threads that ran before us
-    Descriptor own_;                  // see keep_apart()
-    std::uint32_t apart_ = 0;         // the main thread, once it has a ring of its own
+    std::vector<Descriptor> others_;          // of threads that ran before us
+    std::vector<Descriptor> other_switches_;  // theirs
+    Descriptor own_;                          // see keep_apart()
+    std::uint32_t apart_ = 0;                 // the main thread, once it has a ring of its own
     bool asked_to_vary_ = false;
     std::vector<std::uint64_t> next_time_;
     CaptureFacts facts_;
@@ -157,7 +159,7 @@ bool RingSource::attach_switches(std::uint32_t tid, const CpuRing& ring) {
     auto event = open_event(switch_attributes_, tid, ring.cpu);
     if (event ? !leaves_descriptors(*event) : errno == EMFILE) return false;
     if (event && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) == 0)
-        others_.push_back(std::move(*event));
+        other_switches_.push_back(std::move(*event));
     return true;
 }
 
@@ -261,7 +263,8 @@ Result<void> RingSource::start() {
         if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_ENABLE, 0);
         if (::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
     }
-    for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (const auto* attached : {&other_switches_, &others_})
+        for (const auto& other : *attached) ::ioctl(other.get(), PERF_EVENT_IOC_ENABLE, 0);
     return {};
 }
 
@@ -270,7 +273,19 @@ void RingSource::stop() {
         ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
         if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_DISABLE, 0);
     }
-    for (const auto& other : others_) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const auto* attached : {&others_, &other_switches_})
+        for (const auto& other : *attached) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
+// An event that is disabled stays so in the threads that inherited it.
+void RingSource::stop_switches() {
+    for (auto& ring : rings_) {
+        if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_DISABLE, 0);
+        ring.switches.reset();
+    }
+    for (const auto& other : other_switches_) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
+    other_switches_.clear();
+    facts_.switches = false;
 }
 
 // perf_event_open(2): an event hangs up when what it was opened for, and all that inherited it, has ended.

@@ -32,7 +32,8 @@ OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
               const auto kind = span.idle ? WaitRegistry::Kind::idle : WaitRegistry::Kind::waited;
               emit({kind, span.tid, span.begin_ns, span.ns, span.stack, span.hits});
           }),
-      random_(static_cast<unsigned>(monotonic_ns())) {}
+      random_(static_cast<unsigned>(monotonic_ns())),
+      records_(settings.records) {}
 
 void OffCpu::begin(std::uint64_t now_ns) {
     settle_all();
@@ -40,7 +41,7 @@ void OffCpu::begin(std::uint64_t now_ns) {
     last_look_ns_ = last_record_ns_ = now_ns;
     std::vector<std::uint32_t> tids = list_threads();
     std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    if (settings_.records) registry_.begin(now_ns, tids);
+    if (records_) registry_.begin(now_ns, tids);
     set_next_look(now_ns);
 }
 
@@ -51,13 +52,13 @@ void OffCpu::pause(std::uint64_t now_ns) {
 
 void OffCpu::switched(const RawSwitch& record) {
     last_record_ns_ = record.time_ns;
-    if (!running_ && record.time_ns > paused_ns_) return;
+    if (!records_ || (!running_ && record.time_ns > paused_ns_)) return;
     registry_.went_on_from(record.tid, pipeline_.last_stack(record.tid));
     registry_.switched(record);
 }
 
 void OffCpu::thread_started(std::uint32_t tid, std::uint64_t time_ns) {
-    if (time_ns != 0 && running_ && settings_.records) registry_.started(tid, time_ns);
+    if (time_ns != 0 && running_ && records_) registry_.started(tid, time_ns);
 }
 
 void OffCpu::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
@@ -82,7 +83,7 @@ std::uint64_t OffCpu::until_look_ns() const {
 void OffCpu::look(const std::function<void()>& drain) {
     const std::uint64_t now = monotonic_ns();
     if (!running_ || now < next_look_ns_) return;
-    if (!settings_.records) {
+    if (!records_) {
         ticks_.look(now);
         return set_next_look(now);
     }
@@ -132,7 +133,25 @@ void OffCpu::settle(std::uint64_t drained_ns) {
     drained_ns_ = drained_ns;
     if (!running_ || drained_ns < last_settle_ns_ + settle_every_ns) return;
     last_settle_ns_ = drained_ns;
-    settings_.records ? registry_.settle(drained_ns) : ticks_.settle(drained_ns);
+    watch_rate(drained_ns);
+    records_ ? registry_.settle(drained_ns) : ticks_.settle(drained_ns);
+}
+
+// Above this the records alone take some percent of a CPU from the host (docs/waiting.md).
+void OffCpu::watch_rate(std::uint64_t now_ns) {
+    constexpr std::uint64_t most_switches_a_second = 50'000, for_ns = 500'000'000;
+    if (!records_ || now_ns < rate_since_ns_ + for_ns) return;
+    const std::uint64_t records = registry_.totals().records;
+    // Each switch is two records.
+    const std::uint64_t most = 2 * most_switches_a_second * (now_ns - rate_since_ns_) / 1'000'000'000;
+    too_many_ = rate_since_ns_ != 0 && records - records_before_ > most;
+    rate_since_ns_ = now_ns;
+    records_before_ = records;
+}
+
+void OffCpu::go_on_by_looks(std::uint64_t now_ns) {
+    registry_.settle_all(now_ns);
+    records_ = too_many_ = false;
 }
 
 void OffCpu::settle_all() {

@@ -46,6 +46,10 @@ public:
     void settle_all();
     void close_files() { reader_.close_files(); }
 
+    /// There are so many records that they, and not the program, would be measured.
+    bool too_many_records() const { return too_many_; }
+    void go_on_by_looks(std::uint64_t now_ns);
+
     bool has_samples() const { return emitted_; }
     /// Why stacks of blocked threads cannot be read; empty if they can.
     const std::string& problem() const { return reader_.why_refused(); }
@@ -57,6 +61,7 @@ private:
     void emit(const WaitRegistry::Span& span);
     StackId read_stack(const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
+    void watch_rate(std::uint64_t now_ns);
     void set_next_look(std::uint64_t now_ns);
 
     Pipeline& pipeline_;
@@ -65,7 +70,10 @@ private:
     BlockedReader reader_;
     TickWaits ticks_;
     std::minstd_rand random_;
+    bool records_;  // of switches are told
     bool running_ = false;
+    bool too_many_ = false;
+    std::uint64_t rate_since_ns_ = 0, records_before_ = 0;
     bool emitted_ = false;
     std::uint64_t last_record_ns_ = 0;
     std::uint64_t paused_ns_ = 0;

@@ -55,6 +55,11 @@ public:
     }
     /// Nanoseconds until the next look; the largest number if there is none.
     std::uint64_t until_look_ns() const { return off_cpu_ ? off_cpu_->until_look_ns() : ~std::uint64_t{0}; }
+    /// Switch records cost too much: to be asked now and then.
+    bool too_many_switches() const { return off_cpu_ && off_cpu_->too_many_records(); }
+    void go_on_by_looks(std::uint64_t now_ns) {
+        if (off_cpu_) off_cpu_->go_on_by_looks(now_ns);
+    }
     /// Why stacks of blocked threads cannot be read; empty if they can, or need not be.
     std::string off_cpu_problem() const { return off_cpu_ ? off_cpu_->problem() : std::string(); }
     /// After each drain: the threads that told of their ends before it.

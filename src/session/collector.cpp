@@ -251,6 +251,13 @@ void Collector::say(const std::string& sentence) {
 }
 
 void Collector::tell_of_waits() {
+    if (recording_->too_many_switches()) {
+        engine_.source->stop_switches();
+        recording_->go_on_by_looks(monotonic_ns());
+        say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is told by "
+            "looks "
+            "alone, without preemption");
+    }
     if (told_of_waits_ || recording_->off_cpu_problem().empty()) return;
     told_of_waits_ = true;
     say("where threads wait is not known: " + recording_->off_cpu_problem());

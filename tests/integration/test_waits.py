@@ -139,6 +139,14 @@ class Waits(Case):
         self.assertEqual(log.count("where threads wait is not known: "), 1, log)
         self.assertIn("not dumpable", log)
 
+    def test_a_storm_of_switches_is_not_recorded(self):
+        log = self.directory / "log"
+        ran = run([target("waits"), SECONDS, "storm"], self.directory, profiled(EVENT="offcpu", LOG=log))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        if int(ran.stdout.split("storm switches ")[1].split()[0]) < 200_000 * SECONDS:
+            self.skipTest("this machine is too slow or too busy for a storm")
+        self.assertEqual(log.read_text().count("by looks alone"), 1)
+
     def test_doctor_names_the_rung(self):
         told = run([COMMAND, "doctor"], self.directory).stdout
         self.assertRegex(told, r"waiting +exact, by the kernel's switch records")

@@ -2,6 +2,7 @@
 // the time that passed in that function, "THREAD life NS" and "THREAD cpu NS".
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,10 +104,32 @@ std::thread begin(const char* name, std::function<void(Times&)> round) {
     });
 }
 
+/// Two threads of one CPU that hand a byte to and fro: nothing but switches.
+int storm(double seconds) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    int there[2], back[2];
+    if (pipe(there) != 0 || pipe(back) != 0) return 1;
+    std::thread echo([&] {
+        for (char byte; read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1;) continue;
+    });
+    std::uint64_t rounds = 0;
+    char byte = 0;
+    for (const std::uint64_t end = now() + static_cast<std::uint64_t>(seconds * 1e9); now() < end; ++rounds)
+        if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) return 1;
+    close(there[1]);
+    echo.join();
+    std::printf("storm switches %llu\n", static_cast<unsigned long long>(2 * rounds));
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const double seconds = count > 1 ? std::atof(arguments[1]) : 1;
+    if (count > 2 && std::string(arguments[2]) == "storm") return storm(seconds);
     const std::uint64_t born = now();
     events = epoll_create1(EPOLL_CLOEXEC);
     if (events < 0 || pipe(pipe_ends) != 0) return 1;
