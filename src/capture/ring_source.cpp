@@ -244,7 +244,7 @@ void RingSource::vary_first_samples() {
     auto ring = RingBuffer::map(event->get(), rings_.front().ring.data_bytes(),
                                 std::bit_ceil(std::max<std::size_t>(2 * sample, page)));
     if (!ring || ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return;
-    rings_.push_back({-1, std::move(*event), std::move(*ring)});
+    rings_.push_back({-1, std::move(*event), std::move(*ring), {}});
     apart_ = main_thread;
     draw_period();
 }
@@ -314,7 +314,7 @@ void RingSource::drain(EventSink& sink) {
     for (;;) {
         const auto oldest = std::min_element(next_time_.begin(), next_time_.end());
         if (*oldest == none) break;
-        auto& [cpu, event, ring] = rings_[static_cast<std::size_t>(oldest - next_time_.begin())];
+        auto& [cpu, event, ring, switches] = rings_[static_cast<std::size_t>(oldest - next_time_.begin())];
         const auto record = ring.peek();
         if (apart_ == 0 || cpu < 0 || sampled_thread(record) != apart_) dispatch_record(record, layout_, sink);
         ring.consume();

@@ -19,6 +19,21 @@ constexpr std::uint64_t settle_every_ns = 50'000'000;
 // profile.
 constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
 
+/// Tells how long a look took, from what was known of the thread to the end.
+class TookTime {
+public:
+    TookTime(WaitRegistry& registry, std::uint64_t since_ns) : registry_(registry), since_ns_(since_ns) {}
+    ~TookTime() {
+        const std::uint64_t now = monotonic_ns();
+        registry_.look_took(now - std::min(now, since_ns_));
+    }
+    TookTime(const TookTime&) = delete;
+
+private:
+    WaitRegistry& registry_;
+    const std::uint64_t since_ns_;
+};
+
 }  // namespace
 
 OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
@@ -108,6 +123,7 @@ StackId OffCpu::read_stack(const BlockedThread& thread) {
 void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     if (!registry_.in_progress(wait)) return;
     ++looks_;
+    const TookTime took(registry_, drained_ns_);
     BlockedThread thread;
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {

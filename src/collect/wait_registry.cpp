@@ -1,6 +1,7 @@
 #include "collect/wait_registry.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace flameprobe {
@@ -118,7 +119,8 @@ void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {
     if (!thread.has_stack || lasted == 0) return;
     const auto exact = static_cast<double>(lasted);
     const double seen = std::max(exact - static_cast<double>(thread.read_took_ns), exact / 8);
-    const double weight = exact / -std::expm1(-seen / mean_pause_ns()) - static_cast<double>(thread.told_ns);
+    const double probability = -std::expm1(-seen / mean_pause_ns()) * looks_shorter_than(lasted);
+    const double weight = exact / probability - static_cast<double>(thread.told_ns);
     thread.estimates.push_back(
         {thread.since_ns + thread.told_ns, std::max(weight, 1.0), thread.stack, thread.told_ns == 0 ? 1u : 0u});
 }
@@ -172,6 +174,23 @@ void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_n
     for (const auto& [tid, thread] : threads_)
         if (thread.state == State::running) running_ns += since(now_ns, thread.since_ns);
     overlap_ns_ = std::min(since(cpu_ns, running_ns) / totals_.ins, most_ns);
+}
+
+void WaitRegistry::look_took(std::uint64_t ns) {
+    ++looks_by_size_[static_cast<std::size_t>(std::bit_width(ns))];
+    ++looks_;
+}
+
+/// Within a power of two they are taken to be evenly spread.
+double WaitRegistry::looks_shorter_than(std::uint64_t ns) const {
+    constexpr double least = 0.05;  // a wait that was met in spite of all must not outweigh the others
+    if (looks_ == 0 || ns == 0) return 1;
+    const auto size = static_cast<std::size_t>(std::bit_width(ns));
+    double shorter = 0;
+    for (std::size_t i = 0; i < size; ++i) shorter += static_cast<double>(looks_by_size_[i]);
+    const double lowest = std::exp2(static_cast<double>(size - 1));
+    shorter += static_cast<double>(looks_by_size_[size]) * (static_cast<double>(ns) - lowest) / lowest;
+    return std::max(shorter / static_cast<double>(looks_), least);
 }
 
 void WaitRegistry::looked(std::uint64_t pause_ns) {

@@ -2,6 +2,7 @@
 // bookkeeping: who reads stacks and writes samples is collect/off_cpu.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -14,8 +15,9 @@ namespace flameprobe {
 
 /// The time of every wait is exact; its stack is a sample. Looks come at random (exponential pauses, D ns on average),
 /// and one meets a wait of d ns if that goes on for the w ns that the look takes, so with the probability
-/// p = 1 - e^(-(d - w)/D). So a wait that was met stands for d / p, and what a thread's waits stand for is scaled to
-/// its exact waiting time.
+/// p = 1 - e^(-(d - w)/D). Looks that take longer than d cannot meet it at all, so p is multiplied by the share of
+/// those that took less. A wait that was met stands for d / p, and what a thread's waits stand for is scaled to its
+/// exact waiting time.
 ///
 /// The collector thread only.
 class WaitRegistry {
@@ -67,6 +69,8 @@ public:
     /// On which stack the thread's preemption is put down from now on.
     void went_on_from(std::uint32_t tid, StackId stack);
 
+    /// So long a look at a thread took, whatever it found.
+    void look_took(std::uint64_t ns);
     /// A look took place `pause_ns` after the one before.
     void looked(std::uint64_t pause_ns);
     double mean_pause_ns() const {
@@ -125,6 +129,7 @@ private:
     void wait_is_over(Thread& thread, std::uint64_t lasted);
     void tell_wait_in_progress(Thread& thread, std::uint64_t now_ns);
     void settle_waits(std::uint32_t tid, Thread& thread, bool all);
+    double looks_shorter_than(std::uint64_t ns) const;
     void settle_preempted(std::uint32_t tid, Thread& thread);
     void finish(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);
 
@@ -134,6 +139,8 @@ private:
     std::unordered_map<std::uint32_t, Thread> threads_;
     double pause_sum_ns_ = 0;
     std::uint64_t pauses_ = 0;
+    std::array<std::uint64_t, 65> looks_by_size_{};  // by the number of bits of the time they took
+    std::uint64_t looks_ = 0;
     std::uint64_t last_number_ = 0;
     std::uint64_t overlap_ns_ = 0;
     Totals totals_;

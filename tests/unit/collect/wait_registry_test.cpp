@@ -25,11 +25,11 @@ struct Told {
     }
     void in(std::uint64_t time, std::uint32_t tid = 1) { registry.switched({time, tid, false, false}); }
     /// Reads the wait in progress of thread `tid` as `stack`.
-    void look(std::uint64_t time, StackId stack, std::uint32_t tid = 1) {
+    void look(std::uint64_t time, StackId stack, std::uint32_t tid = 1, std::uint64_t took = 1000) {
         std::vector<WaitRegistry::Wait> unread;
         registry.unread(unread);
         for (const auto& wait : unread)
-            if (wait.tid == tid) registry.read(wait, stack, time, time + 1000);
+            if (wait.tid == tid) registry.read(wait, stack, time, time + took);
     }
     std::uint64_t sum(Kind kind, StackId stack = 0) const {
         std::uint64_t ns = 0;
@@ -165,9 +165,14 @@ TEST_CASE("what clocks count beyond the records is taken off the waits") {
     CHECK(told.registry.totals().blocked_ns - before == 9 * second - (second + 3999 * ms) - 3000);
 }
 
-// Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share.
+// Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share, also where every second look
+// takes longer than the shortest waits.
 TEST_CASE("waits of very different length are weighed rightly") {
     Told told;
+    std::uint64_t slow_look = 1000;
+    SUBCASE("quick looks") {}
+    SUBCASE("slow looks") { slow_look = ms / 3; }
+    bool slow = false;
     std::minstd_rand random(1);
     std::exponential_distribution<double> pause(1.0 / (10.0 * ms));
     std::map<StackId, std::uint64_t> truth;
@@ -181,7 +186,10 @@ TEST_CASE("waits of very different length are weighed rightly") {
         for (; next_look < now + lasts; next_look += static_cast<std::uint64_t>(pause(random))) {
             told.registry.looked(next_look - last_look);
             last_look = next_look;
-            if (next_look >= now) told.look(next_look, stack);
+            slow = !slow;
+            const std::uint64_t took = slow ? slow_look : 1000;
+            told.registry.look_took(took);
+            if (next_look >= now) told.look(next_look, stack, 1, took);
         }
         told.in(now + lasts);
         now += lasts + ms / 10;
