@@ -187,7 +187,6 @@ void OffCpu::emit(const WaitRegistry::Span& span) {
 StackId OffCpu::stack_of(const WaitRegistry::Span& span) {
     switch (span.kind) {
         case WaitRegistry::Kind::waited:
-            return span.stack;
         case WaitRegistry::Kind::idle:
             return span.stack != 0 ? span.stack : pipeline_.note_above(0, "[wait not sampled]");
         case WaitRegistry::Kind::preempted:

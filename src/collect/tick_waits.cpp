@@ -55,8 +55,10 @@ void TickWaits::look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns)
         thread.blocked = reader_.read(tid, blocked) == BlockedReader::Outcome::blocked;
         if (thread.blocked) {
             thread.stack = stack_of_(blocked);
-            thread.blocked = reader_.slices(tid) == slices;
-            raced_ += thread.blocked ? 0 : 1;
+            if (reader_.slices(tid) != slices) {  // it waited, but the stack may be that of what it did then
+                thread.stack = 0;
+                ++raced_;
+            }
         }
     }
     if (thread.blocked && !first) gather(thread, now_ns, !same_wait);

@@ -65,7 +65,8 @@ void WaitRegistry::lost(std::uint64_t time_ns) {
     for (auto& [tid, thread] : threads_) {
         if (thread.state == State::over) continue;
         leave_state(tid, thread, time_ns);
-        thread.state = State::unknown;
+        thread.state = State::waiting;
+        thread.assumed = thread.doubtful = true;
     }
 }
 
@@ -78,6 +79,10 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             totals_.running_ns += lasted;
             break;
         case State::waiting:
+            if (thread.assumed && thread.doubtful) {
+                tell_lost(tid, thread, lasted);
+                break;
+            }
             if (thread.has_stack) {
                 thread.has_stack = time_ns >= thread.read_until_ns;
                 ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
@@ -93,10 +98,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             thread.preempted_ns += lasted;
             break;
         case State::unknown:
-            if (thread.since_ns == 0) break;  // the first that is heard of it
-            totals_.lost_ns += lasted;
-            emit_({.kind = Kind::lost, .tid = tid, .begin_ns = thread.since_ns, .ns = lasted});
-            break;
+            break;  // the first that is heard of it
         case State::over:
             return;
     }
@@ -104,7 +106,13 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     if (thread.window_begin_ns == 0) thread.window_begin_ns = time_ns;
     thread.number = ++last_number_;
     thread.told_ns = 0;
-    thread.assumed = thread.has_stack = thread.hopeless = false;
+    thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
+}
+
+/// Where records were lost, a thread that gets a CPU may have run in between.
+void WaitRegistry::tell_lost(std::uint32_t tid, const Thread& thread, std::uint64_t ns) {
+    totals_.lost_ns += ns;
+    if (ns != 0) emit_({.kind = Kind::lost, .tid = tid, .begin_ns = thread.since_ns, .ns = ns});
 }
 
 void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {

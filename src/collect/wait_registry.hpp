@@ -108,7 +108,8 @@ private:
     };
     struct Thread {
         State state = State::unknown;
-        bool assumed = false;  // the state at the beginning: no record has told it
+        bool assumed = false;   // the state at the beginning: no record has told it
+        bool doubtful = false;  // ... and since then records were lost
         bool has_stack = false;
         bool hopeless = false;
         std::uint64_t since_ns = 0;
@@ -126,6 +127,7 @@ private:
     };
 
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
+    void tell_lost(std::uint32_t tid, const Thread& thread, std::uint64_t ns);
     void wait_is_over(Thread& thread, std::uint64_t lasted);
     void tell_wait_in_progress(Thread& thread, std::uint64_t now_ns);
     void settle_waits(std::uint32_t tid, Thread& thread, bool all);

@@ -66,6 +66,10 @@ std::string time_text(const NamedProfile& profile, std::uint64_t weight) {
     return ns < 1e18 ? duration_text(static_cast<std::uint64_t>(ns)) : std::string{};
 }
 
+std::string amount_text(const NamedProfile& profile, std::uint64_t weight) {
+    return profile.has_run && counts_waiting(profile.run) ? duration_text(weight) : count_text(weight);
+}
+
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {
     switch (box.kind) {
         case BoxKind::all:

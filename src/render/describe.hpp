@@ -13,6 +13,8 @@ std::string_view kind_text(FrameKind kind);
 
 /// Of `weight` samples: "12.3 s" where a sample stands for a time, else empty.
 std::string time_text(const NamedProfile& profile, std::uint64_t weight);
+/// For tables: a number of samples, of waiting time a duration.
+std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
 /// Clean text (see text.hpp), whole.
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);

@@ -6,6 +6,7 @@
 
 #include "export/text.hpp"
 #include "export/totals.hpp"
+#include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "symbolize/raw_profile.hpp"
@@ -93,8 +94,9 @@ std::string scope_table(const NamedProfile& profile, std::uint64_t rows) {
                       right("", 9) + "  scope: most of its innermost samples in\n";
     for (std::size_t i = 0; i < std::min<std::uint64_t>(rows, sorted.size()); ++i) {
         const Row& row = *sorted[i];
-        out += right(count_text(row.innermost), 12) + right(percent_text(static_cast<double>(row.innermost), all), 9);
-        out += right(count_text(row.open), 12) + right(percent_text(static_cast<double>(row.open), all), 9);
+        out += right(amount_text(profile, row.innermost), 12) +
+               right(percent_text(static_cast<double>(row.innermost), all), 9);
+        out += right(amount_text(profile, row.open), 12) + right(percent_text(static_cast<double>(row.open), all), 9);
         out += "  " + row.name + (row.innermost > 0 ? ": " + busiest(row) : "") + "\n";
     }
     return out;

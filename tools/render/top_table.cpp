@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "export/totals.hpp"
+#include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 
@@ -36,8 +37,8 @@ std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy so
     out += right("self", 12) + right("", 9) + right("total", 12) + right("", 9) + "  function\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionTotal& row = functions[i];
-        out += right(count_text(row.self), 12) + right(share(row.self, totals.samples), 9);
-        out += right(count_text(row.total), 12) + right(share(row.total, totals.samples), 9);
+        out += right(amount_text(profile, row.self), 12) + right(share(row.self, totals.samples), 9);
+        out += right(amount_text(profile, row.total), 12) + right(share(row.total, totals.samples), 9);
         out += "  " + display_name(profile, row.function);
         const std::string module = module_name(profile, row.function);
         if (!module.empty()) out += "  (" + module + ")";

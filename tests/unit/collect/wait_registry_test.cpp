@@ -141,14 +141,20 @@ TEST_CASE("waits shorter than asked for are hidden, and counted") {
     CHECK(told.registry.totals().hidden_ns == 4 * ms);
 }
 
-TEST_CASE("where records were lost, time is told as lost") {
+TEST_CASE("where records were lost, time is told as lost unless a look found the thread waiting") {
     Told told;
-    told.in(second);
-    told.out(2 * second);
+    for (const std::uint32_t tid : {1, 2, 3}) {
+        told.in(second, tid);
+        told.out(2 * second, tid);
+    }
     told.registry.lost(3 * second);
-    told.in(5 * second);
-    told.registry.settle_all(6 * second);
-    CHECK(told.sum(Kind::unsampled) == second);
+    told.look(3 * second + ms, 7, 2);
+    told.in(5 * second, 1);
+    told.in(5 * second, 2);
+    told.out(5 * second, 3);  // it ran
+    told.registry.settle_all(5 * second);
+    CHECK(told.sum(Kind::unsampled) == 2 * second);
+    CHECK(told.sum(Kind::waited, 7) == 3 * second);
     CHECK(told.sum(Kind::lost) == 2 * second);
 }
 
