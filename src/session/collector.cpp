@@ -260,7 +260,7 @@ void Collector::tell_of_waits() {
     }
     if (told_of_waits_ || recording_->off_cpu_problem().empty()) return;
     told_of_waits_ = true;
-    say("where threads wait is not known: " + recording_->off_cpu_problem());
+    say("where some threads wait is not known: " + recording_->off_cpu_problem());
 }
 
 // What an engine could not go on with is said when it happens, and in the profile.
