@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "core.hpp"
+#include "cpu/instructions.hpp"
+#include "cpu/jump_buffer.hpp"
+#include "cpu/user_addresses.hpp"
 #include "flameprobe/scope.h"
 #include "interpose.hpp"
-
-#if defined(__x86_64__)
 
 namespace flameprobe {
 namespace {
@@ -28,21 +29,12 @@ constexpr uintptr_t page = 4096;
 // Further apart means another stack, or a recursion that is not worth the time.
 constexpr uintptr_t furthest = uintptr_t{1} << 20;
 
-/// glibc keeps the stack pointer in a jmp_buf mangled (sysdeps/x86_64/__longjmp.S, PTR_DEMANGLE; unchanged since 2.4).
-uintptr_t saved_stack_pointer(const __jmp_buf_tag* buffer) noexcept {
-    constexpr int stack_pointer_slot = 6;  // JB_RSP
-    uintptr_t value = static_cast<uintptr_t>(buffer->__jmpbuf[stack_pointer_slot]), guard;
-    value = value >> 17 | value << 47;
-    asm("movq %%fs:0x30, %0" : "=r"(guard));  // tcbhead_t::pointer_guard
-    return value ^ guard;
-}
-
 /// Whether that is how this C library does it.
 __attribute__((noinline)) bool can_read_jmp_buf() noexcept {
     jmp_buf buffer;
     const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (::setjmp(buffer) != 0) return false;
-    const uintptr_t saved = saved_stack_pointer(buffer);
+    const uintptr_t saved = cpu::saved_stack_pointer(buffer);
     return saved <= here && here - saved < page;
 }
 
@@ -50,11 +42,7 @@ __attribute__((noinline)) bool can_read_jmp_buf() noexcept {
 /// siglongjmp is allowed this system call. Signal-safe.
 bool is_mapped(uintptr_t address) noexcept {
     constexpr long nonsense = -1, set_size = 8;
-    long result;
-    asm volatile("movq %[size], %%r10\n\tsyscall"
-                 : "=a"(result)
-                 : "a"(long{SYS_rt_sigprocmask}), "D"(nonsense), "S"(address), "d"(0L), [size] "i"(set_size)
-                 : "r10", "rcx", "r11", "memory");
+    const long result = cpu::system_call(SYS_rt_sigprocmask, nonsense, static_cast<long>(address), 0, set_size, 0, 0);
     constexpr long invalid = -22;
     return result == invalid;
 }
@@ -77,13 +65,12 @@ bool is_loaded(uintptr_t address) noexcept {
 
 /// What lies in [low, high) is about to be popped; all the same nothing is touched but what seals a code address.
 void close_scopes(uintptr_t low, uintptr_t high, const __jmp_buf_tag* still_needed) noexcept {
-    constexpr unsigned user_address_bits = 47;
     const auto needed = reinterpret_cast<uintptr_t>(still_needed);
     for (uintptr_t at = (low + 7) & ~uintptr_t{7}; at + sizeof(flameprobe_scope) <= high; at += sizeof(uintptr_t)) {
         auto* const record = reinterpret_cast<flameprobe_scope*>(at);
         if (record->tag == 0 || (at + sizeof(uintptr_t) > needed && at < needed + sizeof *still_needed)) continue;
         const uintptr_t pc = flameprobe_scope_seal_(record, record->tag);
-        if (pc >> user_address_bits != 0 || !is_loaded(pc)) continue;
+        if (pc >> cpu::user_address_bits != 0 || !is_loaded(pc)) continue;
         *const_cast<volatile uintptr_t*>(&record->tag) = 0;
     }
 }
@@ -112,7 +99,7 @@ void before_jump(const __jmp_buf_tag* buffer, uintptr_t from) noexcept {
     // Programs that never opened a scope pay for one load.
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr || core->scopes_in_use() == 0 || !can_close_scopes()) return;
-    const uintptr_t to = saved_stack_pointer(buffer);
+    const uintptr_t to = cpu::saved_stack_pointer(buffer);
     if (is_one_stack(from, to)) close_scopes(from, to, buffer);
 }
 
@@ -121,10 +108,10 @@ void before_jump(const __jmp_buf_tag* buffer, uintptr_t from) noexcept {
 
 using namespace flameprobe;
 
-// In each the frame pointer is needed, so that the caller's stack begins 16 bytes above it (psABI 3.2.2).
-#define FLAMEPROBE_JUMP(cache, name)                                                                  \
-    before_jump(buffer, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*)); \
-    next(cache, name)(buffer, value);                                                                 \
+// The caller's stack begins at the canonical frame address.
+#define FLAMEPROBE_JUMP(cache, name)                                         \
+    before_jump(buffer, reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())); \
+    next(cache, name)(buffer, value);                                        \
     __builtin_unreachable()
 
 #undef longjmp
@@ -141,5 +128,3 @@ FLAMEPROBE_INTERPOSED void siglongjmp(sigjmp_buf buffer, int value) noexcept {
 FLAMEPROBE_INTERPOSED void __longjmp_chk(jmp_buf buffer, int value) noexcept {
     FLAMEPROBE_JUMP(next_longjmp_chk, "__longjmp_chk");
 }
-
-#endif

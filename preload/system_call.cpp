@@ -1,14 +1,12 @@
 // syscall(2), as the way to seccomp(2), for which libc has no function. Every other number goes straight on.
 //
-// It goes on by a jump: the next function finds registers and stack as the caller left them, however many words there
-// are, and returns to the caller itself: also a clone that comes back on another stack, where no frame of ours would
-// be.
+// syscall itself is in src/arch. It goes on by a jump: the next function finds registers and stack as the caller left
+// them, however many words there are, and returns to the caller itself: also a clone that comes back on another stack,
+// where no frame of ours would be.
 #include <sys/syscall.h>
 
 #include "interpose.hpp"
 #include "seccomp.hpp"
-
-#if defined(__x86_64__)
 
 using SystemCall = long(long, ...);
 
@@ -25,46 +23,6 @@ __attribute__((visibility("hidden"), used)) SystemCall* flameprobe_before_syscal
 }
 }
 
-static_assert(SYS_seccomp == 317);
-
-// The six registers that can hold arguments are kept over the call; 8 more bytes align the stack for it.
-asm(R"(
-    .pushsection .text
-    .globl syscall
-    .type syscall, @function
-    .p2align 4
-syscall:
-    .cfi_startproc
-    endbr64
-    movq flameprobe_next_syscall_(%rip), %rax
-    cmpq $317, %rdi
-    je 1f
-    testq %rax, %rax
-    je 1f
-    jmpq *%rax
-1:  pushq %rdi
-    pushq %rsi
-    pushq %rdx
-    pushq %rcx
-    pushq %r8
-    pushq %r9
-    subq $8, %rsp
-    .cfi_adjust_cfa_offset 56
-    callq flameprobe_before_syscall_
-    addq $8, %rsp
-    popq %r9
-    popq %r8
-    popq %rcx
-    popq %rdx
-    popq %rsi
-    popq %rdi
-    .cfi_adjust_cfa_offset -56
-    jmpq *%rax
-    .cfi_endproc
-    .size syscall, .-syscall
-    .popsection
-)");
-
 namespace flameprobe {
 namespace {
 
@@ -73,5 +31,3 @@ __attribute__((constructor(101))) void find_syscall() { next(flameprobe_next_sys
 
 }  // namespace
 }  // namespace flameprobe
-
-#endif

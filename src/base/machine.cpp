@@ -23,9 +23,15 @@ std::string cpu_model() {
     char buffer[2048];
     const ssize_t got = file ? ::read(file.get(), buffer, sizeof buffer) : 0;
     const std::string text(buffer, got > 0 ? static_cast<std::size_t>(got) : 0);
-    const std::size_t key = text.find("model name"), colon = text.find(": ", key);
-    if (key == std::string::npos || colon == std::string::npos) return not_known;
-    return text.substr(colon + 2, text.find('\n', colon) - colon - 2);
+    const auto value = [&](const char* name) {
+        const std::size_t key = text.find(name), colon = text.find(": ", key);
+        if (key == std::string::npos || colon == std::string::npos) return std::string();
+        return text.substr(colon + 2, text.find('\n', colon) - colon - 2);
+    };
+    if (std::string name = value("model name"); !name.empty()) return name;
+    // arm64 tells numbers (MIDR_EL1), which are what people look CPUs up by.
+    const std::string implementer = value("CPU implementer"), part = value("CPU part");
+    return implementer.empty() || part.empty() ? not_known : "implementer " + implementer + ", part " + part;
 }
 
 std::string cores() {

@@ -1,7 +1,6 @@
 #include "capture/handler_memory.hpp"
 
 #include <dlfcn.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
@@ -11,19 +10,18 @@
 #include <new>
 
 #include "base/clock.hpp"
+#include "cpu/instructions.hpp"
+#include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
 namespace {
-
-constexpr std::size_t page = 4096;
-constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) & ~(page - 1); }
 
 // Not the libc's: a host may have put its own clock_gettime before that (libfaketime), and this one sets no errno. The
 // vdso is in the link map under this name (vdso(7)); valgrind hides it.
 handler::State::ClockFunction vdso_clock() {
     void* const vdso = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (vdso == nullptr) return nullptr;
-    const auto clock = reinterpret_cast<handler::State::ClockFunction>(::dlsym(vdso, "__vdso_clock_gettime"));
+    const auto clock = reinterpret_cast<handler::State::ClockFunction>(::dlsym(vdso, cpu::vdso_clock_gettime));
     ::dlclose(vdso);
     return clock;
 }
@@ -39,6 +37,8 @@ std::uint64_t random_seed() {
 // Large cells are fewer: the collector comes the sooner.
 Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
     constexpr std::uint32_t least_cells = 32, most_bytes = 64 << 20;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto round_up = [page](std::size_t bytes) { return (bytes + page - 1) & ~(page - 1); };
     Size size = wanted;
     size.cells = std::min(size.cells, std::max(least_cells, most_bytes / std::max(size.stack_bytes, 1u)));
     const std::size_t cell_bytes = (sizeof(handler::CellHead) + size.stack_bytes + 63) & ~std::size_t{63};
@@ -67,11 +67,11 @@ Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
     std::byte* const cells = base + head + owners + slots + states;
     state->pool = handler::SamplePool(cell_states, cells, size.cells, static_cast<std::uint32_t>(cell_bytes));
     state->stack_bytes = size.stack_bytes;
+    state->page_bytes = static_cast<std::uint32_t>(page);
     state->pid = ::getpid();
     state->seed = random_seed();
     state->clock = vdso_clock();
-    constexpr unsigned long hwcap2_fsgsbase = 2;  // arch/x86/include/uapi/asm/hwcap2.h
-    state->may_read_fs = (::getauxval(AT_HWCAP2) & hwcap2_fsgsbase) != 0;
+    state->has_thread_pointer = cpu::has_thread_pointer();
     handler::secret(static_cast<std::uint32_t>(random_seed() >> 32));
     made.state_ = state;
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "cpu/perf_registers.hpp"
+
 namespace flameprobe {
 namespace {
 
@@ -44,9 +46,6 @@ private:
 };
 
 constexpr std::size_t id_suffix = 16;  // pid, tid, time: sample_id_all with our layout
-
-// perf's register order to DWARF's: ax bx cx dx si di bp sp ip, r8..r15.
-constexpr std::array<unsigned, 17> perf_to_dwarf = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 
 // Kernel addresses only; PERF_CONTEXT_* markers are the highest 4095 values.
 std::span<const std::uint64_t> kernel_part(std::span<const std::byte> chain) {

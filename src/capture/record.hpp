@@ -13,8 +13,6 @@
 namespace flameprobe {
 
 inline constexpr std::uint64_t sample_layout = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
-/// rax to rip without flags and segments, and r8 to r15 (arch/x86/include/uapi/asm/perf_regs.h).
-inline constexpr std::uint64_t sampled_registers = 0x1ff | (0xffULL << 16);
 
 /// Which optional parts the samples have.
 struct RecordLayout {

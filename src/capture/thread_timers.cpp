@@ -105,7 +105,7 @@ bool ThreadTimers::attach(std::uint32_t tid) {
     }
     slot(index).masked = blocks_our_signal(tid);
     slot(index).attached_ns = *cpu;
-    handler::map_alternate_stack(slot(index));
+    handler::map_alternate_stack(state_, slot(index));
     if (handler::make_timer(state_, index) == 0 && !slot(index).masked) arm(index, *cpu);
     slot(index).ready.store(1, std::memory_order_release);
     return true;

@@ -8,21 +8,9 @@
 #include <boost/stacktrace/safe_dump_to.hpp>
 
 #include "base/clock.hpp"
+#include "cpu/interrupted.hpp"
 
 namespace flameprobe {
-namespace {
-
-std::uint64_t interrupted_pc(const void* context) {
-    const auto* machine = &static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    return static_cast<std::uint64_t>(machine->gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    return machine->pc;
-#endif
-}
-
-}  // namespace
-
 void CrashRecord::write(int signal, const siginfo_t& info, const void* context) noexcept {
     if (written()) return;
     signal_ = static_cast<std::uint32_t>(signal);
@@ -35,7 +23,8 @@ void CrashRecord::write(int signal, const siginfo_t& info, const void* context) 
     count_ = std::min(got, most_frames);
     while (count_ != 0 && addresses_[count_ - 1] == nullptr) --count_;
     const auto end = addresses_.begin() + static_cast<std::ptrdiff_t>(count_);
-    const auto interrupted = std::find(addresses_.begin(), end, reinterpret_cast<const void*>(interrupted_pc(context)));
+    const std::uint64_t pc = cpu::interrupted_pc(*static_cast<const ucontext_t*>(context));
+    const auto interrupted = std::find(addresses_.begin(), end, reinterpret_cast<const void*>(pc));
     if (interrupted != end) first_ = static_cast<std::size_t>(interrupted - addresses_.begin());
     written_.store(true, std::memory_order_release);
 }

@@ -56,7 +56,8 @@ FirefoxFuncs::FirefoxFuncs(const NamedProfile& profile) {
     }
 }
 
-FirefoxFiles::FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings) {
+FirefoxFiles::FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings)
+    : architecture_(architecture(profile.run)) {
     std::unordered_map<std::string_view, std::string_view> build_ids;
     for (const Mapping& mapping : profile.mappings)
         if (!mapping.build_id.empty()) build_ids.try_emplace(mapping.path, mapping.build_id);
@@ -88,7 +89,7 @@ std::optional<std::uint32_t> FirefoxFiles::source(const Function& function) cons
 void FirefoxFiles::write_libs(JsonStream& json) const {
     json.array(libraries_, [&](const Library& library) {
         const std::string name = last_part(library.path);
-        json.begin_object().key("arch").text("x86_64").key("name").text(name).key("path").text(library.path);
+        json.begin_object().key("arch").text(architecture_).key("name").text(name).key("path").text(library.path);
         json.key("debugName").text(name).key("debugPath").text(library.path);
         json.key("breakpadId").text(breakpad_id(library.build_id)).key("codeId");
         if (library.build_id.empty())

@@ -49,6 +49,7 @@ private:
         std::uint32_t name = 0;
     };
 
+    std::string architecture_;
     std::unordered_map<StringId, std::uint32_t> library_ids_;
     std::vector<Library> libraries_;
     std::unordered_map<StringId, std::uint32_t> source_ids_;

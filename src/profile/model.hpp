@@ -169,6 +169,9 @@ inline bool counts_waiting(const RunInfo& run) {
     return run.event == event_name::offcpu || run.event == event_name::wall;
 }
 
+/// Of the machine that was sampled, as uname(2) calls it: x86_64, aarch64; empty where the profile does not tell it.
+std::string architecture(const RunInfo& run);
+
 /// Names of a Summary's counters that mean something to readers.
 namespace counter {
 /// A sentence that whoever reads the profile should know: the counter's name is this and the sentence, its value 1.

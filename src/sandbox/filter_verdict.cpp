@@ -1,6 +1,5 @@
 #include "sandbox/filter_verdict.hpp"
 
-#include <linux/audit.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -8,15 +7,10 @@
 #include <vector>
 
 #include "base/self_memory.hpp"
+#include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t this_architecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t this_architecture = AUDIT_ARCH_AARCH64;
-#endif
 
 /// The machine of classic BPF (linux/filter.h), with the instructions that seccomp permits.
 class Machine {
@@ -172,7 +166,7 @@ bool lets_handlers_return(const void* filter) {
     if (!read_object<sock_fprog>(filter, head) || head[0].len > BPF_MAXINSNS) return true;
     std::vector<sock_filter> program(head[0].len);
     if (!read_object<sock_filter>(head[0].filter, program)) return true;
-    const auto verdict = filter_verdict(program, {SYS_rt_sigreturn, this_architecture, 0, {}});
+    const auto verdict = filter_verdict(program, {SYS_rt_sigreturn, cpu::audit_architecture, 0, {}});
     if (!verdict) return true;
     const std::uint32_t action = *verdict & SECCOMP_RET_ACTION_FULL;
     return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;

@@ -12,6 +12,7 @@
 
 #include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
+#include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
 namespace {
@@ -70,20 +71,19 @@ constexpr long calls_of_the_collector[] = {
     SYS_prlimit64,
     SYS_sysinfo,
     SYS_set_tid_address,
-#if defined(__x86_64__)
-    SYS_open,
-    SYS_rename,
-    SYS_unlink,
-    SYS_readlink,
-    SYS_access,
-#endif
 };
 
-// In the child: no core file of a death that was asked for, then the calls. -1 is no valid first argument of any.
-[[noreturn]] void try_calls(std::span<const long> system_calls) {
+// -1 is no valid first argument of any.
+void make(std::span<const long> system_calls) {
+    for (const long number : system_calls) ::syscall(number, -1L, -1L, -1L, -1L, -1L, -1L);
+}
+
+// In the child: no core file of a death that was asked for, then the calls.
+[[noreturn]] void try_calls(std::span<const long> system_calls, std::span<const long> more = {}) {
     const rlimit none{0, 0};
     ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, nullptr);
-    for (const long number : system_calls) ::syscall(number, -1L, -1L, -1L, -1L, -1L, -1L);
+    make(system_calls);
+    make(more);
     for (;;) ::syscall(SYS_exit_group, 0);
 }
 
@@ -94,7 +94,7 @@ constexpr long calls_of_the_collector[] = {
     const long entered =
         handler::system_call(SYS_seccomp, long{SECCOMP_SET_MODE_FILTER}, static_cast<long>(flags), program);
     if (entered != 0) ::syscall(SYS_exit_group, 0);
-    try_calls(calls_of_the_collector);
+    try_calls(calls_of_the_collector, cpu::older_system_calls);
 }
 
 /// Whether a child is killed for what `trial` does. It has no exit signal.

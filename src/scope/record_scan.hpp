@@ -21,18 +21,15 @@ struct ScopeRecord {
     bool operator==(const ScopeRecord&) const = default;
 };
 
-/// Addresses of user space are below 2^47 (x86-64 without five-level paging, which needs asking for by mmap hint).
-constexpr unsigned user_address_bits = 47;
-
 /// Every word of `bytes`, which lie at `address`, that is a seal over itself and the two words after it; appended in
 /// the order of addresses. One word in 2^17 of anything else passes too: the caller holds the pc against the frames.
 void scan_for_seals(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
 
 namespace detail {
-/// Without AVX2, and with it (only where the CPU has it). For tests and measurements.
-void scan_scalar(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
-void scan_avx2(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
-bool has_avx2();
+/// The plain way, and the CPU's own (only where it has one). For tests and measurements.
+void scan_word_by_word(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
+void scan_by_vectors(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
+bool has_vector_scan();
 }  // namespace detail
 
 }  // namespace flameprobe

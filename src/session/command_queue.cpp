@@ -4,22 +4,11 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "cpu/instructions.hpp"
 #include "sandbox/filtered.hpp"
 #include "session/task.hpp"
 
 namespace flameprobe {
-namespace {
-
-void cpu_relax() noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    asm volatile("yield");
-#endif
-}
-
-}  // namespace
-
 // EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
 bool CommandQueue::collector_is_gone() const noexcept {
     if (const Task* task = task_.load(std::memory_order_relaxed)) return task->ended();
@@ -76,7 +65,7 @@ bool CommandQueue::spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
     std::uint32_t last_progress = progress_.load(std::memory_order_relaxed);
     std::uint64_t since = monotonic_ns();  // the vdso's
     while (!answered(ticket)) {
-        for (int i = 0; i < 1000; ++i) cpu_relax();
+        for (int i = 0; i < 1000; ++i) cpu::relax();
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
         const std::uint64_t now = monotonic_ns();
         if (progress != last_progress) since = now;

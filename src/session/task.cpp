@@ -28,6 +28,7 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
+#include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
 namespace {
@@ -83,12 +84,7 @@ void register_restartable_sequences() {
     const auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
     if (offset == nullptr || size == nullptr || *size == 0) return;
     char* const area = static_cast<char*>(__builtin_thread_pointer()) + *offset;
-#if defined(__x86_64__)
-    constexpr std::uint32_t signature = 0x53053053;
-#else
-    constexpr std::uint32_t signature = 0xd428bc00;
-#endif
-    if (::syscall(SYS_rseq, area, area_bytes, 0, signature) != 0)
+    if (::syscall(SYS_rseq, area, area_bytes, 0, cpu::rseq_signature) != 0)
         __atomic_store_n(reinterpret_cast<std::uint32_t*>(area + cpu_id), failed, __ATOMIC_RELAXED);
 }
 

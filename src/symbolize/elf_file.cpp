@@ -44,6 +44,7 @@ Result<void> ElfFile::read_headers() {
     Elf64_Ehdr header{};
     if (!copy_at(bytes_->view(0, sizeof header), 0, header) || !is_ours(header))
         return Error{path_ + ": not a 64-bit little-endian ELF file"};
+    machine_ = header.e_machine;
     if (header.e_phentsize == sizeof(Elf64_Phdr)) read_segments(header.e_phoff, header.e_phnum);
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff == 0) {
         sections_ = sections_from_dynamic(*bytes_, segments_, dynamic_at_, dynamic_size_);

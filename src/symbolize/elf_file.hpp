@@ -41,6 +41,7 @@ public:
     static Result<std::unique_ptr<ElfFile>> parse(std::unique_ptr<FileBytes> bytes, std::string name);
 
     const std::string& path() const { return path_; }
+    std::uint16_t machine() const { return machine_; }  // e_machine
     const FileBytes& bytes() const { return *bytes_; }
     const std::vector<ElfSection>& sections() const { return sections_; }
     const std::vector<ElfSegment>& segments() const { return segments_; }  // PT_LOAD only
@@ -70,6 +71,7 @@ private:
     std::uint64_t dynamic_at_ = 0, dynamic_size_ = 0;  // PT_DYNAMIC, in the file
 
     std::string path_;
+    std::uint16_t machine_ = 0;
     std::unique_ptr<FileBytes> bytes_;
     std::vector<ElfSection> sections_;
     std::vector<ElfSegment> segments_;

@@ -6,6 +6,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "symbolize/plt_format.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -25,21 +27,22 @@ std::string symbol_name(Bytes symbols, Bytes names, std::uint64_t index) {
 }
 
 /// A slot for an STT_GNU_IFUNC of the module itself has no symbol; its addend is the address of the resolver.
-std::string slot_name(const Elf64_Rela& relocation, Bytes symbols, Bytes names,
+std::string slot_name(const Elf64_Rela& relocation, const PltFormat& format, Bytes symbols, Bytes names,
                       const std::unordered_map<std::uint64_t, std::string_view>& resolvers) {
-    if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_IRELATIVE)
+    if (ELF64_R_TYPE(relocation.r_info) != format.resolver_relocation)
         return symbol_name(symbols, names, ELF64_R_SYM(relocation.r_info));
     const auto found = resolvers.find(static_cast<std::uint64_t>(relocation.r_addend));
     return found == resolvers.end() ? std::string{} : std::string(found->second);
 }
 
-std::unordered_map<std::uint64_t, std::string_view> find_resolvers(const ElfFile& file, const SymbolTable& symbols) {
+std::unordered_map<std::uint64_t, std::string_view> find_resolvers(const ElfFile& file, const PltFormat& format,
+                                                                   const SymbolTable& symbols) {
     std::unordered_map<std::uint64_t, std::string_view> resolvers;
     const Bytes relocations = file.contents(".rela.plt");
     Elf64_Rela relocation{};
     for (std::size_t at = 0; at + sizeof relocation <= relocations.size(); at += sizeof relocation) {
         std::memcpy(&relocation, relocations.data() + at, sizeof relocation);
-        if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_IRELATIVE)
+        if (ELF64_R_TYPE(relocation.r_info) == format.resolver_relocation)
             resolvers.emplace(static_cast<std::uint64_t>(relocation.r_addend), std::string_view{});
     }
     if (resolvers.empty()) return resolvers;
@@ -48,9 +51,9 @@ std::unordered_map<std::uint64_t, std::string_view> find_resolvers(const ElfFile
     return resolvers;
 }
 
-Slots read_slots(const ElfFile& file, const SymbolTable& symbol_table) {
+Slots read_slots(const ElfFile& file, const PltFormat& format, const SymbolTable& symbol_table) {
     Slots slots;
-    const auto resolvers = find_resolvers(file, symbol_table);
+    const auto resolvers = find_resolvers(file, format, symbol_table);
     for (const std::string_view section_name : {".rela.plt", ".rela.dyn"}) {
         const ElfSection* section = file.find(section_name);
         if (section == nullptr || section->type != SHT_RELA) continue;
@@ -63,8 +66,8 @@ Slots read_slots(const ElfFile& file, const SymbolTable& symbol_table) {
         for (std::size_t at = 0; at + sizeof relocation <= relocations.size(); at += sizeof relocation) {
             std::memcpy(&relocation, relocations.data() + at, sizeof relocation);
             const bool is_plt = section_name == ".rela.plt";
-            if (!is_plt && ELF64_R_TYPE(relocation.r_info) != R_X86_64_GLOB_DAT) continue;
-            std::string name = slot_name(relocation, symbols, names, resolvers);
+            if (!is_plt && ELF64_R_TYPE(relocation.r_info) != format.slot_relocation) continue;
+            std::string name = slot_name(relocation, format, symbols, names, resolvers);
             if (is_plt) slots.by_index.push_back(name);
             if (!name.empty()) slots.by_address.emplace(relocation.r_offset, std::move(name));
         }
@@ -72,56 +75,44 @@ Slots read_slots(const ElfFile& file, const SymbolTable& symbol_table) {
     return slots;
 }
 
-std::uint32_t word_at(Bytes code, std::size_t at) {
-    std::uint32_t value = 0;
-    std::memcpy(&value, code.data() + at, sizeof value);
-    return value;
-}
-
-/// What a stub of `size` bytes leads to: `jmp *slot(%rip)` (ff 25), or, where .plt.sec has the jump, `endbr64; push
-/// index` (68) in .plt.
-std::string stub_target(Bytes stub, std::uint64_t address, const Slots& slots) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned>(stub[at]); };
-    for (std::size_t at = 0; at + 6 <= stub.size(); ++at) {
-        if (byte(at) != 0xff || byte(at + 1) != 0x25) continue;
-        const auto distance = static_cast<std::int32_t>(word_at(stub, at + 2));
-        const auto found = slots.by_address.find(address + at + 6 + static_cast<std::uint64_t>(std::int64_t{distance}));
+std::string target_name(const PltTarget& target, const Slots& slots) {
+    if (target.slot) {
+        const auto found = slots.by_address.find(*target.slot);
         return found == slots.by_address.end() ? std::string{} : found->second;
     }
-    constexpr std::size_t push_at = 4;  // behind endbr64
-    if (stub.size() >= push_at + 5 && word_at(stub, 0) == 0xfa1e0ff3 && byte(push_at) == 0x68) {
-        const std::uint32_t index = word_at(stub, push_at + 1);
-        if (index < slots.by_index.size()) return slots.by_index[index];
-    }
-    return {};
+    return target.index && *target.index < slots.by_index.size() ? slots.by_index[*target.index] : std::string{};
 }
 
-void add_stubs(const ElfFile& file, std::string_view section_name, std::size_t stub_size, const Slots& slots,
+void add_stubs(const ElfFile& file, const PltFormat& format, std::string_view section_name, const Slots& slots,
                SymbolTable& symbols) {
     constexpr std::uint8_t best_rank = 255;
     const ElfSection* section = file.find(section_name);
     if (section == nullptr) return;
     const Bytes code = file.contents(*section);
-    for (std::size_t at = 0; at + stub_size <= code.size(); at += stub_size) {
+    const PltShape shape = format.shape(section_name, code);
+    const auto add = [&](std::size_t at, std::size_t size, const std::string& name) {
         const std::uint64_t address = section->address + at;
-        std::string target = stub_target(code.subspan(at, stub_size), address, slots);
-        // The first entry of .plt, which the others jump to, calls the dynamic linker's resolver.
-        if (target.empty() && at == 0 && section_name == ".plt") target = "_dl_runtime_resolve";
-        if (target.empty()) continue;
-        symbols.add({address, address + stub_size, symbols.keep(target + "@plt"), true, best_rank});
-    }
+        if (!name.empty()) symbols.add({address, address + size, symbols.keep(name + "@plt"), true, best_rank});
+    };
+    if (shape.stub == 0) return;
+    if (shape.first != 0 && shape.first <= code.size()) add(0, shape.first, "_dl_runtime_resolve");
+    for (std::size_t at = shape.first; at + shape.stub <= code.size(); at += shape.stub)
+        add(at, shape.stub, target_name(format.target(code.subspan(at, shape.stub), section->address + at), slots));
+}
+
+const PltFormat* format_of(const ElfFile& file) {
+    for (const PltFormat* format : {&plt_format_x86_64, &plt_format_aarch64})
+        if (format->machine == file.machine()) return format;
+    return nullptr;
 }
 
 }  // namespace
 
 void add_plt_stubs(const ElfFile& file, SymbolTable& symbols) {
-    const Slots slots = read_slots(file, symbols);
-    add_stubs(file, ".plt", 16, slots, symbols);
-    add_stubs(file, ".plt.sec", 16, slots, symbols);
-    // 8 bytes a stub without IBT, 16 with it (the x86-64 back end of GNU ld).
-    const Bytes got_stubs = file.contents(".plt.got");
-    const bool ibt = got_stubs.size() >= 4 && word_at(got_stubs, 0) == 0xfa1e0ff3;
-    add_stubs(file, ".plt.got", ibt ? 16 : 8, slots, symbols);
+    const PltFormat* const format = format_of(file);
+    if (format == nullptr) return;
+    const Slots slots = read_slots(file, *format, symbols);
+    for (const std::string_view section : format->sections) add_stubs(file, *format, section, slots, symbols);
 }
 
 }  // namespace flameprobe

@@ -6,8 +6,8 @@
 
 namespace flameprobe {
 
-/// Adds `name@plt` for every stub in .plt, .plt.sec and .plt.got, by the relocation of the slot that the stub jumps
-/// through. x86-64 only; other files are left as they are.
+/// Adds `name@plt` for every stub, by the relocation of the slot that the stub jumps through. Files for a CPU without a
+/// PltFormat are left as they are.
 void add_plt_stubs(const ElfFile& file, SymbolTable& symbols);
 
 }  // namespace flameprobe

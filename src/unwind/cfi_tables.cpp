@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "unwind/arch.hpp"
+#include "cpu/arch.hpp"
 #include "unwind/frame_rule.hpp"
 
 namespace flameprobe {

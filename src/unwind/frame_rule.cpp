@@ -5,7 +5,8 @@
 #include <array>
 #include <optional>
 
-#include "unwind/arch.hpp"
+#include "cpu/arch.hpp"
+#include "unwind/known_code.hpp"
 #include "unwind/location.hpp"
 
 namespace flameprobe {
@@ -114,6 +115,7 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     rule.third_origin = third.origin;
     if (rule.ra_slot == UnwindRule::same && !Arch::return_address_in_register) return rule;
     rule.kind = RuleKind::step;
+    mend_table_rule(rule);
     return rule;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "cpu/arch.hpp"
+#include "cpu/libunwind_registers.hpp"
 #include "unwind/table_reader.hpp"
 
 // Exported by libunwind-<cpu> for callers of the remote interface, but declared in no installed header
@@ -70,16 +72,16 @@ int access_reg(unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int wri
     const View& view = view_of(argument);
     if (write != 0) return -UNW_EREADONLYREG;
     switch (number) {
-        case UNW_X86_64_RIP:
+        case cpu::unwound_pc:
             *value = view.cursor->lookup();
             return 0;
-        case UNW_X86_64_RSP:
+        case cpu::unwound_sp:
             *value = view.cursor->sp;
             return 0;
-        case UNW_X86_64_RBP:
+        case cpu::unwound_fp:
             *value = view.cursor->fp;
             return 0;
-        case UNW_X86_64_RBX:
+        case cpu::unwound_third:
             *value = view.cursor->third;
             return 0;
         default:
@@ -137,10 +139,11 @@ public:
             const bool inside = in_memory && place.u.addr >= cursor.sp && place.u.addr < caller.sp;
             if (!in_memory || inside || in_signal_frame) get(number, out);
         };
-        restore(UNW_X86_64_RBP, caller.fp);
-        restore(UNW_X86_64_RBX, caller.third);
+        restore(cpu::unwound_fp, caller.fp);
+        restore(cpu::unwound_third, caller.third);
         if (result == 0 || caller.pc == 0) return WalkEnd::bad_return;  // "finished" does not prove a root
         caller.interrupted = in_signal_frame;
+        if (!in_signal_frame) caller.pc = Arch::strip(caller.pc);
         cursor = caller;
         return std::nullopt;
     }

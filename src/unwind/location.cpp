@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "unwind/arch.hpp"
+#include "cpu/arch.hpp"
 
 namespace flameprobe {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "unwind/call_bytes.hpp"
 #include "unwind/code_bytes.hpp"
+#include "unwind/known_code.hpp"
 
 namespace flameprobe {
 
@@ -19,6 +20,8 @@ const UnwindRule* RuleSource::fill(std::uint64_t lookup) {
     if (tables.cfi != nullptr) rule = tables.cfi->rule(lookup, tables.bias);
     rule.address = lookup;
     rule.region = region->id;
+    if ((rule.kind == RuleKind::no_cfi || rule.signal_frame) && known_code_rule(lookup, rule))
+        return cache_.insert(rule);
     if (rule.kind == RuleKind::no_cfi || with_records_) look_at_code(*region, tables, rule);
     return cache_.insert(rule);
 }

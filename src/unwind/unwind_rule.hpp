@@ -24,8 +24,8 @@ enum class RuleKind : std::uint8_t {
 /// meaningful where execution stands exactly at the address (not for callers).
 enum class RecordState : std::uint8_t {
     made,    // nothing seen: assume the frame pointer is set up
-    before,  // before `push %rbp`, or at `ret`: the return address is at SP
-    half,    // between `push %rbp` and `mov %rsp, %rbp`
+    before,  // before the first instruction that makes it, or at the return: the caller's frame pointer is in place
+    half,    // pushed, but the frame pointer does not point at it yet
 };
 
 /// CFA = base + cfa_offset, or the word there. A slot lies at its origin + offset.

@@ -58,13 +58,13 @@ private:
 template <bool frame_pointers>
 class LiveUnwinder final : public Unwinder {
 public:
-    explicit LiveUnwinder(const CodeMap& map) : rules_(map, frame_pointers) {}
+    explicit LiveUnwinder(const CodeMap& map) : rules_(map, frame_pointers) { Arch::learn_address_bits(); }
 
     void walk(const Registers& registers, StackCopy stack, StackBeyond* beyond, Walk& out) override {
         Cursor cursor;
         cursor.pc = registers.pc();
         cursor.sp = registers.sp();
-        cursor.fp = registers.bp();
+        cursor.fp = registers.fp();
         cursor.third = registers.value[Arch::third];
         rules_.start(registers);
         stack_.start(stack, beyond);

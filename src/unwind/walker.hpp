@@ -5,7 +5,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "unwind/arch.hpp"
+#include "cpu/arch.hpp"
 #include "unwind/call_check.hpp"
 #include "unwind/cursor.hpp"
 #include "unwind/stack_reader.hpp"
@@ -196,16 +196,20 @@ private:
                 return std::nullopt;
             }
         }
-        if (Cpu::return_address_in_register && cursor.interrupted && step_by_link_register(lookup, cursor))
+        if (Cpu::return_address_in_register && cursor.interrupted && step_by_link_register(code, lookup, cursor))
             return std::nullopt;
         // Where code is made at run time, nothing says where one function ends: a call into it proves too little.
         return code.in_file ? step_by_scan(lookup, cursor, ~std::uint64_t{0}) : WalkEnd::no_unwind_info;
     }
 
-    /// A leaf that has not saved its return address.
-    bool step_by_link_register(std::uint64_t lookup, Cursor& cursor) {
+    /// Code that has not saved its return address, or has it back. A call that might be to anything is enough where the
+    /// code says so (a prologue, a return), or where no code around ever saves one, as in the vdso.
+    bool step_by_link_register(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         const std::uint64_t pc = Cpu::strip(cursor.third);
-        if (rules_.judge_call(pc, lookup) != CallCheck::Verdict::certain) return false;
+        const auto verdict = rules_.judge_call(pc, lookup);
+        const bool told_by_code = rule.record != RecordState::made || !rule.keeps_records;
+        if (verdict == CallCheck::Verdict::no || (verdict == CallCheck::Verdict::possible && !told_by_code))
+            return false;
         cursor.pc = pc;
         cfa_ = cursor.sp;
         cursor.interrupted = false;
@@ -218,6 +222,7 @@ private:
         for (std::uint64_t slot = cursor.sp, end = std::min(slot + 8 * words, below); slot < end; slot += 8) {
             std::uint64_t word = 0;
             if (!stack_.word(slot, word)) return WalkEnd::truncated;
+            word = Cpu::strip(word);
             if (rules_.judge_call(word, lookup) != CallCheck::Verdict::certain) continue;
             cursor.pc = word;
             cursor.sp = cfa_ = slot + 8;
@@ -231,7 +236,7 @@ private:
     End step_by_frame_pointer(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         const RecordState state = cursor.interrupted ? rule.record : RecordState::made;
         if (Cpu::return_address_in_register && state != RecordState::made)
-            return step_by_link_register(lookup, cursor) ? End() : WalkEnd::no_unwind_info;
+            return step_by_link_register(rule, lookup, cursor) ? End() : WalkEnd::no_unwind_info;
         std::uint64_t record = cursor.fp;
         if (state != RecordState::made) record = cursor.sp - (state == RecordState::before ? 8 : 0);
         const bool above = state != RecordState::made || record >= cursor.sp;

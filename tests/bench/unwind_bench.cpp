@@ -17,6 +17,8 @@
 
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
+#include "cpu/arch.hpp"
+#include "cpu/interrupted.hpp"
 #include "unwind/libunwind_stepper.hpp"
 #include "unwind/rule_source.hpp"
 #include "unwind/unwinder.hpp"
@@ -32,11 +34,7 @@ struct Snapshot {
 Snapshot* wanted = nullptr;
 
 void on_signal(int, siginfo_t*, void* context) {
-    const auto& from = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-    constexpr int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                             REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    for (std::size_t i = 0; i < Registers::count; ++i)
-        wanted->registers.value[i] = static_cast<std::uint64_t>(from[order[i]]);
+    cpu::copy_registers(*static_cast<ucontext_t*>(context), wanted->registers);
     wanted->stack.resize(16u << 10);
     wanted->stack.resize(read_self(wanted->registers.sp(), wanted->stack));
 }
@@ -146,8 +144,8 @@ void bench_libunwind(const CodeMap& map, const Snapshot& snapshot) {
     StackReader stack;
     std::size_t steps = 0;
     const auto walk = [&] {
-        Cursor cursor{snapshot.registers.pc(), snapshot.registers.sp(), snapshot.registers.bp(),
-                      snapshot.registers.value[Registers::rbx]};
+        Cursor cursor{snapshot.registers.pc(), snapshot.registers.sp(), snapshot.registers.fp(),
+                      snapshot.registers.value[Arch::third]};
         stack.start({snapshot.registers.sp(), snapshot.stack}, nullptr);
         const Registers* all = &snapshot.registers;
         for (steps = 1; !stepper.step(cursor, all, stack); ++steps) all = nullptr;

@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (auto& value : words) value = world.word(value);
     Registers registers;
     std::copy_n(words.begin(), Registers::count, registers.value.begin());
-    registers.value[Registers::rsp] = stack_at;
+    registers.value[Registers::stack_pointer] = stack_at;
     words.erase(words.begin(), words.begin() + Registers::count);
     // The copy is a part of it, in memory of its own, so that a read past its end is seen.
     const std::vector<std::uint64_t> copied(words.begin(), words.begin() + static_cast<long>(words.size() / 2));

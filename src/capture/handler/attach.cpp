@@ -30,10 +30,10 @@ bool has_alternate_stack() noexcept {
     return system_call(SYS_sigaltstack, 0L, &now) == 0 && (now.ss_flags & SS_DISABLE) == 0;
 }
 
-void use_alternate_stack(ThreadSlot& slot) noexcept {
+void use_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
     slot.own_stack = has_alternate_stack();
     if (slot.own_stack) return;
-    map_alternate_stack(slot);
+    map_alternate_stack(state, slot);
     const std::uint64_t base = slot.alternate.load(std::memory_order_relaxed);
     if (base == 0) return;
     const stack_t ours{reinterpret_cast<void*>(base), 0, alternate_stack_bytes};
@@ -108,9 +108,9 @@ void delete_timer(ThreadSlot& slot) noexcept {
     slot.timer = -1;
 }
 
-void map_alternate_stack(ThreadSlot& slot) noexcept {
+void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
     if (slot.alternate.load(std::memory_order_relaxed) != 0) return;
-    constexpr std::size_t guard = 4096;
+    const std::size_t guard = state.page_bytes;
     const long at = system_call(SYS_mmap, 0L, alternate_stack_bytes + guard, long{PROT_READ | PROT_WRITE},
                                 long{MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE}, -1L, 0L);
     if (at < 0 && at > -4096) return;
@@ -132,7 +132,7 @@ void attach_this_thread() noexcept {
     ThreadSlot& slot = state->slots[index];
     slot.masked = blocks(state->signal);
     system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);
-    use_alternate_stack(slot);
+    use_alternate_stack(*state, slot);
     if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) {
         arm_timer(*state, slot, 1 + random_phase(*state, std::uint64_t{tid} << 32 | slot.generation));
     }
@@ -159,14 +159,15 @@ void expect_seccomp() noexcept {
     const Visit visit;
     State* const state = visit.state();
     if (state == nullptr) return;
-    if (state->may_read_fs) {
+    if (state->has_thread_pointer) {
         const auto tid = static_cast<std::uint32_t>(system_call(SYS_gettid));
         const std::uint32_t index = slot_of(*state, tid);
         // The stack's range is needed most from now on: the collector finds it by the control block.
-        if (index != state->slot_count) state->slots[index].control_block.store(fs_base(), std::memory_order_relaxed);
+        if (index != state->slot_count)
+            state->slots[index].control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
         state->filtered_tid.store(tid, std::memory_order_relaxed);
         state->filtered_slot.store(index, std::memory_order_relaxed);
-        state->filtered_base.store(fs_base(), std::memory_order_release);
+        state->filtered_base.store(cpu::thread_pointer(), std::memory_order_release);
     }
     state->may_call.store(false, std::memory_order_relaxed);
     state->silent.store(true, std::memory_order_release);

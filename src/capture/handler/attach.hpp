@@ -18,7 +18,7 @@ int make_timer(State& state, std::uint32_t slot) noexcept;
 int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept;
 void delete_timer(ThreadSlot& slot) noexcept;
 /// Maps an alternate stack for the slot unless it has one from an earlier thread.
-void map_alternate_stack(ThreadSlot& slot) noexcept;
+void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept;
 /// Uniform in [0, period): where a thread is sampled within each period. The same for the same `salt`.
 std::uint64_t random_phase(const State& state, std::uint64_t salt) noexcept;
 

@@ -8,22 +8,10 @@
 
 #include "capture/handler/hooks.hpp"
 #include "capture/handler/raw_system_call.hpp"
+#include "capture/handler/signal_return.hpp"
 #include "capture/handler/stack_copy.hpp"
 #include "capture/handler/state.hpp"
-
-// What the kernel jumps to after the handler (sigaction(2), SA_RESTORER). The bytes are those that unwinders and
-// debuggers know signal frames by; the nop is for those that look up pc - 1.
-asm(".text\n"
-    ".balign 16\n"
-    "nop\n"
-    ".globl flameprobe_signal_return\n"
-    ".hidden flameprobe_signal_return\n"
-    ".type flameprobe_signal_return, @function\n"
-    "flameprobe_signal_return:\n"
-    "movq $15, %rax\n"
-    "syscall\n"
-    ".size flameprobe_signal_return, . - flameprobe_signal_return\n");
-extern "C" void flameprobe_signal_return();
+#include "cpu/interrupted.hpp"
 
 namespace flameprobe::handler {
 namespace {
@@ -40,7 +28,7 @@ struct HostAction {
 };
 constinit HostAction host_actions[65];
 
-// As the kernel lays them out (arch/x86/include/uapi/asm/signal.h), which libc's structure does not follow.
+// As the kernel lays them out (include/uapi/asm-generic/signal.h), which libc's structure does not follow.
 struct KernelAction {
     std::uintptr_t handler;
     unsigned long flags;
@@ -80,15 +68,6 @@ Tick classify(State* state, const siginfo_t& info) noexcept {
     return {Origin::ours, &slot, token.slot, 1 + static_cast<std::uint64_t>(info.si_overrun > 0 ? info.si_overrun : 0)};
 }
 
-// DWARF's order (base/registers.hpp) from the kernel's.
-void copy_registers(const ucontext_t& context, Registers& out) noexcept {
-    constexpr int order[Registers::count] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                             REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                             REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    for (unsigned i = 0; i < Registers::count; ++i)
-        out.value[i] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[order[i]]);
-}
-
 std::uint64_t now(const State& state) noexcept {
     timespec time{};
     const bool silent = state.silent.load(std::memory_order_relaxed);
@@ -99,7 +78,7 @@ std::uint64_t now(const State& state) noexcept {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// rt_sigreturn makes uc_stack the thread's alternate stack (arch/x86/kernel/signal_64.c, restore_altstack): so a thread
+// rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread
 // that nobody prepared gets one here, without a system call, and no later signal needs room on a small stack.
 void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept {
     const std::uint64_t base = slot.alternate.load(std::memory_order_acquire);
@@ -109,17 +88,8 @@ void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept 
     context.uc_stack.ss_flags = 0;
 }
 
-// A tick in the kernel signals when the thread leaves it: at the instruction after `syscall`, or at `syscall` itself if
-// the call is made again. That instruction puts its successor's address into rcx (Intel SDM volume 2, SYSCALL) and the
-// kernel restores both, so code need not be read, which could fault; the next instruction has another rip.
-bool leaves_system_call(const ucontext_t& context) noexcept {
-    constexpr greg_t syscall_bytes = 2;
-    const greg_t after = context.uc_mcontext.gregs[REG_RCX], pc = context.uc_mcontext.gregs[REG_RIP];
-    return pc == after || pc + syscall_bytes == after;
-}
-
 bool is_filtered_thread(const State& state) noexcept {
-    return state.may_read_fs && fs_base() == state.filtered_base.load(std::memory_order_acquire);
+    return state.has_thread_pointer && cpu::thread_pointer() == state.filtered_base.load(std::memory_order_acquire);
 }
 
 /// The thread's id where perf events signal, and 0 where the kernel cannot be asked for it.
@@ -140,9 +110,9 @@ const ThreadSlot* own_slot(const State& state) noexcept {
 void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     if (tick.slot != nullptr) {
         give_alternate_stack(*tick.slot, context);
-        if (state.may_read_fs) tick.slot->control_block.store(fs_base(), std::memory_order_relaxed);
+        if (state.has_thread_pointer) tick.slot->control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
     }
-    const bool in_system_call = leaves_system_call(context);
+    const bool in_system_call = cpu::leaves_system_call(context, state.may_call.load(std::memory_order_relaxed));
     if (state.kernel_only && !in_system_call && tick.slot != nullptr) {
         tick.slot->user_hits.fetch_add(tick.weight, std::memory_order_relaxed);
         return;
@@ -160,11 +130,7 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
     cell->slot = tick.slot_index;
     cell->generation = tick.slot != nullptr ? tick.slot->generation : 0;
     cell->tid = tid;
-    copy_registers(context, cell->registers);
-    // 32-bit code in a 64-bit process (the USER32_CS selector) has another stack and other registers.
-    constexpr std::uint64_t code_segment_64 = 0x33;
-    cell->has_registers =
-        (static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_CSGSFS]) & 0xffff) == code_segment_64;
+    cell->has_registers = cpu::copy_registers(context, cell->registers);
     cell->in_system_call = cell->has_registers && in_system_call;
     cell->stack_bytes = 0;
     if (cell->has_registers && state.stack_bytes != 0) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cpu/instructions.hpp"
+
 namespace flameprobe::handler {
 
 template <class T>
@@ -15,25 +17,11 @@ inline long register_value(T value) noexcept {
     }
 }
 
-/// Gives the result, or minus the error number (x86-64 psABI, A.2.1). Async-signal-safe.
+/// Gives the result, or minus the error number. Async-signal-safe.
 template <class A = long, class B = long, class C = long, class D = long, class E = long, class F = long>
 inline long system_call(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0, F f = 0) noexcept {
-    register long r10 asm("r10") = register_value(d);
-    register long r8 asm("r8") = register_value(e);
-    register long r9 asm("r9") = register_value(f);
-    long result = number;
-    asm volatile("syscall"
-                 : "+a"(result)
-                 : "D"(register_value(a)), "S"(register_value(b)), "d"(register_value(c)), "r"(r10), "r"(r8), "r"(r9)
-                 : "rcx", "r11", "memory");
-    return result;
-}
-
-/// The calling thread's control block. Only where AT_HWCAP2 permits (State::may_read_fs).
-inline std::uint64_t fs_base() noexcept {
-    std::uint64_t base;
-    asm volatile("rdfsbase %0" : "=r"(base));
-    return base;
+    return cpu::system_call(number, register_value(a), register_value(b), register_value(c), register_value(d),
+                            register_value(e), register_value(f));
 }
 
 }  // namespace flameprobe::handler

@@ -14,11 +14,6 @@
 
 namespace flameprobe::handler {
 
-// An instruction, not memcpy: that one may be the host's or a sanitizer's, which would object to reading whole stacks.
-inline void copy_bytes(std::byte* to, std::uint64_t from, std::size_t size) noexcept {
-    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
-}
-
 /// Gives the number of bytes copied from `sp` up, at most `wanted`. Three ways, the first that is safe:
 /// the thread's own stack is mapped as long as the thread lives, so it is read directly;
 /// any other (coroutines, alternate stacks) could lose its upper neighbours at any time, and process_vm_readv stops
@@ -30,7 +25,7 @@ inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::u
         const std::uint64_t high = slot->stack_high.load(std::memory_order_relaxed);
         if (sp < high) {
             const std::size_t size = std::min<std::uint64_t>(wanted, high - sp);
-            copy_bytes(to, sp, size);
+            cpu::copy_bytes(to, sp, size);
             return size;
         }
     }
@@ -44,13 +39,14 @@ inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::u
         if (copied >= 0) return static_cast<std::size_t>(copied);
         if (copied != -EPERM && copied != -ENOSYS) return 0;
     }
-    constexpr std::uint64_t page = 4096;
+    constexpr std::uint64_t page = 4096;  // the smallest there is
     // The interrupted instruction need not have touched its stack page yet, but the pc may stand right after an
     // allocation of a large frame; then the page below the last used one could be the guard. Writing there would be the
-    // host's own overflow, so it is mapped or about to fault anyway, except for odd uses of rsp: refuse unaligned ones.
+    // host's own overflow, so it is mapped or about to fault anyway, except for odd uses of the stack pointer: refuse
+    // unaligned ones.
     if (sp % 8 != 0) return 0;
     const std::size_t size = std::min<std::uint64_t>(wanted, page - sp % page);
-    copy_bytes(to, sp, size);
+    cpu::copy_bytes(to, sp, size);
     return size;
 }
 

@@ -26,9 +26,10 @@ struct State {
     std::int32_t signal = 0;
     std::int32_t pid = 0;
     std::uint32_t stack_bytes = 0;
+    std::uint32_t page_bytes = 4096;
     std::uint64_t period_ns = 0;
-    std::uint64_t seed = 0;    // of the random phases
-    bool may_read_fs = false;  // rdfsbase works (AT_HWCAP2)
+    std::uint64_t seed = 0;           // of the random phases
+    bool has_thread_pointer = false;  // cpu::thread_pointer() works
     // The coarse clock where ticks signal: exact then, and read without rdtsc, which faults under seccomp's strict mode
     // and PR_SET_TSC.
     clockid_t clock_id = CLOCK_MONOTONIC_COARSE;

@@ -64,7 +64,7 @@ TEST_CASE("a sample's parts are where the layout says") {
             CHECK(raw.has_registers);
             CHECK(raw.registers.value[0] == 100);  // rax
             CHECK(raw.registers.value[3] == 101);  // rbx: perf has it second, DWARF fourth
-            CHECK(raw.registers.bp() == 106);
+            CHECK(raw.registers.fp() == 106);
             CHECK(raw.registers.sp() == 107);
             CHECK(raw.registers.pc() == 108);
             CHECK(raw.registers.value[15] == 116);  // r15

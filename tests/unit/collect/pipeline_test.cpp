@@ -91,7 +91,7 @@ TEST_CASE("a stack that cannot be followed is kept, under [truncated]") {
     auto raw = kernel_sample({});
     raw.has_registers = true;
     raw.registers.value[Registers::pc_column] = 0x10;  // no code there
-    raw.registers.value[Registers::rsp] = 0x1000;
+    raw.registers.value[Registers::stack_pointer] = 0x1000;
     raw.weight = 3;
     pipeline.sample(raw);
     REQUIRE(kept.samples.size() == 1);

@@ -15,22 +15,22 @@ namespace {
 
 using Words = std::vector<std::uint64_t>;
 
-std::vector<ScopeRecord> scan(bool avx2, std::uint64_t address, std::span<const std::byte> bytes) {
+std::vector<ScopeRecord> scan(bool vectors, std::uint64_t address, std::span<const std::byte> bytes) {
     std::vector<ScopeRecord> out;
-    (avx2 ? detail::scan_avx2 : detail::scan_scalar)(address, bytes, out);
+    (vectors ? detail::scan_by_vectors : detail::scan_word_by_word)(address, bytes, out);
     return out;
 }
 
 }  // namespace
 
 TEST_CASE("an open guard is found at its own address, a closed one and a copy of one are not") {
-    for (const bool avx2 : {false, true}) {
-        if (avx2 && !detail::has_avx2()) continue;
+    for (const bool vectors : {false, true}) {
+        if (vectors && !detail::has_vector_scan()) continue;
         alignas(64) std::array<std::byte, 512> memory{};
         auto* const record = reinterpret_cast<flameprobe_scope*>(memory.data() + 104);
         const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
         flameprobe_scope_enter(record, "here");
-        const auto open = scan(avx2, address, memory);
+        const auto open = scan(vectors, address, memory);
         REQUIRE(open.size() == 1);
         CHECK(open[0].address == address + 104);
         CHECK(open[0].label == reinterpret_cast<std::uintptr_t>(record->label));
@@ -38,10 +38,11 @@ TEST_CASE("an open guard is found at its own address, a closed one and a copy of
         CHECK(open[0].chain == flameprobe_chain_v1);
         // Copied elsewhere, it yields a pc that is far from the function.
         for (const std::uint64_t shift : {8, 64, 4096, 1 << 20}) {
-            for (const auto& moved : scan(avx2, address + shift, memory)) CHECK(((moved.pc ^ open[0].pc) >> 32) != 0);
+            for (const auto& moved : scan(vectors, address + shift, memory))
+                CHECK(((moved.pc ^ open[0].pc) >> 32) != 0);
         }
         flameprobe_scope_leave(record);
-        CHECK(scan(avx2, address, memory).empty());
+        CHECK(scan(vectors, address, memory).empty());
     }
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("guards are found at every place of a stack of any size, from any star
         const bool inside = place >= skip && place + sizeof *record <= skip + size;
         const auto is_it = [&](const ScopeRecord& r) { return r.address == reinterpret_cast<std::uintptr_t>(record); };
         CHECK((std::find_if(found.begin(), found.end(), is_it) != found.end()) == inside);
-        if (detail::has_avx2()) CHECK(scan(true, address, bytes) == found);
+        if (detail::has_vector_scan()) CHECK(scan(true, address, bytes) == found);
         flameprobe_scope_leave(record);
     }
 }

@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <cstring>
 #include <utility>
+
+#include "machine_code.hpp"
 
 extern "C" {
 void assembly_with_cfi(void (*callback)());
@@ -51,19 +53,6 @@ void with_record() {
     calls = calls + 1;
 }
 
-// outer: push %rbp; mov %rsp,%rbp; sub $16,%rsp; mov %rdi,(%rsp); call inner; call *(%rsp); leave; ret
-// inner: push %rbp; mov %rsp,%rbp; xor %eax,%eax; nop; pop %rbp; ret
-constexpr std::array<std::uint8_t, 33> machine_code{
-    0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0x3c, 0x24,  // up to mov
-    0xe8, 0x05, 0x00, 0x00, 0x00, 0xff, 0x14, 0x24, 0xc9, 0xc3,              // up to ret
-    0x55, 0x48, 0x89, 0xe5, 0x31, 0xc0, 0x90, 0x5d, 0xc3, 0x90, 0x90};
-
-// As Python 3.12's: sub $8,%rsp; call *%rdi; add $8,%rsp; ret. And one that keeps registers: push %rbp; push %rbx;
-// sub $1032,%rsp; call *%rdi; add $1032,%rsp; pop %rbx; pop %rbp; ret
-constexpr std::array<std::uint8_t, 11> trampoline{0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3};
-constexpr std::array<std::uint8_t, 21> keeper{0x55, 0x53, 0x48, 0x81, 0xec, 0x08, 0x04, 0x00, 0x00, 0xff, 0xd7,
-                                              0x48, 0x81, 0xc4, 0x08, 0x04, 0x00, 0x00, 0x5b, 0x5d, 0xc3};
-
 void (*made)(void (*)()) = nullptr;
 void (*made_trampoline)(void (*)()) = nullptr;
 void (*made_keeper)(void (*)()) = nullptr;
@@ -98,8 +87,10 @@ std::span<const Subject> subjects_made_at_run_time() {
         void* const code =
             ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (code == MAP_FAILED) return {};
-        auto make = [at = static_cast<std::uint8_t*>(code)](const auto& bytes) mutable {
+        auto make = [at = static_cast<char*>(code)](const auto& instructions) mutable {
+            const auto bytes = std::as_bytes(std::span(instructions));
             std::memcpy(at, bytes.data(), bytes.size());
+            __builtin___clear_cache(at, at + bytes.size());
             return reinterpret_cast<void (*)(void (*)())>(std::exchange(at, at + 64));
         };
         made = make(machine_code);

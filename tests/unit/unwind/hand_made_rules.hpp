@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "arch/aarch64/walk_facts.hpp"
+#include "arch/x86_64/walk_facts.hpp"
 #include "unwind/walker.hpp"
 
 namespace flameprobe::testing {

@@ -8,6 +8,8 @@
 #include <boost/stacktrace.hpp>
 #include <csignal>
 
+#include "cpu/interrupted.hpp"
+
 namespace flameprobe::testing {
 namespace {
 
@@ -15,11 +17,7 @@ thread_local Opinions* wanted = nullptr;
 
 void on_signal(int, siginfo_t*, void* context) {
     auto* const interrupted = static_cast<ucontext_t*>(context);
-    const auto& from = interrupted->uc_mcontext.gregs;
-    constexpr int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                             REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    for (std::size_t i = 0; i < Registers::count; ++i)
-        wanted->snapshot.registers.value[i] = static_cast<std::uint64_t>(from[order[i]]);
+    cpu::copy_registers(*interrupted, wanted->snapshot.registers);
     wanted->snapshot.stack = read_process(::getpid(), wanted->snapshot.registers.sp(), 64u << 10);
 
     unw_cursor_t cursor;

@@ -38,7 +38,7 @@ public:
         Registers out;
         for (auto& value : out.value) value = word();
         out.value[Registers::pc_column] = random_() % 8 == 0 ? word() : code();
-        if (random_() % 4 != 0) out.value[Registers::rsp] = stack_at;
+        if (random_() % 4 != 0) out.value[Registers::stack_pointer] = stack_at;
         return out;
     }
     std::vector<std::uint64_t> words() {

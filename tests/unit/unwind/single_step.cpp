@@ -1,33 +1,21 @@
 #include "single_step.hpp"
 
+#include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 #include <utility>
+
+#include "traced.hpp"
 
 namespace flameprobe::testing {
 namespace {
 
 constexpr std::size_t copied = 16u << 10;
 constexpr std::uint64_t one_stack = 8u << 20;  // addresses further apart belong to different stacks
-
-Registers to_registers(const user_regs_struct& from) {
-    Registers out;
-    out.value = {from.rax, from.rdx, from.rcx, from.rbx, from.rsi, from.rdi, from.rbp, from.rsp, from.r8,
-                 from.r9,  from.r10, from.r11, from.r12, from.r13, from.r14, from.r15, from.rip};
-    return out;
-}
-
-std::uint64_t first_word(const Snapshot& snapshot) {
-    std::uint64_t word = 0;
-    if (snapshot.stack.size() >= sizeof word) std::memcpy(&word, snapshot.stack.data(), sizeof word);
-    return word;
-}
 
 class ShadowStack {
 public:
@@ -43,7 +31,9 @@ public:
         while (!entries_.empty()) {
             const std::uint64_t slot = entries_.back().slot;
             const bool same_stack = slot - sp + one_stack < 2 * one_stack;
-            const bool left = same_stack ? slot < sp : knows_stack_of(sp);
+            // The CPU may have put the return address on the stack, or nothing.
+            const bool returned_to = slot == sp && pc == entries_.back().lookup + 1;
+            const bool left = same_stack ? slot < sp || returned_to : knows_stack_of(sp);
             if (!left) break;
             last = entries_.back().lookup;
             entries_.pop_back();
@@ -88,9 +78,11 @@ int step(pid_t child, int deliver) {
 }
 
 Snapshot snapshot_of(pid_t child) {
-    user_regs_struct registers{};
-    ::ptrace(PTRACE_GETREGS, child, nullptr, &registers);
-    return {to_registers(registers), read_process(child, registers.rsp, copied)};
+    user_regs_struct raw{};
+    iovec whole{&raw, sizeof raw};
+    ::ptrace(PTRACE_GETREGSET, child, NT_PRSTATUS, &whole);
+    const Registers registers = to_registers(raw);
+    return {registers, read_process(child, registers.sp(), copied)};
 }
 
 }  // namespace
@@ -109,16 +101,14 @@ Stepped single_step(void (*function)(), const std::function<void(const Instant&)
     for (int deliver = 0, next = 0; (next = step(child, deliver)) >= 0; deliver = next) {
         Instant now{child, snapshot_of(child), {}};
         const Registers& registers = now.snapshot.registers;
-        const std::uint64_t top = first_word(now.snapshot);
         const std::uint64_t old_pc = before.snapshot.registers.pc(), old_sp = before.snapshot.registers.sp();
-        // A call is what pushes the address of the instruction behind itself and goes elsewhere.
-        const bool called = registers.sp() == old_sp - 8 && top - old_pc - 1 < 15 && registers.pc() != top;
+        const std::uint64_t back = return_address(now.snapshot);
         inside = inside || registers.pc() == reinterpret_cast<std::uint64_t>(function);
         if (inside && deliver != 0) {
-            shadow.interrupted(old_pc, old_sp, registers.sp(), top);
+            shadow.interrupted(old_pc, old_sp, registers.sp(), back);
         } else if (inside) {
             if (shadow.unwind_to(registers.sp(), registers.pc())) jumped();
-            if (called) shadow.called(registers.sp(), top);
+            if (is_call(before.snapshot.registers, now.snapshot)) shadow.called(registers.sp(), back);
             if (shadow.empty()) break;
         }
         now.callers = shadow.callers();

@@ -1,5 +1,5 @@
 // Runs a function in a forked child one instruction at a time and knows, without any unwinder, who called whom: it
-// watches `call` push return addresses and the stack pointer move past them.
+// watches calls leave return addresses and the stack pointer move past them.
 #pragma once
 
 #include <sys/types.h>

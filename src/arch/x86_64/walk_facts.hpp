@@ -1,4 +1,4 @@
-// What the walker must know of x86-64; arch_aarch64.hpp says the same of aarch64.
+// What the walker must know of x86-64 (System V psABI).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct ArchX86_64 {
     // Words below SP that a leaf function may use (psABI 3.2.2); they are never in a copy.
     static constexpr std::uint64_t red_zone = 128;
     static constexpr std::uint64_t strip(std::uint64_t return_address_value) { return return_address_value; }
+    static void learn_address_bits() {}
 };
 
 }  // namespace flameprobe

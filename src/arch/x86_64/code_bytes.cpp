@@ -1,4 +1,6 @@
 // Intel SDM volume 2: PUSH, MOV, LEA, XOR, RET, SYSCALL, ENDBR64.
+#include "unwind/code_bytes.hpp"
+
 #include <array>
 #include <cstring>
 #include <span>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "base/self_memory.hpp"
-#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

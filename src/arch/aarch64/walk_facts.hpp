@@ -1,6 +1,4 @@
-// What the walker must know of aarch64 (AAPCS64; DWARF for the Arm 64-bit Architecture). The walker's rules for it are
-// tested; sampling on it is not done yet: base/registers.hpp and the capture stage know x86-64 only, and the vdso's
-// signal trampoline, whose CFI cannot tell the interrupted pc from its x30, needs a reader of the kernel's frame.
+// What the walker must know of aarch64 (AAPCS64; DWARF for the Arm 64-bit Architecture).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +15,11 @@ struct ArchAarch64 {
     static constexpr std::uint64_t frame_record_size = 16;
     // Nothing below SP may be used (AAPCS64, section 6.4.5).
     static constexpr std::uint64_t red_zone = 0;
-    // Pointer authentication signs return addresses in the bits above the 48 of a user address.
-    static constexpr std::uint64_t strip(std::uint64_t value) { return value & 0x0000ffffffffffff; }
+    // Pointer authentication signs return addresses in bits above the address's own, which are 48 or 52.
+    static std::uint64_t strip(std::uint64_t value) { return value & address_mask; }
+    static inline std::uint64_t address_mask = 0x0000ffffffffffff;
+    /// Sets `address_mask` to what this machine's signatures leave. Before the first walk.
+    static void learn_address_bits();
 };
 
 }  // namespace flameprobe

@@ -12,7 +12,6 @@
 using namespace flameprobe;
 using namespace std::string_view_literals;
 
-#if defined(__x86_64__)
 namespace {
 
 /// Behind `code`, which ends in syscall; with other bytes around it.
@@ -63,4 +62,3 @@ TEST_CASE("a call that is made again is the one at the pc") {
 }
 
 TEST_CASE("memory that is not mapped has no number") { CHECK(!system_call_number(0x1000)); }
-#endif

@@ -1,7 +1,7 @@
 // What is different on aarch64: return addresses stay in a register until a function saves them, and may be signed.
 #include <doctest/doctest.h>
 
-#include "hand_made_rules.hpp"
+#include "../hand_made_rules.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::testing;

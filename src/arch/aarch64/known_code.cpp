@@ -1,0 +1,68 @@
+#include "unwind/known_code.hpp"
+
+#include "arch/aarch64/instruction.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// PLT entries: adrp x16; ldr x17; add x16; br x17, with BTI or signed pointers an instruction more before or between.
+/// The first one has pushed x16 and x30 before (the AArch64 back end of GNU ld).
+bool plt_rule(std::uint64_t address, UnwindRule& rule) {
+    constexpr std::uint32_t stp_x16_x30 = 0xa9bf7bf0;
+    for (std::int64_t back = -4; back <= 16; back += 4) {
+        const std::uint64_t start = address - static_cast<std::uint64_t>(back);
+        if (!a64::is_adrp_x16(a64::at(start)) || !a64::loads_x17(a64::at(start + 4)) ||
+            !a64::adds_x16(a64::at(start + 8)))
+            continue;
+        std::uint64_t last = start + 12;
+        if (a64::at(last) == a64::autia1716) last += 4;
+        const bool at_guard = back < 0 && a64::at(address) != a64::bti_c && a64::at(address) != stp_x16_x30;
+        if (a64::at(last) != a64::br_x17 || address > last || at_guard) continue;
+        const bool pushed = back >= 0 && a64::at(start - 4) == stp_x16_x30;
+        rule.kind = RuleKind::step;
+        rule.base = RuleBase::sp;
+        rule.cfa_offset = pushed ? 16 : 0;
+        rule.ra_slot = pushed ? -8 : UnwindRule::same;
+        return true;
+    }
+    return false;
+}
+
+/// `mov x8, #139; svc #0`: there the kernel's frame is on the stack (arch/arm64/kernel/signal.c): siginfo_t,
+/// ucontext_t.
+bool signal_return_rule(std::uint64_t address, UnwindRule& rule) {
+    constexpr std::uint32_t mov_x8_139 = 0xd2801168;
+    if (a64::at(address) == a64::svc_0) address -= 4;
+    if (a64::at(address) != mov_x8_139 || a64::at(address + 4) != a64::svc_0) return false;
+    constexpr std::int32_t siginfo = 128, before_machine_context = 176, fault_address = 8;
+    constexpr std::int32_t registers = siginfo + before_machine_context + fault_address;
+    rule.kind = RuleKind::step;
+    rule.signal_frame = true;
+    rule.base = RuleBase::sp;
+    rule.cfa_is_loaded = true;
+    rule.cfa_offset = registers + 31 * 8;
+    rule.ra_origin = rule.fp_origin = rule.third_origin = SlotOrigin::sp;
+    rule.ra_slot = registers + 32 * 8;
+    rule.fp_slot = registers + 29 * 8;
+    rule.third_slot = registers + 30 * 8;
+    return true;
+}
+
+}  // namespace
+
+// A handler's return address is the trampoline's first instruction, and looked up by the byte before it.
+bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
+    if (signal_return_rule((address + 3) & ~std::uint64_t{3}, rule)) return true;
+    return address % 4 == 0 && plt_rule(address, rule);
+}
+
+// glibc's _dl_runtime_resolve does not count what the PLT's first entry has pushed: its x30 is said to be at CFA + 8.
+void mend_table_rule(UnwindRule& rule) {
+    if (rule.ra_origin != SlotOrigin::cfa || rule.ra_slot != 8) return;
+    constexpr std::int32_t pushed = 16;
+    rule.cfa_offset += pushed;
+    for (std::int32_t* slot : {&rule.ra_slot, &rule.fp_slot, &rule.third_slot})
+        if (*slot != UnwindRule::same) *slot -= pushed;
+}
+
+}  // namespace flameprobe

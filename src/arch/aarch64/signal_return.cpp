@@ -1,0 +1,14 @@
+#include "capture/handler/signal_return.hpp"
+
+// The bytes are those that unwinders and debuggers know signal frames by, as in the vdso's __kernel_rt_sigreturn; the
+// nop is for those that look up pc - 1.
+asm(".text\n"
+    ".balign 16\n"
+    "nop\n"
+    ".globl flameprobe_signal_return\n"
+    ".hidden flameprobe_signal_return\n"
+    ".type flameprobe_signal_return, @function\n"
+    "flameprobe_signal_return:\n"
+    "mov x8, #139\n"
+    "svc #0\n"
+    ".size flameprobe_signal_return, . - flameprobe_signal_return\n");

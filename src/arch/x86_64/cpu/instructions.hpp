@@ -1,0 +1,45 @@
+// Instructions that C++ has no words for. Async-signal-safe.
+#pragma once
+
+#include <sys/auxv.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace flameprobe::cpu {
+
+/// Gives the result, or minus the error number (psABI, A.2.1).
+inline long system_call(long number, long a, long b, long c, long d, long e, long f) noexcept {
+    register long r10 asm("r10") = d;
+    register long r8 asm("r8") = e;
+    register long r9 asm("r9") = f;
+    long result = number;
+    asm volatile("syscall"
+                 : "+a"(result)
+                 : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                 : "rcx", "r11", "memory");
+    return result;
+}
+
+/// Whether thread_pointer() works: AT_HWCAP2 says HWCAP2_FSGSBASE (arch/x86/include/uapi/asm/hwcap2.h).
+inline bool has_thread_pointer() noexcept {
+    constexpr unsigned long fsgsbase = 2;
+    return (::getauxval(AT_HWCAP2) & fsgsbase) != 0;
+}
+
+/// The address of the calling thread's control block.
+inline std::uint64_t thread_pointer() noexcept {
+    std::uint64_t base;
+    asm volatile("rdfsbase %0" : "=r"(base));
+    return base;
+}
+
+/// An instruction, not memcpy: that one may be the host's or a sanitizer's, which would object to reading whole stacks.
+inline void copy_bytes(std::byte* to, std::uint64_t from, std::size_t size) noexcept {
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+/// In a loop that waits for another thread.
+inline void relax() noexcept { __builtin_ia32_pause(); }
+
+}  // namespace flameprobe::cpu

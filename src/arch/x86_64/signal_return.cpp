@@ -1,0 +1,13 @@
+#include "capture/handler/signal_return.hpp"
+
+// The bytes are those that unwinders and debuggers know signal frames by; the nop is for those that look up pc - 1.
+asm(".text\n"
+    ".balign 16\n"
+    "nop\n"
+    ".globl flameprobe_signal_return\n"
+    ".hidden flameprobe_signal_return\n"
+    ".type flameprobe_signal_return, @function\n"
+    "flameprobe_signal_return:\n"
+    "movq $15, %rax\n"
+    "syscall\n"
+    ".size flameprobe_signal_return, . - flameprobe_signal_return\n");

@@ -1,0 +1,16 @@
+// Code of linkers, libc and the kernel that is met in every program and whose unwind tables are missing or wrong.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/unwind_rule.hpp"
+
+namespace flameprobe {
+
+/// If the bytes at `address`, for which no table has a rule, are such code: sets `rule`. Reads memory safely.
+bool known_code_rule(std::uint64_t address, UnwindRule& rule);
+
+/// Corrects a rule that comes from a table which is known to be wrong.
+void mend_table_rule(UnwindRule& rule);
+
+}  // namespace flameprobe

@@ -1,0 +1,23 @@
+// Code that assembly_subjects.cpp makes at run time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace flameprobe::testing {
+
+// outer: push %rbp; mov %rsp,%rbp; sub $16,%rsp; mov %rdi,(%rsp); call inner; call *(%rsp); leave; ret
+// inner: push %rbp; mov %rsp,%rbp; xor %eax,%eax; nop; pop %rbp; ret
+inline constexpr std::array<std::uint8_t, 33> machine_code{
+    0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0x3c, 0x24,  // up to mov
+    0xe8, 0x05, 0x00, 0x00, 0x00, 0xff, 0x14, 0x24, 0xc9, 0xc3,              // up to ret
+    0x55, 0x48, 0x89, 0xe5, 0x31, 0xc0, 0x90, 0x5d, 0xc3, 0x90, 0x90};
+
+// As Python 3.12's: sub $8,%rsp; call *%rdi; add $8,%rsp; ret. And one that keeps registers: push %rbp; push %rbx;
+// sub $1032,%rsp; call *%rdi; add $1032,%rsp; pop %rbx; pop %rbp; ret
+inline constexpr std::array<std::uint8_t, 11> trampoline{0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+                                                         0x48, 0x83, 0xc4, 0x08, 0xc3};
+inline constexpr std::array<std::uint8_t, 21> keeper{0x55, 0x53, 0x48, 0x81, 0xec, 0x08, 0x04, 0x00, 0x00, 0xff, 0xd7,
+                                                     0x48, 0x81, 0xc4, 0x08, 0x04, 0x00, 0x00, 0x5b, 0x5d, 0xc3};
+
+}  // namespace flameprobe::testing
