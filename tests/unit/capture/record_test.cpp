@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collected.hpp"
+#include "cpu_facts.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;
@@ -49,7 +50,7 @@ TEST_CASE("a sample's parts are where the layout says") {
     record.put(std::uint64_t{0xffffffff81000001}).put(std::uint64_t{0xffffffff81000002});
     record.put(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
     record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64});
-    for (std::uint64_t reg = 0; reg < 17; ++reg) record.put(reg + 100);
+    for (std::uint64_t reg = 0; reg < Registers::count; ++reg) record.put(reg + 100);
     record.put(std::uint64_t{16}).put(std::uint64_t{1}).put(std::uint64_t{2}).put(std::uint64_t{8});
 
     struct Sink final : EventSink {
@@ -62,13 +63,12 @@ TEST_CASE("a sample's parts are where the layout says") {
             REQUIRE(raw.kernel_chain.size() == 2);
             CHECK(raw.kernel_chain[1] == 0xffffffff81000002);
             CHECK(raw.has_registers);
-            CHECK(raw.registers.value[0] == 100);  // rax
-            CHECK(raw.registers.value[3] == 101);  // rbx: perf has it second, DWARF fourth
-            CHECK(raw.registers.fp() == 106);
-            CHECK(raw.registers.sp() == 107);
-            CHECK(raw.registers.pc() == 108);
-            CHECK(raw.registers.value[15] == 116);  // r15
-            CHECK(raw.stack.size() == 8);           // as much as was valid, not as was reserved
+            CHECK(raw.registers.value[0] == 100);
+            CHECK(raw.registers.value[test::dwarf_other] == 100 + test::perf_other);
+            CHECK(raw.registers.fp() == 100 + test::perf_fp);
+            CHECK(raw.registers.sp() == 100 + test::perf_sp);
+            CHECK(raw.registers.pc() == 100 + test::perf_pc);
+            CHECK(raw.stack.size() == 8);  // as much as was valid, not as was reserved
         }
         void mapping(const RawMapping&) override {}
         void thread_name(std::uint32_t, std::string_view) override {}

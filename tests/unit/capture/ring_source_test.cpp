@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "capture/perf_event.hpp"
 #include "collected.hpp"
+#include "cpu_facts.hpp"
 #include "known_shares.hpp"
 
 using namespace flameprobe;
@@ -80,11 +81,12 @@ TEST_CASE("threads older and younger than the source are sampled, and the collec
 TEST_CASE("code that is mapped while sampling is told before it is sampled") {
     Collected collected(&open_ring_source, {.frequency = 997});
     REQUIRE(collected.error() == "");
-    // A spin loop in memory of its own: decrement rdi until it is zero, return.
-    const unsigned char code[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
+    // A spin loop in memory of its own.
+    constexpr std::size_t code_bytes = sizeof test::count_down;
     auto* memory =
-        static_cast<unsigned char*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    std::memcpy(memory, code, sizeof code);
+        static_cast<char*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memcpy(memory, test::count_down.data(), code_bytes);
+    __builtin___clear_cache(memory, memory + code_bytes);
     // mprotect is no mmap: the kernel tells of executable memory in either case (perf_event_mmap in mprotect_fixup).
     REQUIRE(::mprotect(memory, 4096, PROT_READ | PROT_EXEC) == 0);
     reinterpret_cast<void (*)(std::uint64_t)>(memory)(1'500'000'000);
@@ -92,7 +94,7 @@ TEST_CASE("code that is mapped while sampling is told before it is sampled") {
     const auto at = reinterpret_cast<std::uint64_t>(memory);
     std::size_t hits = 0;
     for (const auto& sample : seen.samples)
-        hits += sample.registers.pc() >= at && sample.registers.pc() < at + sizeof code ? 1 : 0;
+        hits += sample.registers.pc() >= at && sample.registers.pc() < at + code_bytes ? 1 : 0;
     CHECK(hits > 20);
     const bool told = std::any_of(seen.mappings.begin(), seen.mappings.end(),
                                   [&](auto& range) { return range.first <= at && at < range.second; });
