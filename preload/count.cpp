@@ -8,6 +8,7 @@
 #include <atomic>
 #include <new>
 
+#include "cpu/instructions.hpp"
 #include "interpose.hpp"
 
 // Of glibc: calls `destroy(object)` when the calling thread ends. Weak, as other libraries do not have it; a thread's
@@ -41,15 +42,6 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local Block* mine = 
 
 unsigned slot_of(const char* name) {
     return static_cast<unsigned>((reinterpret_cast<uintptr_t>(name) * 0x9e3779b97f4a7c15u) >> 56);
-}
-
-/// By one instruction where nothing else writes the cell but a signal handler of the same thread.
-void add(uint64_t& cell, uint64_t amount) {
-#if defined(__x86_64__)
-    __asm__ __volatile__("addq %1, %0" : "+m"(cell) : "er"(amount) : "cc");
-#else
-    __atomic_fetch_add(&cell, amount, __ATOMIC_RELAXED);
-#endif
 }
 
 void give_back(void* block) {
@@ -99,7 +91,7 @@ __attribute__((noinline)) void count_slowly(const char* name, uint64_t amount) {
         mine = block;
         if (&__cxa_thread_atexit_impl != nullptr) __cxa_thread_atexit_impl(give_back, block, &__dso_handle);
     }
-    add(mine->amounts[slot], amount);
+    cpu::add(mine->amounts[slot], amount);
 }
 
 }  // namespace
@@ -125,6 +117,6 @@ FLAMEPROBE_INTERPOSED void flameprobe_count_units(const char* name, uint64_t amo
     const unsigned slot = slot_of(name);
     Block* const block = mine;
     if (block != nullptr && names.address[slot].load(std::memory_order_relaxed) == name) [[likely]]
-        return add(block->amounts[slot], amount);
+        return cpu::add(block->amounts[slot], amount);
     count_slowly(name, amount);
 }
