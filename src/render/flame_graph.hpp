@@ -6,6 +6,7 @@
 
 #include "base/byte_sink.hpp"
 #include "base/result.hpp"
+#include "render/page_sides.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -24,5 +25,8 @@ struct FlameGraphOptions {
 /// samples or the palette is unknown.
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out);
 Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out);
+/// Two profiles in one page: `profile` has the stacks of both, with the mean of its shares as a count's weight.
+Result<void> write_comparison_html(const NamedProfile& profile, const PageSides& sides,
+                                   const FlameGraphOptions& options, const ByteSink& out);
 
 }  // namespace flameprobe

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/base64.hpp"
+#include "render/change_shades.hpp"
 #include "render/page_columns.hpp"
 #include "render/page_functions.hpp"
 #include "render/run_facts.hpp"
@@ -26,16 +27,28 @@ Result<std::string> pack(const std::string& text) {
     return base64({reinterpret_cast<const char*>(packed.data()), size});
 }
 
+void add_sides(Json& facts, const PageSides& sides) {
+    facts["sides"] = {{"names", {clean_text(sides.names[0]), clean_text(sides.names[1])}},
+                      {"periods", {sides.period_ns[0], sides.period_ns[1]}},
+                      {"bySelf", sides.by_self}};
+    for (const ChangeShade& shade : change_shades) {
+        facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
+        facts["sides"]["legend"].push_back({shade.name, shade.meaning});
+    }
+}
+
 }  // namespace
 
-Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options) {
+Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
+                           const PageSides* sides) {
     Json facts = {{"reverse", options.reverse}, {"icicle", options.icicle}, {"byModule", palette.by_module()}};
     const PageFunctions functions = add_functions(profile, palette, facts);
-    auto columns = page_columns(profile, functions.numbers);
+    auto columns = page_columns(profile, functions.numbers, sides);
     if (!columns) return columns.error();
     facts["shades"] = Json::array();
     for (const NamedShade& shade : palette.classes())
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
+    if (sides != nullptr) add_sides(facts, *sides);
     facts["threads"] = Json::array();
     for (const Thread& thread : profile.threads) facts["threads"].push_back({thread.tid, clean_text(thread.name)});
     facts["event"] = profile.has_run ? profile.run.event : "";

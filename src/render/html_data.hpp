@@ -5,6 +5,7 @@
 
 #include "base/result.hpp"
 #include "render/flame_graph.hpp"
+#include "render/page_sides.hpp"
 #include "render/palette.hpp"
 
 namespace flameprobe {
@@ -16,7 +17,8 @@ struct PageData {
     double min_width = 0;  // percent; 0: every box is there
 };
 
-/// An Error if there are no samples, or if the stacks are too deep for a page.
-Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options);
+/// An Error if there are no samples, or if the stacks are too deep for a page. `sides`: of a comparison.
+Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
+                           const PageSides* sides = nullptr);
 
 }  // namespace flameprobe

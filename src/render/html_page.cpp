@@ -3,11 +3,13 @@
 
 #include "base/hex.hpp"
 #include "render/assets.hpp"
+#include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
 #include "render/function_totals.hpp"
 #include "render/html_data.hpp"
 #include "render/numbers.hpp"
+#include "render/page_template.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 
@@ -17,9 +19,14 @@ namespace {
 
 constexpr std::size_t summary_rows = 30;
 
-std::string xml(std::string_view text) {
+/// Line by line: a line break is no character of a name here.
+std::string xml_lines(std::string_view text) {
     std::string out;
-    append_xml(out, shorten(clean_text(text), 4000));
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        out += page_xml(text.substr(0, end)) + "\n";
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
     return out;
 }
 
@@ -39,9 +46,9 @@ std::string summary_table(const NamedProfile& profile) {
         "<p>The interactive views need JavaScript. The functions with the most samples of their own:</p>\n";
     out += "<table><tr><th>Self</th><th>Total</th><th>Function</th></tr>\n";
     for (auto row = rows.begin(); row != rows.begin() + shown; ++row) {
-        out += "<tr><td>" + xml(percent_text(static_cast<double>(row->self), all)) + "</td><td>" +
-               xml(percent_text(static_cast<double>(row->total), all)) + "</td><td>" +
-               xml(shorten(clean_text(profile.strings.view(profile.functions[row->function].name)), 400)) +
+        out += "<tr><td>" + page_xml(percent_text(static_cast<double>(row->self), all)) + "</td><td>" +
+               page_xml(percent_text(static_cast<double>(row->total), all)) + "</td><td>" +
+               page_xml(shorten(clean_text(profile.strings.view(profile.functions[row->function].name)), 400)) +
                "</td></tr>\n";
     }
     return out + "</table>";
@@ -59,84 +66,69 @@ std::vector<Fact> all_facts(const NamedProfile& profile) {
     return facts;
 }
 
-std::string facts_list(std::vector<Fact> facts, double min_width) {
-    if (min_width > 0) {
-        facts.push_back({"Frames", "narrower than " + short_decimal(min_width, 6) +
-                                       " % are gathered, there are too many for a page: numbers of single functions "
-                                       "are at least what is shown"});
-    }
-    if (facts.empty()) return {};
-    std::string out = "<details class=\"facts\"><summary>How this was measured</summary><dl>\n";
-    for (const Fact& fact : facts) out += "<dt>" + xml(fact.label) + "</dt><dd>" + xml(fact.value) + "</dd>\n";
-    return out + "</dl></details>";
-}
-
-/// What inflate() of assets/page/data.js reads; `event` follows the elements' names.
+/// What assets/page/data.js reads; `event` follows the elements' names.
 std::string data_elements(const std::string& event, const PageData& data) {
     const auto element = [&](const char* name, const std::string& text) {
-        return "<script id=\"" + std::string(name) + xml(event) + "\" type=\"text/plain\">" + text + "</script>\n";
+        return "<script id=\"" + std::string(name) + page_xml(event) + "\" type=\"text/plain\">" + text + "</script>\n";
     };
     return element("profile", data.facts) + element("columns", data.columns);
 }
 
-/// Writes the page's text with every @NAME@ replaced; what is put in is never searched.
-class Template {
-public:
-    Template& set(std::string_view name, std::string_view value) {
-        values_.emplace_back(name, value);
-        return *this;
-    }
-    void write(std::string_view text, const ByteSink& out) const {
-        while (!text.empty()) {
-            std::size_t first = text.size();
-            const std::pair<std::string_view, std::string_view>* found = nullptr;
-            for (const auto& value : values_) {
-                const std::size_t at = text.find(value.first);
-                if (at < first) {
-                    first = at;
-                    found = &value;
-                }
-            }
-            out(text.substr(0, first));
-            if (found == nullptr) return;
-            out(found->second);
-            text.remove_prefix(first + found->first.size());
-        }
-    }
-
-private:
-    std::vector<std::pair<std::string_view, std::string_view>> values_;
+struct PageText {
+    std::string title, subtitle;
+    std::string summary;  // markup
+    std::vector<Fact> facts;
+    std::string_view heading;  // of the facts
 };
 
-}  // namespace
-
-Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
+Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& options, const PageSides* sides,
+                        const PageText& text, const ByteSink& out) {
     const auto palette = Palette::by_name(options.colors);
     if (!palette) return palette.error();
-    const auto data = page_data(profile, *palette, options);
+    const auto data = page_data(profile, *palette, options, sides);
     if (!data) return data.error();
-    std::string others;
+    std::string elements = data_elements("", *data);
     for (const NamedProfile& other : profile.others) {
         const auto its = page_data(other, *palette, options);
         if (!its) return its.error();
-        others += data_elements("-" + other.run.event, *its);
+        elements += data_elements("-" + other.run.event, *its);
     }
-    const std::string title = xml(options.title.empty() ? default_title(profile) : options.title);
-    const std::string subtitle = xml(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
-    const std::string summary = summary_table(profile);
-    const std::string elements = data_elements("", *data) + others;
-    const std::string facts = facts_list(all_facts(profile), data->min_width);
-    Template()
+    const std::string title = page_xml(text.title), subtitle = page_xml(text.subtitle);
+    const std::string facts = page_facts(text.facts, data->min_width, text.heading);
+    PageTemplate()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)
-        .set("@SUMMARY@", summary)
+        .set("@SUMMARY@", text.summary)
         .set("@FACTS@", facts)
         .set("@POLICY@", assets::page_policy)
+        .set("@LIVE@", "")
         .set("@DATA@", elements)
         .set("@CSS@", assets::page_css)
         .set("@JS@", assets::page_js)
         .write(assets::page_html, out);
     return {};
+}
+
+}  // namespace
+
+Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
+    if (const auto drawn = weight_to_draw(profile); !drawn) return drawn.error();
+    return write_page(profile, options, nullptr,
+                      {options.title.empty() ? default_title(profile) : options.title,
+                       options.subtitle.empty() ? default_subtitle(profile) : options.subtitle, summary_table(profile),
+                       all_facts(profile), "How this was measured"},
+                      out);
+}
+
+Result<void> write_comparison_html(const NamedProfile& profile, const PageSides& sides,
+                                   const FlameGraphOptions& options, const ByteSink& out) {
+    const std::string summary =
+        "<p>The interactive views need JavaScript. What changed:</p>\n<pre>" + xml_lines(sides.summary) + "</pre>";
+    return write_page(profile, options, &sides,
+                      {options.title.empty() ? "Comparison" : options.title,
+                       options.subtitle.empty() ? sides.names[0] + " → " + sides.names[1] : options.subtitle, summary,
+                       sides.facts, "How this was compared"},
+                      out);
 }
 
 }  // namespace flameprobe

@@ -109,9 +109,45 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
     if (profile.bin_ns > 0) add_part(columns, "bin", bin);
 }
 
+/// None is added to another: noise is reckoned from each.
+void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedProfile& profile,
+                     const ColumnSink& sink) {
+    struct Count {
+        std::uint32_t box;
+        std::uint32_t side;
+        SideCount count;
+    };
+    std::vector<Count> counts;
+    bool weighted = false;
+    for (std::uint32_t side = 0; side < 2; ++side) {
+        for (std::size_t at = 0; at < sides.counts[side].size(); ++at) {
+            const SideCount& count = sides.counts[side][at];
+            if (count.weight == 0) continue;
+            weighted = weighted || (count.hits != 0 && count.hits != count.weight);
+            counts.push_back({sink.box_of(profile.counts[at].node), side, count});
+        }
+    }
+    std::stable_sort(counts.begin(), counts.end(),
+                     [](const Count& a, const Count& b) { return std::tie(a.box, a.side) < std::tie(b.box, b.side); });
+    std::string box, side, weight, hits;
+    std::uint32_t last = 0;
+    for (const Count& count : counts) {
+        append_varint(box, count.box - last);
+        append_varint(side, count.side);
+        append_varint(weight, count.count.weight);
+        append_varint(hits, count.count.hits);
+        last = count.box;
+    }
+    add_part(columns, "box", box);
+    add_part(columns, "side", side);
+    add_part(columns, "weight", weight);
+    if (weighted) add_part(columns, "hits", hits);
+}
+
 }  // namespace
 
-Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers& numbers, std::uint64_t most) {
+Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers& numbers, const PageSides* sides,
+                                 std::uint64_t most) {
     const auto all = weight_to_draw(profile);
     if (!all) return all.error();
     const StackIndex stacks({profile.nodes, profile.counts}, false);
@@ -130,7 +166,11 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
         columns.min_width = min_width;
         add_part(columns, "up", sink.up);
         add_part(columns, "fn", sink.fn);
-        add_counts(columns, profile, sink);
+        if (sides != nullptr) {
+            add_side_counts(columns, *sides, profile, sink);
+        } else {
+            add_counts(columns, profile, sink);
+        }
         return columns;
     }
 }

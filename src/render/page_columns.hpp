@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "render/page_sides.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -20,6 +21,9 @@ namespace flameprobe {
 ///   thread  of each count
 ///   weight  of each count
 ///   bin     of each count, where times are known (NamedProfile::bin_ns): its stretch of time
+/// Of a comparison each count belongs to a side instead of a thread:
+///   side    of each count: 0 before, 1 after
+///   hits    of each count, where they differ from weights: see SideCount
 struct PageColumns {
     std::string bytes;
     std::vector<std::pair<std::string, std::size_t>> parts;  // in the order in which they stand in `bytes`
@@ -34,7 +38,8 @@ struct PageNumbers {
 };
 
 /// Boxes beyond `most` are gathered. An Error if there are no samples, or if even wide boxes are too many.
+/// `sides`, if given, has the weights, and the profile's own tell only how wide boxes are.
 Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers& numbers,
-                                 std::uint64_t most = 12'000'000);
+                                 const PageSides* sides = nullptr, std::uint64_t most = 12'000'000);
 
 }  // namespace flameprobe

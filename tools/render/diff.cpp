@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include "export/totals.hpp"
@@ -26,6 +27,42 @@ void keep_names_only(NamedProfile& profile) {
     profile.summary.threads.clear();
     for (NamedCount& count : profile.counts) count.thread = 0;
 }
+
+/// Tells more: a scope or thread than a function, one that stands alone than an inlined one, one whose file is known.
+int knowledge(const Function& function) {
+    const bool special = function.kind != FrameKind::user && function.kind != FrameKind::inlined;
+    return (special ? 4 : 0) + (function.kind != FrameKind::inlined ? 2 : 0) + (function.module != 0 ? 1 : 0);
+}
+
+/// Finds out what the functions of `both` are, from the profiles that it was made of.
+class FunctionsKnown {
+public:
+    explicit FunctionsKnown(NamedProfile& both) : both_(both), known_(both.functions), knowledge_(known_.size(), -1) {
+        for (FunctionId id = 0; id < known_.size(); ++id) ids_.emplace(key(both.strings, known_[id]), id);
+    }
+    void add(const StringTable& strings, const std::vector<Function>& functions) {
+        for (const Function& function : functions) {
+            const auto found = ids_.find(key(strings, function));
+            if (found == ids_.end() || knowledge(function) < knowledge_[found->second]) continue;
+            knowledge_[found->second] = knowledge(function);
+            Function& known = known_[found->second];
+            known.file = both_.strings.intern(strings.view(function.file));
+            known.module = both_.strings.intern(strings.view(function.module));
+            known.line = function.line;
+            known.kind = function.kind;
+        }
+    }
+    std::vector<Function> take() { return std::move(known_); }
+
+private:
+    static std::string key(const StringTable& strings, const Function& function) {
+        return std::string(strings.view(function.name)) + (function.kind == FrameKind::kernel ? "\1" : "\0");
+    }
+    NamedProfile& both_;
+    std::vector<Function> known_;
+    std::vector<int> knowledge_;
+    std::unordered_map<std::string, FunctionId> ids_;
+};
 
 /// Large enough that rounding is nothing, small enough that sums stay in 64 bits.
 std::uint64_t multiplier(std::uint64_t samples) {
@@ -64,6 +101,8 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
         return Error{std::string("there are no samples ") + (diff.weight_before == 0 ? "before" : "after") +
                      ": nothing can be compared"};
     }
+    const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
+    diff.period_ns = {before.has_run ? before.run.period_ns : 0, after.has_run ? after.run.period_ns : 0};
     keep_names_only(before);
     keep_names_only(after);
     ProfileMerger merger;
@@ -71,12 +110,18 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     const std::vector<NamedCount> first = merger.counts();
     merger.add(after);
     diff.profile = merger.take();
+    FunctionsKnown known(diff.profile);
+    known.add(before.strings, functions_before);
+    known.add(after.strings, functions_after);
+    diff.known_as = known.take();
     const std::uint64_t times_before = multiplier(diff.weight_before), times_after = multiplier(diff.weight_after);
     for (std::size_t i = 0; i < diff.profile.counts.size(); ++i) {
         NamedCount& both = diff.profile.counts[i];
         const NamedCount& was = i < first.size() ? first[i] : NamedCount{};
         diff.before.push_back(was.weight);
         diff.after.push_back(both.weight - was.weight);
+        diff.hits_before.push_back(was.hits);
+        diff.hits_after.push_back(both.hits - was.hits);
         diff.variance_before.push_back(variance_of(was.weight, was.hits));
         diff.variance_after.push_back(variance_of(both.weight - was.weight, both.hits - was.hits));
         diff.all_variance_before += diff.variance_before.back();

@@ -1,6 +1,7 @@
 // Two profiles side by side: what grew, what shrank, what came and went, and what is chance.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -46,10 +47,14 @@ struct ProfileDiff {
     /// shares.
     NamedProfile profile;
     std::vector<std::uint64_t> before, after;  // weight of each of profile's counts
+    std::vector<std::uint64_t> hits_before, hits_after;
     std::vector<double> variance_before, variance_after;
     std::uint64_t weight_before = 0, weight_after = 0;
     std::uint64_t samples_before = 0, samples_after = 0;  // hits
     double all_variance_before = 0, all_variance_after = 0;
+    std::array<std::uint64_t, 2> period_ns{};  // before, after; 0 if unknown
+    /// What each of profile's functions is, for colours and places: of the later profile where both know it.
+    std::vector<Function> known_as;
 
     Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
                   double after_variance) const {

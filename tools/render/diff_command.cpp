@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "diff.hpp"
+#include "diff_html.hpp"
 #include "diff_svg.hpp"
 #include "diff_table.hpp"
 #include "export/output_file.hpp"
@@ -9,6 +10,7 @@
 #include "inputs.hpp"
 #include "progress.hpp"
 #include "render/numbers.hpp"
+#include "side_inputs.hpp"
 
 namespace flameprobe {
 
@@ -18,31 +20,54 @@ constexpr std::uint64_t rows_by_default = 30;
 
 SortBy sort_of(const Arguments& arguments) { return arguments.sort.value_or(SortBy::total); }
 
-Result<void> write_picture(ProfileDiff& diff, const Arguments& arguments) {
+Result<void> write_picture(ProfileDiff& diff, const DiffNames& names, Format format, const std::string& table,
+                           const Arguments& arguments) {
     OutputFile file(arguments.output);
-    const DiffNames names{arguments.inputs[0], arguments.inputs[1]};
     if (!file.failed()) {
-        auto written = write_diff_svg(diff, names, sort_of(arguments), arguments.graph,
-                                      [&file](std::string_view text) { file.write(text); });
+        const ByteSink sink = [&file](std::string_view text) { file.write(text); };
+        auto written = format == Format::html
+                           ? write_diff_html(diff, names, sort_of(arguments), table, arguments.graph, sink)
+                           : write_diff_svg(diff, names, sort_of(arguments), arguments.graph, sink);
         if (!written) return written;
     }
     return file.commit();
 }
 
+/// SVG or HTML; nothing else can show a comparison.
+Result<Format> picture_format(const Arguments& arguments) {
+    const bool named = !arguments.output.empty() && arguments.output != "-";
+    const Format format = arguments.format                               ? *arguments.format
+                          : named && arguments.output.ends_with(".html") ? Format::html
+                                                                         : Format::svg;
+    const bool drawn = format == Format::html || format == Format::svg;
+    const bool fits = arguments.format || !named || arguments.output.ends_with(".svg") || format == Format::html;
+    if (drawn && fits && !arguments.image) return format;
+    return Error{
+        "--diff makes an SVG or a page: end the output's name in .svg or .html, or say --format svg or html; "
+        "the table is on standard output"};
+}
+
+Result<NamedProfile> load_side(const std::string& text, std::string& name, Arguments& arguments, Progress& progress) {
+    const auto inputs = side_inputs(text);
+    if (!inputs) return inputs.error();
+    name = side_name(*inputs);
+    return load_inputs(*inputs, arguments, progress);
+}
+
 }  // namespace
 
 int diff_command(Arguments& arguments) {
-    if (!arguments.output.empty() && arguments.format.value_or(Format::svg) != Format::svg) {
-        return complain(wrong_usage, "--diff draws an SVG; the table is on standard output");
-    }
-    if (!arguments.output.empty() && arguments.output != "-" && !arguments.format &&
-        !arguments.output.ends_with(".svg")) {
-        return complain(wrong_usage, "--diff draws an SVG: end the output's name in .svg, or say --format svg");
+    Format format = Format::svg;
+    if (!arguments.output.empty()) {
+        const auto chosen = picture_format(arguments);
+        if (!chosen) return complain(wrong_usage, chosen.error().message);
+        format = *chosen;
     }
     Progress progress;
-    auto before = load_inputs({arguments.inputs[0]}, arguments, progress);
+    DiffNames names;
+    auto before = load_side(arguments.inputs[0], names.before, arguments, progress);
     if (!before) return progress.clear(), complain(failed, before.error().message);
-    auto after = load_inputs({arguments.inputs[1]}, arguments, progress);
+    auto after = load_side(arguments.inputs[1], names.after, arguments, progress);
     progress.clear();
     if (!after) return complain(failed, after.error().message);
     for (const NamedProfile* side : {&*before, &*after}) {
@@ -50,7 +75,7 @@ int diff_command(Arguments& arguments) {
         const auto failed = failed_gate(arguments.gates, total_hits(*side), side->has_run ? &side->summary : nullptr);
         if (!failed.empty())
             return complain(below_threshold,
-                            arguments.inputs[side == &*after] + ": " + failed + "; nothing was written");
+                            (side == &*after ? names.after : names.before) + ": " + failed + "; nothing was written");
     }
     auto diff = diff_profiles(std::move(*before), std::move(*after));
     if (!diff) return complain(failed, diff.error().message);
@@ -60,7 +85,8 @@ int diff_command(Arguments& arguments) {
         if (const int status = print(table.text); status != done) return status;
     }
     if (!arguments.output.empty()) {
-        if (auto written = write_picture(*diff, arguments); !written) return complain(failed, written.error().message);
+        if (auto written = write_picture(*diff, names, format, table.text, arguments); !written)
+            return complain(failed, written.error().message);
     }
     return table.grown > 0 ? below_threshold : done;
 }

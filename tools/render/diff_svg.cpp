@@ -1,9 +1,10 @@
 #include "diff_svg.hpp"
 
-#include <array>
 #include <cmath>
 
+#include "diff_facts.hpp"
 #include "diff_tree.hpp"
+#include "render/change_shades.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
@@ -14,21 +15,6 @@
 namespace flameprobe {
 
 namespace {
-
-// Orange and blue differ for every kind of colour blindness; each step also differs in lightness. Text on them has a
-// contrast of at least 5.3.
-const std::array shades = {
-    NamedShade{"e0", {"#e3e0dc", "#45433f"}}, NamedShade{"p1", {"#fbe3c8", "#4d3620"}},
-    NamedShade{"p2", {"#f8c48e", "#6b4519"}}, NamedShade{"p3", {"#f1a052", "#834f10"}},
-    NamedShade{"p4", {"#e58421", "#93550a"}}, NamedShade{"m1", {"#d3e5f6", "#24394c"}},
-    NamedShade{"m2", {"#a5cfee", "#1f4c6c"}}, NamedShade{"m3", {"#72b3e3", "#17598a"}},
-    NamedShade{"m4", {"#4c9ad4", "#10629c"}},
-};
-
-// The steps are factors: 4/3 and 2.
-const std::vector<LegendEntry> legend = {
-    {"m4", "gone"}, {"m3", "less than half"},  {"m2", "less by a quarter"}, {"m1", "less"}, {"e0", "within noise"},
-    {"p1", "more"}, {"p2", "more by a third"}, {"p3", "more than twice"},   {"p4", "new"}};
 
 /// A sign that no font draws as a hyphen.
 std::string with_sign(double part) { return (part < 0 ? "−" : "+") + fixed_text(100 * std::abs(part), 2) + " %"; }
@@ -125,18 +111,6 @@ private:
     const double all_;
 };
 
-std::vector<Fact> facts_of(const ProfileDiff& diff, const DiffNames& names, SortBy by) {
-    std::vector<Fact> facts = {
-        {"Before", names.before + ": " + count_text(diff.samples_before) + " samples"},
-        {"After", names.after + ": " + count_text(diff.samples_after) + " samples"},
-        {"Width", "the mean of a frame's shares of all samples before and after, so that what is gone is seen as well"},
-        {"Colour", std::string("change of the share in ") +
-                       (by == SortBy::self ? "samples of its own" : "all samples") +
-                       "; grey where it is no more than chance (99.9 %) would make of equal shares"}};
-    for (const std::string& warning : diff.profile.warnings) facts.push_back({"Note", warning});
-    return facts;
-}
-
 }  // namespace
 
 Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by, const FlameGraphOptions& options,
@@ -146,9 +120,11 @@ Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by
     SvgPage page;
     page.title = options.title.empty() ? "Differential flame graph" : options.title;
     page.subtitle = options.subtitle.empty() ? names.before + " → " + names.after : options.subtitle;
-    page.shades.assign(shades.begin(), shades.end());
-    page.legend = legend;
-    page.facts = facts_of(diff, names, by);
+    for (const ChangeShade& shade : change_shades) {
+        page.shades.push_back({std::string(shade.name), shade.shade});
+        page.legend.push_back({std::string(shade.name), std::string(shade.meaning)});
+    }
+    page.facts = diff_facts(diff, names, by);
     page.width = options.width;
     page.rows = tree->tree.depth + 1;
     page.frames = Frames(diff, *tree, by, options).markup();

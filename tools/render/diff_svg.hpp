@@ -6,13 +6,10 @@
 #include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "diff.hpp"
+#include "diff_facts.hpp"
 #include "render/flame_graph.hpp"
 
 namespace flameprobe {
-
-struct DiffNames {
-    std::string before, after;  // what the two inputs are called
-};
 
 /// A flame graph of both: a box is as wide as the mean of its two shares, so what vanished is as visible as what
 /// appeared. Orange grew, blue shrank (told apart by every eye), grey is within noise; signs are printed.

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view text =
     "Usage: flameprobe-render INPUT... [-o OUTPUT] [--format FORMAT]\n"
     "       flameprobe-render --top N INPUT...\n"
-    "       flameprobe-render --diff BEFORE AFTER [-o OUTPUT.svg] [--fail-above PERCENT]\n"
+    "       flameprobe-render --diff BEFORE AFTER [-o OUTPUT.html] [--fail-above PERCENT]\n"
     "       flameprobe-render --archive INPUT [-o OUTPUT.fprobe]\n"
     "\n"
     "INPUT is a .fprobe, folded stacks, or - for standard input. Several are merged.\n"
@@ -23,7 +23,8 @@ constexpr std::string_view text =
     "                        with --diff total is the default, and colours tell it\n"
     "      --by-scope        a table of scopes\n"
     "      --info            what was measured, and how\n"
-    "      --diff            compare two inputs: what grew, what shrank, what is noise\n"
+    "      --diff            compare two inputs: what grew, what shrank, what is noise; as a table, .html or .svg.\n"
+    "                        Each may be a directory of .fprobe, or several names with commas between\n"
     "      --fail-above P    with --diff: exit status 3 if a function grew by more than P percent of all samples\n"
     "      --archive         store the names in the .fprobe, so that it can be read where the program is not\n"
     "\n"

@@ -186,11 +186,11 @@ TEST_CASE("beyond what a browser can hold the narrow boxes are gathered, and not
     made.stack({"main", "busy"}, 100'000);
     PageNumbers numbers;
     numbers.number_of.resize(made.profile.functions.size());
-    const auto columns = page_columns(made.profile, numbers, 100);
+    const auto columns = page_columns(made.profile, numbers, nullptr, 100);
     REQUIRE(columns);
     CHECK(columns->boxes <= 100);
     CHECK(columns->min_width > 0);
-    CHECK(!page_columns(made.profile, numbers, 2));
+    CHECK(!page_columns(made.profile, numbers, nullptr, 2));
 }
 
 TEST_CASE("threads with like names are a group") {

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "diff_svg.hpp"
 #include "diff_table.hpp"
 #include "diff_tree.hpp"
 #include "profile_of.hpp"
+#include "side_inputs.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;
@@ -213,4 +216,41 @@ TEST_CASE("a hit that stands for several periods is one observation") {
     }
     CHECK(failed_by_hits <= 4);
     CHECK(failed_by_weight > 40);  // what it was before hits were counted
+}
+
+TEST_CASE("what a function is, is known from either side") {
+    ProfileOf before, after;
+    before.stack({"t:worker", "main", "i:helper", "k:read"}, 10);
+    after.stack({"worker", "main", "other"}, 10);
+    for (Function& function : before.profile.functions) function.module = before.profile.strings.intern("/srv/server");
+    const ProfileDiff diff = diff_of(std::move(before), std::move(after));
+    REQUIRE(diff.known_as.size() == diff.profile.functions.size());
+    const auto known = [&](std::string_view name) {
+        for (const Function& function : diff.known_as)
+            if (diff.profile.strings.view(function.name) == name) return function;
+        return Function{};
+    };
+    CHECK(known("worker").kind == FrameKind::thread);
+    CHECK(known("helper").kind == FrameKind::inlined);
+    CHECK(known("read").kind == FrameKind::kernel);
+    CHECK(diff.profile.strings.view(known("main").module) == "/srv/server");
+    CHECK(diff.profile.strings.view(known("other").module).empty());
+}
+
+TEST_CASE("a side of a comparison is a file, a directory of profiles, or several names") {
+    namespace fs = std::filesystem;
+    char place[] = "/tmp/flameprobe-sides-XXXXXX";
+    const fs::path directory = mkdtemp(place);
+    for (const char* name : {"b.fprobe", "a.fprobe", "c.folded", "x,y.fprobe"}) std::ofstream(directory / name) << "x";
+    fs::create_directory(directory / "none");
+    const std::string at = directory.string() + "/";
+    const auto inputs = [](const std::string& text) { return *side_inputs(text); };
+    CHECK(inputs(at + "a.fprobe") == std::vector{at + "a.fprobe"});
+    CHECK(inputs(at + "x,y.fprobe") == std::vector{at + "x,y.fprobe"});
+    CHECK(inputs(directory.string()) == std::vector{at + "a.fprobe", at + "b.fprobe", at + "x,y.fprobe"});
+    CHECK(inputs(at + "c.folded," + at + "b.fprobe") == std::vector{at + "c.folded", at + "b.fprobe"});
+    CHECK(side_name(inputs(at + "c.folded,-")) == at + "c.folded and 1 more");
+    CHECK(!side_inputs(at + "none"));
+    CHECK(!side_inputs("a,,b"));
+    fs::remove_all(directory);
 }

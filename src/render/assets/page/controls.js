@@ -1,7 +1,8 @@
 // The controls that know nothing of the graphs.
 function fillFacets(profile) {
-  const used = new Map();
-  for (let at = 0; at < profile.countBox.length; at++) {
+  const used = new Map(), chosen = ["threads", "scopes"].map((id) => [id, find(id).value]);
+  for (const [id] of chosen) find(id).textContent = "";
+  for (let at = 0; profile.countThread && at < profile.countBox.length; at++) {
     const thread = profile.countThread[at];
     used.set(thread, (used.get(thread) || 0) + profile.countWeight[at]);
   }
@@ -14,9 +15,11 @@ function fillFacets(profile) {
   element(find("scopes"), "option", {value: ""}, "In and out of scopes");
   for (const label of labels) element(find("scopes"), "option", {value: label}, label);
   find("scopes").parentNode.hidden = labels.size === 0;
+  for (const [id, value] of chosen) if (value) find(id).value = value;
 }
 
-function fillLegend(profile, colors) {
+// What colours mean: by role, or as `shades` says: [colour, text].
+function fillLegend(profile, colors, shades) {
   const legend = find("legend");
   legend.textContent = "";
   const entry = (color, text) => {
@@ -24,6 +27,7 @@ function fillLegend(profile, colors) {
     element(made, "em", {}).style.background = color;
     made.append(text);
   };
+  if (shades) return shades.forEach(([color, text]) => entry(color, text));
   const {kind, role} = profile.functions, code = (fn) => kind[fn] <= INLINED;
   ROLES.forEach((text, of) => {
     if (role.some((one, fn) => one === of && kind[fn] !== NO_KIND && !(profile.byModule && code(fn)))) entry(colors[ROLE_LETTERS[of] + "0"], text);

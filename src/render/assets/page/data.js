@@ -1,7 +1,5 @@
 // The profile as html_data.cpp packed it: deflate and base64, so that nothing in it can end the page's script.
-async function inflate(id) {
-  const holder = find(id), text = holder.textContent.trim();
-  holder.remove();  // its text is of no use any more, and may be large
+async function inflate(text) {
   let packed;
   if (Uint8Array.fromBase64) {
     packed = Uint8Array.fromBase64(text);
@@ -13,14 +11,24 @@ async function inflate(id) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
+// An element's text, which is of no use there any more and may be large.
+function takeText(id) {
+  const holder = find(id), text = holder.textContent.trim();
+  holder.remove();
+  return text;
+}
+async function readFacts(text) { return JSON.parse(new TextDecoder().decode(await inflate(text))); }
+async function readProfile(factsText, columnsText) {
+  const facts = readFacts(factsText), columns = inflate(columnsText);
+  return new Profile(await facts, await columns);
+}
 // The first event's data, which names the others, and the chosen event's: page.html?event=offcpu.
-async function readProfile() {
-  const facts = async (event) => JSON.parse(new TextDecoder().decode(await inflate("profile" + event)));
-  const first = await facts(""), chosen = new URLSearchParams(location.search).get("event");
+async function readChosenEvent() {
+  const first = await readFacts(takeText("profile")), chosen = new URLSearchParams(location.search).get("event");
   const other = first.events.includes(chosen);
-  const data = other ? await facts("-" + chosen) : first;
+  const data = other ? await readFacts(takeText("profile-" + chosen)) : first;
   data.events = [first.event, ...first.events];
-  return new Profile(data, await inflate("columns" + (other ? "-" + chosen : "")));
+  return new Profile(data, await inflate(takeText("columns" + (other ? "-" + chosen : ""))));
 }
 
 // Numbers of seven bits a byte, the lowest first.
@@ -81,16 +89,20 @@ class Profile {
     }
     while (level >= 0) this.end[open[level--]] = size;
   }
-  readCounts({box, thread, weight, bin}) {
+  readCounts({box, thread, weight, bin, side, hits}) {
     const counts = weight.length();
     this.countBox = new Int32Array(counts);
-    this.countThread = new (fitting(this.threads.length))(counts);
+    this.countThread = thread ? new (fitting(this.threads.length))(counts) : null;
+    this.countSide = side ? new Uint8Array(counts) : null;
+    this.countHits = hits ? new Float64Array(counts) : null;
     this.countWeight = new Float64Array(counts);
     this.countBin = bin ? new Uint16Array(counts) : null;
     this.samples = this.bins = 0;
     for (let at = 0, last = 0; at < counts; at++) {
       this.countBox[at] = last += box.next();
-      this.countThread[at] = thread.next();
+      if (thread) this.countThread[at] = thread.next();
+      if (side) this.countSide[at] = side.next();
+      if (hits) this.countHits[at] = hits.next();
       this.samples += this.countWeight[at] = weight.next();
       if (bin) this.bins = Math.max(this.bins, (this.countBin[at] = bin.next()) + 1);
     }

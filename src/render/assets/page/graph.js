@@ -32,6 +32,9 @@ class Graph {
     this.holder.scrollTop = rootBelow ? tree.rows * ROW : 0;
     this.paintSoon();
   }
+  // How far from the root's end.
+  get scrolled() { return this.rootBelow ? this.holder.scrollHeight - this.holder.scrollTop - this.holder.clientHeight : this.holder.scrollTop; }
+  set scrolled(far) { this.holder.scrollTop = this.rootBelow ? this.holder.scrollHeight - this.holder.clientHeight - far : far; }
   get whole() { return this.goal[0] <= 0 && this.goal[1] >= this.tree.root.total; }
   zoom(node) {
     this.zoomed = this.focused = node;
@@ -119,7 +122,7 @@ class Graph {
     const paintBox = (node, left, wide, top) => {
       const {fn} = node, start = Math.max(left, 0), room = Math.min(left + wide, width) - start, above = this.isAbove(node);
       pen.globalAlpha = above ? 0.55 : context.faded(fn) ? 0.3 : 1;
-      pen.fillStyle = context.color(fn);
+      pen.fillStyle = context.color(node, tree);
       pen.fillRect(start, top, Math.max(room - (wide > 3 ? 1 : 0), 0.5), ROW - 1);
       if (room > 24) this.label(node, start, room, top, ink);
       if (!above && context.hit(fn) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
@@ -155,7 +158,7 @@ class Graph {
     if (!text) return;
     pen.fillStyle = ink;
     pen.fillText(text, start + 4, top + 13.5);
-    const share = " " + percent(node.total, context.all()), used = textWidth(pen, text);
+    const share = " " + context.share(node, this.tree), used = textWidth(pen, text);
     if (text === name && used + textWidth(pen, share) < room) {
       pen.globalAlpha *= 0.65;
       pen.fillText(share, start + 4 + used, top + 13.5);

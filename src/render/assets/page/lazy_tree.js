@@ -2,14 +2,15 @@
 // Nothing here recurses: stacks may be deeper than the browser's own.
 class LazyNode {
   constructor(fn, parent) {
-    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], weights: null, kids: null});
+    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, kids: null});
   }
 }
 
 class LazyTree {
-  // up: from callee to caller. Else from caller to callee.
+  // up: from callee to caller, and a node's `origins` are the boxes, one for each of its own, whose samples it has. Else
+  // from caller to callee.
   constructor(profile, total, shape, up, rows) {
-    Object.assign(this, {profile, total, shape, up, rows, first: null});
+    Object.assign(this, {profile, total, shape, up, rows, fromLeaves: false, worth: total, owns: new Map()});
     this.root = new LazyNode(profile.all, null);
   }
   static roots(profile, total, shape) {
@@ -19,35 +20,39 @@ class LazyTree {
     return tree;
   }
   static leaves(profile, total, shape) {
-    const found = leaves(profile, total, shape);
-    const tree = new LazyTree(profile, total, shape, true, found.rows + 1);
+    const {own, rows} = ownWeights(profile, total, shape), tree = new LazyTree(profile, total, shape, true, rows + 1);
+    Object.assign(tree, {fromLeaves: true, worth: own});
     tree.root.total = total[0];
-    tree.first = found;
+    // Means of two shares do not add up to the last digit; what is left over is no sample.
+    const least = total[0] * 1e-12;
+    for (let box = 1; box < profile.size; box++) if (own[box] > least) tree.root.boxes.push(box);
+    tree.root.origins = tree.root.boxes;
     return tree;
   }
   static around(profile, total, shape, fn, up) {
     const tree = new LazyTree(profile, total, shape, up, 0), found = outermost(profile, total, shape, fn);
     Object.assign(tree.root, {fn, boxes: found});
-    if (up) tree.root.weights = found.map((box) => total[box]);
+    tree.root.origins = found;
     for (const box of found) tree.root.total += total[box];
     tree.rows = tree.measure();
     return tree;
   }
+  get all() { return this.total[0]; }
   kids(node) { return node.kids ??= this.expand(node); }
   expand(node) {
     const groups = new Map();
-    const add = (box, weight) => {
+    const add = (box, weight, origin) => {
       const fn = this.shape.alias[this.profile.fn[box]];
       let kid = groups.get(fn);
       if (!kid) {
         groups.set(fn, kid = new LazyNode(fn, node));
-        if (this.up) kid.weights = [];
+        if (this.up) kid.origins = [];
       }
       kid.total += weight;
       kid.boxes.push(box);
-      if (this.up) kid.weights.push(weight);
+      if (this.up) kid.origins.push(origin);
     };
-    if (this.first && node === this.root) this.first.boxes.forEach((box, at) => add(box, this.first.weights[at]));
+    if (this.fromLeaves && node === this.root) node.boxes.forEach((box) => add(box, this.worth[box], box));
     else if (this.up) this.callers(node, add);
     else this.callees(node, add);
     const order = this.profile.order, kids = Array.from(groups.values()).sort((a, b) => order[a.fn] - order[b.fn]);
@@ -74,8 +79,18 @@ class LazyTree {
     node.boxes.forEach((box, at) => {
       let above = parents[box];
       while (above > 0 && (hidden[alias[fn[above]]] || recursion && alias[fn[above]] === node.fn)) above = parents[above];
-      if (above > 0) add(above, node.weights[at]);
+      if (above > 0) add(above, this.worth[node.origins[at]], node.origins[at]);
     });
+  }
+  // Of another column of weights by box: what the node has of them.
+  sum(node, column) {
+    let worth = column;
+    if (this.fromLeaves) {
+      if (node === this.root) return column[0];
+      if (!this.owns.has(column)) this.owns.set(column, ownWeights(this.profile, column, this.shape).own);
+      worth = this.owns.get(column);
+    }
+    return (this.up ? node.origins : node.boxes).reduce((sum, box) => sum + worth[box], 0);
   }
   selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.total, node.total); }
   // How many rows there are, as far as anything in them is wide enough to be seen.

@@ -9,12 +9,14 @@ const ACTIONS = [
   {key: "g", text: "Fold glue and recursion"},
   {key: "m", text: "Merge like threads"},
   {key: "l", text: "Whole names"},
+  {key: "d", text: "Before, after, both, difference", compare: true},
   {key: "u", text: "Show everything again"}
 ];
 
 class Menu {
-  // act(key, node) does it.
-  constructor(act) {
+  // act(key, node) does it; `compares`: the page is of two profiles.
+  constructor(act, compares) {
+    this.compares = compares;
     this.box = element(document.body, "div", {id: "menu", role: "menu", "aria-label": "Frame", hidden: ""});
     this.items = ACTIONS.map((action) => {
       const item = element(this.box, "button", {type: "button", role: "menuitem", tabindex: "-1"});
@@ -28,7 +30,7 @@ class Menu {
   }
   open(node, isFunction, event) {
     Object.assign(this, {node, back: document.activeElement});
-    this.items.forEach((item, at) => { item.hidden = ACTIONS[at].node === true && !isFunction; });
+    this.items.forEach((item, at) => { item.hidden = ACTIONS[at].node === true && !isFunction || ACTIONS[at].compare === true && !this.compares; });
     this.box.hidden = false;
     const {width, height} = this.box.getBoundingClientRect(), area = event.target.getBoundingClientRect();
     const x = event.clientX || area.left + area.width / 2, y = event.clientY || area.top + area.height / 2;

@@ -6,11 +6,27 @@ class Page {
     this.hits = null;
     this.shown = {};  // what the weights, the graph and the table were made for
     this.graphs = [];
+    this.compare = profile.sides ? new Compare(profile, this) : null;
     this.makeViews();
     fillFacets(profile);
+    this.timeline.use(profile);
     this.readTheme();
     this.listen();
     this.show();
+  }
+
+  // The same run, later: what the reader chose stays, though functions, threads and steps of time have other numbers.
+  replace(profile) {
+    const {state} = this, scrolled = this.main.scrolled;
+    this.state.translate(this.profile, profile);
+    Object.assign(this, {profile, shown: {}});
+    fillFacets(profile);
+    find("merge").hidden = profile.merged.length === 0;
+    this.timeline.use(profile);
+    this.readTheme();
+    this.show();
+    this.main.scrolled = scrolled;
+    state.save();
   }
 
   // Colours are the style sheet's business: read from it, and again when it changes.
@@ -19,19 +35,33 @@ class Page {
     const side = style("--dark") === "1" ? 2 : 1, shades = profile.shades.map((shade) => shade[side]);
     const colors = Object.fromEntries(profile.shades.map((shade) => [shade[0], shade[side]]));
     this.theme = {shades, colors, soft: style("--soft"), page: style("--page"), plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
-    fillLegend(profile, colors);
+    this.legend();
     for (const graph of this.graphs) graph.paintSoon();
     this.functions.paint();
     this.timeline.paint(this.theme);
   }
+  legend() {
+    const shades = this.compare && (this.compare.differs || this.state.view === "table");
+    fillLegend(this.profile, this.theme.colors, shades ? this.compare.legend() : null);
+  }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
   get all() { return this.total[0]; }
+  get differs() { return this.compare !== null && this.compare.differs; }
+  // Of the two graphs of a comparison the one goes where the other went.
+  follow(of) {
+    if (!this.compare || this.state.side !== "both" || this.following) return;
+    this.following = true;
+    const twin = of === this.main ? this.other : this.main;
+    twin.zoom(twin.tree.at(of.whole ? "" : of.tree.address(of.zoomed)));
+    this.following = false;
+  }
 
   makeViews() {
     const context = {
-      font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (fn) => this.name(fn), all: () => this.all,
-      color: (fn) => this.color(fn), plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
+      font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (fn) => this.name(fn),
+      color: (node, tree) => this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
+      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : percent(node.total, tree.all), plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
       searching: () => this.hits !== null, hit: (fn) => this.hits !== null && this.hits[fn] === 1, faded: (fn) => this.hits !== null && this.hits[fn] === 0
     };
     const graph = (id, label, onZoom, settle) => {
@@ -43,23 +73,27 @@ class Page {
       return made;
     };
     const open = (of) => { if (of.zoomed.depth > 0) this.openSandwich(of.zoomed.fn); };
-    this.main = graph("graph", "Flame graph", (of) => {
+    const zoomed = (of) => {
       this.state.zoom = of.whole ? "" : of.tree.address(of.zoomed);
       find("reset").hidden = of.whole;
       this.state.save();
-    });
+      this.follow(of);
+    };
+    this.main = graph("graph", "Flame graph", zoomed);
+    if (this.compare) this.other = graph("graph-after", "Flame graph of the later profile", zoomed);
     this.callers = graph("callers", "Callers", open, true);
     this.callees = graph("callees", "Callees", open);
-    this.timeline = new Timeline(this.profile, (time) => this.change({time, zoom: ""}));
-    this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
+    this.timeline = new Timeline((time) => this.change({time, zoom: ""}));
+    this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of), this.compare !== null);
     const bar = (cell, part) => {
       element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
       element(cell, "span", {}, percent(part, this.all));
       cell.title = [this.profile.samplesText(part), this.profile.time(part)].filter(Boolean).join(", ");
     };
-    this.functions = new Table(find("functions"), [
+    this.functions = new Table(find("functions"), [...(this.compare ? this.compare.columns() : [
       {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self)},
-      {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total)},
+      {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total)}
+    ]),
       {title: "Function", key: "name", value: (row) => this.name(row.fn), fill: (cell, row) => {
         element(cell, "em", {}).style.background = this.color(row.fn);
         cell.append(this.name(row.fn).slice(0, 400));
@@ -72,18 +106,19 @@ class Page {
     ], (row) => this.openSandwich(row.fn));
   }
 
-  numbers(total, self) {
-    const parts = [this.profile.samplesText(total), percent(total, this.all), this.profile.time(total)];
-    if (self !== null) parts.push("self " + percent(self, this.all));
+  numbers(total, self, all) {
+    const parts = [this.profile.samplesText(total), percent(total, all), this.profile.time(total)];
+    if (self !== null) parts.push("self " + percent(self, all));
     return parts.filter(Boolean).join(", ");
   }
   describe(graph, {node, kids}) {
     if (kids) {
       const total = kids.reduce((all, kid) => all + kid.total, 0);
-      return {name: kids.length === 1 ? this.profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`, numbers: this.numbers(total, null), place: "click to see them"};
+      return {name: kids.length === 1 ? this.profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`, numbers: this.differs ? percent(total, graph.tree.all) : this.numbers(total, null, graph.tree.all), place: "click to see them"};
     }
+    if (this.compare) return {name: this.profile.name(node.fn), numbers: this.compare.describe(graph.tree, node), place: this.profile.place(node.fn)};
     const self = graph.tree.up ? null : graph.tree.selfOf(node);
-    return {name: this.profile.name(node.fn), numbers: this.numbers(node.total, self), place: this.profile.place(node.fn)};
+    return {name: this.profile.name(node.fn), numbers: this.numbers(node.total, self, graph.tree.all), place: this.profile.place(node.fn)};
   }
   // The details have a line of their own, so that nothing covers the picture.
   tell(graph, spot) {
@@ -112,6 +147,7 @@ class Page {
       f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
       o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
       g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
+      d: () => this.compare && this.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
       u: () => this.change({focus: "", hide: "", ignore: "", fold: false, inlined: true, time: "", zoom: ""})
     };
     actions[key]();
@@ -138,7 +174,13 @@ class Page {
     if (!this.changed("weights", thread, scope, focus, ignore, state.time)) return;
     const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
     const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
-    this.total = weigh(profile, {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range});
+    const choice = {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range};
+    if (this.compare) {
+      this.compare.weigh(choice);
+      find("share").textContent = this.compare.share();
+      return;
+    }
+    this.total = weigh(profile, choice);
     find("share").textContent = this.all === profile.samples ? "" : `${this.profile.samplesText(this.all) || this.profile.time(this.all)} of these, ${percent(this.all, profile.samples)}` +
       (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
@@ -155,6 +197,11 @@ class Page {
     this.timeline.show(state.merge, state.range, this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
     this.weigh();
+    if (this.compare) {
+      this.total = this.compare.weights;
+      this.compare.show(state.view);
+      this.legend();
+    }
     this.chosen = null;
     this.tell(null, null);
     for (const button of document.querySelectorAll(".status button")) button.hidden = true;
@@ -164,7 +211,7 @@ class Page {
     find("reset").hidden = state.view !== "graph" || this.main.whole;
     this.search();
   }
-  get shapeKey() { return [this.shown.weights, this.state.fold, this.state.inlined, this.state.hide, this.state.merge].join("\n"); }
+  get shapeKey() { return [this.shown.weights, this.state.fold, this.state.inlined, this.state.hide, this.state.merge, this.state.side].join("\n"); }
   get shape() {
     if (this.changed("shape", this.shapeKey)) this.lastShape = shapeOf(this.profile, this.state);
     return this.lastShape;
@@ -174,26 +221,37 @@ class Page {
     if (this.changed("graph", this.shapeKey, state.reverse, state.icicle)) {
       const tree = state.reverse ? LazyTree.leaves(profile, this.total, this.shape) : LazyTree.roots(profile, this.total, this.shape);
       this.main.show(tree, !state.icicle, state.zoom);
+      if (this.other) this.showOther();
     } else {
-      this.main.paintSoon();
+      for (const graph of this.graphs) graph.paintSoon();
     }
   }
+  showOther() {
+    const {state, profile, compare: {sides: {total}}} = this, both = state.side === "both";
+    for (const id of ["caption-before", "caption-after", "graph-after"]) find(id).hidden = !both;
+    find("graphs").classList.toggle("two", both);
+    if (both) this.other.show(state.reverse ? LazyTree.leaves(profile, total[1], this.shape) : LazyTree.roots(profile, total[1], this.shape), !state.icicle, state.zoom);
+  }
   makeTable() {
-    if (this.changed("table", this.shapeKey)) this.rows = functionTable(this.profile, this.total, this.shape);
+    if (this.changed("table", this.shapeKey)) this.rows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);
     return this.rows;
   }
   showTable() {
-    const rows = this.makeTable(), {hits} = this;
+    const {hits} = this;
+    if (this.compare) return this.functions.show(this.compare.rows(hits));
+    const rows = this.makeTable();
     this.functions.show(hits ? rows.filter((row) => hits[row.fn]) : rows.slice());
   }
   showSandwich() {
     const rows = this.makeTable(), {profile, state} = this;
-    const fn = state.fn < 0 ? (rows.length ? rows.reduce((a, b) => b.self > a.self ? b : a).fn : -1) : state.fn;
+    const weight = (row) => this.compare ? Math.abs(row.self.difference) : row.self;
+    const fn = state.fn < 0 ? (rows.length ? rows.reduce((a, b) => weight(b) > weight(a) ? b : a).fn : -1) : state.fn;
     if (fn < 0) return;
-    const row = rows.find((one) => one.fn === fn) || {self: 0, total: 0};
+    const found = rows.find((one) => one.fn === fn), row = found || {self: 0, total: 0};
     find("chosen").textContent = profile.name(fn);
-    find("chosen-numbers").textContent = `total ${percent(row.total, this.all)}, self ${percent(row.self, this.all)}` +
-      [profile.samplesText(row.total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
+    if (this.compare) find("chosen-numbers").textContent = found ? `${this.compare.text(found.total)}; self ${this.compare.text(found.self)}` : "";
+    else find("chosen-numbers").textContent = `total ${percent(row.total, this.all)}, self ${percent(row.self, this.all)}` +
+      [this.profile.samplesText(row.total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
     if (!this.changed("sandwich", this.shapeKey, fn)) return;
     this.callers.show(LazyTree.around(profile, this.total, this.shape, fn, true), true);
     this.callees.show(LazyTree.around(profile, this.total, this.shape, fn, false), false);

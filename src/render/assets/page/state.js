@@ -2,12 +2,14 @@
 const bit = (text) => text === "1";
 const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String], ["c", "exact", bit],
   ["r", "reverse", bit], ["i", "icicle", bit], ["fn", "fn", Number], ["z", "zoom", String], ["focus", "focus", String], ["hide", "hide", String],
-  ["ignore", "ignore", String], ["fold", "fold", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String]];
+  ["ignore", "ignore", String], ["fold", "fold", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String],
+  ["side", "side", String], ["which", "which", String]];
 
 class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
-      focus: "", hide: "", ignore: "", fold: false, inlined: true, merge: profile.merged.length > 0, long: false, time: ""};
+      focus: "", hide: "", ignore: "", fold: false, inlined: true, merge: profile.merged.length > 0, long: false, time: "",
+      side: "difference", which: ""};
     this.load(profile);
   }
   load(profile) {
@@ -16,8 +18,22 @@ class State {
     if (!["graph", "table", "sandwich"].includes(this.view)) this.view = "graph";
     if (!Number.isInteger(this.thread) || this.thread >= profile.threads.length) this.thread = -1;
     if (!Number.isInteger(this.fn) || this.fn >= profile.functionCount) this.fn = -1;
+    if (!SIDES.some(([side]) => side === this.side)) this.side = this.standard.side;
+    if (!(this.which in WHICH)) this.which = "";
     if (!/^[\d.*]*$/.test(this.zoom)) this.zoom = "";
     if (!/^\d+-\d+$/.test(this.time)) this.time = "";
+  }
+  // Numbers of one profile of a run into those of a later one.
+  translate(from, to) {
+    const key = (profile, fn) => [profile.name(fn), profile.kind(fn), profile.module(fn)].join("\n");
+    const numbers = new Map(to.functions.name.map((_, fn) => [key(to, fn), fn]));
+    const number = (fn) => fn < 0 ? -1 : numbers.get(key(from, fn)) ?? -1;
+    this.fn = number(this.fn);
+    const path = this.zoom ? this.zoom.split(".").map((run) => run.split("*").map(Number)).map(([fn, times]) => [number(fn), times]) : [];
+    this.zoom = path.some(([fn]) => fn < 0) ? "" : path.map(([fn, times]) => times ? fn + "*" + times : String(fn)).join(".");
+    const tid = this.thread < 0 ? null : from.threads[this.thread][0];
+    this.thread = tid === null ? -1 : to.threads.findIndex(([one]) => one === tid);
+    if (this.range) this.time = this.range.map((bin, end) => Math[end ? "ceil" : "floor"](bin * from.bin / to.bin)).join("-");
   }
   // [first bin, behind the last], or null for all of the time.
   get range() { return this.time ? this.time.split("-").map(Number) : null; }

@@ -7,7 +7,7 @@ class Table {
     Object.assign(this, {holder, columns, on, rows: [], key: columns[0].key, down: true, selected: 0});
     this.head = element(holder, "div", {class: "line head", role: "row"});
     for (const column of columns) {
-      const cell = element(this.head, "span", {class: "cell " + column.key, role: "columnheader"});
+      const cell = element(this.head, "span", {class: `cell ${column.key} ${column.class || ""}`, role: "columnheader"});
       const button = element(cell, "button", {type: "button"}, column.title);
       button.addEventListener("click", () => this.sort(column.key, this.key === column.key ? !this.down : column.key !== "name"));
     }
@@ -26,7 +26,7 @@ class Table {
     Object.assign(this, {key, down});
     const column = this.columns.find((one) => one.key === key);
     const order = (a, b) => { const x = column.value(a), y = column.value(b); return x < y ? -1 : x > y ? 1 : 0; };
-    this.rows.sort((a, b) => (down ? -order(a, b) : order(a, b)) || b.total - a.total || a.fn - b.fn);
+    this.rows.sort((a, b) => (down ? -order(a, b) : order(a, b)) || (b.total - a.total || 0) || a.fn - b.fn);
     this.columns.forEach((one, at) => this.head.children[at].setAttribute("aria-sort", one.key !== key ? "none" : down ? "descending" : "ascending"));
     this.body.setAttribute("aria-rowcount", this.rows.length);
     this.spacer.style.height = this.rows.length * LINE + "px";
@@ -40,7 +40,7 @@ class Table {
       const row = this.rows[at];
       const line = element(this.spacer, "div", {class: "line", role: "row", "aria-rowindex": at + 1, id: "row" + at, "aria-selected": at === this.selected});
       line.style.top = at * LINE + "px";
-      for (const column of this.columns) column.fill(element(line, "span", {class: "cell " + column.key, role: "gridcell"}), row);
+      for (const column of this.columns) column.fill(element(line, "span", {class: `cell ${column.key} ${column.class || ""}`, role: "gridcell"}), row);
       line.addEventListener("click", () => { this.selected = at; this.on(row); });
     }
     this.body.setAttribute("aria-activedescendant", "row" + this.selected);

@@ -3,11 +3,9 @@ const STRIP = 22, AXIS = 16, NAME = 150, MOST_STRIPS = 12;
 
 class Timeline {
   // choose("from-to") gets the bins, or "" for all of the time.
-  constructor(profile, choose) {
-    Object.assign(this, {profile, choose, range: null, drag: null, key: null, strips: []});
+  constructor(choose) {
+    Object.assign(this, {profile: null, choose, range: null, drag: null, key: null, strips: []});
     this.holder = find("times");
-    this.holder.hidden = profile.bins < 2;
-    if (this.holder.hidden) return;
     this.canvas = element(this.holder, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": "CPU use over time. Arrow keys move the chosen stretch of time, with Shift they widen it, Escape chooses all."});
     const {canvas} = this;
@@ -16,6 +14,10 @@ class Timeline {
     canvas.addEventListener("pointerup", (event) => this.finish(event));
     canvas.addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.paint(this.theme)).observe(this.holder);
+  }
+  use(profile) {
+    Object.assign(this, {profile, key: null, strips: []});
+    this.holder.hidden = profile.bins < 2;
   }
   // Sums of each strip: all samples, those that say nothing of where time went, and those in scopes.
   measure(merge) {

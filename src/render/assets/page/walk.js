@@ -1,11 +1,11 @@
 // Passes over all boxes. A box's subtree is the stretch up to its end, so what is "inside" needs no stack.
 
-// The weight of every box, of the samples that the choice keeps: {thread, scope, focus, ignore, range}; scope, focus and
-// ignore as marks of functions or null, range as [first bin, behind the last] or null.
-function weigh(profile, {thread, scope, focus, ignore, range}) {
-  const {size, end, fn, countBox, countThread, countWeight, countBin} = profile;
+// The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; scope, focus and
+// ignore as marks of functions or null, range as [first bin, behind the last] or null. `weights`: of each count.
+function weigh(profile, {thread, side, scope, focus, ignore, range}, weights = profile.countWeight) {
+  const {size, end, fn, countBox, countThread, countSide, countBin} = profile;
   const [from, to] = range || [0, Infinity];
-  const total = new (profile.samples < 4294967296 ? Uint32Array : Float64Array)(size);
+  const total = new (profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size);
   const open = new Int32Array(profile.depth + 2);
   let level = -1, inScope = 0, inFocus = 0, inIgnored = 0, at = 0;
   const close = () => { const box = open[level--]; if (level >= 0) total[open[level]] += total[box]; };
@@ -19,7 +19,7 @@ function weigh(profile, {thread, scope, focus, ignore, range}) {
     const kept = (!scope || box < inScope) && (!focus || box < inFocus) && box >= inIgnored;
     for (; at < countBox.length && countBox[at] === box; at++) {
       const inTime = !countBin || countBin[at] >= from && countBin[at] < to;
-      if (kept && inTime && (thread < 0 || countThread[at] === thread)) total[box] += countWeight[at];
+      if (kept && inTime && (thread < 0 || countThread[at] === thread) && (side === undefined || countSide[at] === side)) total[box] += weights[at];
     }
   }
   while (level >= 0) close();
@@ -77,8 +77,8 @@ function outermost(profile, total, shape, wanted) {
   return found;
 }
 
-// The boxes in which samples end, as far as they are shown, with those samples: [boxes, weights]. And how deep it gets.
-function leaves(profile, total, shape) {
+// The samples that end in each box, as far as it is shown, in the same order as `total`. And how deep it gets.
+function ownWeights(profile, total, shape) {
   const {size, end, fn} = profile, {hidden, alias} = shape;
   const own = new Float64Array(size), open = new Int32Array(profile.depth + 2);
   let level = -1, rows = 0;
@@ -91,9 +91,7 @@ function leaves(profile, total, shape) {
     open[++level] = box;
     if (level + 1 > rows) rows = level + 1;
   }
-  const boxes = [], weights = [];
-  for (let box = 1; box < size; box++) if (own[box] > 0) { boxes.push(box); weights.push(own[box]); }
-  return {boxes, weights, rows};
+  return {own, rows};
 }
 function rowsOf(profile, total, shape) {
   const {size, end, fn} = profile, {hidden, alias} = shape, open = new Int32Array(profile.depth + 2);

@@ -1,0 +1,89 @@
+// What a page of two profiles shows beyond that of one: before, after, both, or their difference; and what changed.
+const SIDES = [["before", "Before"], ["after", "After"], ["both", "Both"], ["difference", "Difference"]];
+const WHICH = {
+  "": () => true, change: (change) => !change.isNoise, more: (change) => !change.isNoise && change.difference > 0,
+  less: (change) => !change.isNoise && change.difference < 0, new: (change) => change.appeared, gone: (change) => change.vanished
+};
+
+class Compare {
+  constructor(profile, page) {
+    Object.assign(this, {profile, page, sides: new Sides(profile)});
+    this.buttons = SIDES.map(([side, text], at) => {
+      const button = element(find("sides"), "button", {type: "button", title: at < 2 ? profile.sides.names[at] : "", "data-side": side}, text);
+      button.addEventListener("click", () => page.change({side}));
+      return button;
+    });
+    find("sides").hidden = false;
+    find("tab-table").textContent = "Changes";
+    find("functions").classList.add("compares");
+    find("which").addEventListener("change", (event) => page.change({which: event.target.value}));
+    profile.sides.names.forEach((name, at) => { find(at ? "caption-after" : "caption-before").textContent = (at ? "After: " : "Before: ") + name; });
+  }
+  get side() { return this.page.state.side; }
+  get differs() { return this.side === "difference"; }
+  // Which weights the graph, callers and callees show.
+  get weights() { return this.side === "after" ? this.sides.total[1] : this.side === "difference" ? this.sides.mean : this.sides.total[0]; }
+  weigh(choice) { this.sides.weigh(choice); }
+  share() {
+    const {names, periods} = this.profile.sides;
+    return names.map((name, at) => {
+      const all = this.sides.total[at][0];
+      return (at ? "after " : "before ") + [samples(all), periods[at] > 0 ? duration(all * periods[at]) : ""].filter(Boolean).join(", ");
+    }).join("; ");
+  }
+  show(view) {
+    for (const button of this.buttons) button.setAttribute("aria-pressed", button.dataset.side === this.side);
+    find("sides").hidden = view === "table";
+    find("which").parentNode.hidden = view !== "table";
+    find("which").value = this.page.state.which;
+  }
+  // The change that colours and order tell: of all samples with the function, or of its own.
+  main(tree, node) { return this.profile.sides.bySelf && !tree.up ? this.sides.ofSelf(tree, node) : this.sides.ofNode(tree, node); }
+  shade(tree, node) { return node.shade ??= this.main(tree, node).shade; }
+  text(change) {
+    return `${signed(change.difference)} ±${percent(change.noise, 1)}: before ${percent(change.from, 1)} (${count(change.before.count)}), ` +
+      `after ${percent(change.to, 1)} (${count(change.after.count)})` + (change.note === "noise" ? ", within noise" : change.note ? ", " + change.note : "");
+  }
+  describe(tree, node) {
+    const total = this.text(this.sides.ofNode(tree, node));
+    return tree.up ? total : `${total}; self ${this.text(this.sides.ofSelf(tree, node))}`;
+  }
+  legend() {
+    return this.profile.sides.legend.map(([shade, text]) => [this.page.theme.colors[shade], text]);
+  }
+  columns() {
+    const share = (cell, part, count) => {
+      cell.textContent = percent(part, 1);
+      cell.title = samples(count);
+    };
+    const change = (key, title) => ({title, key, class: "change", value: (row) => Math.abs(row[key].difference) + (row[key].isNoise ? 0 : 1), fill: (cell, row) => this.bar(cell, row[key])});
+    return [
+      change("total", "Change"),
+      {title: "Before", key: "from", class: "number", value: (row) => row.total.from, fill: (cell, row) => share(cell, row.total.from, row.total.before.count)},
+      {title: "After", key: "to", class: "number", value: (row) => row.total.to, fill: (cell, row) => share(cell, row.total.to, row.total.after.count)},
+      change("self", "Own change")
+    ];
+  }
+  // A bar from no change to this one, with the noise about its end.
+  bar(cell, change) {
+    const {widest} = this, at = (part) => Math.max(0, Math.min(30 + part / widest * 29, 60)), end = at(change.difference), {difference, noise} = change;
+    const place = (name, from, to) => {
+      const made = element(cell, "i", {class: name});
+      made.style.left = Math.min(from, to) + "%";
+      made.style.width = Math.abs(to - from) + "%";
+      return made;
+    };
+    place("bar", at(0), end).style.background = this.page.theme.colors[change.shade];
+    place("error", at(difference - noise), at(difference + noise));
+    element(cell, "i", {class: "axis"});
+    element(cell, "span", {}, signed(difference));
+    element(cell, "small", {}, change.note);
+    cell.title = this.text(change);
+  }
+  rows(hits) {
+    const which = WHICH[this.page.state.which] || WHICH[""], key = this.profile.sides.bySelf ? "self" : "total";
+    const rows = this.page.makeTable().filter((row) => (!hits || hits[row.fn]) && which(row[key]));
+    this.widest = rows.reduce((most, {self, total}) => Math.max(most, Math.abs(self.difference), Math.abs(total.difference)), 0.001) * 1.15;
+    return rows;
+  }
+}

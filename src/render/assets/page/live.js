@@ -1,0 +1,51 @@
+// The page of a program that still runs: its data come from the server beside it, and again when there is more.
+const REFRESH_MS = 2000;
+
+class Live {
+  constructor() {
+    Object.assign(this, {page: null, last: "", paused: false});
+    const button = find("live");
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      this.paused = !this.paused;
+      button.setAttribute("aria-pressed", !this.paused);
+    });
+  }
+  async run() {
+    for (let running = true; running; await new Promise((done) => setTimeout(done, REFRESH_MS))) {
+      if (!this.paused && !document.hidden || !this.page) running = await this.refresh();
+    }
+    this.tell("Ended");
+  }
+  tell(text) { find("live").textContent = text; }
+  // Whether there may be more.
+  async refresh() {
+    try {
+      const response = await fetch("data"), text = await response.text();
+      if (!response.ok) throw new Error(text.trim());
+      const data = JSON.parse(text);
+      if (data.columns !== this.last) await this.show(data);
+      this.last = data.columns;
+      this.tell("Live");
+      return data.running;
+    } catch (error) {
+      if (this.page) this.tell("Not served any more");
+      else find("loading").textContent = "Waiting: " + error.message;
+      return true;
+    }
+  }
+  async show(data) {
+    const profile = await readProfile(data.profile, data.columns);
+    document.title = document.querySelector("h1").textContent = data.title;
+    find("subtitle").textContent = data.subtitle;
+    const list = document.querySelector(".facts dl");
+    list.textContent = "";
+    for (const [label, value] of data.facts) {
+      element(list, "dt", {}, label);
+      element(list, "dd", {}, value);
+    }
+    if (this.page) return this.page.replace(profile);
+    this.page = new Page(profile);
+    find("loading").remove();
+  }
+}

@@ -1,0 +1,42 @@
+// The weights of a comparison: of every box before and after, and as one picture of both.
+class Sides {
+  constructor(profile) {
+    this.profile = profile;
+    const {countWeight, countHits} = profile;
+    // The variance of a count: weight squared over hits. A hit that stands for several periods is one observation still.
+    this.variances = countHits && Float64Array.from(countWeight, (weight, at) => countHits[at] > 0 ? weight * weight / countHits[at] : weight);
+  }
+  weigh(choice) {
+    const {profile} = this, of = (side, weights) => weigh(profile, {...choice, side}, weights);
+    this.total = [of(0), of(1)];
+    this.variance = this.variances ? [of(0, this.variances), of(1, this.variances)] : this.total;
+    const [before, after] = this.total, parts = (side) => side[0] > 0 ? 0.5 / side[0] : 0, b = parts(before), a = parts(after);
+    // Both weigh the same, so a box is as wide as the mean of its shares, and what is gone is seen as well.
+    this.mean = Float64Array.from(before, (weight, box) => weight * b + after[box] * a);
+  }
+  change(sum) {
+    const side = (at) => ({count: sum(this.total[at]), of: this.total[at][0], variance: sum(this.variance[at]), varianceOf: this.variance[at][0]});
+    return new Change(side(0), side(1));
+  }
+  ofNode(tree, node) { return node.change ??= this.change((column) => tree.sum(node, column)); }
+  ofSelf(tree, node) {
+    return this.change((column) => tree.kids(node).reduce((left, kid) => left - tree.sum(kid, column), tree.sum(node, column)));
+  }
+  // {fn, self, total}: both changes of every function.
+  table(shape) {
+    const rows = new Map(), {profile} = this, columns = [...this.total, ...(this.variances ? this.variance : [])];
+    columns.forEach((column, at) => {
+      for (const {fn, self, total} of functionTable(profile, column, shape)) {
+        if (!rows.has(fn)) rows.set(fn, {self: [0, 0, 0, 0], total: [0, 0, 0, 0]});
+        rows.get(fn).self[at] = self;
+        rows.get(fn).total[at] = total;
+      }
+    });
+    const {total, variance} = this, more = this.variances ? 2 : 0;
+    const change = (sums) => {
+      const side = (at) => ({count: sums[at], of: total[at][0], variance: sums[at + more], varianceOf: variance[at][0]});
+      return new Change(side(0), side(1));
+    };
+    return Array.from(rows, ([fn, sums]) => ({fn, self: change(sums.self), total: change(sums.total)}));
+  }
+}

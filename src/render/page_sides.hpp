@@ -1,0 +1,28 @@
+// A comparison's two sides, as a page holds them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "render/run_facts.hpp"
+
+namespace flameprobe {
+
+struct SideCount {
+    std::uint64_t weight = 0;
+    std::uint64_t hits = 0;  // 0: each unit of weight is an observation
+};
+
+/// Before and after, in this order.
+struct PageSides {
+    std::array<std::string, 2> names;              // what the inputs are called
+    std::array<std::uint64_t, 2> period_ns{};      // that a unit of weight stands for, 0 if unknown
+    std::array<std::vector<SideCount>, 2> counts;  // of each of the profile's counts
+    std::vector<Fact> facts;                       // how it was compared
+    std::string summary;                           // plain text, for readers without JavaScript
+    bool by_self = false;                          // colours and order tell of functions' own samples, else of all
+};
+
+}  // namespace flameprobe
