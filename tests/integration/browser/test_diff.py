@@ -54,7 +54,7 @@ class DiffTest(PageTest):
         rows = {row[4]: row for row in self.rows()}
         told = 0
         for line in self.table.splitlines()[2:]:
-            found = re.match(r"\s*([\d.]+)%\s+([\d.]+)%\s+([+-][\d.]+)%\s+([\d.]+)%\s+([\d.]+)%\s+([+-][\d.]+)%\s+(noise|new|gone)?\s*(\S+)$", line)
+            found = re.match(r"\s*([\d.]+)%\s+([\d.]+)%\s+([+-][\d.]+)%\s+([\d.]+)%\s+([\d.]+)%\s+([+-][\d.]+)%\s+(?:(noise|new|gone)\s+)?(\S+)$", line)
             self.assertIsNotNone(found, line)
             name = re.sub(r"_\[k\]$", "", found[8])
             told += 1
