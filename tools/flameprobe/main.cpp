@@ -7,6 +7,12 @@
 #include "bench/bench.hpp"
 #include "compare/compare.hpp"
 #include "doctor.hpp"
+#ifdef FLAMEPROBE_HAS_LIVE
+#include "live/live.hpp"
+#endif
+#ifdef FLAMEPROBE_HAS_TOP
+#include "live/top.hpp"
+#endif
 #ifdef FLAMEPROBE_HAS_PUSH
 #include "push/command.hpp"
 #endif
@@ -22,6 +28,8 @@ constexpr const char* usage =
     "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
     "       flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what a program uses: time, switches, faults, "
     "counters\n"
+    "       flameprobe top PID                                   what a running program spends its CPU time on\n"
+    "       flameprobe live PID                                  the same as a page that refreshes itself\n"
     "       flameprobe push --spool DIR --to URL                 send profiles to Pyroscope, Parca or a Collector\n"
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
     "       flameprobe --version | --help\n"
@@ -36,12 +44,32 @@ int push([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #endif
 }
 
+int top([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
+#ifdef FLAMEPROBE_HAS_TOP
+    return flameprobe::top_command(argc, argv);
+#else
+    std::fputs("flameprobe: top is not part of this build: ncurses was missing (libncurses-dev)\n", stderr);
+    return 1;
+#endif
+}
+
+int live([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
+#ifdef FLAMEPROBE_HAS_LIVE
+    return flameprobe::live_command(argc, argv);
+#else
+    std::fputs("flameprobe: live is not part of this build: libmicrohttpd was missing (libmicrohttpd-dev)\n", stderr);
+    return 1;
+#endif
+}
+
 int main_command(int argc, char* argv[]) {
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (command == "run") return flameprobe::run_command(argc - 1, argv + 1);
     if (command == "bench") return flameprobe::bench_command(argc - 1, argv + 1);
     if (command == "compare") return flameprobe::compare_command(argc - 1, argv + 1);
     if (command == "stat") return flameprobe::stat_command(argc - 1, argv + 1);
+    if (command == "top") return top(argc - 1, argv + 1);
+    if (command == "live") return live(argc - 1, argv + 1);
     if (command == "push") return push(argc - 1, argv + 1);
     if (command == "doctor") return flameprobe::doctor_command(argc - 1, argv + 1);
     if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;

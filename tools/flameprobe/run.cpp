@@ -15,6 +15,9 @@
 #include "base/machine.hpp"
 #include "child.hpp"
 #include "git_state.hpp"
+#ifdef FLAMEPROBE_HAS_LIVE
+#include "live/live.hpp"
+#endif
 #include "preload_path.hpp"
 #include "program.hpp"
 #include "run_check.hpp"
@@ -39,13 +42,15 @@ std::string usage() {
     };
     for (const Setting& setting : settings()) line(setting.letter, setting.option(), setting.argument, setting.help);
     line(0, "library", "FILE", "the libflameprobe.so to load");
+    line(0, "live", "", "serve the page while the command runs, at an address of this machine that is printed first");
     line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
     line(0, "min-rooted", "P", "likewise if fewer than P percent of the samples reach their thread's start");
     line(0, "max-lost", "P", "likewise if more than P percent of the samples were lost");
     return text + "\nEach option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
 }
 
-constexpr int library_option = 300, min_samples_option = 301, min_rooted_option = 302, max_lost_option = 303;
+constexpr int library_option = 300, min_samples_option = 301, min_rooted_option = 302, max_lost_option = 303,
+              live_option = 304;
 constexpr const char* default_formats = "folded,html,svg";
 
 struct Request {
@@ -56,6 +61,7 @@ struct Request {
     Gates gates;
     std::string problem;  // the first thing that is wrong
     bool help = false;
+    bool live = false;
     int command = 0;  // index in argv
 };
 
@@ -95,6 +101,7 @@ std::optional<Request> parse(int argc, char* argv[]) {
     options.push_back({"min-samples", required_argument, nullptr, min_samples_option});
     options.push_back({"min-rooted", required_argument, nullptr, min_rooted_option});
     options.push_back({"max-lost", required_argument, nullptr, max_lost_option});
+    options.push_back({"live", no_argument, nullptr, live_option});
     options.push_back({"help", no_argument, nullptr, 'h'});
     options.push_back({});
     std::string letters = "+h";
@@ -108,6 +115,7 @@ std::optional<Request> parse(int argc, char* argv[]) {
     for (int option; (option = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
         if (option == '?') return std::nullopt;
         if (option == 'h') request.help = true;
+        if (option == live_option) request.live = true;
         if (option == library_option) request.library = optarg;
         if (option == min_samples_option)
             take(request, "--min-samples", parse_count(optarg), request.gates.min_samples);
@@ -133,6 +141,9 @@ int complain(int status, const std::string& message) {
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
 std::string problem_with(const Request& request, const char* command) {
     if (!request.problem.empty()) return request.problem;
+#ifndef FLAMEPROBE_HAS_LIVE
+    if (request.live) return "--live is not part of this build: libmicrohttpd was missing (libmicrohttpd-dev)";
+#endif
     // ld.so(8) looks for a name without a slash itself.
     if (request.library.find('/') != std::string::npos && access(request.library.c_str(), R_OK) != 0)
         return "--library: " + request.library + ": " + strerrordesc_np(errno);
@@ -166,6 +177,17 @@ int run_command(int argc, char* argv[]) {
     int status = 0;
     auto child = Child::start(argv + request->command, request->environment, status);
     if (!child) return complain(status, child.error().message);
+#ifdef FLAMEPROBE_HAS_LIVE
+    std::optional<LivePage> page;
+    if (request->live) {
+        if (auto served = LivePage::start(child->pid()); served) {
+            complain(0, "live: " + served->url());
+            page.emplace(std::move(*served));
+        } else {
+            complain(0, "no live page: " + served.error().message);
+        }
+    }
+#endif
     const int ended = child->wait();
     run.pid = child->pid();
     const RunEnd end = end_run(run);

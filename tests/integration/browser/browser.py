@@ -12,7 +12,7 @@ from selenium.webdriver.chrome.service import Service
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-extensions",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-         "--force-device-scale-factor=1", "--host-resolver-rules=MAP * ~NOTFOUND"]
+         "--force-device-scale-factor=1", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 
 
 def make_pictures(program):

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""The page of a running program in a real browser: test_live.py FLAMEPROBE LIBFLAMEPROBE.SO [unittest's options]."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from page_test import PageTest
+
+FLAMEPROBE, LIBRARY = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
+BUSY = "while True: sum(range(1000))"
+
+
+class LiveTest(PageTest):
+    def setUp(self):
+        super().setUp()
+        holder = tempfile.TemporaryDirectory(prefix="flameprobe-live-")
+        self.addCleanup(holder.cleanup)
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMEPROBE_", "LD_"))}
+        self.busy = subprocess.Popen([sys.executable, "-c", BUSY], cwd=holder.name,
+                                     env=env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": "499", "FLAMEPROBE_FORMAT": "none"})
+        self.addCleanup(self.end, self.busy)
+        self.served = None
+        for _ in range(200):  # until the profile has been begun
+            served = subprocess.Popen([FLAMEPROBE, "live", str(self.busy.pid)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
+            self.url = served.stdout.readline().strip()
+            if self.url:
+                self.served = served
+                break
+            served.stdout.close()
+            served.wait()
+            time.sleep(0.1)
+        self.addCleanup(lambda: self.served.stdout.close())
+        self.addCleanup(self.end, self.served)
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+
+    def until(self, true, seconds=60):
+        return WebDriverWait(self.page.driver, seconds).until(lambda _: true())
+
+    def samples(self):
+        return int(self.text("subtitle").split(" ")[0].replace(",", "") or 0)
+
+    def test_it_refreshes_and_keeps_what_the_reader_chose(self):
+        self.page.driver.get(self.url)
+        self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
+        self.assertIn(f"pid {self.busy.pid}", self.page.driver.title)
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys(*[Keys.ARROW_UP] * 60, Keys.ENTER)  # to a leaf, which is narrower than all
+        self.page.run("const s = document.getElementById('search'); s.value = 'main'; s.dispatchEvent(new Event('input'))")
+        self.assertTrue(self.id("reset").is_displayed())
+        before = self.samples()
+        self.until(lambda: self.samples() > before)
+        self.assertTrue(self.id("reset").is_displayed())
+        self.assertEqual(self.id("search").get_attribute("value"), "main")
+        # Stopped by the button, and told when the program has ended.
+        self.id("live").click()
+        self.assertEqual(self.id("live").get_attribute("aria-pressed"), "false")
+        self.id("live").click()
+        self.end(self.busy)
+        self.until(lambda: self.text("live") == "Ended")
+
+
+if __name__ == "__main__":
+    unittest.main()

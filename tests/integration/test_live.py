@@ -1,0 +1,146 @@
+"""What shows a program while it runs: flameprobe top in a terminal, flameprobe live and run --live in a browser."""
+
+import fcntl
+import http.client
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+import urllib.parse
+
+from harness import COMMAND, Case, clean_environment, profiled, started, wait_until
+
+BUSY = [sys.executable, "-c", "import threading\nwhile True: sum(range(1000))"]
+
+
+class Live(Case):
+    def busy(self, **settings):
+        """A busy program under the profiler, until the end of the test, with some samples written."""
+        child = self.enterContext(started(BUSY, self.directory, profiled(FREQ=499, FORMAT="none", OUT="busy", **settings)))
+        wait_until(lambda: (self.directory / "busy.fprobe").exists() and self.samples(child.pid) > 20, 30, "samples")
+        return child
+
+    @staticmethod
+    def end(child):
+        child.kill()
+        child.wait()
+
+    def samples(self, pid):
+        done = subprocess.run([COMMAND, "top", "--once", str(pid)], env=clean_environment(), capture_output=True, text=True, timeout=60)
+        found = re.search(r"([\d,]+) samples", done.stdout)
+        return int(found[1].replace(",", "")) if found else 0
+
+    def get(self, url, path=None, host=None, method="GET"):
+        place = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+        connection.request(method, place.path if path is None else path, headers={"Host": host} if host else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), answer
+
+    def test_the_page_is_for_this_machine_and_the_token_only(self):
+        for engine in ("ring", "timer"):
+            child = self.busy(ENGINE=engine)
+            page = subprocess.Popen([COMMAND, "live", str(child.pid)], stdout=subprocess.PIPE, env=clean_environment(), text=True)
+            try:
+                url = page.stdout.readline().strip()
+                self.assertRegex(url, r"^http://127\.0\.0\.1:\d+/[0-9a-f]{32}/$")
+                status, text, answer = self.get(url)
+                self.assertEqual(status, 200)
+                self.assertIn("connect-src 'self'", text)
+                self.assertEqual(answer.getheader("Cache-Control"), "no-store")
+                self.assertEqual(answer.getheader("Referrer-Policy"), "no-referrer")
+                status, text, _ = self.get(url + "data")
+                self.assertEqual(status, 200, text)
+                data = json.loads(text)
+                self.assertTrue(data["running"])
+                self.assertIn(f"pid {child.pid}", data["title"])
+                port = urllib.parse.urlsplit(url).port
+                for path, host in (("/", None), ("/" + "0" * 32 + "/", None), ("/" + "0" * 32 + "/data", None), (None, "evil.example"),
+                                   (None, f"evil.example:{port}"), ("/..", None)):
+                    self.assertEqual(self.get(url, path, host)[0], 404, (path, host))
+                self.assertEqual(self.get(url, method="POST")[0], 405)
+                listening = {line.split()[1] for line in open("/proc/net/tcp", encoding="ascii").read().splitlines()[1:] if line.split()[3] == "0A"}
+                self.assertIn(f"0100007F:{port:04X}", listening)
+                self.assertNotIn(f"00000000:{port:04X}", listening)
+                # There is more later, and the end is told.
+                first = data["columns"]
+                wait_until(lambda: json.loads(self.get(url + "data")[1])["columns"] != first, 30, "more samples")
+                self.end(child)
+                wait_until(lambda: not json.loads(self.get(url + "data")[1])["running"], 30, "the end")
+            finally:
+                page.send_signal(signal.SIGTERM)
+                self.assertEqual(page.wait(30), 0)
+                page.stdout.close()
+            (self.directory / "busy.fprobe").unlink()
+
+    def test_run_serves_while_the_command_runs(self):
+        work = "import time\nend = time.time() + 4\nwhile time.time() < end: sum(range(1000))"
+        ran = self.enterContext(started([COMMAND, "run", "--live", "-F", "499", "-o", "ran", "--", *BUSY[:2], work],
+                                        self.directory, clean_environment(), stderr=subprocess.PIPE))
+        url = ran.stderr.readline().split("live: ")[1].strip()
+        wait_until(lambda: self.get(url + "data")[0] == 200, 30, "samples")
+        self.assertEqual(self.get(url)[0], 200)
+        rest = ran.stderr.read()
+        self.assertEqual(ran.wait(60), 0, rest)
+        ran.stderr.close()
+        self.assertIn("ran.html", rest)
+        with self.assertRaises(OSError):
+            self.get(url)
+
+    def test_top_in_a_terminal(self):
+        child = self.busy()
+        master, slave = pty.openpty()
+        resize = lambda rows, columns: fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        resize(24, 80)
+        before = termios.tcgetattr(slave)
+        top = subprocess.Popen([COMMAND, "top", str(child.pid)], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
+                               env=clean_environment(TERM="xterm"))
+        seen = b""
+
+        def shows(text):
+            nonlocal seen
+            while select.select([master], [], [], 0)[0]:
+                seen += os.read(master, 65536)
+            return text in re.sub(rb"\x1b(\[[0-9;?]*[a-zA-Z]|\(B|[=>])", b"", seen)
+
+        wait_until(lambda: shows(b"FUNCTION") and shows(b"last 10 s"), 30, "the table")
+        self.assertTrue(shows(f"(pid {child.pid})".encode()), seen[-2000:])
+        self.assertTrue(shows(b"THREAD"))
+        seen = b""
+        resize(12, 50)
+        top.send_signal(signal.SIGWINCH)
+        wait_until(lambda: shows(b"FUNCTION"), 30, "the table in the new size")
+        seen = b""
+        os.write(master, b"ww")
+        wait_until(lambda: shows(b"since the start"), 30, "another stretch of time")
+        os.write(master, b"q")
+        errors = top.stderr.read()
+        top.stderr.close()
+        self.assertEqual(top.wait(30), 0, errors)
+        self.assertEqual(termios.tcgetattr(slave), before)
+        os.close(master)
+        os.close(slave)
+
+    def test_what_cannot_be_shown_is_said(self):
+        idle = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(self.end, idle)
+        for command in ("top", "live"):
+            for argv, status, words in (([str(idle.pid)], 1, "is not being profiled"), (["999999999"], 1, "there is no process"),
+                                        (["x"], 2, "no process number"), ([], 2, "name one process")):
+                done = subprocess.run([COMMAND, command, *argv], env=clean_environment(), capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, words in done.stderr), (status, True), (command, argv, done.stderr))
+        child = self.busy()
+        done = subprocess.run([COMMAND, "top", str(child.pid)], stdin=subprocess.DEVNULL, env=clean_environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("must be a terminal", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,67 @@
+#include "top_view.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "profile_of.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+NamedProfile profile() {
+    ProfileOf made;
+    made.folded("t:a;main;s:[checkout];Cart::total() const 30\nt:a;main;parse\xc3\xa9(int) 50\nt:b;main;wait 20\n");
+    NamedProfile profile = std::move(made.profile);
+    profile.threads = {{7, "a"}, {8, "b\x1b[2J"}};
+    for (NamedCount& count : profile.counts) count.thread = count.weight == 20 ? 1 : 0;
+    profile.has_run = true;
+    profile.run.command = "./server";
+    profile.run.pid = 4711;
+    profile.run.period_ns = 10'000'000;
+    return profile;
+}
+
+std::string text_of(const std::vector<TopLine>& lines) {
+    std::string text;
+    for (const TopLine& line : lines) text += line.text + "\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("top: threads, scopes and functions with their shares") {
+    const auto lines = top_view(profile(), {.columns = 80, .rows = 24, .window = "last 10 s"});
+    const std::string text = text_of(lines);
+    CHECK(lines.front().kind == LineKind::title);
+    CHECK(lines.front().text.find("server (pid 4711)  last 10 s  ") == 0);
+    CHECK(text.find("a (7)") != text.npos);
+    CHECK(text.find("[checkout]") != text.npos);
+    const auto heading = std::find_if(lines.begin(), lines.end(),
+                                      [](const TopLine& line) { return line.text.find("FUNCTION") != line.text.npos; });
+    REQUIRE(heading != lines.end());
+    CHECK((heading + 1)->text.find("parse") != std::string::npos);
+    const auto total = top_view(profile(), {.columns = 80, .rows = 24, .by_total = true});
+    const auto main = std::find_if(total.begin(), total.end(),
+                                   [](const TopLine& line) { return line.text.find("  main") != line.text.npos; });
+    REQUIRE(main != total.end());
+    CHECK((main - 1)->text.find("FUNCTION") != std::string::npos);
+}
+
+TEST_CASE("top: what is shown fits, and no name controls the terminal") {
+    for (const std::size_t columns : {1UL, 9UL, 20UL, 80UL}) {
+        for (const std::size_t rows : {1UL, 3UL, 24UL}) {
+            const auto lines = top_view(profile(), {.columns = columns, .rows = rows});
+            CHECK(lines.size() <= rows);
+            for (const TopLine& line : lines) {
+                const auto letters = std::count_if(line.text.begin(), line.text.end(), [](char c) {
+                    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+                });
+                CHECK(static_cast<std::size_t>(letters) <= columns);
+                CHECK(std::none_of(line.text.begin(), line.text.end(), [](char c) { return c >= 0 && c < ' '; }));
+            }
+        }
+    }
+}

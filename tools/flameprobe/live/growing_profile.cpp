@@ -1,0 +1,62 @@
+#include "growing_profile.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "profile_of_process.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::uint64_t size_of(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::uint64_t unix_now() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+bool GrowingProfile::running() const { return is_running(pid_); }
+
+bool GrowingProfile::has_grown() const { return path_.empty() || size_of(path_) != size_; }
+
+std::chrono::milliseconds GrowingProfile::pause() const {
+    using namespace std::chrono;
+    return std::clamp(duration_cast<milliseconds>(took_ * 9), milliseconds(1000), milliseconds(60'000));
+}
+
+Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns, bool times) {
+    if (path_.empty()) {
+        auto path = profile_of_process(pid_);
+        if (!path) return path.error();
+        path_ = std::move(*path);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    size_ = size_of(path_);
+    SampleFilter filter;
+    filter.times = times;
+    if (window_ns && start_unix_ns_ > 0) {
+        const std::uint64_t last = ended_ns_ > 0 ? ended_ns_ : unix_now() - std::min(unix_now(), start_unix_ns_);
+        filter.from_ns = last - std::min(last, *window_ns);
+    }
+    auto source = ByteSource::open(path_);
+    if (!source) return source.error();
+    auto profile = load_profile(*source, filter, {}, &names_);
+    if (profile && start_unix_ns_ == 0) start_unix_ns_ = profile->run.start_unix_ns;
+    if (profile && profile->summary.complete && !filter.from_ns) ended_ns_ = profile->summary.duration_ns;
+    took_ = std::chrono::steady_clock::now() - begin;
+    // That the file is still being written is no news here.
+    if (profile)
+        std::erase_if(profile->warnings,
+                      [](const std::string& text) { return text.find("bytes are not used") != text.npos; });
+    return profile;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,119 @@
+#include "live.hpp"
+
+#include <getopt.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "growing_profile.hpp"
+#include "page_server.hpp"
+#include "process_id.hpp"
+#include "profile_of_process.hpp"
+#include "render/live_page.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr const char* usage =
+    "Usage: flameprobe live [--port N] PID\n"
+    "Serves the page of a program that is being profiled while it runs, and refreshes it, until Ctrl-C. Only this\n"
+    "machine can reach it, and only with the address that is printed, which holds a secret. It is read from the "
+    "growing\n"
+    ".fprobe, which costs the program nothing.\n"
+    "\n"
+    "      --port N          on this port of 127.0.0.1 rather than on a free one\n";
+
+int complain(int status, const std::string& message) {
+    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
+    return status;
+}
+
+PageAnswer plain(unsigned status, const std::string& text) {
+    return {status, "text/plain; charset=utf-8", text + "\n"};
+}
+
+}  // namespace
+
+struct LivePage::State {
+    explicit State(pid_t pid) : growing(pid) {}
+
+    GrowingProfile growing;
+    // What was read last serves all who ask until there is more, and reading takes a tenth of one CPU at most.
+    std::string data, problem;
+    std::chrono::steady_clock::time_point next{};
+    std::optional<PageServer> server;  // the last: its thread uses the others
+
+    PageAnswer answer(const std::string& path);
+    void read();
+};
+
+void LivePage::State::read() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next || (!data.empty() && !growing.has_grown() && growing.running() == (problem.empty()))) return;
+    auto profile = growing.read(std::nullopt, true);
+    const bool running = growing.running();
+    if (profile) {
+        const auto made = live_page_data(*profile, {}, running);
+        if (made) data = *made;
+        problem = made ? "" : made.error().message;
+    } else {
+        problem = profile.error().message;
+    }
+    next = std::chrono::steady_clock::now() + growing.pause();
+}
+
+PageAnswer LivePage::State::answer(const std::string& path) {
+    if (path.empty()) return {200, "text/html; charset=utf-8", live_page()};
+    if (path != "data") return plain(404, "Not found.");
+    read();
+    if (data.empty()) return plain(503, problem.empty() ? "no samples yet" : problem);
+    return {200, "application/json", data};
+}
+
+LivePage::LivePage(std::unique_ptr<State> state) : state_(std::move(state)) {}
+LivePage::LivePage(LivePage&&) noexcept = default;
+LivePage::~LivePage() = default;
+const std::string& LivePage::url() const { return state_->server->url(); }
+
+Result<LivePage> LivePage::start(pid_t pid, std::uint16_t port) {
+    auto state = std::make_unique<State>(pid);
+    auto server = PageServer::start(port, [at = state.get()](const std::string& path) { return at->answer(path); });
+    if (!server) return server.error();
+    state->server.emplace(std::move(*server));
+    return LivePage(std::move(state));
+}
+
+int live_command(int argc, char* argv[]) {
+    constexpr option options[] = {{"port", required_argument, nullptr, 'p'}, {"help", no_argument, nullptr, 'h'}, {}};
+    std::uint16_t port = 0;
+    optind = 0;
+    for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
+        if (letter == 'h') return std::fputs(usage, stdout) < 0 ? 1 : 0;
+        if (letter != 'p') return complain(2, "Try 'flameprobe live --help'.");
+        const char* end = optarg + std::strlen(optarg);
+        const auto [last, bad] = std::from_chars(optarg, end, port);
+        if (bad != std::errc{} || last != end) return complain(2, std::string("--port: '") + optarg + "' is no port");
+    }
+    const auto pid = process_id(argc - optind, argv + optind);
+    if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe live --help'.");
+    if (auto path = profile_of_process(*pid); !path) return complain(1, path.error().message);
+    // Before the server's thread is made, so that it has them blocked too.
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
+    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    auto page = LivePage::start(*pid, port);
+    if (!page) return complain(1, page.error().message);
+    std::printf("%s\n", page->url().c_str());
+    if (std::fflush(stdout) != 0) return complain(1, "standard output cannot be written");
+    int signal = 0;
+    sigwait(&ends, &signal);
+    return 0;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// `flameprobe live PID`; returns the exit status.
+int live_command(int argc, char* argv[]);
+
+/// The page of a process, for `run --live` too; served as long as it lives.
+class LivePage {
+public:
+    static Result<LivePage> start(pid_t pid, std::uint16_t port = 0);
+    LivePage(LivePage&&) noexcept;
+    LivePage& operator=(LivePage&&) = delete;
+    ~LivePage();
+    const std::string& url() const;
+
+private:
+    struct State;
+    explicit LivePage(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,121 @@
+#include "page_server.hpp"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "base/hex.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr unsigned most_connections = 16, seconds_idle = 10;
+constexpr std::size_t bytes_per_connection = 32 * 1024;
+
+Result<std::string> new_token() {
+    std::string bytes(16, '\0');
+    if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        return Error{std::string("no random numbers for a token: ") + strerrordesc_np(errno)};
+    return hex_text(bytes);
+}
+
+/// Takes the same time wherever they differ.
+bool equal(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    unsigned char difference = 0;
+    for (std::size_t at = 0; at < a.size(); ++at) difference |= static_cast<unsigned char>(a[at] ^ b[at]);
+    return difference == 0;
+}
+
+struct DaemonStop {
+    void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
+};
+struct ResponseDelete {
+    void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
+};
+
+}  // namespace
+
+struct PageServer::State {
+    std::function<PageAnswer(const std::string&)> answer;
+    std::string token, url;
+    std::array<std::string, 2> hosts;
+    std::unique_ptr<MHD_Daemon, DaemonStop> daemon;  // the last: it uses the others until it has stopped
+
+    PageAnswer answer_to(MHD_Connection* connection, std::string_view path, std::string_view method) const;
+    static MHD_Result on_request(void* self, MHD_Connection* connection, const char* path, const char* method,
+                                 const char* version, const char* upload, std::size_t* upload_size, void** context);
+};
+
+PageAnswer PageServer::State::answer_to(MHD_Connection* connection, std::string_view path,
+                                        std::string_view method) const {
+    const PageAnswer unknown{404, "text/plain; charset=utf-8", "Not found.\n"};
+    const char* host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    if (host == nullptr || (host != hosts[0] && host != hosts[1])) return unknown;
+    if (path.size() < token.size() + 2 || path[0] != '/' || path[token.size() + 1] != '/') return unknown;
+    if (!equal(path.substr(1, token.size()), token)) return unknown;
+    if (method != "GET") return {405, "text/plain; charset=utf-8", "Only GET is answered here.\n"};
+    try {
+        return answer(std::string(path.substr(token.size() + 2)));
+    } catch (const std::exception& exception) {
+        return {500, "text/plain; charset=utf-8", std::string(exception.what()) + "\n"};
+    }
+}
+
+MHD_Result PageServer::State::on_request(void* self, MHD_Connection* connection, const char* path, const char* method,
+                                         const char* /*version*/, const char* /*upload*/, std::size_t* upload_size,
+                                         void** context) {
+    static int seen = 0;
+    if (*context == nullptr) {  // the headers only; what comes with them is not read
+        *context = &seen;
+        return MHD_YES;
+    }
+    if (*upload_size > 0) return MHD_NO;
+    const PageAnswer made = static_cast<const State*>(self)->answer_to(connection, path, method);
+    const std::unique_ptr<MHD_Response, ResponseDelete> response(
+        MHD_create_response_from_buffer(made.body.size(), const_cast<char*>(made.body.data()), MHD_RESPMEM_MUST_COPY));
+    if (!response) return MHD_NO;
+    for (const auto& [name, value] :
+         {std::pair{"Content-Type", made.type.c_str()}, std::pair{"Cache-Control", "no-store"},
+          std::pair{"Referrer-Policy", "no-referrer"}, std::pair{"X-Content-Type-Options", "nosniff"},
+          std::pair{"X-Frame-Options", "DENY"}, std::pair{"Cross-Origin-Resource-Policy", "same-origin"}}) {
+        MHD_add_response_header(response.get(), name, value);
+    }
+    return MHD_queue_response(connection, made.status, response.get());
+}
+
+PageServer::PageServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PageServer::PageServer(PageServer&&) noexcept = default;
+PageServer::~PageServer() = default;
+const std::string& PageServer::url() const { return state_->url; }
+
+Result<PageServer> PageServer::start(std::uint16_t port, std::function<PageAnswer(const std::string&)> answer) {
+    auto state = std::make_unique<State>();
+    state->answer = std::move(answer);
+    auto token = new_token();
+    if (!token) return token.error();
+    state->token = std::move(*token);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    state->daemon.reset(MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, nullptr, nullptr, &State::on_request, state.get(),
+        MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        seconds_idle, MHD_OPTION_CONNECTION_MEMORY_LIMIT, bytes_per_connection, MHD_OPTION_END));
+    if (!state->daemon) return Error{"port " + std::to_string(port) + " on 127.0.0.1: " + strerrordesc_np(errno)};
+    const MHD_DaemonInfo* bound = MHD_get_daemon_info(state->daemon.get(), MHD_DAEMON_INFO_BIND_PORT);
+    const std::string number = std::to_string(bound != nullptr ? bound->port : port);
+    state->hosts = {"127.0.0.1:" + number, "localhost:" + number};
+    state->url = "http://127.0.0.1:" + number + "/" + state->token + "/";
+    return PageServer(std::move(state));
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,85 @@
+#include "profile_of_process.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "profile/reader.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Reads until the run is known, which is in the first block.
+class PidReader final : public ProfileSink {
+public:
+    void run(const RunInfo& info) override { pid = info.pid; }
+    void string(std::uint32_t, const std::string&) override {}
+    void mapping(MappingId, const Mapping&) override {}
+    void location(LocationId, const Location&) override {}
+    void stack(StackId, const StackNode&) override {}
+    void thread(ThreadId, const Thread&) override {}
+    void sample(const Sample&) override {}
+    void summary(const Summary&) override {}
+    std::uint32_t pid = 0;
+};
+
+std::set<std::string> open_profiles(const fs::path& task) {
+    std::set<std::string> profiles;
+    std::error_code error;
+    for (fs::directory_iterator fd(task / "fd", error), end; !error && fd != end; fd.increment(error)) {
+        std::error_code gone;
+        const std::string path = fs::read_symlink(fd->path(), gone).string();
+        if (!gone && path.ends_with(".fprobe")) profiles.insert(path);
+    }
+    return profiles;
+}
+
+std::string profile_among(const fs::path& process, pid_t pid) {
+    std::error_code error;
+    for (fs::directory_iterator task(process / "task", error), end; !error && task != end; task.increment(error)) {
+        for (const std::string& path : open_profiles(task->path())) {
+            PidReader reader;
+            if (read_profile(path, reader) && reader.pid == static_cast<std::uint32_t>(pid)) return path;
+        }
+    }
+    return {};
+}
+
+/// With the ring engine the collector is a task beside the process (src/session/task.hpp), by this name.
+bool is_collector(const fs::path& process) {
+    std::string name;
+    std::ifstream(process / "comm") >> name;
+    return name == "flameprobe";
+}
+
+}  // namespace
+
+bool is_running(pid_t pid) {
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    if (!std::getline(stat, text)) return false;
+    const std::size_t name_end = text.rfind(')');
+    return name_end != text.npos && name_end + 2 < text.size() && text[name_end + 2] != 'Z' &&
+           text[name_end + 2] != 'X';
+}
+
+Result<std::string> profile_of_process(pid_t pid) {
+    const std::string number = std::to_string(pid);
+    if (!is_running(pid)) return Error{"there is no process " + number};
+    if (std::string path = profile_among("/proc/" + number, pid); !path.empty()) return path;
+    std::error_code error;
+    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        if (name.find_first_not_of("0123456789") != name.npos || !is_collector(entry->path())) continue;
+        if (std::string path = profile_among(entry->path(), pid); !path.empty()) return path;
+    }
+    return Error{"process " + number + " is not being profiled, or not by this user: start it with 'flameprobe run'" +
+                 (geteuid() != 0 ? ", or ask as its user" : "")};
+}
+
+}  // namespace flameprobe

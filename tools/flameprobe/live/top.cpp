@@ -1,0 +1,164 @@
+#include "top.hpp"
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "growing_profile.hpp"
+#include "process_id.hpp"
+#include "screen.hpp"
+#include "top_view.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr const char* usage =
+    "Usage: flameprobe top [--once] PID\n"
+    "What a program that is being profiled spends its CPU time on, now: threads, scopes, functions. It is read from "
+    "the\n"
+    "growing .fprobe, which costs the program nothing.\n"
+    "\n"
+    "      --once            print all of the run so far, and end\n"
+    "\n"
+    "Keys: q ends, t orders by self or total, w changes the stretch of time (10 s, 60 s, all), space stops "
+    "refreshing,\n"
+    "arrows and page keys move.\n";
+
+constexpr const char* help = "q quit  t self/total  w time  space pause  arrows move";
+
+int complain(int status, const std::string& message) {
+    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
+    return status;
+}
+
+struct Window {
+    const char* text;
+    std::optional<std::uint64_t> ns;
+};
+constexpr std::array windows = {Window{"last 10 s", 10'000'000'000}, Window{"last 60 s", 60'000'000'000},
+                                Window{"since the start", std::nullopt}};
+
+/// One profile, kept until the next is read.
+class Top {
+public:
+    Top(pid_t pid, Screen screen) : growing_(pid), screen_(std::move(screen)) {}
+
+    void run() {
+        bool quit = false;
+        for (auto next = std::chrono::steady_clock::now(); !quit;) {
+            if (!paused_ && std::chrono::steady_clock::now() >= next) {
+                read();
+                next = std::chrono::steady_clock::now() + growing_.pause();
+            }
+            show();
+            const auto left =
+                std::chrono::duration_cast<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
+            switch (screen_.wait(std::clamp(left, std::chrono::milliseconds(20), std::chrono::milliseconds(1000)))) {
+                case Screen::Key::quit:
+                    quit = true;
+                    break;
+                case Screen::Key::order:
+                    options_.by_total = !options_.by_total;
+                    break;
+                case Screen::Key::window:
+                    window_ = (window_ + 1) % windows.size();
+                    next = std::chrono::steady_clock::now();
+                    break;
+                case Screen::Key::pause:
+                    paused_ = !paused_;
+                    break;
+                case Screen::Key::up:
+                    options_.first -= std::min<std::size_t>(options_.first, 1);
+                    break;
+                case Screen::Key::down:
+                    ++options_.first;
+                    break;
+                case Screen::Key::page_up:
+                    options_.first -= std::min(options_.first, screen_.rows() / 2);
+                    break;
+                case Screen::Key::page_down:
+                    options_.first += screen_.rows() / 2;
+                    break;
+                default:
+                    break;
+            }
+        }
+    }
+
+private:
+    void read() {
+        auto profile = growing_.read(windows[window_].ns, false);
+        options_.running = growing_.running();
+        if (profile) {
+            profile_ = std::move(*profile);
+            problem_.clear();
+        } else {
+            problem_ = profile.error().message;
+        }
+    }
+    void show() {
+        options_.columns = screen_.columns();
+        options_.rows = screen_.rows() - std::min<std::size_t>(screen_.rows(), 1);
+        options_.window = windows[window_].text;
+        std::vector<TopLine> lines;
+        if (profile_) {
+            options_.first = std::min(options_.first, profile_->functions.empty() ? 0 : profile_->functions.size() - 1);
+            lines = top_view(*profile_, options_);
+        }
+        if (!problem_.empty()) lines.insert(lines.begin(), {LineKind::title, problem_.substr(0, options_.columns)});
+        screen_.show(lines, paused_ ? std::string("paused  ") + help : help);
+    }
+
+    GrowingProfile growing_;
+    Screen screen_;
+    TopOptions options_;
+    std::size_t window_ = 0;
+    bool paused_ = false;
+    std::optional<NamedProfile> profile_;
+    std::string problem_;
+};
+
+int print_once(pid_t pid) {
+    GrowingProfile growing(pid);
+    const auto profile = growing.read(std::nullopt, false);
+    if (!profile) return complain(1, profile.error().message);
+    TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};
+    for (const TopLine& line : top_view(*profile, options)) std::printf("%s\n", line.text.c_str());
+    return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
+}
+
+}  // namespace
+
+int top_command(int argc, char* argv[]) {
+    constexpr option options[] = {{"once", no_argument, nullptr, 'o'}, {"help", no_argument, nullptr, 'h'}, {}};
+    bool once = false;
+    optind = 0;
+    for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
+        if (letter == 'h') return std::fputs(usage, stdout) < 0 ? 1 : 0;
+        if (letter != 'o') return complain(2, "Try 'flameprobe top --help'.");
+        once = true;
+    }
+    const auto pid = process_id(argc - optind, argv + optind);
+    if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe top --help'.");
+    if (once) return print_once(*pid);
+    {
+        // What is wrong from the start is told before the terminal is taken over.
+        GrowingProfile first(*pid);
+        if (auto profile = first.read(std::nullopt, false); !profile && first.path().empty())
+            return complain(1, profile.error().message);
+    }
+    auto screen = Screen::open();
+    if (!screen) return complain(2, screen.error().message);
+    Top(*pid, std::move(*screen)).run();
+    return 0;
+}
+
+}  // namespace flameprobe

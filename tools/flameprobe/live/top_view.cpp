@@ -1,0 +1,128 @@
+#include "top_view.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "export/totals.hpp"
+#include "render/numbers.hpp"
+#include "render/run_facts.hpp"
+#include "render/short_name.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+std::string right(const std::string& text, std::size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    return right(fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1), 6);
+}
+
+/// Cut by characters, so that no half of one is left.
+std::string fit(const std::string& raw, std::size_t columns) {
+    const std::string text = clean_text(raw);
+    std::size_t at = 0, used = 0;
+    while (at < text.size() && used < columns) {
+        do ++at;
+        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
+        ++used;
+    }
+    return text.substr(0, at);
+}
+
+struct Sum {
+    std::string name;
+    std::uint64_t weight = 0;
+};
+
+std::vector<Sum> heaviest(const std::map<std::string, std::uint64_t>& sums, std::size_t most) {
+    std::vector<Sum> list;
+    for (const auto& [name, weight] : sums) list.push_back({name, weight});
+    std::stable_sort(list.begin(), list.end(), [](const Sum& a, const Sum& b) { return a.weight > b.weight; });
+    if (list.size() > most) list.resize(most);
+    return list;
+}
+
+std::vector<Sum> threads_of(const NamedProfile& profile, std::size_t most) {
+    std::map<std::string, std::uint64_t> sums;
+    for (const NamedCount& count : profile.counts) {
+        if (count.thread >= profile.threads.size() || count.weight == 0) continue;
+        const Thread& thread = profile.threads[count.thread];
+        sums[thread.name + " (" + std::to_string(thread.tid) + ")"] += count.weight;
+    }
+    return heaviest(sums, most);
+}
+
+std::vector<Sum> scopes_of(const NamedProfile& profile, const Totals& totals, std::size_t most) {
+    std::map<std::string, std::uint64_t> sums;
+    for (const FunctionTotal& total : totals.functions) {
+        const Function& function = profile.functions[total.function];
+        if (function.kind == FrameKind::scope) sums[std::string(profile.strings.view(function.name))] += total.total;
+    }
+    return heaviest(sums, most);
+}
+
+class View {
+public:
+    View(const NamedProfile& profile, const TopOptions& options)
+        : profile_(profile), options_(options), totals_(function_totals(profile)) {}
+
+    std::vector<TopLine> lines() {
+        const RunInfo& run = profile_.run;
+        add(LineKind::title, program_name(run) + " (pid " + std::to_string(run.pid) + ")  " + options_.window + "  " +
+                                 count_text(totals_.samples) + " samples, " +
+                                 duration_text(totals_.samples * run.period_ns) + " of CPU time" +
+                                 (options_.running ? "" : "  ended"));
+        const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);
+        list("THREAD", threads_of(profile_, part));
+        list("SCOPE", scopes_of(profile_, totals_, part));
+        functions();
+        return std::move(lines_);
+    }
+
+private:
+    void add(LineKind kind, const std::string& text) {
+        if (lines_.size() < options_.rows) lines_.push_back({kind, fit(text, options_.columns)});
+    }
+    void list(const std::string& what, const std::vector<Sum>& sums) {
+        if (sums.empty()) return;
+        add(LineKind::heading, right("%", 6) + "  " + what);
+        for (const Sum& sum : sums) add(LineKind::text, share(sum.weight, totals_.samples) + "  " + sum.name);
+    }
+    void functions() {
+        auto& rows = totals_.functions;
+        std::erase_if(rows, [&](const FunctionTotal& row) {
+            return profile_.functions[row.function].kind == FrameKind::scope || row.total == 0;
+        });
+        const bool by_total = options_.by_total;
+        std::stable_sort(rows.begin(), rows.end(), [&](const FunctionTotal& a, const FunctionTotal& b) {
+            const auto x = by_total ? a.total : a.self, y = by_total ? b.total : b.self;
+            if (x != y) return x > y;
+            return display_name(profile_, a.function) < display_name(profile_, b.function);
+        });
+        add(LineKind::heading,
+            right(by_total ? "self" : "self*", 6) + right(by_total ? "total*" : "total", 8) + "  FUNCTION");
+        for (std::size_t at = options_.first; at < rows.size(); ++at) {
+            const FunctionId id = rows[at].function;
+            const std::string module = module_name(profile_, id);
+            add(LineKind::text, share(rows[at].self, totals_.samples) + "  " + share(rows[at].total, totals_.samples) +
+                                    "  " + short_name(profile_, id) + (module.empty() ? "" : "  " + module));
+        }
+    }
+
+    const NamedProfile& profile_;
+    const TopOptions& options_;
+    Totals totals_;
+    std::vector<TopLine> lines_;
+};
+
+}  // namespace
+
+std::vector<TopLine> top_view(const NamedProfile& profile, const TopOptions& options) {
+    return View(profile, options).lines();
+}
+
+}  // namespace flameprobe
