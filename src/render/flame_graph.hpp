@@ -7,6 +7,7 @@
 #include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "render/page_sides.hpp"
+#include "render/page_source.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -14,11 +15,12 @@ namespace flameprobe {
 struct FlameGraphOptions {
     std::string title;  // empty: made from the profile
     std::string subtitle;
-    std::string colors = "hot";  // see palette.hpp
-    bool icicle = false;         // root at the top
-    bool reverse = false;        // merge from the leaves
-    unsigned width = 1200;       // pixels
-    double min_width = 0.1;      // percent of all samples; narrower frames are gathered in one visible box per caller
+    std::string colors = "hot";          // see palette.hpp
+    bool icicle = false;                 // root at the top
+    bool reverse = false;                // merge from the leaves
+    unsigned width = 1200;               // pixels
+    const PageSource* source = nullptr;  // for the HTML page; null: none
+    double min_width = 0.1;  // percent of all samples; narrower frames are gathered in one visible box per caller
 };
 
 /// Deterministic: the same profile and options give the same bytes. An Error, and nothing written, where there are no

@@ -18,6 +18,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Tabs are as wide as most people have them.
+std::string clean_line(std::string_view raw) {
+    std::string text;
+    for (const char letter : raw) {
+        if (letter == '\t')
+            text.append(4 - text.size() % 4, ' ');
+        else
+            text += letter;
+    }
+    return clean_text(text);
+}
+
 Result<std::string> pack(const std::string& text) {
     uLongf size = compressBound(text.size());
     std::vector<unsigned char> packed(size);
@@ -37,6 +49,41 @@ void add_sides(Json& facts, const PageSides& sides) {
     }
 }
 
+Json line_json(const SourceLine& line, const PageNumbers& numbers) {
+    Json inlined = Json::array();
+    for (const SourceLine::Inlined& inner : line.inlined) {
+        Json lines = Json::array();
+        for (const SourceLine& one : inner.lines) lines.push_back(line_json(one, numbers));
+        inlined.push_back({numbers.number_of[inner.function], std::move(lines)});
+    }
+    return {line.line, line.self, line.total, std::move(inlined)};
+}
+
+Json text_json(const std::vector<SourceText>& text) {
+    Json lines = Json::array();
+    for (const SourceText& line : text) lines.push_back({line.line, clean_line(line.text)});
+    return lines;
+}
+
+Json source_json(const PageSource& source, const PageNumbers& numbers) {
+    Json functions = Json::array(), inlined = Json::array();
+    for (const FunctionSource& function : source.functions) {
+        Json lines = Json::array(), code = Json::array();
+        for (const SourceLine& line : function.lines) lines.push_back(line_json(line, numbers));
+        for (const Instruction& one : function.instructions)
+            code.push_back({one.address, one.self, clean_text(one.text)});
+        functions.push_back({{"fn", numbers.number_of[function.function]},
+                             {"self", function.self},
+                             {"note", clean_text(function.note)},
+                             {"lines", std::move(lines)},
+                             {"text", text_json(function.text)},
+                             {"code", std::move(code)}});
+    }
+    for (const InlinedText& one : source.inlined)
+        inlined.push_back({numbers.number_of[one.function], text_json(one.text)});
+    return {{"functions", std::move(functions)}, {"inlined", std::move(inlined)}};
+}
+
 }  // namespace
 
 Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
@@ -49,6 +96,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     for (const NamedShade& shade : palette.classes())
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
     if (sides != nullptr) add_sides(facts, *sides);
+    if (options.source != nullptr) facts["source"] = source_json(*options.source, functions.numbers);
     facts["threads"] = Json::array();
     for (const Thread& thread : profile.threads) facts["threads"].push_back({thread.tid, clean_text(thread.name)});
     facts["event"] = profile.has_run ? profile.run.event : "";

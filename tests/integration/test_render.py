@@ -1,5 +1,6 @@
 """flameprobe-render on profiles of real runs: what is archived, selected, merged, named, and shown while it works."""
 
+import base64
 import http.server
 import json
 import os
@@ -11,6 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 from pathlib import Path
 
 import pprof_rules
@@ -135,6 +137,46 @@ class Archive(Recorded):
         files = {f["file"] for f in frames if named([f["name"]], "inlined_step")}
         self.assertEqual({Path(file).name for file in files}, {"phases.cpp"})
         self.assertIn(line_of_the_hot_loop(), lines_of(firefox))
+
+
+class Source(Recorded):
+    def test_lines_and_instructions_add_up_to_the_function(self):
+        page = self.directory / "page.html"
+        done = render("--source", self.profile, "-o", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        packed = re.search(r'<script id="profile" type="text/plain">(.*?)</script>', page.read_text(encoding="utf-8"), re.S)
+        facts = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+        names = facts["functions"]["name"]
+        phase = next(one for one in facts["source"]["functions"] if "early_phase" in names[one["fn"]])
+        # The function's own samples and those of what is inlined into it, as folded text has them.
+        truth = 0
+        for frames, count in self.folded():
+            code = [frame for frame in frames if not frame.startswith("[") and not frame.endswith("_[i]")]
+            truth += count if named(code[-1:], "early_phase") else 0
+
+        def own(lines):
+            return sum(self_ + sum(own(inner) for _, inner in inlined) for _, self_, _, inlined in lines)
+        self.assertGreater(truth, 50)
+        self.assertEqual((phase["self"], own(phase["lines"])), (truth, truth))
+        self.assertEqual(sum(self_ for _, self_, _ in phase["code"]), truth, phase["note"])
+        self.assertTrue(any(text.startswith("ret") for _, _, text in phase["code"]), phase["code"][:5])
+        self.assertIn("early_phase", " ".join(text for _, text in phase["text"]))
+        # The line that the time is spent on is the hot one, in the function that was inlined.
+        hot = {}
+
+        def add(lines, fn):
+            for number, self_, _, inlined in lines:
+                hot[names[fn].split("(")[0], number] = hot.get((names[fn].split("(")[0], number), 0) + self_
+                for inner, below in inlined:
+                    add(below, inner)
+        add(phase["lines"], phase["fn"])
+        self.assertEqual(max(hot, key=hot.get)[1], line_of_the_hot_loop(), hot)
+
+    def test_code_is_not_shown_unasked(self):
+        page = self.directory / "page.html"
+        self.assertEqual(render(self.profile, "-o", page).returncode, 0)
+        packed = re.search(r'<script id="profile" type="text/plain">(.*?)</script>', page.read_text(encoding="utf-8"), re.S)
+        self.assertNotIn("source", json.loads(zlib.decompress(base64.b64decode(packed[1]))))
 
 
 class Merge(Recorded):

@@ -48,6 +48,7 @@ enum Option : int {
     pprof_threads,
     debug_dir,
     debuginfod,
+    source,
     version,
 };
 
@@ -89,6 +90,7 @@ constexpr std::array long_options = {
     option{"pprof-threads", optional_argument, nullptr, Option::pprof_threads},
     option{"debug-dir", required_argument, nullptr, Option::debug_dir},
     option{"debuginfod", optional_argument, nullptr, Option::debuginfod},
+    option{"source", optional_argument, nullptr, Option::source},
     option{"help", no_argument, nullptr, 'h'},
     option{"version", no_argument, nullptr, Option::version},
     option{nullptr, 0, nullptr, 0},
@@ -277,6 +279,10 @@ void Parser::take(int option, const std::string& value) {
             into_.debuginfod = true;
             if (!value.empty()) take("--debuginfod", parse_time(value), into_.debuginfod_ns);
             break;
+        case Option::source:
+            into_.source = true;
+            if (!value.empty()) into_.source_directories.push_back(value);
+            break;
         case Option::version:
             into_.version = true;
             break;
@@ -295,6 +301,8 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.diff && arguments.inputs.size() != 2) return Error{"--diff takes two inputs: before and after"};
     if (arguments.tree && (arguments.diff || arguments.archive)) return Error{"--tree makes one picture of its inputs"};
     if (arguments.fail_above && !arguments.diff) return Error{"--fail-above belongs to --diff"};
+    if (arguments.source && (arguments.diff || arguments.archive))
+        return Error{"--source belongs to a page of one profile"};
     if (arguments.archive && arguments.inputs.size() != 1) return Error{"--archive takes one .fprobe"};
     if (!(arguments.graph.min_width >= 0 && arguments.graph.min_width <= 100)) {
         return Error{"--min-width: give a percentage from 0 to 100"};

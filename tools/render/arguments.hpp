@@ -36,6 +36,8 @@ struct Arguments {
     bool diff = false;
     std::optional<double> fail_above;  // percentage points
     std::vector<std::string> debug_directories;
+    bool source = false;  // lines and instructions in the page
+    std::vector<std::string> source_directories;
     bool debuginfod = false;
     std::uint64_t debuginfod_ns = 60'000'000'000;  // for all of its answers together
     bool help = false;

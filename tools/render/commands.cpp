@@ -9,12 +9,15 @@
 
 #include "archive.hpp"
 #include "by_scope.hpp"
+#include "disassembly.hpp"
 #include "export/output_file.hpp"
 #include "export/totals.hpp"
 #include "info.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
 #include "render/numbers.hpp"
+#include "source_lines.hpp"
+#include "source_text.hpp"
 #include "top_table.hpp"
 
 namespace flameprobe {
@@ -88,6 +91,14 @@ std::string threads_of(const NamedProfile& profile) {
     return list.empty() ? "" : "; its threads are: " + list;
 }
 
+PageSource source_of(const NamedProfile& profile, const Arguments& arguments) {
+    constexpr std::size_t most_functions = 50;
+    PageSource source = source_lines(profile, most_functions);
+    add_source_text(profile, arguments.source_directories, source);
+    add_disassembly(profile, source);
+    return source;
+}
+
 int write_selected(const NamedProfile& profile, const Arguments& arguments, Format format) {
     const std::uint64_t samples = total_hits(profile);
     if (const auto failed = failed_gate(arguments.gates, samples, profile.has_run ? &profile.summary : nullptr);
@@ -102,10 +113,16 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
                                     (arguments.filter.thread.empty() ? "" : threads_of(profile)));
     }
     if (const int status = print_tables(profile, arguments); status != done || only_text(arguments)) return status;
+    FlameGraphOptions graph = arguments.graph;
+    PageSource source;
+    if (arguments.source && format == Format::html) {
+        source = source_of(profile, arguments);
+        graph.source = &source;
+    }
     const auto written = arguments.image
                              ? write_image_of(profile, arguments)
                              : write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
-                                            {arguments.graph, arguments.engine});
+                                            {graph, arguments.engine});
     return written ? done : complain(failed, written.error().message);
 }
 

@@ -51,6 +51,8 @@ constexpr std::string_view text =
     "      --icicle          root at the top\n"
     "      --reverse         merge from the leaves: who is it that calls the hot functions\n"
     "      --width N         of the picture, in pixels (default 1200)\n"
+    "      --source[=DIR]    in an .html: lines of the hottest functions with their samples, and instructions; files\n"
+    "                        are looked for below DIR too (may be repeated). The page then shows that code\n"
     "      --min-width P     gather frames narrower than P percent in one box (default 0.1)\n"
     "\n"
     "Other formats\n"

@@ -44,6 +44,32 @@ NamedProfile timed_profile() {
     return profile;
 }
 
+/// Lines and instructions of Parser::parse, with an inlined function in place and text that must not be markup.
+bool make_source(const std::string& path) {
+    const NamedProfile profile = test::demo_profile();
+    const auto id = [&](std::string_view name) {
+        FunctionId found = 0;
+        while (profile.strings.view(profile.functions[found].name) != name) ++found;
+        return found;
+    };
+    const FunctionId parse = id("Parser::parse(std::string_view)");
+    const FunctionId inlined = id("std::char_traits<char>::compare(char const*, char const*, unsigned long)");
+    PageSource source;
+    source.functions.push_back({parse,
+                                427,
+                                {{42, 331, 331, {}}, {44, 0, 96, {{inlined, {{388, 96, 96, {}}}}}}, {47, 0, 75, {}}},
+                                {{40, "int Parser::parse(std::string_view text) {"},
+                                 {42, "\tif (text == \"</script><b>\") return 1;"},
+                                 {44, "    if (text.compare(0, 4, \"done\")) {"},
+                                 {47, "    return new Node{text};"}},
+                                {{0x1000, 0, "push rbp"}, {0x1001, 427, "cmp eax, 0x3c"}, {0x1004, 0, "ret "}},
+                                "the last note"});
+    source.inlined.push_back({inlined, {{388, "return __builtin_memcmp(a, b, n);"}}});
+    FlameGraphOptions options;
+    options.source = &source;
+    return make(path, write_html, profile, options);
+}
+
 /// Many functions, and stacks thousands of frames deep.
 NamedProfile large_profile() {
     test::ProfileOf made;
@@ -128,6 +154,7 @@ int main(int argc, char** argv) {
     good = make(directory + "hostile.svg", write_svg, hostile_profile(), {}) && good;
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
+    good = make_source(directory + "source.html") && good;
     good = make(directory + "hostile.html", write_html, hostile_profile(), {}) && good;
     good = make(directory + "large.html", write_html, large_profile(), {}) && good;
     good = make(directory + "large.svg", write_svg, large_profile(), {}) && good;

@@ -166,6 +166,97 @@ class HtmlTest(PageTest):
         self.assertGreater(self.page.run("return document.querySelector('#graph').scrollHeight"), 19 * 5000)
         self.assertGreater(self.pixels(), 3)
 
+    def test_paper_shows_all_rows_in_ink_on_white(self):
+        self.page.size(1300, 420)
+        self.page.dark(True)
+        self.open()
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        rows = self.page.run("return parseFloat(document.querySelector('#graph .spacer').style.height)")
+        self.assertLess(canvas.size["height"], rows)
+        self.page.run("dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(canvas.size["height"], rows)
+        self.assertEqual(self.page.run("return getComputedStyle(document.body).backgroundColor"), "rgb(253, 252, 250)")
+        self.assertFalse(self.id("tab-table").is_displayed())
+        self.page.run("dispatchEvent(new Event('afterprint'))")
+        self.assertLess(canvas.size["height"], rows)
+        self.assertEqual(self.page.run("return getComputedStyle(document.body).backgroundColor"), "rgb(27, 26, 25)")
+        pdf = self.page.driver.execute_cdp_cmd("Page.printToPDF", {})
+        self.assertGreater(len(pdf["data"]), 10_000)
+
+    def test_a_screen_reader_is_told(self):
+        self.open("times.html")
+        tree = self.page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if not node.get("ignored")]
+        for role, name in told:
+            if role in ("button", "tab", "combobox", "textbox", "application", "menuitem", "table", "grid"):
+                self.assertTrue(name, role)
+        names = {name for _, name in told}
+        self.assertLessEqual({"Flame graph", "Functions", "Callers and callees", "Search functions, regular expression", "Thread"}, names)
+        self.assertEqual(len([name for role, name in told if role == "application" and ". Arrow keys " in name]), 2)
+        # What the keys come to is announced, and all controls can be reached by them.
+        self.assertEqual(self.id("details").get_attribute("aria-live"), "polite")
+        self.assertEqual(self.id("result").get_attribute("aria-live"), "polite")
+        self.page.run("document.body.focus(); document.activeElement.blur()")
+        reached = set()
+        for _ in range(30):
+            self.keys(Keys.TAB)
+            reached.add(self.page.run("const e = document.activeElement; return e.id || e.parentNode.parentNode.id || e.localName"))
+        self.assertLessEqual({"search", "case", "theme", "tab-graph", "icicle", "reverse", "chart", "fold", "threads", "graph"}, reached)
+
+    def test_the_root_row_stays_in_sight(self):
+        self.page.size(900, 420)
+        self.open()
+        self.page.run("document.querySelector('#graph').scrollTop = 0")
+        self.settle()
+        # The last row of the canvas is the root's: pale, over the whole width.
+        self.assertEqual(self.page.run("""const c = document.querySelector('#graph canvas'), p = c.getContext('2d');
+          const row = p.getImageData(0, c.height - 6, c.width, 1).data, at = (x) => row.slice(x * 4, x * 4 + 4).join();
+          return [at(c.width - 20) === at(c.width / 2 | 0), at(c.width - 20)]"""), [True, "230,227,222,255"])
+
+    def test_a_thread_over_time(self):
+        self.open("times.html")
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys("y")
+        self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "true")
+        self.assertIn("Over time: worker-1 (4712)", self.text("caption-before"))
+        self.assertGreater(self.pixels(), 5)
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys(*[Keys.ARROW_UP] * 6)
+        # Each stack is in one step of ten; by name Cart::total would come first, but it is the last.
+        seen = [self.details().split(" – ")[0]]
+        for _ in range(2):
+            self.keys(Keys.ARROW_RIGHT)
+            seen.append(self.details().split(" – ")[0])
+        self.assertEqual(seen, ["Json::dump(int) const", "entry_SYSCALL_64", "Cart::total() const"])
+        self.assertIn("y=1", self.page.run("return location.hash"))
+        self.keys("y")
+        self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "false")
+
+    def test_source_lines_and_instructions_have_their_samples(self):
+        self.open("demo.html")
+        self.assertFalse(self.id("tab-source").is_displayed())
+        self.open("source.html")
+        self.id("tab-source").click()
+        self.settle()
+        row = lambda text: next(one.text for one in self.page.driver.find_elements(By.CSS_SELECTOR, "#source-body .row") if text in one.text)
+        lines = self.id("source-body").text
+        self.assertIn('if (text == "</script><b>") return 1;', lines)
+        self.assertRegex(row("</script>"), r"^10\.64 %\s+10\.64 %\s+42\s+if")
+        self.assertRegex(row("done"), r"^3\.08 %\s+44\s")
+        self.assertIn("↳ std::char_traits::compare", lines)
+        self.assertRegex(row("memcmp"), r"^3\.08 %\s+3\.08 %\s+388\s+return")
+        self.assertIn("⋯", lines)
+        self.assertIn("the last note", self.text("source-place"))
+        self.id("source-code").click()
+        self.settle()
+        self.assertRegex(row("cmp eax"), r"^13\.72 %\s+1001\s+cmp eax, 0x3c$")
+        self.assertIn("code=1", self.page.run("return location.hash"))
+        # From a frame, by its key.
+        self.open("source.html", "#s=Parser")
+        self.page.run("document.querySelector('#graph canvas').focus()")
+        self.keys("s")
+        self.assertTrue(self.id("graph-view").is_displayed())  # of all there is no source
+
     def test_hostile_names_are_text(self):
         self.open("hostile.html")
         self.assertEqual(self.page.run("return window.broken ?? 'intact'"), "intact")

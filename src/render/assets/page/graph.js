@@ -1,5 +1,5 @@
 // A tree on a canvas. Only what is in sight is made and painted, so neither depth nor number of frames has a limit.
-const ROW = 19, NARROW = 1;
+const ROW = 19, NARROW = 1, MOST_PRINTED = 4000;
 
 class Graph {
   // settle: flames that leave room stand at the bottom of it. `on` is told of hover(spot, event), focus(node), zoom(), key(event,
@@ -62,6 +62,13 @@ class Graph {
       this.moving = requestAnimationFrame(step);
     }
     this.on.zoom(this);
+  }
+  // All rows, as far as paper makes sense of them, or again what there is room for.
+  print(on) {
+    if (!this.tree || this.holder.clientWidth === 0) return;
+    this.holder.style.height = on ? Math.min(this.tree.rows * ROW, MOST_PRINTED) + "px" : "";
+    if (on && this.rootBelow) this.holder.scrollTop = this.tree.rows * ROW;
+    this.paint();
   }
   paintSoon() {
     if (this.frame) return;
@@ -135,7 +142,9 @@ class Graph {
       for (let at = first; at < end && !hit; at++) hit = context.hit(kids[at].fn);
       pen.globalAlpha = context.searching() && !hit ? 0.3 : 1;
       pen.fillStyle = hit ? context.mark() : context.plain();
-      pen.fillRect(Math.max(left, 0), top, Math.max(Math.min(wide, width), 0.5), ROW - 1);
+      const start = Math.max(left, 0), room = Math.min(left + wide, width) - start;
+      pen.fillRect(start, top, Math.max(room, 0.5), ROW - 1);
+      if (room > 90 && end - first > 1 && !hit) this.note(`${count(end - first)} narrow frames`, start, room, top, ink);
     };
     let root = null;
     this.visit(width, height, (node, ...where) => { if (node === tree.root) root = where; else paintBox(node, ...where); }, paintRun);
@@ -151,6 +160,13 @@ class Graph {
     pen.strokeStyle = color;
     pen.lineWidth = line;
     pen.strokeRect(left + line / 2, top + line / 2, Math.max(wide - 1 - line, 0.5), ROW - 1 - line);
+  }
+  note(words, start, wide, top, ink) {
+    const {pen} = this, text = fitName(pen, words, wide - 8);
+    pen.fillStyle = ink;
+    pen.globalAlpha *= 0.65;
+    pen.fillText(text, start + 4, top + 13.5);
+    pen.globalAlpha = 1;
   }
   // At the box's beginning, or where it comes into sight.
   label(node, start, wide, top, ink) {

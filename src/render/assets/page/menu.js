@@ -1,22 +1,23 @@
 // What can be done with a frame: the same by right click, by the menu key and by letters.
 const ACTIONS = [
-  {key: "f", text: "Focus: only stacks with it", node: true},
-  {key: "h", text: "Hide this function", node: true},
-  {key: "i", text: "Ignore stacks with it", node: true},
-  {key: "o", text: "Callers and callees", node: true},
-  {key: "c", text: "Copy stack", node: true},
-  {key: "C", text: "Copy name", node: true},
+  {key: "f", text: "Focus: only stacks with it", of: "node"},
+  {key: "h", text: "Hide this function", of: "node"},
+  {key: "i", text: "Ignore stacks with it", of: "node"},
+  {key: "o", text: "Callers and callees", of: "node"},
+  {key: "s", text: "Source", of: "source"},
+  {key: "c", text: "Copy stack", of: "node"},
+  {key: "C", text: "Copy name", of: "node"},
   {key: "g", text: "Fold glue and recursion"},
   {key: "m", text: "Merge like threads"},
   {key: "l", text: "Whole names"},
-  {key: "d", text: "Before, after, both, difference", compare: true},
+  {key: "d", text: "Before, after, both, difference", of: "compare"},
+  {key: "y", text: "Over time", of: "time"},
   {key: "u", text: "Show everything again"}
 ];
 
 class Menu {
-  // act(key, node) does it; `compares`: the page is of two profiles.
-  constructor(act, compares) {
-    this.compares = compares;
+  // act(key, node) does it.
+  constructor(act) {
     this.box = element(document.body, "div", {id: "menu", role: "menu", "aria-label": "Frame", hidden: ""});
     this.items = ACTIONS.map((action) => {
       const item = element(this.box, "button", {type: "button", role: "menuitem", tabindex: "-1"});
@@ -28,9 +29,10 @@ class Menu {
     this.box.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("pointerdown", (event) => { if (!this.box.contains(event.target)) this.close(false); });
   }
-  open(node, isFunction, event) {
+  // kinds: of actions that there are for the node.
+  open(node, kinds, event) {
     Object.assign(this, {node, back: document.activeElement});
-    this.items.forEach((item, at) => { item.hidden = ACTIONS[at].node === true && !isFunction || ACTIONS[at].compare === true && !this.compares; });
+    this.items.forEach((item, at) => { const {of} = ACTIONS[at]; item.hidden = of !== undefined && !kinds[of]; });
     this.box.hidden = false;
     const {width, height} = this.box.getBoundingClientRect(), area = event.target.getBoundingClientRect();
     const x = event.clientX || area.left + area.width / 2, y = event.clientY || area.top + area.height / 2;

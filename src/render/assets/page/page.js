@@ -1,4 +1,6 @@
 // The page: from what is chosen to what is shown of it.
+const HINT = "Point at a box, or walk with the arrow keys; right click or the menu key for what can be done with it.";
+
 class Page {
   constructor(profile) {
     this.profile = profile;
@@ -10,6 +12,7 @@ class Page {
     this.makeViews();
     fillFacets(profile);
     this.timeline.use(profile);
+    find("chart").hidden = profile.bins < 2;
     this.readTheme();
     this.listen();
     this.show();
@@ -23,6 +26,7 @@ class Page {
     fillFacets(profile);
     find("merge").hidden = profile.merged.length === 0;
     this.timeline.use(profile);
+    find("chart").hidden = profile.bins < 2;
     this.readTheme();
     this.show();
     this.main.scrolled = scrolled;
@@ -67,7 +71,7 @@ class Page {
     const graph = (id, label, onZoom, settle) => {
       const made = new Graph(find(id), label, context, {
         hover: (spot) => this.tell(made, spot), focus: (node) => this.choose(made, node), zoom: () => onZoom(made),
-        key: (event, node) => this.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, node.fn !== this.profile.all, event)
+        key: (event, node) => this.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, this.kindsOf(node), event)
       }, settle);
       this.graphs.push(made);
       return made;
@@ -84,7 +88,8 @@ class Page {
     this.callers = graph("callers", "Callers", open, true);
     this.callees = graph("callees", "Callees", open);
     this.timeline = new Timeline((time) => this.change({time, zoom: ""}));
-    this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of), this.compare !== null);
+    if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
+    this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
     const bar = (cell, part) => {
       element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
       element(cell, "span", {}, percent(part, this.all));
@@ -118,12 +123,12 @@ class Page {
     }
     if (this.compare) return {name: this.profile.name(node.fn), numbers: this.compare.describe(graph.tree, node), place: this.profile.place(node.fn)};
     const self = graph.tree.up ? null : graph.tree.selfOf(node);
-    return {name: this.profile.name(node.fn), numbers: this.numbers(node.total, self, graph.tree.all), place: this.profile.place(node.fn)};
+    return {name: this.profile.name(node.fn), numbers: this.numbers(node.weight ?? node.total, self, graph.tree.all), place: this.profile.place(node.fn)};
   }
   // The details have a line of their own, so that nothing covers the picture.
   tell(graph, spot) {
     const text = spot ? this.describe(graph, spot) : this.chosen ? this.describe(this.chosen.graph, this.chosen) : null;
-    find("details").textContent = "";
+    find("details").textContent = text || !["graph", "sandwich"].includes(this.state.view) ? "" : HINT;
     if (!text) return;
     element(find("details"), "b", {}, text.name.length > 600 ? text.name.slice(0, 450) + " … " + text.name.slice(-150) : text.name);
     element(find("details"), "span", {}, ` – ${text.numbers}${text.place ? ", " + text.place : ""}`);
@@ -133,9 +138,13 @@ class Page {
     this.tell(graph, {node});
     for (const button of document.querySelectorAll(".status button")) button.hidden = false;
   }
+  // Which kinds of actions there are for a frame.
+  kindsOf(node) {
+    return {node: node.fn !== this.profile.all, compare: this.compare !== null, time: this.profile.bins > 1, source: this.source?.has(node.fn) === true};
+  }
   key(event, node) {
     const action = ACTIONS.find((one) => one.key === event.key);
-    if (!action || action.node && node.fn === this.profile.all) return;
+    if (!action || action.of && !this.kindsOf(node)[action.of]) return;
     event.preventDefault();
     this.act(action.key, node, this.graphs.find((one) => one.focused === node));
   }
@@ -147,6 +156,8 @@ class Page {
       f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
       o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
       g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
+      s: () => this.source?.has(node.fn) && this.change({fn: node.fn, view: "source"}),
+      y: () => this.profile.bins > 1 && this.change({chart: !state.chart, zoom: ""}),
       d: () => this.compare && this.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
       u: () => this.change({focus: "", hide: "", ignore: "", fold: false, inlined: true, time: "", zoom: ""})
     };
@@ -174,7 +185,8 @@ class Page {
     if (!this.changed("weights", thread, scope, focus, ignore, state.time)) return;
     const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
     const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
-    const choice = {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range};
+    const choice = {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range, marks: profile.bins > 1 ? new Uint8Array(profile.size) : null};
+    this.kept = choice.marks;
     if (this.compare) {
       this.compare.weigh(choice);
       find("share").textContent = this.compare.share();
@@ -186,12 +198,12 @@ class Page {
   }
   show() {
     const {state} = this;
-    for (const view of ["graph", "table", "sandwich"]) {
+    for (const view of VIEWS) {
       find(view + "-view").hidden = state.view !== view;
       find("tab-" + view).setAttribute("aria-selected", state.view === view);
       find("tab-" + view).tabIndex = state.view === view ? 0 : -1;
     }
-    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined]]) find(id).setAttribute("aria-pressed", on);
+    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined], ["chart", state.chart]]) find(id).setAttribute("aria-pressed", on);
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("orders").hidden = state.view !== "graph";
     this.timeline.show(state.merge, state.range, this.theme);
@@ -208,6 +220,7 @@ class Page {
     if (state.view === "graph") this.showGraph();
     if (state.view === "table") this.showTable();
     if (state.view === "sandwich") this.showSandwich();
+    if (state.view === "source") this.source.show(state.fn, state.code);
     find("reset").hidden = state.view !== "graph" || this.main.whole;
     this.search();
   }
@@ -218,13 +231,22 @@ class Page {
   }
   showGraph() {
     const {state, profile} = this;
-    if (this.changed("graph", this.shapeKey, state.reverse, state.icicle)) {
-      const tree = state.reverse ? LazyTree.leaves(profile, this.total, this.shape) : LazyTree.roots(profile, this.total, this.shape);
+    if (this.changed("graph", this.shapeKey, state.reverse, state.icicle, state.chart)) {
+      const tree = state.chart ? this.chart() : state.reverse ? LazyTree.leaves(profile, this.total, this.shape) : LazyTree.roots(profile, this.total, this.shape);
       this.main.show(tree, !state.icicle, state.zoom);
+      find("caption-before").hidden = !state.chart;
       if (this.other) this.showOther();
     } else {
       for (const graph of this.graphs) graph.paintSoon();
     }
+  }
+  // Of the thread that is chosen, or of the busiest.
+  chart() {
+    const {profile, state} = this, use = new Map();
+    profile.countThread.forEach((thread, at) => use.set(thread, (use.get(thread) || 0) + profile.countWeight[at]));
+    const thread = state.thread >= 0 ? state.thread : Array.from(use).reduce((a, b) => b[1] > a[1] ? b : a)[0], [tid, name] = profile.threads[thread];
+    find("caption-before").textContent = `Over time: ${name || "thread"}${tid ? ` (${tid})` : ""}; where nothing stands it did not run`;
+    return new TimeTree(profile, this.shape, thread, this.kept, state.range);
   }
   showOther() {
     const {state, profile, compare: {sides: {total}}} = this, both = state.side === "both";
@@ -265,6 +287,15 @@ class Page {
     for (const graph of this.graphs) graph.paintSoon();
   }
 
+  // On paper there is no scrolling, and ink on white.
+  print(on) {
+    const {dataset, classList} = document.documentElement;
+    if (on) this.themeBefore = dataset.theme;
+    classList.toggle("printing", on);
+    if (on) dataset.theme = "light"; else if (this.themeBefore) dataset.theme = this.themeBefore; else delete dataset.theme;
+    this.readTheme();
+    for (const graph of this.graphs) graph.print(on);
+  }
   listen() {
     const {state} = this, on = (id, event, act) => find(id).addEventListener(event, act);
     on("threads", "change", (event) => this.change({thread: Number(event.target.value), zoom: ""}));
@@ -274,13 +305,14 @@ class Page {
     on("reverse", "click", () => this.change({reverse: !state.reverse, zoom: ""}));
     on("icicle", "click", () => this.change({icicle: !state.icicle}));
     on("no-inlined", "click", () => this.change({inlined: !state.inlined, zoom: ""}));
-    for (const [id, key] of [["fold", "g"], ["merge", "m"], ["long", "l"]]) on(id, "click", () => this.act(key));
+    for (const [id, key] of [["fold", "g"], ["merge", "m"], ["long", "l"], ["chart", "y"]]) on(id, "click", () => this.act(key));
     on("reset", "click", () => this.main.zoom(this.main.tree.root));
-    for (const view of ["graph", "table", "sandwich"]) on("tab-" + view, "click", () => this.change({view}));
+    for (const view of VIEWS) on("tab-" + view, "click", () => this.change({view}));
     on("open", "click", () => this.chosen && this.act("o", this.chosen.node, this.chosen.graph));
     on("copy", "click", () => this.chosen && this.act("c", this.chosen.node, this.chosen.graph));
     find("merge").hidden = this.profile.merged.length === 0;
     chooseThemes(() => this.readTheme());
+    for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => this.print(on));
     addEventListener("hashchange", () => { this.shown = {}; state.load(this.profile); this.show(); });
     addEventListener("keydown", (event) => onKey(event, () => { find("search").value = ""; this.change({search: ""}); }));
   }

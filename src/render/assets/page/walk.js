@@ -2,7 +2,8 @@
 
 // The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; scope, focus and
 // ignore as marks of functions or null, range as [first bin, behind the last] or null. `weights`: of each count.
-function weigh(profile, {thread, side, scope, focus, ignore, range}, weights = profile.countWeight) {
+// `marks`, if given, notes whose samples are kept wherever and whenever they are from.
+function weigh(profile, {thread, side, scope, focus, ignore, range, marks}, weights = profile.countWeight) {
   const {size, end, fn, countBox, countThread, countSide, countBin} = profile;
   const [from, to] = range || [0, Infinity];
   const total = new (profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size);
@@ -17,6 +18,7 @@ function weigh(profile, {thread, side, scope, focus, ignore, range}, weights = p
     if (focus && focus[of] && box >= inFocus) inFocus = end[box];
     if (ignore && ignore[of] && box >= inIgnored) inIgnored = end[box];
     const kept = (!scope || box < inScope) && (!focus || box < inFocus) && box >= inIgnored;
+    if (marks) marks[box] = kept ? 1 : 0;
     for (; at < countBox.length && countBox[at] === box; at++) {
       const inTime = !countBin || countBin[at] >= from && countBin[at] < to;
       if (kept && inTime && (thread < 0 || countThread[at] === thread) && (side === undefined || countSide[at] === side)) total[box] += weights[at];

@@ -1,0 +1,64 @@
+// A flame chart: one thread's stacks in the order of time. Width is time, as fine as the profile's steps of it; where nothing
+// stands the thread did not run. Nodes are made when they come in sight, as in LazyTree.
+class TimeTree {
+  // kept: of each box whether its samples are wanted; range: [first step, behind the last] or null.
+  constructor(profile, shape, thread, kept, range) {
+    Object.assign(this, {profile, shape, up: false, chains: new Map()});
+    const {countBox, countThread, countBin, countWeight} = profile, [first, end] = range || [0, profile.bins], entries = [];
+    for (let at = 0; at < countBox.length; at++) {
+      if (countThread[at] === thread && countBin[at] >= first && countBin[at] < end && kept[countBox[at]]) entries.push(at);
+    }
+    entries.sort((a, b) => countBin[a] - countBin[b] || a - b);
+    // Samples that a step has room for; more, of a coarse clock, push the later ones on.
+    const room = profile.period > 0 ? profile.bin / profile.period : 1;
+    this.entries = [];
+    let x = 0, weight = 0, deepest = 0;
+    for (const at of entries) {
+      x = Math.max(x, (countBin[at] - first) * room);
+      this.entries.push({box: countBox[at], x, weight: countWeight[at]});
+      x += countWeight[at];
+      weight += countWeight[at];
+      deepest = Math.max(deepest, this.chain(countBox[at]).length);
+    }
+    this.rows = deepest + 1;
+    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: Math.max(x, (end - first) * room), weight, from: 0, to: entries.length, kids: null};
+  }
+  get all() { return this.root.total; }
+  // Functions from the root to a box, as far as they are shown.
+  chain(box) {
+    let chain = this.chains.get(box);
+    if (!chain) {
+      const {parents, fn} = this.profile, {hidden, alias, recursion} = this.shape;
+      chain = [];
+      for (let at = box; at > 0; at = parents[at]) if (!hidden[alias[fn[at]]]) chain.push(alias[fn[at]]);
+      chain.reverse();
+      if (recursion) chain = chain.filter((one, at) => at === 0 || chain[at - 1] !== one);
+      this.chains.set(box, chain);
+    }
+    return chain;
+  }
+  kids(node) { return node.kids ??= this.expand(node); }
+  expand(node) {
+    const kids = [], least = this.root.total * 1e-9;
+    for (let at = node.from; at < node.to; at++) {
+      const {box, x, weight} = this.entries[at], fn = this.chain(box)[node.depth], last = kids[kids.length - 1];
+      if (fn === undefined) continue;
+      if (last && last.fn === fn && last.to === at && x - (last.x + last.total) <= least) {
+        last.total += weight;
+        last.to = at + 1;
+      } else {
+        kids.push({fn, parent: node, depth: node.depth + 1, x, total: weight, from: at, to: at + 1, kids: null});
+      }
+    }
+    return kids;
+  }
+  selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.total, node.weight ?? node.total); }
+  path(node) {
+    const nodes = [];
+    for (; node; node = node.parent) nodes.push(node);
+    return nodes.reverse();
+  }
+  // A place in it has no name that a later page would know: the stretch of time is in the address.
+  address() { return ""; }
+  at() { return this.root; }
+}

@@ -1,0 +1,107 @@
+#include "source_lines.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "render/shown_function.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// A place in a function, or in one that was inlined there.
+struct Place {
+    std::uint64_t self = 0, total = 0;
+    std::uint32_t counted = 0;  // the stack, plus one, that was added last: recursion counts once
+    std::map<std::pair<FunctionId, std::uint32_t>, Place> inlined;  // by function and line
+};
+
+using Places = std::map<std::uint32_t, Place>;  // by line
+
+class Collector {
+public:
+    explicit Collector(const NamedProfile& profile) : profile_(profile), shown_(shown_functions(profile)) {}
+
+    void add(std::uint32_t stack, const NamedCount& count) {
+        path_.clear();
+        for (NodeId node = count.node; node != 0; node = profile_.nodes[node].parent) {
+            const FrameId frame = profile_.nodes[node].frame;
+            // A scope may stand between a function and what is inlined into it.
+            if (frame >= profile_.frames.size() || function(frame).kind != FrameKind::scope) path_.push_back(frame);
+        }
+        for (std::size_t at = path_.size(); at-- > 0;) {  // from the root
+            const FrameId frame = path_[at];
+            if (frame >= profile_.frames.size() || function(frame).kind != FrameKind::user) continue;
+            Place* place = &functions_[shown_[profile_.frames[frame].function]][profile_.frames[frame].line];
+            add_to(*place, stack, count.weight);
+            while (at > 0 && path_[at - 1] < profile_.frames.size() &&
+                   function(path_[at - 1]).kind == FrameKind::inlined) {
+                const NamedFrame& inlined = profile_.frames[path_[--at]];
+                place = &place->inlined[{shown_[inlined.function], inlined.line}];
+                add_to(*place, stack, count.weight);
+            }
+            if (at == 0) {
+                place->self += count.weight;
+                own_[shown_[profile_.frames[frame].function]] += count.weight;
+            }
+        }
+    }
+
+    PageSource take(std::size_t most) {
+        PageSource source;
+        for (const auto& [id, own] : own_) {
+            const Places& places = functions_[id];
+            const bool known =
+                std::any_of(places.begin(), places.end(), [](const auto& place) { return place.first > 0; });
+            if (own > 0 && known && profile_.functions[id].file != 0)
+                source.functions.push_back({id, own, {}, {}, {}, {}});
+        }
+        const auto heavier = [&](const FunctionSource& a, const FunctionSource& b) {
+            return a.self != b.self ? a.self > b.self : a.function < b.function;
+        };
+        std::sort(source.functions.begin(), source.functions.end(), heavier);
+        if (source.functions.size() > most) source.functions.resize(most);
+        for (FunctionSource& function : source.functions) {
+            for (const auto& [line, place] : functions_[function.function])
+                function.lines.push_back(line_of(line, place));
+        }
+        return source;
+    }
+
+private:
+    const Function& function(FrameId frame) const { return profile_.functions[profile_.frames[frame].function]; }
+    static void add_to(Place& place, std::uint32_t stack, std::uint64_t weight) {
+        if (place.counted == stack + 1) return;
+        place.counted = stack + 1;
+        place.total += weight;
+    }
+    /// Inlining is bounded in depth by the debug information; the recursion is as deep as that.
+    static SourceLine line_of(std::uint32_t number, const Place& place) {
+        SourceLine line{number, place.self, place.total, {}};
+        for (const auto& [key, inner] : place.inlined) {
+            if (line.inlined.empty() || line.inlined.back().function != key.first)
+                line.inlined.push_back({key.first, {}});
+            line.inlined.back().lines.push_back(line_of(key.second, inner));
+        }
+        return line;
+    }
+
+    const NamedProfile& profile_;
+    const std::vector<FunctionId> shown_;
+    std::unordered_map<FunctionId, Places> functions_;
+    std::unordered_map<FunctionId, std::uint64_t> own_;
+    std::vector<FrameId> path_;
+};
+
+}  // namespace
+
+PageSource source_lines(const NamedProfile& profile, std::size_t most) {
+    Collector collector(profile);
+    for (std::uint32_t at = 0; at < profile.counts.size(); ++at) {
+        if (profile.counts[at].weight > 0) collector.add(at, profile.counts[at]);
+    }
+    return collector.take(most);
+}
+
+}  // namespace flameprobe
