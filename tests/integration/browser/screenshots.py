@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Makes the pictures of docs/images: screenshots.py BUILD DIRECTORY [NAME...]. Profiles real programs, and opens their pages in
+Chromium. Needs redis-server; takes about two minutes. `meson test` does not run it."""
+import base64
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from browser import Browser
+
+BUILD, OUT = map(os.path.abspath, sys.argv[1:3])
+WANTED = set(sys.argv[3:])
+RENDER, FLAMEPROBE = f"{BUILD}/tools/render/flameprobe-render", f"{BUILD}/tools/flameprobe/flameprobe"
+LIBRARY, MAKE_PICTURES = f"{BUILD}/preload/libflameprobe.so", f"{BUILD}/tests/integration/browser/make-pictures"
+SECONDS = 8
+PYTHON = """
+import json, random, re, threading, zlib, time
+end = time.time() + %d
+def parse():
+    while time.time() < end: json.loads(json.dumps([random.random() for _ in range(2000)]))
+def match():
+    while time.time() < end: re.findall(r"(\\w+)@(\\w+)", "name@host text " * 2000)
+def pack():
+    while time.time() < end: zlib.compress(bytes(random.getrandbits(8) for _ in range(20000)))
+threads = [threading.Thread(target=one, name=one.__name__) for one in (parse, match, pack)]
+for one in threads: one.start()
+for one in threads: one.join()
+""" % SECONDS
+
+
+def environment(out):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMEPROBE_", "LD_"))}
+    return env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": "999", "FLAMEPROBE_OUT": out, "FLAMEPROBE_FORMAT": "none"}
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@contextlib.contextmanager
+def redis(out, commands, *options):
+    """A server under load, and its profile when it has ended."""
+    port = str(free_port())
+    server = subprocess.Popen(["redis-server", "--port", port, "--save", "", *options], env=environment(out),
+                              stdout=subprocess.DEVNULL, cwd=os.path.dirname(out))
+    time.sleep(1)
+    load = subprocess.Popen(["redis-benchmark", "-p", port, "-t", commands, "-n", "400000", "-r", "100000", "-q"], stdout=subprocess.DEVNULL)
+    try:
+        yield server
+        time.sleep(SECONDS)
+    finally:
+        load.kill()
+        load.wait()
+        server.terminate()
+        server.wait()
+
+
+def make(directory):
+    """{name: (page, fragment)}, made as they are asked for."""
+    path = lambda name: os.path.join(directory, name)
+    made = {}
+
+    def profile(name):
+        if name not in made:
+            if name == "python":
+                subprocess.run([sys.executable, "-c", PYTHON], env=environment(path(name)), check=True)
+            else:
+                with redis(path(name), "get,set", *(() if name == "redis" else ("--appendonly", "yes", "--dir", directory))):
+                    pass
+            made[name] = path(name + ".fprobe")
+        return made[name]
+
+    def page(name, *options):
+        # Names without directories, as they show in the page.
+        subprocess.run([RENDER, *map(os.path.basename, options), "-o", name + ".html"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+        return path(name + ".html")
+
+    def large():
+        subprocess.run([MAKE_PICTURES, directory, "--stacks", "1000000"], check=True)
+        return path("stacks.html")
+
+    return {
+        "redis": lambda: page("redis", profile("redis")),
+        "redis-table": lambda: page("redis", profile("redis")),
+        "dark": lambda: page("redis", profile("redis")),
+        "phone": lambda: page("redis", profile("redis")),
+        "python": lambda: page("python", profile("python")),
+        "large": large,
+        "diff": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
+        "diff-table": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
+    }
+
+
+# name: (width, height, dark, fragment)
+SHOTS = {
+    "redis": (1200, 640, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1200, 640, True, "#fold=1"), "phone": (390, 700, False, ""),
+    "python": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
+    "live": (1200, 560, True, ""),
+}
+
+
+def shoot(page, name, address):
+    width, height, dark, fragment = SHOTS[name]
+    page.dark(dark)
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+    page.driver.get("about:blank")
+    page.driver.get(address + fragment)
+    WebDriverWait(page.driver, 120).until(lambda driver: not driver.find_elements(By.ID, "loading"))
+    time.sleep(1)
+    if page.errors():
+        sys.exit(f"{name}: the page complains")
+    # Lossy, but a third of a PNG's size, and sharp enough for text.
+    shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 88})
+    with open(os.path.join(OUT, name + ".webp"), "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
+    if os.environ.get("PNG"):
+        page.driver.save_screenshot(os.path.join(os.environ["PNG"], name + ".png"))
+    print(name, os.path.getsize(os.path.join(OUT, name + ".webp")), "bytes")
+
+
+def shoot_live(page, directory):
+    with redis(os.path.join(directory, "live"), "get,set") as server:
+        time.sleep(SECONDS / 2)
+        served = subprocess.Popen([FLAMEPROBE, "live", str(server.pid)], stdout=subprocess.PIPE, text=True)
+        try:
+            shoot(page, "live", served.stdout.readline().strip())
+        finally:
+            served.terminate()
+            served.wait()
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="flameprobe-shots-") as directory, Browser() as page:
+        for name, made in make(directory).items():
+            if not WANTED or name in WANTED:
+                shoot(page, name, "file://" + made())
+        if not WANTED or "live" in WANTED:
+            shoot_live(page, directory)
+
+
+main()
