@@ -11,6 +11,16 @@ char __libc_single_threaded = 0;
 const char* strerrordesc_np(int error);
 const char* strerrordesc_np(int error) { return strerror(error); }
 
+// glibc 2.32.
+const char* sigabbrev_np(int number);
+const char* sigabbrev_np(int number) {
+    static const char names[][8] = {"HUP",  "INT",    "QUIT", "ILL",   "TRAP", "ABRT", "BUS",  "FPE",
+                                    "KILL", "USR1",   "SEGV", "USR2",  "PIPE", "ALRM", "TERM", "STKFLT",
+                                    "CHLD", "CONT",   "STOP", "TSTP",  "TTIN", "TTOU", "URG",  "XCPU",
+                                    "XFSZ", "VTALRM", "PROF", "WINCH", "POLL", "PWR",  "SYS"};
+    return number >= 1 && number <= 31 ? names[number - 1] : 0;
+}
+
 // glibc 2.36, for std::random_device.
 unsigned arc4random(void);
 unsigned arc4random(void) {

@@ -7,6 +7,8 @@
 
 #ifdef __cplusplus
 extern "C" const char* strerrordesc_np(int error) noexcept;
+extern "C" const char* sigabbrev_np(int number) noexcept;
 #else
 const char* strerrordesc_np(int error);
+const char* sigabbrev_np(int number);
 #endif
