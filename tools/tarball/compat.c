@@ -1,5 +1,6 @@
 // What Debian 12's compiler and our own code take for granted and glibc 2.31 does not have. Linked into every part of
 // the tarball; hidden, so that no host meets it.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -20,6 +21,10 @@ const char* sigabbrev_np(int number) {
                                     "XFSZ", "VTALRM", "PROF", "WINCH", "POLL", "PWR",  "SYS"};
     return number >= 1 && number <= 31 ? names[number - 1] : 0;
 }
+
+// glibc 2.32.
+const char* sigdescr_np(int number);
+const char* sigdescr_np(int number) { return number >= 1 && number < NSIG ? sys_siglist[number] : 0; }
 
 // glibc 2.36, for std::random_device.
 unsigned arc4random(void);

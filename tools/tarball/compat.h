@@ -8,7 +8,9 @@
 #ifdef __cplusplus
 extern "C" const char* strerrordesc_np(int error) noexcept;
 extern "C" const char* sigabbrev_np(int number) noexcept;
+extern "C" const char* sigdescr_np(int number) noexcept;
 #else
 const char* strerrordesc_np(int error);
 const char* sigabbrev_np(int number);
+const char* sigdescr_np(int number);
 #endif
