@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CONFIG = """
 receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}}}
-exporters: {{file: {{path: "{file}", format: json}}}}
+exporters: {{file: {{path: "{file}", format: json, rotation: {{max_megabytes: 100}}}}}}
 service:
   pipelines: {{profiles: {{receivers: [otlp], exporters: [file]}}}}
   telemetry: {{metrics: {{level: none}}, logs: {{level: warn}}}}

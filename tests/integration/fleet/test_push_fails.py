@@ -1,6 +1,7 @@
 """flameprobe push against engines that fail: nothing is lost, nothing piles up, and all of it is counted."""
 
 import gzip
+import json
 import os
 import sys
 import time
@@ -11,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import engine as faults
 from engine import Engine
-from harness import COMMAND, run, target
+from harness import COMMAND, clean_environment, profiled, render, run, started, target, wait_until
 from push_case import PushCase, pprof_in
 
 
@@ -126,6 +127,38 @@ class Fails(PushCase):
              "1K"], self.directory)
         self.assertEqual(len(engine.refused), 1)
         self.assertEqual(sum(pprof_in(r).total("cpu") for r in engine.taken), samples * period)
+
+    def test_an_uploader_that_is_killed_loses_nothing(self):
+        self.record()
+        (samples, period), = self.samples(*self.windows())
+        engine = self.engine(faults.hang)
+        with started([COMMAND, "push", "--spool", self.spool, "--to", engine.url], self.directory, clean_environment()) as one:
+            wait_until(lambda: engine.refused, what="a request")
+            one.kill()
+        self.assertEqual(len(self.windows()), 1)
+        self.assertEqual(self.push("--once", url=engine.url).returncode, 0)
+        self.assertEqual(sum(pprof_in(r).total("cpu") for r in engine.taken), samples * period)
+
+    def test_a_program_that_is_killed_loses_less_than_a_window(self):
+        env = profiled(PUSH=self.spool, FREQ=499, DUMP_EVERY="1s")
+        with started([target("shares"), "threads", "60000"], self.directory, env) as program:
+            wait_until(lambda: len(self.windows()) >= 2, seconds=60, what="two windows")
+            unfinished = wait_until(lambda: list(self.spool.glob(".*.fprobe")), what="one that grows")
+            wait_until(lambda: unfinished[0].exists() and unfinished[0].stat().st_size > 1000 or not unfinished[0].exists())
+            program.kill()
+        left = {path.name.lstrip("."): path for path in self.spool.glob("*.fprobe")} | {
+            path.name.lstrip("."): path for path in self.spool.glob(".*.fprobe")}
+        told = [render(path, "-f", "json", "-o", "-") for path in left.values()]
+        expected = sum(t["stack_samples"] * t["sampling"]["period_ns"]
+                       for t in (json.loads(ran.stdout) for ran in told if ran.returncode == 0))
+        for path in left.values():
+            os.utime(path, (time.time() - 100,) * 2)
+        engine = self.engine()
+        self.assertEqual(self.push("--once", url=engine.url).returncode, 0)
+        self.assertEqual((list(self.spool.glob("*.fprobe")), list(self.spool.glob(".*.fprobe"))), ([], []))
+        self.assertEqual(int(self.status()["sent"]) + int(self.status()["unreadable"]), len(left))
+        self.assertEqual(sum(pprof_in(r).total("cpu") for r in engine.taken), expected)
+        self.assertGreater(expected, 0)
 
     def test_the_spool_is_bounded_and_what_goes_is_counted(self):
         for _ in range(3):
