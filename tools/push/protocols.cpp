@@ -52,7 +52,7 @@ std::string series_name(const NamedProfile& profile) {
 }
 
 /// Its form of 2.x: a name with labels, the time in seconds, and the pprof as a part of a form. Types that it does not
-/// know would be filed as CPU without a word about them.
+/// know would be filed as CPU without a word about them. With format=pprof it would take the whole form for a pprof.
 Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
     std::string name, service;
     for (const auto& [key, value] : options.labels) {
@@ -73,7 +73,7 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
     const std::string pprof = pprof_of(profile, options);
     Request request;
     request.profile_bytes = uncompressed_size(pprof);
-    request.url = with_path(to, "/ingest") + "?format=pprof&spyName=flameprobe&name=" + url_encoded(name) +
+    request.url = with_path(to, "/ingest") + "?spyName=flameprobe&name=" + url_encoded(name) +
                   "&from=" + std::to_string(from / second) + "&until=" + std::to_string(until / second);
     request.headers = {"Content-Type: multipart/form-data; boundary=" + boundary};
     request.body = part("profile", pprof);

@@ -82,7 +82,9 @@ class Sends(PushCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             request, = engine.taken
             if protocol == "pyroscope":
-                self.assertTrue(request["path"].startswith("/ingest?format=pprof"), request["path"])
+                self.assertTrue(request["path"].startswith("/ingest?"), request["path"])
+                self.assertNotIn("format=", request["path"], "Pyroscope would take the form for a bare pprof: 422")
+                self.assertTrue(request["headers"]["Content-Type"].startswith("multipart/form-data; boundary="))
                 self.assertIn("name=shop%7Bhost%3D", request["path"])
                 self.assertIn("region%3Deu", request["path"])
                 body = request["body"].split(b"\r\n\r\n", 1)[1].rsplit(b"\r\n--", 1)[0]
