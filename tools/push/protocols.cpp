@@ -88,7 +88,8 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
     return request;
 }
 
-/// parca.profilestore.v1alpha1.WriteRaw by its HTTP gateway.
+/// parca.profilestore.v1alpha1.WriteRaw by its HTTP gateway, below /api: elsewhere Parca answers any POST with its
+/// page.
 Request for_parca(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
     Json labels = Json::array({{{"name", "__name__"}, {"value", series_name(profile)}}});
     for (const auto& [key, value] : options.labels) labels.push_back({{"name", key}, {"value", value}});

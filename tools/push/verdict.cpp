@@ -67,6 +67,8 @@ std::string rejection_in(std::string_view response) {
 Verdict verdict_of(const Answer& answer, Protocol protocol) {
     const long status = answer.status;
     if (status >= 200 && status < 300) {
+        const bool page = protocol != Protocol::pprof_http && answer.text.starts_with('<');
+        if (page) return Verdict::refused;
         const bool rejected = protocol == Protocol::otlp && !rejection_in(answer.text).empty();
         return rejected ? Verdict::refused : Verdict::accepted;
     }

@@ -89,7 +89,7 @@ class Sends(PushCase):
                 self.assertIn("region%3Deu", request["path"])
                 body = request["body"].split(b"\r\n\r\n", 1)[1].rsplit(b"\r\n--", 1)[0]
             elif protocol == "parca":
-                self.assertEqual(request["path"], "/profiles/writeraw")
+                self.assertEqual(request["path"], "/api/profiles/writeraw")
                 series, = json.loads(request["body"])["series"]
                 labels = {pair["name"]: pair["value"] for pair in series["labels"]["labels"]}
                 self.assertEqual((labels["__name__"], labels["service_name"], labels["region"]), ("process_cpu", "shop", "eu"))

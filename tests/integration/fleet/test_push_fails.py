@@ -93,6 +93,14 @@ class Fails(PushCase):
         self.assertIn("1 profiles rejected: too large", done.stderr)
         self.assertEqual((self.status()["refused"], self.status()["sent"]), ("1", "0"))
 
+    def test_a_page_is_no_engines_answer(self):
+        """Parca answers whatever is posted beside its API with 200 and its page."""
+        self.record()
+        (window,) = self.windows()
+        done = self.push("--once", "--protocol", "parca", url=self.engine((200, {}, b"<!doctype html>")).url)
+        self.assertIn("refused 1 windows", done.stderr)
+        self.assertTrue((self.spool / "reject" / window).exists())
+
     def test_what_is_too_large_is_sent_in_pieces(self):
         self.record()
         (samples, period), = self.samples(*self.windows())
