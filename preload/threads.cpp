@@ -30,8 +30,9 @@ struct Life {
     int round;
 };
 
-// The first thread, which has no routine, has rounds only.
-constinit Life of_first{};
+// The first thread, which has no routine, has rounds only. Of others it is a copy: free() at the end of a thread might
+// be its first use of malloc, whose system calls a seccomp filter may kill for by then.
+__attribute__((tls_model("initial-exec"))) constinit thread_local Life own_life{};
 
 void begin_life(Life* life) {
     life->round = 1;
@@ -46,10 +47,9 @@ void thread_ends(void* given) {
         ::pthread_setspecific(ends, life);
         return;
     }
-    if (life != &of_first) {
+    if (life->routine != nullptr) {
         if (const flameprobe_core* core = core_if_loaded())
             core->thread_ended(reinterpret_cast<uintptr_t>(life->routine), life->caller);
-        ::free(life);
     }
     if (__atomic_sub_fetch(&living, 1, __ATOMIC_ACQ_REL) != 0) return;
     const flameprobe_core* core = core_if_loaded();
@@ -61,8 +61,9 @@ void* begin_thread(void* given) {
     auto* const life = static_cast<Life*>(given);
     const StartRoutine routine = life->routine;
     void* const argument = life->argument;
-    life->caller = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
-    counting ? begin_life(life) : ::free(life);
+    own_life = {routine, argument, reinterpret_cast<uintptr_t>(__builtin_return_address(0)), 0};
+    ::free(life);
+    if (counting) begin_life(&own_life);
     if (const flameprobe_core* core = core_if_loaded()) core->attach_thread();
     return routine(argument);
 }
@@ -73,7 +74,8 @@ void count_threads_from_here() {
     if (!counting && ::pthread_key_create(&ends, thread_ends) != 0) return;
     counting = true;
     __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
-    begin_life(&of_first);
+    own_life = {};
+    begin_life(&own_life);
 }
 
 void forget_other_threads() {
