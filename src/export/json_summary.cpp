@@ -82,6 +82,9 @@ void SummaryWriter::run() {
     json_.key("facts").begin_object();
     for (const RunFact& fact : run.facts) text(fact.name.c_str(), fact.value);
     json_.end_object();
+    json_.key("labels").begin_object();
+    for (const RunFact& label : run.labels) text(label.name.c_str(), label.value);
+    json_.end_object();
     json_.end_object();
 }
 

@@ -123,6 +123,8 @@ Encoding OtlpWriter<Encoding>::resource() {
         texts["process.executable.path"] = run.executable;
         texts["host.name"] = run.host.substr(0, run.host.find(','));
     }
+    for (const RunFact& label : run.labels)
+        texts[label.name == "service_name" ? "service.name" : label.name] = label.value;
     for (const auto& [key, value] : options_.labels) texts[key == "service_name" ? "service.name" : key] = value;
     std::vector<Encoding> pairs;
     for (const auto& [key, value] : texts)

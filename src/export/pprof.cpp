@@ -114,6 +114,8 @@ void PprofWriter::comments(ProtoMessage& message) {
     comment("event: " + run.event + " (" + run.event_kind + "), engine " + run.engine + ", unwinder " + run.unwinder);
     comment("samples lost: " + std::to_string(profile_.summary.lost) +
             ", truncated: " + std::to_string(profile_.summary.truncated));
+    if (options_.labels.empty())
+        for (const RunFact& label : run.labels) comment("label: " + label.name + "=" + label.value);
     for (const auto& [key, value] : options_.labels) comment("label: " + key + "=" + value);
     if (tables_.labels().gathered() > 0) {
         comment("labels: of " + std::to_string(tables_.labels().gathered()) +

@@ -42,6 +42,7 @@ private:
     }
     void facts() {
         for (const RunFact& fact : profile_.run.facts) add(fact.name, fact.value);
+        for (const RunFact& label : profile_.run.labels) add("label", label.name + "=" + label.value);
     }
     void how_it_was_sampled() {
         const RunInfo& run = profile_.run;

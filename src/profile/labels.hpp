@@ -9,9 +9,6 @@
 
 namespace flameprobe {
 
-/// A profile has its labels among its summary's counters: the counter's name is this and KEY=VALUE, its value 1.
-inline constexpr std::string_view label_counter = "label: ";
-
 using LabelList = std::vector<std::pair<std::string, std::string>>;
 
 /// "key=value,key=value": keys as Prometheus has them ([a-zA-Z_][a-zA-Z0-9_]*, not beginning with two underscores),

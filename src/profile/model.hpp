@@ -145,6 +145,8 @@ struct RunInfo {
     std::uint32_t stack_bytes = 0;  // copied with each sample
     std::vector<RunFact> facts;     // in the order in which they are told
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
+    std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
+    std::string place;              // where its paths mean what they say: see base/place.hpp; empty: not known
 };
 
 /// What else was sampled in the run, beside its own event.

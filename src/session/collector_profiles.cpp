@@ -37,14 +37,13 @@ void Collector::begin_recording(const std::string& stem) {
     run_.frequency_asked = options_.frequency;
     run_.period_ns = facts.period_ns;
     run_.stack_bytes = engine_.stack_bytes;
+    for (const auto& [key, value] : options_.labels) run_.labels.push_back({key, value});
     run_.shown.clear();
     for (const auto& event : options_.shown) run_.shown += (run_.shown.empty() ? "" : ",") + event;
     recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes());
     if (options_.off_cpu())
         recording_->sample_waits(
             {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});
-    for (const auto& [key, value] : options_.labels)
-        recording_->set_counter(std::string(label_counter) + key + '=' + value, 1);
     recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
 }
 

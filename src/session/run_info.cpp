@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
+#include "base/place.hpp"
 #include "base/proc.hpp"
 #include "symbolize/elf_file.hpp"
 
@@ -82,6 +83,7 @@ RunInfo describe_process() {
     run.parent_pid = parent_process();
     run.start_unix_ns = read_clock(CLOCK_REALTIME);
     run.facts = facts_of(run.executable);
+    run.place = place_of(host_proc_directory());
     return run;
 }
 

@@ -68,13 +68,14 @@ void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
     ranges_[id].end = static_cast<std::uint32_t>(frames_.size());
 }
 
-std::optional<std::vector<Symbol>> LocationNames::known(LocationId id, bool same_boot, const SymbolCache* cache) const {
+std::optional<std::vector<Symbol>> LocationNames::known(LocationId id, const SymbolizeOptions& options,
+                                                        const SymbolCache* cache) const {
     if (const auto archived = raw_.archived.find(id); archived != raw_.archived.end()) {
         return from_archive(archived->second, raw_.strings);
     }
     const Location& location = raw_.locations[id];
     if (cache == nullptr) return std::nullopt;
-    return cache->find(raw_.mappings[location.mapping], location.address, same_boot);
+    return cache->find(raw_.mappings[location.mapping], location.address, options);
 }
 
 void LocationNames::name(const std::vector<bool>& needed, const SymbolizeOptions& options, SymbolCache* cache) {
@@ -83,7 +84,7 @@ void LocationNames::name(const std::vector<bool>& needed, const SymbolizeOptions
     std::vector<Location> unnamed;
     for (LocationId id = 0; id < raw_.locations.size(); ++id) {
         if (!needed[id]) continue;
-        if (const auto symbols = known(id, options.same_boot, cache)) {
+        if (const auto symbols = known(id, options, cache)) {
             add(id, *symbols);
         } else {
             ids.push_back(id);
@@ -95,7 +96,7 @@ void LocationNames::name(const std::vector<bool>& needed, const SymbolizeOptions
     for (std::size_t i = 0; i < ids.size() && i < symbols.size(); ++i) {
         add(ids[i], symbols[i]);
         const Mapping& mapping = raw_.mappings[unnamed[i].mapping];
-        if (cache != nullptr) cache->add(mapping, unnamed[i].address, options.same_boot, symbols[i]);
+        if (cache != nullptr) cache->add(mapping, unnamed[i].address, options, symbols[i]);
     }
 }
 

@@ -26,7 +26,8 @@ public:
     FrameId thread_frame(const Thread& thread);
 
 private:
-    std::optional<std::vector<Symbol>> known(LocationId id, bool same_boot, const SymbolCache* cache) const;
+    std::optional<std::vector<Symbol>> known(LocationId id, const SymbolizeOptions& options,
+                                             const SymbolCache* cache) const;
     void add(LocationId id, const std::vector<Symbol>& symbols);
     FunctionId function(const Function& function);
 

@@ -36,6 +36,12 @@ Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, Mod
 }
 
 void Module::open_main(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
+    if (!options.same_place && mapping.build_id.empty()) {
+        problems.file = mapping.path +
+                        ": has no build id, and the path is another container's or machine's, so names in "
+                        "it are missing";
+        return;
+    }
     auto file = ElfFile::open(mapping.path, options.map_files ? FileAccess::map : FileAccess::read);
     if (file && is_that_file(**file, mapping)) {
         main_ = std::move(*file);

@@ -5,6 +5,8 @@
 
 #include <ctime>
 
+#include "base/place.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -38,8 +40,11 @@ bool has_own_perf_map(const RunInfo& run) {
 }
 
 SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
-    options.same_boot = options.same_boot || is_of_this_boot(run);
-    if (options.pid == 0 && options.same_boot && has_own_perf_map(run)) options.pid = run.pid;
+    const std::string here = place_of("/proc/self");
+    const bool elsewhere = options.paths_by_place && !run.place.empty() && run.place != here;
+    options.same_place = options.same_place && !elsewhere;
+    options.same_boot = options.same_boot || is_of_this_boot(run) || same_boot(run.place, here);
+    if (options.pid == 0 && options.same_boot && !elsewhere && has_own_perf_map(run)) options.pid = run.pid;
     return options;
 }
 

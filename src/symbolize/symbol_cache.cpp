@@ -7,9 +7,10 @@ std::size_t SymbolCache::PlaceHash::operator()(const Place& place) const {
     return hash ^ hash >> 32;
 }
 
-std::optional<std::string> SymbolCache::file_key(const Mapping& mapping, bool same_boot) {
+std::optional<std::string> SymbolCache::file_key(const Mapping& mapping, const SymbolizeOptions& options) {
+    if (mapping.kind == MappingKind::file && mapping.build_id.empty() && !options.same_place) return std::nullopt;
     if (mapping.kind == MappingKind::file) return mapping.path + '\0' + mapping.build_id;
-    if (mapping.kind == MappingKind::kernel && same_boot) return std::string();
+    if (mapping.kind == MappingKind::kernel && options.same_boot) return std::string();
     return std::nullopt;
 }
 
@@ -18,8 +19,8 @@ std::uint64_t SymbolCache::offset_of(const Mapping& mapping, std::uint64_t addre
 }
 
 std::optional<std::vector<Symbol>> SymbolCache::find(const Mapping& mapping, std::uint64_t address,
-                                                     bool same_boot) const {
-    const auto key = file_key(mapping, same_boot);
+                                                     const SymbolizeOptions& options) const {
+    const auto key = file_key(mapping, options);
     const auto file = key ? files_.find(*key) : files_.end();
     if (file == files_.end()) return std::nullopt;
     const auto entry = entries_.find({file->second, offset_of(mapping, address)});
@@ -33,9 +34,9 @@ std::optional<std::vector<Symbol>> SymbolCache::find(const Mapping& mapping, std
     return symbols;
 }
 
-void SymbolCache::add(const Mapping& mapping, std::uint64_t address, bool same_boot,
+void SymbolCache::add(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options,
                       const std::vector<Symbol>& symbols) {
-    const auto key = file_key(mapping, same_boot);
+    const auto key = file_key(mapping, options);
     if (!key) return;
     const std::uint32_t file = files_.try_emplace(*key, static_cast<std::uint32_t>(files_.size())).first->second;
     const Entry entry{static_cast<std::uint32_t>(symbols_.size()), static_cast<std::uint32_t>(symbols.size())};

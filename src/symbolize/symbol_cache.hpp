@@ -16,10 +16,13 @@ namespace flameprobe {
 /// Memory: about 50 bytes for every distinct address, and every distinct name once. One thread only.
 class SymbolCache {
 public:
-    /// For code of a file, by path, build id and offset in the file. Nothing of a kernel (its modules move), of JIT
-    /// code or of memory without a file is kept from one process to another, except the kernel's within one boot.
-    std::optional<std::vector<Symbol>> find(const Mapping& mapping, std::uint64_t address, bool same_boot) const;
-    void add(const Mapping& mapping, std::uint64_t address, bool same_boot, const std::vector<Symbol>& symbols);
+    /// For code of a file, by path, build id and offset in the file; without a build id only where the path means the
+    /// same file (options.same_place). Nothing of a kernel (its modules move), of JIT code or of memory without a file
+    /// is kept from one process to another, except the kernel's within one boot.
+    std::optional<std::vector<Symbol>> find(const Mapping& mapping, std::uint64_t address,
+                                            const SymbolizeOptions& options) const;
+    void add(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options,
+             const std::vector<Symbol>& symbols);
 
 private:
     struct Entry {
@@ -34,7 +37,7 @@ private:
         std::size_t operator()(const Place& place) const;
     };
 
-    static std::optional<std::string> file_key(const Mapping& mapping, bool same_boot);
+    static std::optional<std::string> file_key(const Mapping& mapping, const SymbolizeOptions& options);
     static std::uint64_t offset_of(const Mapping& mapping, std::uint64_t address);
 
     StringTable strings_;

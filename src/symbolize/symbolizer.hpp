@@ -25,6 +25,10 @@ struct SymbolizeOptions {
     std::uint32_t pid = 0;                                          // for /tmp/perf-PID.map; 0: none
     /// The profile was taken since this machine booted: only then do kernel and vdso addresses mean anything here.
     bool same_boot = false;
+    /// False: paths of the profile may be another container's, so of files only those with the profile's build ids are
+    /// used. load_profile() sets it where `paths_by_place` is set and the profile says where it comes from.
+    bool same_place = true;
+    bool paths_by_place = false;
     /// Map files rather than read them onto the heap. Cheaper, but a file that is truncated meanwhile raises SIGBUS:
     /// for programs of our own only, never inside a host.
     bool map_files = false;

@@ -1,5 +1,6 @@
 #include "push/window_groups.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "profile/labels.hpp"
@@ -15,6 +16,13 @@ std::string key_of(const RunInfo& run, const Labels& labels) {
     std::string key = std::to_string(run.start_unix_ns / stretch_ns) + '\0' + run.event;
     for (const auto& [name, value] : labels) key += '\0' + name + '=' + value;
     return key;
+}
+
+/// A pod's host name is its own.
+bool is_kubernetes(const RunInfo& run) {
+    return std::any_of(run.facts.begin(), run.facts.end(), [](const RunFact& fact) {
+        return fact.name == "container" && (fact.value == "kubepods" || fact.value == "kubernetes");
+    });
 }
 
 /// Weights become nanoseconds, of which each process's period is another number.
@@ -60,11 +68,12 @@ Labels WindowLoader::labels_of(const NamedProfile& profile) const {
     std::map<std::string, std::string> all;
     all["service_name"] = run.executable.substr(run.executable.rfind('/') + 1);
     all["host"] = run.host.substr(0, run.host.find(','));
-    for (const auto& [name, value] : profile.summary.counters) {
-        if (!name.starts_with(label_counter)) continue;
-        if (const auto own = parse_labels(std::string_view(name).substr(label_counter.size())); own && own->size() == 1)
+    for (const RunFact& fact : run.facts)
+        if (fact.name == "commit" && fact.value != "none") all["git_commit"] = fact.value;
+    if (is_kubernetes(run)) all["pod"] = all["host"];
+    for (const RunFact& label : run.labels)  // files may be anybody's: only what FLAMEPROBE_LABELS would take
+        if (const auto own = parse_labels(label.name + '=' + label.value); own && own->size() == 1)
             all[own->front().first] = own->front().second;
-    }
     for (const auto& [key, value] : settings_.labels) all[key] = value;
     if (all["service_name"].empty()) all["service_name"] = "unknown";
     std::erase_if(all, [](const auto& label) { return label.second.empty(); });
@@ -77,6 +86,7 @@ Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const s
     ByteSource source(std::move(*file), name);
     SymbolizeOptions options;
     options.map_files = true;
+    options.paths_by_place = true;
     return load_profile(source, {}, options, &cache_);
 }
 

@@ -68,6 +68,7 @@ std::string info_text(const NamedProfile& profile) {
     if (!profile.has_run) out += line("Input", "nothing is known about the run");
     for (const Fact& fact : run_facts(profile)) out += line(fact.label, fact.value);
     for (const RunFact& fact : profile.run.facts) out += line(fact.name, fact.value);
+    for (const RunFact& label : profile.run.labels) out += line("Label", label.name + "=" + label.value);
     const bool whole = !profile.has_run || total_weight(profile) == profile.summary.samples;
     out += line(whole ? "Weight" : "Selected", count_text(total_weight(profile)) + " samples in " +
                                                    count_text(profile.counts.size()) + " distinct stacks");

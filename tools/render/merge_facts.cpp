@@ -51,6 +51,13 @@ void merge_run(NamedProfile& into, const NamedProfile& from_profile) {
     if (!std::equal(run.facts.begin(), run.facts.end(), from.facts.begin(), from.facts.end(), same_name))
         run.facts.clear();
     for (std::size_t i = 0; i < run.facts.size(); ++i) merge_text(run.facts[i].value, from.facts[i].value);
+    // A label that they do not share is none of the whole.
+    std::erase_if(run.labels, [&](const RunFact& label) {
+        return std::none_of(from.labels.begin(), from.labels.end(), [&](const RunFact& other) {
+            return other.name == label.name && other.value == label.value;
+        });
+    });
+    if (run.place != from.place) run.place.clear();
     merge_number(run.pid, from.pid);
     merge_number(run.parent_pid, from.parent_pid);
     merge_number(run.frequency_asked, from.frequency_asked);

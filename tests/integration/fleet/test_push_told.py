@@ -1,5 +1,6 @@
 """flameprobe push: what it tells about itself, and what profiles are filed under."""
 
+import json
 import re
 import signal
 import socket
@@ -11,7 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import COMMAND, clean_environment, started, target, wait_until
+from collector import value_of
+from harness import COMMAND, clean_environment, profiled, render, run, started, target, wait_until
 from push_case import PushCase, pprof_in
 
 
@@ -80,6 +82,41 @@ class Metrics(PushCase):
 
 
 class LabelsOfProfiles(PushCase):
+    def test_they_are_part_of_the_run(self):
+        ran = run([target("shares"), "threads", "200"], self.directory,
+                  profiled(FREQ=499, LABELS="service_name=shop,region=eu", FORMAT="json,pprof,otlp-json"))
+        stem = ran.result().stem
+        told = json.loads(Path(f"{stem}.json").read_text())
+        self.assertEqual(told["run"]["labels"], {"service_name": "shop", "region": "eu"})
+        self.assertNotIn("label", " ".join(told["counters"]))
+        info = render(f"{stem}.fprobe", "--info").stdout
+        self.assertRegex(info, r"(?m)^Label: +service_name=shop$")
+        otlp = json.loads(Path(f"{stem}.otlp.json").read_text())
+        attributes = {a["key"]: value_of(a["value"], []) for a in otlp["resourceProfiles"][0]["resource"]["attributes"]}
+        self.assertEqual((attributes["service.name"], attributes["region"]), ("shop", "eu"))
+
+    def test_only_what_profiles_share_is_left_when_they_are_merged(self):
+        for number in ("1", "2"):
+            run([target("shares"), "threads", "100"], self.directory,
+                profiled(FREQ=499, LABELS=f"service_name=shop,replica={number}", OUT=number, FORMAT="none"))
+        merged = render(self.directory / "1.fprobe", self.directory / "2.fprobe", "-f", "json", "-o", "-").stdout
+        self.assertEqual(json.loads(merged)["run"]["labels"], {"service_name": "shop"})
+
+    def test_the_uploaders_labels_win_and_the_commit_is_one(self):
+        repository = self.fresh_directory("repository")
+        commit = "0123456789abcdef0123456789abcdef01234567"
+        (repository / ".git").mkdir()
+        (repository / ".git" / "HEAD").write_text(commit + "\n")
+        run([target("shares"), "threads", "200"], repository,
+            profiled(FREQ=499, PUSH=self.spool, DUMP_EVERY="24h", LABELS="service_name=shop,version=7"))
+        engine = self.engine()
+        done = self.push("--once", "--label", "version=8", "--label", "pod=shop-1", url=engine.url)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        comments = pprof_in(engine.taken[0]).comments
+        for label in ("service_name=shop", "version=8", "pod=shop-1", f"git_commit={commit}"):
+            self.assertIn(f"label: {label}", comments)
+        self.assertTrue(any(c.startswith("label: host=") for c in comments), comments)
+
     def test_threads_are_labels_on_request_and_folded(self):
         self.record(target("shares"), "threads", "300")
         (window,) = self.windows()
