@@ -224,14 +224,12 @@ void Pipeline::write(Sample sample, bool whole) {
     summary_.samples += sample.weight;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
     threads_.count(sample.thread, sample.weight);
-    if (sample.thread >= last_stacks_.size()) last_stacks_.resize(sample.thread + 1);
-    last_stacks_[sample.thread] = sample.stack;
     sink_.sample(sample);
 }
 
 StackId Pipeline::last_stack(std::uint32_t tid) const {
     const auto thread = threads_.known(tid);
-    return thread && *thread < last_stacks_.size() ? last_stacks_[*thread] : 0;
+    return thread && *thread < last_stacks_.size() ? last_stacks_[*thread].first : 0;
 }
 
 ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
@@ -240,7 +238,7 @@ ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
 }
 
 StackId Pipeline::note_above(StackId parent, const std::string& text) {
-    return child(parent, {kernel_note(text), named_note});
+    return child(parent, {note_of(text), named_note});
 }
 
 StackId Pipeline::lost_stack() { return child(0, {note_mapping, static_cast<std::uint64_t>(Note::lost)}); }
@@ -267,7 +265,7 @@ StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
         call = system_call_name(static_cast<unsigned>(thread.call));
         if (call.empty()) call = "[system call " + std::to_string(thread.call) + "]";
     }
-    return intern(walk_.frames, walk_.frames.size(), whole, labels_, {}, kernel_note(call));
+    return intern(walk_.frames, walk_.frames.size(), whole, labels_, {}, note_of(call));
 }
 
 void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {

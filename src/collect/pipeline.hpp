@@ -176,7 +176,6 @@ private:
         std::size_t count = 0;  // in all
     };
     std::unordered_map<std::uint32_t, LastCalls> last_calls_;  // by tid
-    std::vector<StackId> last_stacks_;                         // by thread
     std::vector<std::byte> blocked_copy_;
     SwitchSink* switches_ = nullptr;
     std::uint32_t next_mapping_ = 0;

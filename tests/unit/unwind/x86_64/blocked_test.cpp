@@ -14,7 +14,8 @@
 #include <map>
 #include <string>
 
-#include "live_map.hpp"
+#include "../live_map.hpp"
+#include "traced.hpp"
 #include "unwind/unwinder.hpp"
 
 extern "C" {
@@ -59,17 +60,12 @@ struct Counts {
     int reads = 0, rooted = 0, recovered = 0, wrong = 0;
 };
 
-Registers dwarf(const user_regs_struct& regs) {
-    return {{regs.rax, regs.rdx, regs.rcx, regs.rbx, regs.rsi, regs.rdi, regs.rbp, regs.rsp, regs.r8, regs.r9, regs.r10,
-             regs.r11, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip}};
-}
-
 /// Both walks of a thread that is stopped in a system call.
 void compare(Unwinder& unwinder, pid_t process, const user_regs_struct& regs, Counts& counts) {
     const auto stack = testing::read_process(process, regs.rsp, 60 * 1024);
     const StackCopy copy{regs.rsp, stack};
     Walk whole, blocked;
-    unwinder.walk(dwarf(regs), copy, nullptr, whole);
+    unwinder.walk(testing::to_registers(regs), copy, nullptr, whole);
     unwinder.walk_blocked(regs.rip, regs.rsp, copy, nullptr, blocked);
     ++counts.reads;
     counts.rooted += whole.end == WalkEnd::root;
