@@ -96,8 +96,10 @@ Request for_parca(const NamedProfile& profile, const EngineOptions& options, con
     const std::string pprof = pprof_of(profile, options);
     const Json body = {{"series", {{{"labels", {{"labels", labels}}}, {"samples", {{{"rawProfile", base64(pprof)}}}}}}},
                        {"normalized", false}};
-    return {
-        with_path(to, "/profiles/writeraw"), {"Content-Type: application/json"}, dump(body), uncompressed_size(pprof)};
+    return {with_path(to, "/api/profiles/writeraw"),
+            {"Content-Type: application/json"},
+            dump(body),
+            uncompressed_size(pprof)};
 }
 
 }  // namespace

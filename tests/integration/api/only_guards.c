@@ -1,5 +1,5 @@
 /* What a guard becomes: ../test_scopes.py reads the object code. */
-#include <flameprobe/flameprobe.h>
+#include <flameprobe/scope.h>
 
 void work(void);
 

@@ -1,5 +1,5 @@
 // What a guard becomes: ../test_scopes.py reads the object code.
-#include <flameprobe/flameprobe.hpp>
+#include <flameprobe/scope.hpp>
 
 extern "C" void work() noexcept;
 

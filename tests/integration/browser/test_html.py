@@ -332,6 +332,7 @@ class HtmlTest(PageTest):
         self.assertNotIn("malloc", rows)
         self.assertEqual(rows["operator new"], [whole["_int_malloc"][0], whole["operator new"][1]])
         self.page.driver.find_element(By.CSS_SELECTOR, "#chips button").click()
+        self.settle()
         self.assertEqual({row[2]: row[:2] for row in self.rows()}, whole)
         self.open(fragment="#view=table&inlined=0")
         rows = {row[2]: row[:2] for row in self.rows()}

@@ -44,7 +44,16 @@ TEST_CASE("a blocked thread's call and stack pointer are read; a running thread 
     REQUIRE(blocked());
     CHECK(thread.sp <= stack);
     CHECK(stack - thread.sp < 4096);
-    CHECK(reader.read(static_cast<std::uint32_t>(::gettid()), thread) == BlockedReader::Outcome::runs);
+    std::atomic<std::uint32_t> busy_tid{0};
+    std::atomic<bool> busy{true};
+    std::thread working([&] {
+        busy_tid = static_cast<std::uint32_t>(::gettid());
+        while (busy) continue;
+    });
+    while (busy_tid == 0) std::this_thread::yield();
+    CHECK(reader.read(busy_tid, thread) == BlockedReader::Outcome::runs);
+    busy = false;
+    working.join();
     REQUIRE(::write(ends[1], "x", 1) == 1);
     waiting.join();
     CHECK(reader.read(tid, thread) == BlockedReader::Outcome::gone);

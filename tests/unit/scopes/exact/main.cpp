@@ -143,9 +143,10 @@ void print(const char* copy, const char* what, const char* how, const Counts& co
     std::fflush(stdout);
 }
 
-/// A few dozen instructions of each throw, in which libgcc rewrites its own frame, cannot be walked.
+/// A few dozen instructions of each throw, in which libgcc rewrites its own frame, cannot be walked: one look in a
+/// hundred, and three more where a busy machine leaves few.
 bool is_good(const Counts& counts, bool ended) {
-    return ended && counts.found != 0 && counts.wrong == 0 && counts.missing * 100 <= counts.open;
+    return ended && counts.found != 0 && counts.wrong == 0 && counts.missing * 100 <= counts.open + 300;
 }
 
 }  // namespace
