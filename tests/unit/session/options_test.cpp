@@ -120,16 +120,16 @@ TEST_CASE("events are a list: a clock comes first, and waits are sampled for off
 }
 
 TEST_CASE("the shortest wait that counts is a time, in microseconds where no unit is given") {
-    for (const auto& [value, ns] : {std::pair<std::string, std::uint64_t>{"0", 0},
-                                    {"50", 50'000},
-                                    {"50us", 50'000},
-                                    {"3ms", 3'000'000},
-                                    {"2s", 2'000'000'000},
-                                    {"7ns", 7}}) {
-        CAPTURE(value);
+    for (const auto& wait : {std::pair<std::string, std::uint64_t>{"0", 0},
+                             {"50", 50'000},
+                             {"50us", 50'000},
+                             {"3ms", 3'000'000},
+                             {"2s", 2'000'000'000},
+                             {"7ns", 7}}) {
+        CAPTURE(wait.first);
         std::vector<std::string> problems;
-        const std::string line = "FLAMEPROBE_OFFCPU_MIN=" + value;
-        CHECK(read({line}, problems).offcpu_least_ns == ns);
+        const std::string line = "FLAMEPROBE_OFFCPU_MIN=" + wait.first;
+        CHECK(read({line}, problems).offcpu_least_ns == wait.second);
         CHECK(problems.empty());
     }
 }
