@@ -222,6 +222,7 @@ void Pipeline::write(Sample sample, bool whole) {
     last_stacks_[sample.thread] = {sample.stack, whole};
     if (sample.weight == 0) return;
     summary_.samples += sample.weight;
+    summary_.hits += sample.hits;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
     threads_.count(sample.thread, sample.weight);
     sink_.sample(sample);

@@ -27,6 +27,7 @@ public:
         json_.key("format").text("flameprobe-summary").key("format_version").number(1);
         json_.key("written_by").text("FlameProbe " FLAMEPROBE_VERSION);
         json_.key("stack_samples").number(totals.samples);
+        json_.key("stack_hits").number(total_hits(profile_));
         if (profile_.has_run) {
             run();
             sampling();
@@ -95,9 +96,9 @@ void SummaryWriter::sampling() {
     text("event_kind", run.event_kind);
     number("frequency_asked_hz", run.frequency_asked);
     json_.key("frequency_set_hz");
-    run.period_ns == 0 ? json_.null() : json_.real(1e9 / static_cast<double>(run.period_ns));
+    run.period_ns <= 1 ? json_.null() : json_.real(1e9 / static_cast<double>(run.period_ns));
     json_.key("frequency_reached_hz");  // for each second of the process's CPU time
-    if (run.period_ns == 0 || profile_.summary.process_cpu_ns == 0)
+    if (run.period_ns <= 1 || profile_.summary.process_cpu_ns == 0)
         json_.null();
     else
         json_.real(1e9 * ratio(profile_.summary.samples, profile_.summary.process_cpu_ns));
@@ -114,6 +115,7 @@ void SummaryWriter::samples() {
     const Summary& summary = profile_.summary;
     json_.key("samples").begin_object();
     number("taken", summary.samples);
+    number("hits", hits_of(summary));
     number("rooted", summary.rooted);
     share("rooted_share", summary.rooted, summary.samples);
     number("truncated", summary.truncated);
@@ -140,14 +142,22 @@ void SummaryWriter::cpu_time() {
 
 void SummaryWriter::threads() {
     const std::uint64_t period = profile_.run.period_ns;
+    const auto shown = thread_totals(profile_);
     json_.key("threads").array(profile_.summary.threads, [&](const ThreadAccount& account) {
         const bool known = account.thread < profile_.threads.size();
+        const ThreadTotal total = account.thread < shown.size() ? shown[account.thread] : ThreadTotal{};
         json_.begin_object();
         number("tid", known ? profile_.threads[account.thread].tid : 0);
         text("name", known ? one_line(profile_.threads[account.thread].name) : "");
         number("cpu_ns", account.cpu_ns);
         number("samples", account.samples);
+        number("hits", total.hits);
+        number("lost", total.lost);
+        number("not_permitted", total.not_permitted);
+        number("throttled", total.throttled);
         number("sampled_ns", account.samples * period);
+        const std::uint64_t told_ns = (account.samples + total.noted()) * period;
+        if (!counts_waiting(profile_.run)) number("unsampled_ns", account.cpu_ns - std::min(account.cpu_ns, told_ns));
         share("sampled_share", account.samples * period, period == 0 ? 0 : account.cpu_ns);
         json_.end_object();
     });
@@ -211,6 +221,7 @@ void SummaryWriter::other_event(const NamedProfile& event) {
     number("frequency_asked_hz", event.run.frequency_asked);
     number("period_ns", event.run.period_ns);
     number("stack_samples", totals.samples);
+    number("stack_hits", total_hits(event));
     number("lost", event.summary.lost);
     number("truncated", event.summary.truncated);
     functions(event, totals);

@@ -129,9 +129,9 @@ void PprofWriter::sample(const ProfileTables::Sample& entry) {
     tables_.stack(entry.stack, stack_);
     message_.packed(1, stack_);
     std::vector<std::uint64_t> values;
-    for (const ProfileValue& value : values_.of_sample) values.push_back(in_units(value, entry.weight));
+    for (const ProfileValue& value : values_.of_sample) values.push_back(amount(value, entry.weight, entry.hits));
     for (std::size_t i = 0; i < values_of_others_.size(); ++i)
-        values.push_back(in_units(values_of_others_[i], entry.others[i]));
+        values.push_back(amount(values_of_others_[i], entry.others[i].weight, entry.others[i].hits));
     message_.packed(2, values);
     for (const SampleLabel& label : tables_.labels().set(entry.labels)) {
         ProtoMessage message;

@@ -79,9 +79,8 @@ void ProfileTables::make_samples() {
         const auto [entry, is_new] = known.try_emplace(key, samples.size());
         if (is_new) return samples.push_back(std::move(sample));
         Sample& sum = samples[entry->second];
-        sum.weight = add_saturated(sum.weight, sample.weight);
-        for (std::size_t i = 0; i < sum.others.size(); ++i)
-            sum.others[i] = add_saturated(sum.others[i], sample.others[i]);
+        sum.add(sample);
+        for (std::size_t i = 0; i < sum.others.size(); ++i) sum.others[i].add(sample.others[i]);
     };
     std::vector<Sample> all;
     std::size_t event = 0;
@@ -89,9 +88,9 @@ void ProfileTables::make_samples() {
         while (at >= event_ends_[event]) ++event;
         const NamedCount& count = profile_.counts[at];
         if (count.weight == 0) continue;
-        Sample sample{intern_stack(count.node), labels_.intern(count.thread, scopes_), 0, {}};
+        Sample sample{{}, intern_stack(count.node), labels_.intern(count.thread, scopes_), {}};
         sample.others.resize(event_ends_.size() - 1);
-        (event == 0 ? sample.weight : sample.others[event - 1]) = count.weight;
+        (event == 0 ? sample : sample.others[event - 1]).add({count.weight, count.hits});
         if (weights.size() <= sample.labels) weights.resize(sample.labels + std::size_t{1});
         weights[sample.labels] = add_saturated(weights[sample.labels], count.weight);
         add(all, std::move(sample));

@@ -21,17 +21,23 @@ ProfileValues values_of(const NamedProfile& profile) {
     const RunInfo& run = profile.run;
     const std::string type = type_of(run.event);
     // Weights of processes with different periods are nanoseconds; the period is what was asked for.
-    if (run.period_ns == 1)
-        return {{{type, "nanoseconds", 1}},
-                type,
-                "nanoseconds",
-                run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked};
+    if (run.period_ns == 1) {
+        const ProfileValue time{type, "nanoseconds", 1};
+        const std::uint64_t period = run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked;
+        if (counts_waiting(run)) return {{time}, type, "nanoseconds", period};  // waits are no samples of a clock
+        return {{{"samples", "count", 1, true}, time}, type, "nanoseconds", period};
+    }
     if (run.period_ns > 0)
-        return {{{"samples", "count", 1}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
+        return {
+            {{"samples", "count", 1, true}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
     if (run.event_kind == "software event") return {{{type, "count", 1}}, type, "count", 1};
     // Merged runs of different periods or events: only their samples can be added up.
     if (run.event_kind != "hardware counter") return {{{"samples", "count", 1}}, "samples", "count", 1};
     return {{{type, "samples", 1}}, type, "count", 0};
+}
+
+std::uint64_t amount(const ProfileValue& value, std::uint64_t weight, std::uint64_t hits) {
+    return value.is_hits ? in_units(value, hits) : in_units(value, weight);
 }
 
 std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight) {

@@ -13,6 +13,7 @@ struct ProfileValue {
     std::string type;           // "cpu"; never with `-`, which Pyroscope refuses
     std::string unit;           // "nanoseconds"
     std::uint64_t of_each = 1;  // of one unit of weight
+    bool is_hits = false;       // the number of samples, whatever they weigh
 };
 
 struct ProfileValues {
@@ -25,6 +26,8 @@ struct ProfileValues {
 /// hardware counter, whose period the kernel steers: the samples that it gave. Without a run: samples.
 ProfileValues values_of(const NamedProfile& profile);
 
+/// Of a sample with `weight`, or several with so many `hits`: at most what a signed 64-bit number holds.
+std::uint64_t amount(const ProfileValue& value, std::uint64_t weight, std::uint64_t hits);
 /// `weight` in this value's unit, at most what a signed 64-bit number holds.
 std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight);
 

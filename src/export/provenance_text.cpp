@@ -53,13 +53,14 @@ private:
         add("kernel frames", run.kernel);
         add("frequency asked", std::to_string(run.frequency_asked) + " Hz");
         const auto rate = [](double value) { return short_decimal(value, 2) + " Hz"; };
-        add("frequency set", run.period_ns == 0 ? "" : rate(1e9 / static_cast<double>(run.period_ns)));
+        add("frequency set", run.period_ns <= 1 ? "" : rate(1e9 / static_cast<double>(run.period_ns)));
         const double cpu = static_cast<double>(summary.process_cpu_ns) / 1e9;
-        add("frequency reached", cpu > 0 ? rate(static_cast<double>(summary.samples) / cpu) : "");
+        add("frequency reached", cpu > 0 && run.period_ns != 1 ? rate(static_cast<double>(summary.samples) / cpu) : "");
     }
     void samples() {
         const Summary& summary = profile_.summary;
-        count("samples", summary.samples);
+        count("samples", hits_of(summary));
+        count("periods sampled", summary.samples);
         count("rooted", summary.rooted);
         count("truncated", summary.truncated);
         count("lost", summary.lost);

@@ -23,6 +23,25 @@ std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint
            static_cast<double>(units);
 }
 
+std::vector<ThreadTotal> thread_totals(const NamedProfile& profile) {
+    std::vector<ThreadTotal> totals(profile.threads.size());
+    for (const NamedCount& count : profile.counts) {
+        if (count.thread >= totals.size()) continue;
+        ThreadTotal& total = totals[count.thread];
+        total.hits = add_saturated(total.hits, count.hits);
+        total.weight = add_saturated(total.weight, count.weight);
+        if (count.node == 0) continue;
+        const Function& leaf = profile.functions[profile.frames[profile.nodes[count.node].frame].function];
+        if (leaf.kind != FrameKind::note) continue;
+        const std::string_view name = profile.strings.view(leaf.name);
+        for (const auto& [note, sum] :
+             {std::pair(Note::lost, &total.lost), std::pair(Note::kernel_not_permitted, &total.not_permitted),
+              std::pair(Note::throttled, &total.throttled)})
+            if (name == note_text(note)) *sum = add_saturated(*sum, count.weight);
+    }
+    return totals;
+}
+
 std::string display_name(const NamedProfile& profile, FunctionId id) {
     const Function& function = profile.functions[id];
     return folded_name(profile.strings.view(function.name), function.kind);

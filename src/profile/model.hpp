@@ -35,6 +35,23 @@ enum class Note : std::uint64_t {
     overflow,              // FlameProbe's own memory limit: the stack was not kept
 };
 
+/// As every output shows it; empty for a number that stands for none.
+constexpr std::string_view note_text(Note note) {
+    switch (note) {
+        case Note::truncated:
+            return "[truncated]";
+        case Note::lost:
+            return "[lost]";
+        case Note::kernel_not_permitted:
+            return "[kernel, not permitted]";
+        case Note::throttled:
+            return "[throttled]";
+        case Note::overflow:
+            return "[overflow]";
+    }
+    return {};
+}
+
 /// A stretch of address space that held one piece of code from `since_ns` on. An address that is mapped again gets a
 /// new Mapping, so code that was unloaded keeps its right names.
 struct Mapping {
@@ -141,7 +158,8 @@ struct RunInfo {
     std::string event_kind;     // software clock, software event, hardware counter
     std::string kernel;         // on, off (and why)
     std::uint64_t frequency_asked = 0;
-    std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock
+    std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock; 1 where
+                                    // runs with different periods were merged
     std::uint32_t stack_bytes = 0;  // copied with each sample
     std::vector<RunFact> facts;     // in the order in which they are told
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
@@ -202,6 +220,10 @@ struct Summary {
     std::uint64_t own_memory = 0;  // bytes
     std::vector<ThreadAccount> threads;
     std::map<std::string, std::uint64_t> counters;  // anything else worth telling, by name
+    std::uint64_t hits = 0;                         // of all samples with a stack; see Sample
 };
+
+/// A profile of an earlier version does not say, and its samples stand for one period each, or count as if they did.
+inline std::uint64_t hits_of(const Summary& summary) { return summary.hits != 0 ? summary.hits : summary.samples; }
 
 }  // namespace flameprobe

@@ -135,7 +135,7 @@ void list_fields(Codec& field, Record& summary) {
     field(summary.truncated), field(summary.rooted), field(summary.throttled), field(summary.frames);
     field(summary.continued), field(summary.continuation_rejected);
     field(summary.process_cpu_ns), field(summary.own_cpu_ns), field(summary.own_memory);
-    field(summary.threads), field(summary.counters);
+    field(summary.threads), field(summary.counters), field(summary.hits);
 }
 
 template <class Codec, FieldsOf<ArchivedSymbol> Record>

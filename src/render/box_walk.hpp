@@ -14,10 +14,18 @@ namespace flameprobe {
 /// Weights and children of the stacks' trie, in arrays; in a reversed tree a node's one "child" is its caller.
 class StackIndex {
 public:
-    StackIndex(const StackSet& set, bool reverse) : nodes_(set.nodes), totals_(set.nodes.size()), reverse_(reverse) {
-        for (const NamedCount& count : set.counts) totals_[count.node] += count.weight;
+    StackIndex(const StackSet& set, bool reverse)
+        : nodes_(set.nodes), totals_(set.nodes.size()), hits_(set.nodes.size()), reverse_(reverse) {
+        for (const NamedCount& count : set.counts) {
+            totals_[count.node] += count.weight;
+            hits_[count.node] = add_saturated(hits_[count.node], count.hits);
+            all_hits_ = add_saturated(all_hits_, count.hits);
+        }
         if (reverse_) return;
-        for (std::size_t id = nodes_.size() - 1; id > 0; --id) totals_[nodes_[id].parent] += totals_[id];
+        for (std::size_t id = nodes_.size() - 1; id > 0; --id) {
+            totals_[nodes_[id].parent] += totals_[id];
+            hits_[nodes_[id].parent] = add_saturated(hits_[nodes_[id].parent], hits_[id]);
+        }
         // Counting sort by parent: ends_[p] moves from the end of p's children to their beginning.
         ends_.resize(nodes_.size() + 1);
         for (std::size_t id = 1; id < nodes_.size(); ++id) ++ends_[nodes_[id].parent];
@@ -29,31 +37,35 @@ public:
     struct Entry {
         NodeId node = 0;
         std::uint64_t weight = 0;
+        std::uint64_t hits = 0;
     };
+
+    std::uint64_t all_hits() const { return all_hits_; }
 
     FrameId frame(const Entry& entry) const { return nodes_[entry.node].frame; }
 
     void add_first(std::vector<Entry>& out) const {
-        if (!reverse_) return add_next({0, 0}, out);
+        if (!reverse_) return add_next({}, out);
         for (NodeId id = 1; id < nodes_.size(); ++id) {
-            if (totals_[id] > 0) out.push_back({id, totals_[id]});
+            if (totals_[id] > 0) out.push_back({id, totals_[id], hits_[id]});
         }
     }
     void add_next(const Entry& entry, std::vector<Entry>& out) const {
         if (reverse_) {
             const NodeId caller = nodes_[entry.node].parent;
-            if (caller != 0) out.push_back({caller, entry.weight});
+            if (caller != 0) out.push_back({caller, entry.weight, entry.hits});
             return;
         }
         for (auto at = ends_[entry.node]; at < ends_[entry.node + 1]; ++at) {
             const NodeId child = children_[at];
-            if (totals_[child] > 0) out.push_back({child, totals_[child]});
+            if (totals_[child] > 0) out.push_back({child, totals_[child], hits_[child]});
         }
     }
 
 private:
     std::span<const NamedNode> nodes_;
-    std::vector<std::uint64_t> totals_;
+    std::vector<std::uint64_t> totals_, hits_;
+    std::uint64_t all_hits_ = 0;
     std::vector<std::uint32_t> ends_;
     std::vector<NodeId> children_;
     bool reverse_;
@@ -68,6 +80,7 @@ struct NewBox {
     std::uint32_t gathered = 0;  // not 0: so many siblings, which are not expanded
     std::uint64_t start = 0;
     std::uint64_t total = 0;
+    std::uint64_t hits = 0;
 };
 
 /// Merges stacks by function and walks the boxes depth first, children by name. The sink has
@@ -91,7 +104,8 @@ public:
         shown_.push_back(omitted_);
         for (std::uint32_t& rank : ranks_) ++rank;
         ranks_.push_back(0);
-        expand({.kind = BoxKind::all, .total = all}, sink_.open({.kind = BoxKind::all, .total = all}), true);
+        const NewBox root{.kind = BoxKind::all, .total = all, .hits = stacks.all_hits()};
+        expand(root, sink_.open(root), true);
     }
 
     void run() {
@@ -138,6 +152,7 @@ private:
                 groups_.push_back({{.parent = id, .depth = box.depth + 1, .kind = kind, .function = function}});
             }
             groups_[slot].box.total += entry.weight;
+            groups_[slot].box.hits = add_saturated(groups_[slot].box.hits, entry.hits);
             ++groups_[slot].size;
             below += entry.weight;
         }
@@ -150,7 +165,10 @@ private:
                         .depth = box.depth + 1,
                         .kind = BoxKind::gathered,
                         .gathered = static_cast<std::uint32_t>(groups_.end() - narrow)}};
-        for (auto group = narrow; group != groups_.end(); ++group) gathered.box.total += group->box.total;
+        for (auto group = narrow; group != groups_.end(); ++group) {
+            gathered.box.total += group->box.total;
+            gathered.box.hits = add_saturated(gathered.box.hits, group->box.hits);
+        }
         groups_.erase(narrow, groups_.end());
         std::sort(groups_.begin(), groups_.end(),
                   [&](const Group& a, const Group& b) { return ranks_[a.box.function] < ranks_[b.box.function]; });

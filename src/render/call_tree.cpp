@@ -13,7 +13,8 @@ class TreeSink {
 public:
     std::uint32_t open(const NewBox& box) {
         tree.depth = std::max(tree.depth, box.depth);
-        tree.boxes.push_back({box.parent, box.depth, box.kind, box.function, box.gathered, box.start, box.total, 0});
+        tree.boxes.push_back(
+            {box.parent, box.depth, box.kind, box.function, box.gathered, box.start, box.total, 0, box.hits});
         return static_cast<std::uint32_t>(tree.boxes.size() - 1);
     }
     void node(std::uint32_t /*box*/, NodeId /*node*/) {}

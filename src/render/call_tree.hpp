@@ -26,7 +26,8 @@ struct Box {
     std::uint32_t gathered = 0;  // how many siblings, of BoxKind::gathered
     std::uint64_t start = 0;     // weight to the left of it
     std::uint64_t total = 0;
-    std::uint64_t self = 0;  // samples that ended here; 0 in a gathered box
+    std::uint64_t self = 0;  // weight of samples that ended here; 0 in a gathered box
+    std::uint64_t hits = 0;  // samples, whatever they weigh
 };
 
 /// Boxes in depth-first order, children by name, so that a box's parent is the last one before it that is one level up.

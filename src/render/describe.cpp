@@ -31,7 +31,7 @@ std::string weight_text(const NamedProfile& profile, const CallTree& tree, const
     const auto all = static_cast<double>(tree.boxes.front().total);
     std::string text;
     if (!profile.has_run || !counts_waiting(profile.run))  // whose weights are nanoseconds
-        text = count_text(box.total) + (box.total == 1 ? " sample, " : " samples, ");
+        text = count_text(box.hits) + (box.hits == 1 ? " sample, " : " samples, ");
     text += percent_text(static_cast<double>(box.total), all);
     if (const std::string time = time_text(profile, box.total); !time.empty()) text += ", " + time;
     if (self && box.kind == BoxKind::function) {

@@ -15,10 +15,11 @@ std::string of_samples(std::uint64_t part, const Summary& summary) {
 std::string sampling_text(const RunInfo& run, const Summary& summary) {
     std::string text = run.event;
     if (!run.event_kind.empty()) text += " (" + run.event_kind + ")";
+    if (run.frequency_asked == 0) return text + ", at different frequencies";
     text += ", " + count_text(run.frequency_asked) + " Hz asked";
     if (counts_waiting(run)) return text;
-    if (run.period_ns > 0) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
-    if (run.period_ns > 0 && summary.process_cpu_ns > 0) {
+    if (run.period_ns > 1) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
+    if (run.period_ns > 1 && summary.process_cpu_ns > 0) {
         const double reached = as_double(summary.samples) / (as_double(summary.process_cpu_ns) / 1e9);
         text += ", " + short_decimal(reached, 1) + " Hz reached per second of CPU time";
     }
@@ -43,9 +44,12 @@ std::string waiting_text(const Summary& summary) {
            part(summary.truncated) + ", lost " + duration_text(summary.lost);
 }
 
-std::string samples_text(const Summary& summary) {
-    std::string text = count_text(summary.samples) + "; rooted " + of_samples(summary.rooted, summary) +
-                       ", truncated " + of_samples(summary.truncated, summary) + ", lost " + count_text(summary.lost);
+std::string samples_text(const Summary& summary, std::uint64_t period_ns) {
+    std::string text = count_text(hits_of(summary));
+    if (hits_of(summary) != summary.samples && period_ns != 1)
+        text += ", which stand for " + count_text(summary.samples) + " periods";
+    text += "; rooted " + of_samples(summary.rooted, summary) + ", truncated " +
+            of_samples(summary.truncated, summary) + ", lost " + count_text(summary.lost);
     if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
     return text;
 }
@@ -81,6 +85,8 @@ std::string parts_text(const Summary& summary, bool merged) {
     return text;
 }
 
+constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
+
 std::string basename_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -94,15 +100,17 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back(
             {"Run", "started " + utc_text(run.start_unix_ns) + " on " + run.host + ", " +
                         duration_text(summary.duration_ns) +
-                        (run.pid != 0 ? ", pid " + std::to_string(run.pid) : ", several processes") +
+                        (profile.merged_runs > 1 ? ", " + count_text(profile.merged_runs) + " runs"
+                         : run.pid != 0          ? ", pid " + std::to_string(run.pid)
+                                                 : ", several processes") +
                         (summary.complete ? "" : ", did not end in order: figures are the last that were written")});
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
         facts.push_back({counts_waiting(run) ? "Time" : "Samples",
-                         counts_waiting(run) ? waiting_text(summary) : samples_text(summary)});
+                         counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run.period_ns)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
-        if (auto parts = parts_text(summary, run.pid == 0); !parts.empty()) {
+        if (auto parts = parts_text(summary, profile.merged_runs > 1); !parts.empty()) {
             facts.push_back({"Rotation", std::move(parts)});
         }
         for (const auto& [name, value] : summary.counters) {
@@ -129,17 +137,25 @@ std::string default_title(const NamedProfile& profile) {
                                 : run.event == event_name::wall ? "Wall-clock"
                                                                 : "CPU";
     const std::string name = program_name(run);
-    if (run.pid != 0)
+    if (profile.merged_runs <= 1 && run.pid != 0)
         return of_what + " flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(run.pid);
     const std::string file = basename_of(run.executable);
+    const bool one_program = !file.empty() && file != various;
+    const std::string runs = profile.merged_runs > 1 ? count_text(profile.merged_runs) + " runs" : "several runs";
     return of_what + " flame graph of " +
-           (file == "various" || file.empty() ? "several programs" : file + ", several runs");
+           (name != various && !name.empty() ? name + ", "
+            : one_program                    ? file + ", "
+                                             : "several programs, ") +
+           runs;
 }
 
 std::string default_subtitle(const NamedProfile& profile) {
-    std::uint64_t all = 0;
-    for (const NamedCount& count : profile.counts) all += count.weight;
-    std::string text = count_text(all) + (all == 1 ? " sample" : " samples");
+    std::uint64_t all = 0, hits = 0;
+    for (const NamedCount& count : profile.counts) {
+        all = add_saturated(all, count.weight);
+        hits = add_saturated(hits, count.hits);
+    }
+    std::string text = count_text(hits) + (hits == 1 ? " sample" : " samples");
     if (!profile.has_run) return text;
     if (counts_waiting(profile.run)) {
         text = duration_text(all) + (profile.run.event == event_name::wall ? " of running and waiting" : " of waiting");

@@ -136,13 +136,14 @@ void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Sum
         truncated[id] = truncated[raw.stacks[id].parent] || is(Note::truncated);
         lost[id] = is(Note::lost);
     }
-    summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = 0;
+    summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = summary.hits = 0;
     for (const RawCount& count : counts) {
         if (lost[count.stack]) {
             summary.lost = add_saturated(summary.lost, count.weight);
             continue;
         }
         summary.samples = add_saturated(summary.samples, count.weight);
+        summary.hits = add_saturated(summary.hits, count.hits);
         std::uint64_t& part = truncated[count.stack] ? summary.truncated : summary.rooted;
         part = add_saturated(part, count.weight);
     }

@@ -18,19 +18,8 @@ std::string hex(std::uint64_t address) {
 }
 
 std::string note_name(std::uint64_t note) {
-    switch (static_cast<Note>(note)) {
-        case Note::truncated:
-            return "[truncated]";
-        case Note::lost:
-            return "[lost]";
-        case Note::kernel_not_permitted:
-            return "[kernel, not permitted]";
-        case Note::throttled:
-            return "[throttled]";
-        case Note::overflow:
-            return "[overflow]";
-    }
-    return "[note " + std::to_string(note) + "]";
+    const std::string_view text = note_text(static_cast<Note>(note));
+    return text.empty() ? "[note " + std::to_string(note) + "]" : std::string(text);
 }
 
 /// The kernel's own names for memory without a file: `//anon`, `[heap]`, `[stack]`, `[anon:name]`.

@@ -186,6 +186,7 @@ def sample_problems(profile):
     for number, sample in enumerate(profile.samples):
         if len(sample.values) != len(profile.types):
             yield f"sample {number} has {len(sample.values)} values for {len(profile.types)} types"
+        # Time that is known without a sample, such as [lost], has a count of 0.
         if not any(sample.values) or any(not 0 <= value < 1 << 63 for value in sample.values):
             yield f"sample {number} has a value that is none: {sample.values}"
         if not sample.locations or any(not 0 < i <= len(profile.locations) for i in sample.locations):

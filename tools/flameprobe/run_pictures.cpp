@@ -27,6 +27,7 @@ struct Found {
     std::string path;
     RunInfo run;
     Summary summary;
+    std::uint64_t hits = 0;
     std::string stem() const { return path.substr(0, path.size() - std::string_view(".fprobe").size()); }
 };
 
@@ -39,7 +40,7 @@ public:
     void location(LocationId, const Location&) override {}
     void stack(StackId, const StackNode&) override {}
     void thread(ThreadId, const Thread&) override {}
-    void sample(const Sample&) override {}
+    void sample(const Sample& sample) override { into_.hits = add_saturated(into_.hits, sample.hits); }
     void summary(const Summary& summary) override { into_.summary = summary; }
 
 private:
@@ -50,7 +51,7 @@ private:
 std::vector<Found> profiles_of(const FinishedRun& run) {
     std::vector<Found> profiles;
     for (const std::string& path : find_profiles(run.out, run.start)) {
-        Found found{path, {}, {}};
+        Found found{path, {}, {}, 0};
         FactsOnly facts(found);
         if (!read_profile(path, facts)) continue;
         const auto root = found.summary.counters.find(std::string(counter::root_pid));
@@ -172,7 +173,9 @@ RunEnd end_run(const FinishedRun& run) {
     RunEnd end;
     const std::vector<Found> profiles = profiles_of(run);
     const Summary sum = sum_of(profiles);
-    if (const auto failed = failed_gate(run.gates, sum.samples, &sum); !failed.empty()) {
+    std::uint64_t samples = 0;
+    for (const Found& profile : profiles) samples += profile.hits;
+    if (const auto failed = failed_gate(run.gates, samples, &sum); !failed.empty()) {
         end.passed = false;
         end.lines.push_back(failed + "; no picture was made" +
                             (profiles.empty() ? "" : ", the profile is in " + profiles.front().path));

@@ -20,9 +20,11 @@ std::string line(const std::string& label, const std::string& value) {
 }
 
 std::string thread_lines(const NamedProfile& profile) {
-    std::vector<std::uint64_t> weight(profile.threads.size());
+    std::vector<std::uint64_t> weight(profile.threads.size()), hits(profile.threads.size());
     for (const NamedCount& count : profile.counts) {
-        if (count.thread < weight.size()) weight[count.thread] += count.weight;
+        if (count.thread >= weight.size()) continue;
+        weight[count.thread] = add_saturated(weight[count.thread], count.weight);
+        hits[count.thread] = add_saturated(hits[count.thread], count.hits);
     }
     std::vector<std::uint64_t> cpu(profile.threads.size());
     for (const ThreadAccount& account : profile.summary.threads) {
@@ -33,15 +35,28 @@ std::string thread_lines(const NamedProfile& profile) {
         const Thread& thread = profile.threads[id];
         std::string text = thread.name;
         if (thread.tid != 0) text += " (" + std::to_string(thread.tid) + ")";
-        text += ": " + count_text(weight[id]) + " samples";
+        const bool waits = profile.has_run && counts_waiting(profile.run);
+        text += ": " + (waits ? duration_text(weight[id]) : count_text(hits[id]) + " samples");
         if (cpu[id] > 0) text += ", " + duration_text(cpu[id]) + " of CPU time";
-        if (cpu[id] > 0 && profile.run.period_ns > 0) {
+        if (cpu[id] > 0 && profile.run.period_ns > 0 && !waits) {
             const double sampled = static_cast<double>(weight[id]) * static_cast<double>(profile.run.period_ns);
             text += " (" + percent_text(sampled, static_cast<double>(cpu[id])) + " covered)";
         }
         out += line("Thread", text);
     }
     return out;
+}
+
+std::string weight_line(const NamedProfile& profile) {
+    const std::uint64_t weight = total_weight(profile), hits = total_hits(profile);
+    const bool whole = !profile.has_run || hits == hits_of(profile.summary);
+    const std::string stacks = " in " + count_text(profile.counts.size()) + " distinct stacks";
+    std::string text = count_text(hits) + " samples" + stacks;
+    if (profile.has_run && counts_waiting(profile.run))
+        text = duration_text(weight) + stacks;
+    else if (weight != hits && profile.run.period_ns != 1)
+        text += ", which stand for " + count_text(weight) + " periods";
+    return line(whole ? "Weight" : "Selected", text);
 }
 
 std::string work_text(const NamedProfile& profile, const std::string& name, std::uint64_t amount) {
@@ -69,9 +84,7 @@ std::string info_text(const NamedProfile& profile) {
     for (const Fact& fact : run_facts(profile)) out += line(fact.label, fact.value);
     for (const RunFact& fact : profile.run.facts) out += line(fact.name, fact.value);
     for (const RunFact& label : profile.run.labels) out += line("Label", label.name + "=" + label.value);
-    const bool whole = !profile.has_run || total_weight(profile) == profile.summary.samples;
-    out += line(whole ? "Weight" : "Selected", count_text(total_weight(profile)) + " samples in " +
-                                                   count_text(profile.counts.size()) + " distinct stacks");
+    out += weight_line(profile);
     for (const auto& [name, amount] : profile.work) out += line("Counted", work_text(profile, name, amount));
     for (const auto& [name, value] : profile.summary.counters) {
         if (!name.starts_with(counter::note) && name != counter::root_pid)

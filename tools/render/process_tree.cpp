@@ -21,12 +21,13 @@ std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
         sum.name = share.name;
         sum.pid = share.pid;
         sum.cpu_ns += share.cpu_ns;
+        sum.weight += share.weight;
         sum.samples += share.samples;
     }
     std::vector<ProcessShare> processes;
     for (auto& [key, sum] : sums) processes.push_back(std::move(sum));
     std::stable_sort(processes.begin(), processes.end(), [](const ProcessShare& a, const ProcessShare& b) {
-        return std::tie(a.samples, a.cpu_ns) > std::tie(b.samples, b.cpu_ns);
+        return std::tie(a.weight, a.cpu_ns) > std::tie(b.weight, b.cpu_ns);
     });
     return processes;
 }
@@ -39,7 +40,7 @@ std::string padded(const std::string& text, std::size_t width) {
 
 ProcessShare put_process_first(NamedProfile& profile) {
     ProcessShare share{program_name(profile.run), profile.run.pid, profile.summary.process_cpu_ns,
-                       total_weight(profile)};
+                       total_weight(profile), total_hits(profile)};
     const auto function = static_cast<FunctionId>(profile.functions.size());
     const std::string name = share.name + " " + std::to_string(share.pid);
     profile.functions.push_back({profile.strings.intern(name), 0, 0, 0, FrameKind::thread});
@@ -57,11 +58,11 @@ ProcessShare put_process_first(NamedProfile& profile) {
 std::string process_table(const std::vector<ProcessShare>& shares) {
     const auto processes = by_process(shares);
     std::uint64_t all = 0;
-    for (const ProcessShare& process : processes) all += process.samples;
+    for (const ProcessShare& process : processes) all += process.weight;
     std::string out = "      CPU   samples            process\n";
     for (const ProcessShare& process : processes) {
         out += padded(duration_text(process.cpu_ns), 9) + padded(count_text(process.samples), 10) +
-               padded(percent_text(static_cast<double>(process.samples), static_cast<double>(all)), 9) + "   " +
+               padded(percent_text(static_cast<double>(process.weight), static_cast<double>(all)), 9) + "   " +
                one_line(process.name) + " " + std::to_string(process.pid) + "\n";
     }
     return out;

@@ -14,7 +14,8 @@ struct ProcessShare {
     std::string name;
     std::uint32_t pid = 0;
     std::uint64_t cpu_ns = 0;
-    std::uint64_t samples = 0;
+    std::uint64_t weight = 0;
+    std::uint64_t samples = 0;  // hits
 };
 
 /// Puts a frame "name pid" below all stacks of the profile, which must be of one process.

@@ -114,7 +114,7 @@ NamedProfile many_stacks(std::uint32_t stacks) {
         while (path.size() < 13 || (path.size() < 25 && random(2) == 0)) descend(random(functions));
         if (ends[path.back()]) continue;
         ends[path.back()] = true;
-        profile.counts.push_back({path.back(), 0, 1 + random(50)});
+        profile.counts.push_back({path.back(), 0, 1 + random(50), 1});
     }
     return profile;
 }

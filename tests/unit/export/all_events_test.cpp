@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "export/profile_tables.hpp"
+#include "export/profile_values.hpp"
 #include "folded_text.hpp"
+#include "render/run_facts.hpp"
 
 using namespace flameprobe;
 
@@ -23,6 +25,8 @@ NamedProfile with_waits() {
     }
     waits.run.event = "offcpu";
     waits.run.period_ns = 1;
+    waits.counts[0].hits = 2;
+    waits.counts[1].hits = 3;
     profile.others.push_back(std::move(waits));
     return profile;
 }
@@ -60,14 +64,16 @@ TEST_CASE("a sample of pprof has a value for each event") {
     const NamedProfile profile = with_waits();
     const AllEvents events(profile);
     const ProfileTables tables(events, ThreadLabels::none);
-    std::uint64_t cpu = 0, waits = 0;
+    std::uint64_t cpu = 0, waits = 0, hits = 0;
     for (const auto& sample : tables.samples()) {
         REQUIRE(sample.others.size() == 1);
         cpu += sample.weight;
-        waits += sample.others[0];
+        waits += sample.others[0].weight;
+        hits += sample.others[0].hits;
     }
     CHECK(cpu == 4);
     CHECK(waits == 7500);
+    CHECK(hits == 5);
 }
 
 TEST_CASE("speedscope and the Firefox Profiler have a profile for each thread and event, JSON a list") {
@@ -85,6 +91,7 @@ TEST_CASE("speedscope and the Firefox Profiler have a profile for each thread an
     REQUIRE(summary["other_events"].size() == 1);
     CHECK(summary["other_events"][0]["event"] == "offcpu");
     CHECK(summary["other_events"][0]["stack_samples"] == 7500);
+    CHECK(summary["other_events"][0]["stack_hits"] == 5);
 }
 
 TEST_CASE("waiting time is folded in microseconds") {
@@ -92,4 +99,15 @@ TEST_CASE("waiting time is folded in microseconds") {
     profile.has_run = true;
     profile.run.event = "offcpu";
     CHECK(folded(profile) == "main;a 1\nmain;b 2\n");
+}
+
+TEST_CASE("waiting is measured in time, never in samples") {
+    const NamedProfile profile = with_waits();
+    const NamedProfile& waits = profile.others[0];
+    const auto values = values_of(waits).of_sample;
+    REQUIRE(values.size() == 1);
+    CHECK(values[0].type == "offcpu");
+    CHECK(values[0].unit == "nanoseconds");
+    CHECK(default_subtitle(waits).find("sample") == std::string::npos);
+    for (const Fact& fact : run_facts(waits)) CHECK(fact.label != "Samples");
 }

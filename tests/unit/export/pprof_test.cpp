@@ -50,7 +50,7 @@ NamedProfile with_scopes(std::size_t distinct) {
     for (std::size_t i = 0; i < distinct; ++i) {
         profile.nodes.push_back({0, frame("user=" + std::to_string(i), FrameKind::scope)});
         profile.nodes.push_back({static_cast<NodeId>(profile.nodes.size() - 1), main});
-        profile.counts.push_back({static_cast<NodeId>(profile.nodes.size() - 1), 0, i + 1});
+        profile.counts.push_back({static_cast<NodeId>(profile.nodes.size() - 1), 0, i + 1, i + 1});
     }
     return profile;
 }
@@ -91,7 +91,7 @@ TEST_CASE("the main program is the first mapping") {
 TEST_CASE("threads of one stack are one sample unless labels tell them apart") {
     NamedProfile profile = read_folded("main;a 3\n").profile;
     profile.threads = {{7, "worker 1"}, {8, "worker 12"}};
-    profile.counts.push_back({profile.counts[0].node, 1, 4});
+    profile.counts.push_back({profile.counts[0].node, 1, 4, 4});
     const ProfileTables none(profile, ThreadLabels::none);
     REQUIRE(none.samples().size() == 1);
     CHECK(none.samples()[0].weight == 7);
@@ -199,4 +199,23 @@ TEST_CASE("values have the event's own type, without a minus") {
     CHECK(values_of(profile).of_sample[0].type == "cache_misses");
     CHECK(values_of(profile).of_sample[0].unit == "samples");
     CHECK(values_of(profile).period == 0);
+}
+
+TEST_CASE("the number of samples is how often one was taken, the time is what they weigh") {
+    NamedProfile profile = with_scopes(1);
+    profile.counts.push_back({profile.counts[0].node, 1, 15, 1});  // another thread's: of one stack, so one sample
+    const ProfileTables tables(profile, ThreadLabels::none);
+    REQUIRE(tables.samples().size() == 1);
+    CHECK(tables.samples()[0].weight == 16);
+    CHECK(tables.samples()[0].hits == 2);
+    profile.has_run = true;
+    profile.run.event = "cpu-clock";
+    for (const std::uint64_t period : {std::uint64_t{1}, std::uint64_t{250'000}}) {
+        profile.run.period_ns = period;
+        const auto values = values_of(profile).of_sample;
+        REQUIRE(values.size() == 2);
+        CHECK(values[0].type == "samples");
+        CHECK(amount(values[0], 16, 2) == 2);
+        CHECK(amount(values[1], 16, 2) == 16 * period);
+    }
 }

@@ -116,3 +116,25 @@ TEST_CASE("every box lies within its parent and siblings do not overlap") {
         }
     }
 }
+
+TEST_CASE("a box counts the samples it was made from, its width is what they weigh") {
+    for (const bool reverse : {false, true}) {
+        ProfileOf made;
+        made.folded("a;b 160\na;c 48\na;narrow 1\na;too 1\n[lost] 20\n");
+        made.profile.counts[0].hits = 10;  // a timer's, which stand for 16 periods each
+        made.profile.counts[1].hits = 3;
+        made.profile.counts[4].hits = 0;  // a note
+        const CallTree tree = tree_of(made.profile, {.reverse = reverse, .min_width = 2});
+        CHECK(tree.boxes[0].total == 230);
+        CHECK(tree.boxes[0].hits == 15);
+        CHECK(box_tooltip(made.profile, tree, tree.boxes[0], {}).find("all\n15 samples, 100.00 %") == 0);
+        std::uint64_t sum = 0;
+        for (const Box& box : tree.boxes) sum += box.depth == 1 ? box.hits : 0;
+        CHECK(sum == 15);
+        if (reverse) continue;
+        CHECK(tree.boxes[1].hits == 0);  // [lost]
+        CHECK(tree.boxes[2].hits == 15);
+        CHECK(tree.boxes[3].hits == 10);
+        CHECK(tree.boxes[5].hits == 2);  // the narrow ones
+    }
+}

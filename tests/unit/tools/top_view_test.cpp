@@ -36,7 +36,7 @@ TEST_CASE("top: threads, scopes and functions with their shares") {
     const auto lines = top_view(profile(), {.columns = 80, .rows = 24, .window = "last 10 s"});
     const std::string text = text_of(lines);
     CHECK(lines.front().kind == LineKind::title);
-    CHECK(lines.front().text.find("server (pid 4711)  last 10 s  ") == 0);
+    CHECK(lines.front().text.find("server (pid 4711)  last 10 s  100 samples") == 0);
     CHECK(text.find("a (7)") != text.npos);
     CHECK(text.find("[checkout]") != text.npos);
     const auto heading = std::find_if(lines.begin(), lines.end(),

@@ -53,7 +53,7 @@ Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, c
         if (!profile) return profile.error();
         const std::uint64_t period = profile->run.period_ns;
         const Totals totals = function_totals(*profile);
-        sum.samples += totals.samples;
+        sum.samples += total_hits(*profile);
         sum.sampled_ns += totals.samples * period;
         for (const auto& [name, amount] : profile->work) sum.work[name] += amount;
         sum.own_cpu_ns += profile->summary.own_cpu_ns;

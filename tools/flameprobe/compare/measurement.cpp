@@ -55,10 +55,13 @@ Result<Measurement> read_profile_file(const std::string& path) {
     measurement.path = path;
     measurement.is_profile = true;
     const Totals totals = function_totals(*profile);
-    measurement.profile.samples = static_cast<double>(totals.samples);
-    for (const FunctionTotal& function : totals.functions)
-        measurement.profile.functions[display_name(*profile, function.function)] += static_cast<double>(function.self);
     if (totals.samples == 0) return Error{path + ": has no samples"};
+    // Noise is of the samples that were taken, however many periods one stands for.
+    measurement.profile.samples = static_cast<double>(total_hits(*profile));
+    const double hits_of_each = measurement.profile.samples / static_cast<double>(totals.samples);
+    for (const FunctionTotal& function : totals.functions)
+        measurement.profile.functions[display_name(*profile, function.function)] +=
+            static_cast<double>(function.self) * hits_of_each;
     return measurement;
 }
 

@@ -73,7 +73,7 @@ public:
     std::vector<TopLine> lines() {
         const RunInfo& run = profile_.run;
         add(LineKind::title, program_name(run) + " (pid " + std::to_string(run.pid) + ")  " + options_.window + "  " +
-                                 count_text(totals_.samples) + " samples, " +
+                                 count_text(total_hits(profile_)) + " samples, " +
                                  duration_text(totals_.samples * run.period_ns) + " of CPU time" +
                                  (options_.running ? "" : "  ended"));
         const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);

@@ -1,0 +1,122 @@
+"""Every number that appears twice is the same number: samples, weights and CPU time in folded text, JSON, SVG, pprof, the other
+formats, the provenance and --info; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
+timer's sample stands for several periods, so that samples and weights cannot be mistaken for each other."""
+
+import json
+import re
+import unittest
+from collections import Counter
+
+import pprof_rules
+from harness import ENGINES, Case, host, ordinary_user, profiled, render, run
+
+FORMATS = "folded,svg,pprof,json,speedscope,firefox"
+NOTES = {"[lost]": "lost", "[kernel, not permitted]": "not_permitted", "[throttled]": "throttled"}
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def labelled(text):
+    """The lines `label: value` of --info, and of the provenance."""
+    lines = [line.partition(":") for line in text.splitlines()]
+    return {label: value.strip() for label, _, value in lines}
+
+
+class Totals(Case):
+    def check_totals(self, result):
+        told = json.loads(result.path("json").read_text())
+        samples, period = told["samples"], told["sampling"]["period_ns"]
+        stacks = result.stacks()
+        weight = sum(count for _, count in stacks)
+        notes = Counter()
+        for frames, count in stacks:
+            notes[frames[-1]] += count if frames[-1] in NOTES else 0
+        # What was sampled, and what could not be, is all there is.
+        self.assertEqual(samples["taken"] + sum(notes.values()), weight)
+        self.assertEqual(samples["rooted"] + samples["truncated"], samples["taken"])
+        self.assertEqual(samples["lost"], notes["[lost]"])
+        self.assertEqual(told["stack_samples"], weight)
+        self.assertEqual(told["stack_hits"], samples["hits"])
+        self.assertEqual(told["cpu_time"]["sampled_ns"], samples["taken"] * period)
+        self.assertEqual(sum(t["samples"] for t in told["threads"]), samples["taken"])
+        self.assertEqual(sum(t["hits"] for t in told["threads"]), samples["hits"])
+        for note, member in NOTES.items():
+            self.assertEqual(sum(t[member] for t in told["threads"]), notes[note], note)
+
+        svg = result.path("svg").read_text()
+        root = re.search(r"<title>all\n([0-9,]+) samples?, 100.00 %", svg)
+        self.assertEqual(number(root[1]), samples["hits"])
+        self.assertIn(f"{samples['hits']:,} samples", svg)
+
+        pprof = pprof_rules.read(result.path("pb.gz"))
+        self.assertEqual(pprof.total("samples"), samples["hits"])
+        self.assertEqual(pprof.total("cpu"), weight * period)
+
+        speedscope = json.loads(result.path("speedscope.json").read_text())
+        self.assertEqual(sum(sum(p["weights"]) for p in speedscope["profiles"]), weight * period)
+        firefox = json.loads(result.path("firefox.json").read_text())
+        self.assertEqual(sum(sum(t["samples"]["weight"]) for t in firefox["threads"]), weight)
+
+        facts = labelled(result.path("txt").read_text())
+        self.assertEqual(int(facts["samples"]), samples["hits"])
+        self.assertEqual(int(facts["periods sampled"]), samples["taken"])
+        self.assertEqual(int(facts["lost"]), notes["[lost]"])
+        info = labelled(render(result.path("fprobe"), "--info").stdout)
+        self.assertRegex(info["Samples"], f"^{samples['hits']:,}[,;] ")
+        self.assertTrue(info["Weight"].startswith(f"{samples['hits']:,} samples in "), info["Weight"])
+        html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
+        self.assertIn(f"{samples['hits']:,} samples, ", html)
+        return told
+
+    def check_threads(self, told, least=200):
+        """A thread's samples, what is noted of it, and what is left unsampled are its CPU clock."""
+        period = told["sampling"]["period_ns"]
+        checked = 0
+        for thread in told["threads"]:
+            known = sum(thread[member] for member in ("samples", *NOTES.values()))
+            if thread["tid"] == 0 or known < least:
+                continue
+            checked += 1
+            self.assertAlmostEqual((known * period + thread["unsampled_ns"]) / thread["cpu_ns"], 1, delta=0.01, msg=thread)
+        self.assertGreater(checked, 0)
+
+    def test_engines(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run([host("ends"), "return", "700"], self.fresh_directory(engine),
+                          profiled(ENGINE=engine, FREQ=3989, FORMAT=FORMATS))
+                told = self.check_totals(ran.result())
+                self.check_threads(told)
+                if engine == "timer":
+                    self.assertGreater(told["samples"]["taken"], 2 * told["samples"]["hits"])
+
+    def test_ordinary_user(self):
+        user = ordinary_user(self)
+        self.directory.chmod(0o777)
+        env = profiled(FREQ=997, FORMAT=FORMATS)
+        preload = env.pop("LD_PRELOAD")
+        ran = run([*user, "env", f"LD_PRELOAD={preload}", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1500000"],
+                  self.directory, env)
+        self.check_threads(self.check_totals(ran.result("dd")))
+
+    def test_threads_of_any_age(self):
+        """Threads that end long before the program does, and too soon for their clocks to be looked at often."""
+        script = ("import threading, hashlib\n"
+                  "def busy(n):\n  for _ in range(n): hashlib.sha256(bytes(1 << 20)).digest()\n"
+                  "for n in (400, 3, 40, 1, 400, 8):\n  t = threading.Thread(target=busy, args=(n,)); t.start(); t.join()\n")
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run(["python3", "-c", script], self.fresh_directory(engine),
+                          profiled(ENGINE=engine, FREQ=997, FORMAT=FORMATS))
+                told = self.check_totals(ran.result())
+                self.check_threads(told)
+                for thread in told["threads"]:
+                    if thread["cpu_ns"] > 0:
+                        self.assertLessEqual(thread["sampled_share"], 1.01, thread)
+                self.assertEqual([t for t in told["threads"] if t["tid"] == 0 and engine == "ring"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
