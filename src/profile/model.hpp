@@ -189,6 +189,9 @@ inline bool counts_waiting(const RunInfo& run) {
     return run.event == event_name::offcpu || run.event == event_name::wall;
 }
 
+/// Whether weights are nanoseconds: of waiting, or of runs with different periods.
+inline bool weighs_nanoseconds(const RunInfo& run) { return counts_waiting(run) || run.period_ns == 1; }
+
 /// Of the machine that was sampled, as uname(2) calls it: x86_64, aarch64; empty where the profile does not tell it.
 std::string architecture(const RunInfo& run);
 

@@ -67,7 +67,7 @@ std::string time_text(const NamedProfile& profile, std::uint64_t weight) {
 }
 
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight) {
-    return profile.has_run && counts_waiting(profile.run) ? duration_text(weight) : count_text(weight);
+    return profile.has_run && weighs_nanoseconds(profile.run) ? duration_text(weight) : count_text(weight);
 }
 
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {

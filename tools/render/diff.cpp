@@ -7,6 +7,7 @@
 
 #include "export/totals.hpp"
 #include "merge.hpp"
+#include "merge_facts.hpp"
 
 namespace flameprobe {
 
@@ -103,6 +104,9 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     }
     const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
     diff.period_ns = {before.has_run ? before.run.period_ns : 0, after.has_run ? after.run.period_ns : 0};
+    // Shares are compared: each side's weights stay in the unit that it has.
+    if (before.has_run && after.has_run && !same_period(before.run, after.run))
+        before.run.period_ns = after.run.period_ns = 0;
     keep_names_only(before);
     keep_names_only(after);
     ProfileMerger merger;

@@ -1,5 +1,7 @@
 #include "merge.hpp"
 
+#include <algorithm>
+
 #include "merge_facts.hpp"
 #include "symbolize/raw_profile.hpp"
 
@@ -69,7 +71,23 @@ std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
     return now;
 }
 
+// Weights of different units are made nanoseconds; those of one unit stay periods, as in their own pictures.
+std::uint64_t ProfileMerger::unit_of(const NamedProfile& input) {
+    if (!result_.has_run || result_.run.period_ns == 0) return 1;
+    if (!input.has_run) return result_.run.period_ns == in_nanoseconds ? period_before_ : 1;  // as many periods
+    if (input.run.period_ns == 0 || (result_.run.period_ns != in_nanoseconds && same_period(result_.run, input.run)))
+        return 1;
+    if (result_.run.period_ns != in_nanoseconds) {
+        period_before_ = result_.run.period_ns;
+        for (NamedCount& count : result_.counts) count.weight = multiply_saturated(count.weight, period_before_);
+        scale_facts(result_, period_before_);
+        result_.run.period_ns = in_nanoseconds;
+    }
+    return input.run.period_ns;
+}
+
 void ProfileMerger::add_counts(const NamedProfile& input) {
+    const std::uint64_t unit = unit_of(input);
     const std::vector<NodeId> nodes = add_nodes(input);
     const std::vector<ThreadId> threads = add_threads(input);
     result_.process_first |= input.process_first;
@@ -79,10 +97,11 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
             counts_.insert(nodes[count.node], thread, static_cast<std::uint32_t>(result_.counts.size()));
         if (is_new) result_.counts.push_back({nodes[count.node], thread, 0, 0});
         NamedCount& sum = result_.counts[known];
-        sum.weight = add_saturated(sum.weight, count.weight);
+        sum.weight = add_saturated(sum.weight, multiply_saturated(count.weight, unit));
         sum.hits = add_saturated(sum.hits, count.hits);
     }
-    merge_facts(result_, input, threads);
+    merge_facts(result_, input, threads, unit);
+    result_.merged_runs += std::max<std::uint32_t>(input.merged_runs, 1);
 }
 
 void ProfileMerger::add(const NamedProfile& input) {

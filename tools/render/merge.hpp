@@ -12,7 +12,8 @@
 namespace flameprobe {
 
 /// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses mean nothing across
-/// processes and are dropped: frames are equal if function and line are. Threads of one name become one.
+/// processes and are dropped: frames are equal if function and line are. Threads of one name become one. Inputs whose
+/// periods differ by more than chance have their weights in nanoseconds (RunInfo::period_ns is 1).
 class ProfileMerger {
 public:
     ProfileMerger();
@@ -27,13 +28,17 @@ private:
     std::vector<FrameId> add_frames(const NamedProfile& input);
     std::vector<NodeId> add_nodes(const NamedProfile& input);
     std::vector<ThreadId> add_threads(const NamedProfile& input);
+    std::uint64_t unit_of(const NamedProfile& input);
     void add_counts(const NamedProfile& input);
 
     struct FunctionHash {
         std::size_t operator()(const Function& function) const;
     };
 
+    static constexpr std::uint64_t in_nanoseconds = 1;  // RunInfo::period_ns
+
     NamedProfile result_;
+    std::uint64_t period_before_ = 1;  // that weights had before they became nanoseconds
     std::size_t inputs_ = 0;
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;
     PairIndex frames_;  // by function and line

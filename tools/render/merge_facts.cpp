@@ -16,10 +16,9 @@ void merge_number(Number& into, Number from) {
     if (into != from) into = 0;
 }
 
-/// Each run's period is up to 1 % longer than what was asked for, by chance.
-bool same_rate(const RunInfo& one, const RunInfo& other) {
-    const auto [shorter, longer] = std::minmax(one.period_ns, other.period_ns);
-    return longer - shorter <= longer / 50;
+void warn_once(NamedProfile& into, const std::string& warning) {
+    if (std::find(into.warnings.begin(), into.warnings.end(), warning) == into.warnings.end())
+        into.warnings.push_back(warning);
 }
 
 /// By their samples, so that samples × period remains what the inputs have together.
@@ -35,12 +34,12 @@ std::uint64_t mean_period(const NamedProfile& into, const NamedProfile& from) {
 void merge_run(NamedProfile& into, const NamedProfile& from_profile) {
     RunInfo& run = into.run;
     const RunInfo& from = from_profile.run;
-    if (!same_rate(run, from)) {
-        const std::string warning = "the inputs were sampled at different frequencies: their samples count alike";
-        if (std::find(into.warnings.begin(), into.warnings.end(), warning) == into.warnings.end()) {
-            into.warnings.push_back(warning);
-        }
-    }
+    // Nanoseconds and page faults cannot be added.
+    const bool a_clock = run.period_ns != 0 && from.period_ns != 0;
+    if (!a_clock && run.event != from.event)
+        warn_once(into, "the inputs are of different events: their samples count alike");
+    else if (counts_waiting(run) != counts_waiting(from))
+        warn_once(into, "the inputs are of different events: time of running and of waiting is added up");
     for (const auto field :
          {&RunInfo::version, &RunInfo::command, &RunInfo::executable, &RunInfo::host, &RunInfo::engine,
           &RunInfo::engine_reason, &RunInfo::unwinder, &RunInfo::event, &RunInfo::event_kind, &RunInfo::kernel}) {
@@ -61,7 +60,10 @@ void merge_run(NamedProfile& into, const NamedProfile& from_profile) {
     merge_number(run.pid, from.pid);
     merge_number(run.parent_pid, from.parent_pid);
     merge_number(run.frequency_asked, from.frequency_asked);
-    run.period_ns = same_rate(run, from) ? mean_period(into, from_profile) : 0;
+    if (!a_clock)
+        run.period_ns = 0;
+    else if (run.period_ns != 1)  // nanoseconds
+        run.period_ns = mean_period(into, from_profile);
     merge_number(run.stack_bytes, from.stack_bytes);
 }
 
@@ -74,16 +76,16 @@ void merge_time(NamedProfile& into, const NamedProfile& from) {
     into.summary.duration_ns = end - start;
 }
 
-void merge_accounts(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
+void merge_accounts(Summary& into, const Summary& from, const std::vector<ThreadId>& threads, std::uint64_t unit) {
     std::map<ThreadId, ThreadAccount> by_thread;
-    const auto add = [&by_thread](const ThreadAccount& account, ThreadId id) {
+    const auto add = [&by_thread](const ThreadAccount& account, ThreadId id, std::uint64_t of_each) {
         ThreadAccount& sum = by_thread[id];
         sum.thread = id;
         sum.cpu_ns += account.cpu_ns;
-        sum.samples += account.samples;
+        sum.samples += account.samples * of_each;
     };
-    for (const ThreadAccount& account : into.threads) add(account, account.thread);
-    for (const ThreadAccount& account : from.threads) add(account, threads[account.thread]);
+    for (const ThreadAccount& account : into.threads) add(account, account.thread, 1);
+    for (const ThreadAccount& account : from.threads) add(account, threads[account.thread], unit);
     into.threads.clear();
     for (const auto& [id, account] : by_thread) into.threads.push_back(account);
 }
@@ -96,21 +98,36 @@ void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<s
     for (const auto of_one : {counter::part, counter::root_pid}) into.erase(std::string(of_one));
 }
 
-void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
+/// The fields that are weights.
+constexpr auto weights = {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted};
+
+void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads, std::uint64_t unit) {
     into.complete = into.complete && from.complete;
+    into.hits = hits_of(into) + hits_of(from);
+    for (const auto field : weights) into.*field += from.*field * unit;
     for (const auto field :
-         {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted, &Summary::throttled,
-          &Summary::frames, &Summary::continued, &Summary::continuation_rejected, &Summary::process_cpu_ns,
-          &Summary::own_cpu_ns, &Summary::own_memory}) {
+         {&Summary::throttled, &Summary::frames, &Summary::continued, &Summary::continuation_rejected,
+          &Summary::process_cpu_ns, &Summary::own_cpu_ns, &Summary::own_memory}) {
         into.*field += from.*field;
     }
     merge_counters(into.counters, from.counters);
-    merge_accounts(into, from, threads);
+    merge_accounts(into, from, threads, unit);
 }
 
 }  // namespace
 
-void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads) {
+bool same_period(const RunInfo& one, const RunInfo& other) {
+    const auto [shorter, longer] = std::minmax(one.period_ns, other.period_ns);
+    return longer - shorter <= longer / 50;
+}
+
+void scale_facts(NamedProfile& profile, std::uint64_t factor) {
+    for (const auto field : weights) profile.summary.*field *= factor;
+    for (ThreadAccount& account : profile.summary.threads) account.samples *= factor;
+}
+
+void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads,
+                 std::uint64_t unit) {
     constexpr std::size_t most_warnings = 100;  // of a thousand files
     for (const std::string& warning : from.warnings) {
         if (into.warnings.size() < most_warnings) into.warnings.push_back(warning);
@@ -126,7 +143,7 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
         merge_time(into, from);
         merge_run(into, from);
     }
-    merge_summary(into.summary, from.summary, threads);
+    merge_summary(into.summary, from.summary, threads, unit);
     for (const auto& [name, amount] : from.work) into.work[name] = add_saturated(into.work[name], amount);
 }
 

@@ -255,3 +255,20 @@ TEST_CASE("a side of a comparison is a file, a directory of profiles, or several
     CHECK(!side_inputs("a,,b"));
     fs::remove_all(directory);
 }
+
+TEST_CASE("runs at different frequencies are compared by their shares") {
+    ProfileOf before, after;
+    before.folded("main;parse 400\nmain;eval 600\n");
+    after.folded("main;parse 40\nmain;eval 60\n");
+    before.profile.has_run = after.profile.has_run = true;
+    before.profile.run.period_ns = 1'000'000;
+    after.profile.run.period_ns = 10'000'000;
+    ProfileDiff diff = diff_of(std::move(before), std::move(after));
+    CHECK(diff.weight_before == 1000);
+    CHECK(diff.weight_after == 100);
+    const auto changes = function_changes(diff);
+    const auto& parse = change_of(changes, diff, "parse");
+    CHECK(parse.self.before().count == 400);
+    CHECK(parse.self.after().count == 40);
+    CHECK(parse.self.difference() == doctest::Approx(0));
+}

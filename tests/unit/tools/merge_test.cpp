@@ -5,11 +5,13 @@
 #include <map>
 #include <string>
 
+#include "export/totals.hpp"
 #include "export/writer.hpp"
 #include "gates.hpp"
 #include "process_tree.hpp"
 #include "profile_of.hpp"
 #include "render/call_tree.hpp"
+#include "render/run_facts.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;
@@ -113,16 +115,6 @@ TEST_CASE("of parts of one profile, what was given up counts once") {
     CHECK(merged.summary.counters.count(std::string(counter::part)) == 0);
 }
 
-TEST_CASE("different periods are told once") {
-    ProfileMerger merger;
-    for (const std::uint64_t period : {10, 20, 30}) {
-        NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
-        input.run.period_ns = period;
-        merger.add(input);
-    }
-    CHECK(merger.take().warnings.size() == 1);
-}
-
 TEST_CASE("periods that differ by chance are one frequency, and the mean keeps the CPU time") {
     ProfileMerger merger;
     for (const std::uint64_t period : {10'000'000, 10'090'000}) {
@@ -185,4 +177,80 @@ TEST_CASE("weights beyond 64 bits stop at the largest number") {
     merger.add(ProfileOf().stack({"a"}, ~std::uint64_t{0}).profile);
     merger.add(ProfileOf().stack({"a"}, 9).profile);
     CHECK(merger.take().counts[0].weight == ~std::uint64_t{0});
+}
+
+TEST_CASE("runs at different frequencies are weighed by their time, and hits are added") {
+    const auto run_at = [](std::uint64_t period, const char* folded, std::uint64_t weight_of_each) {
+        NamedProfile profile = with_run(std::move(ProfileOf().folded(folded)), 7, 1000, 10);
+        profile.run.period_ns = period;
+        profile.summary.samples = profile.summary.hits = 0;
+        for (NamedCount& count : profile.counts) {
+            profile.summary.hits += count.hits;
+            count.weight *= weight_of_each;
+            profile.summary.samples += count.weight;
+        }
+        profile.threads = {{7, "server"}};
+        profile.summary.threads = {{0, profile.summary.samples * period, profile.summary.samples}};
+        return profile;
+    };
+    ProfileMerger merger;
+    merger.add(run_at(10'000'000, "main;a 100\n", 1));  // 100 Hz: a second
+    merger.add(run_at(10'050'000, "main;a 100\n", 1));  // the same frequency
+    merger.add(run_at(250'000, "main;b 500\n", 16));    // 4,000 Hz by timers: two seconds
+    merger.add(run_at(1'000'000, "main;c 1000\n", 1));  // 1,000 Hz: a second
+    const NamedProfile merged = merger.take();
+    CHECK(merged.run.period_ns == 1);
+    CHECK(merged.merged_runs == 4);
+    const auto stacks = stacks_of(merged);
+    CHECK(stacks.at("main;a") == 200 * 10'025'000ull);
+    CHECK(stacks.at("main;b") == 2'000'000'000);
+    CHECK(stacks.at("main;c") == 1'000'000'000);
+    CHECK(merged.summary.samples == total_weight(merged));
+    CHECK(merged.summary.hits == 1700);
+    CHECK(total_hits(merged) == 1700);
+    REQUIRE(merged.summary.threads.size() == 1);
+    CHECK(merged.summary.threads[0].samples == merged.summary.samples);
+    CHECK(merged.warnings.empty());
+    CHECK(default_title(merged) == "CPU flame graph of server, 4 runs");
+    CHECK(default_subtitle(merged).find("1,700 samples, 5") == 0);
+}
+
+TEST_CASE("runs of one frequency stay in periods; different events cannot be added") {
+    ProfileMerger merger;
+    merger.add(with_run(std::move(ProfileOf().folded("main;a 5\n")), 7, 1000, 10));
+    merger.add(with_run(std::move(ProfileOf().folded("main;a 5\n")), 7, 5000, 10));  // one pid, as in containers
+    CHECK(merger.take().run.period_ns == 10);
+    ProfileMerger events;
+    events.add(with_run(std::move(ProfileOf().folded("main;a 5\n")), 7, 1000, 10));
+    NamedProfile faults = with_run(std::move(ProfileOf().folded("main;a 5\n")), 8, 1000, 10);
+    faults.run.period_ns = 0;
+    faults.run.event = "page-faults";
+    events.add(faults);
+    const NamedProfile merged = events.take();
+    REQUIRE(merged.warnings.size() == 1);
+    CHECK(merged.warnings[0].find("different events") != std::string::npos);
+}
+
+TEST_CASE("waiting time stays nanoseconds, and beside CPU time it is told of") {
+    const auto waits = [] {
+        NamedProfile profile = with_run(std::move(ProfileOf().folded("main;read 700\n")), 7, 1000, 10);
+        profile.run.event = "offcpu";
+        profile.run.period_ns = 1;
+        return profile;
+    };
+    ProfileMerger merger;
+    merger.add(waits());
+    merger.add(waits());
+    const NamedProfile same = merger.take();
+    CHECK(total_weight(same) == 1400);
+    CHECK(same.run.period_ns == 1);
+    CHECK(same.warnings.empty());
+    CHECK(default_title(same) == "Off-CPU flame graph of server, 2 runs");
+    CHECK(default_subtitle(same).find("sample") == std::string::npos);
+    ProfileMerger both;
+    both.add(with_run(std::move(ProfileOf().folded("main;a 5\n")), 7, 1000, 10));
+    both.add(waits());
+    const NamedProfile mixed = both.take();
+    REQUIRE(mixed.warnings.size() == 1);
+    CHECK(mixed.warnings[0].find("waiting") != std::string::npos);
 }

@@ -116,8 +116,8 @@ class Profile {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
     return [KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
   }
-  // Of waiting time the weights are nanoseconds: no samples to count.
-  samplesText(weight) { return this.waiting ? "" : samples(weight); }
+  // Of waiting time, and of runs with different periods, the weights are nanoseconds: no samples to count.
+  samplesText(weight) { return this.nanoseconds ? "" : samples(weight); }
   time(weight) { return this.period > 0 ? duration(weight * this.period) : ""; }
   // Which functions a search, focus, hide or ignore means: by the whole name or the short one.
   matching(test) {
