@@ -46,8 +46,8 @@ def independent(samples, engine, frequency):
 
 def tolerance(share, samples, comparisons):
     z = NormalDist().inv_cdf(1 - 0.001 / comparisons / 2)
-    # Samples that hit the few instructions between the pieces of work: at most one in a thousand, besides chance.
-    return z * math.sqrt(share * (1 - share) / samples) + 1 / samples + 0.001
+    # Samples that hit the few instructions between the pieces of work: at most two in a thousand, besides chance.
+    return z * math.sqrt(share * (1 - share) / samples) + 1 / samples + 0.002
 
 
 class Shares(Case):
