@@ -113,7 +113,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
 
     const auto cpus = cpus_to_sample();
     const std::size_t bytes = ring_bytes(options, cpus.size());
-    attributes_.wakeup_watermark = static_cast<std::uint32_t>(bytes);  // nobody polls: the collector has a timer
+    attributes_.wakeup_watermark = static_cast<std::uint32_t>(bytes);  // not polled: the collector has a timer
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t least = std::bit_ceil(std::max<std::size_t>(2 * (options.stack_bytes + 1024), page));
     const auto main_thread = static_cast<std::uint32_t>(::getpid());
@@ -185,7 +185,7 @@ bool RingSource::attach(std::uint32_t tid) {
 }
 
 // Threads born while this goes on inherit from their creator if that one is attached; those that slip through between
-// are found by listing again until a round finds nobody new.
+// are found by listing again until a round finds no new thread.
 void RingSource::attach_running_threads() {
     const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
     std::vector<std::uint32_t> known = {self, static_cast<std::uint32_t>(::getpid())};

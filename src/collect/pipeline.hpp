@@ -52,7 +52,7 @@ public:
     void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
 
     void switched(const RawSwitch& record) override;
-    /// Null: nobody.
+    /// Null: the records of switches are dropped.
     void pass_switches_to(SwitchSink* sink) { switches_ = sink; }
 
     /// The stack of a thread that waits, its system call as the leaf. Right only if the thread has not woken meanwhile.
@@ -83,8 +83,8 @@ public:
     void samples_all_time(bool all) { samples_all_time_ = all; }
     /// Whether samples that did not come are told of by nothing else.
     void tells_of_missing_samples(bool tells) { tells_of_missing_ = tells; }
-    /// A thread that ended: what no sample stands for gets the stack on which it was sampled last, and without a
-    /// sample its start routine, with a frame that says so.
+    /// The CPU time of a thread that ended which its samples do not cover: on the stack of its last sample, or, if it
+    /// was never sampled, on its start routine below `[not sampled: lived too briefly]`.
     void thread_over(const EndedThread& thread);
     /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
     /// for what ended threads used after they had told their clocks, or did not tell.

@@ -72,7 +72,7 @@ public:
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();
-    /// A sentence that whoever reads the profile should know.
+    /// A sentence for the reader of the profile.
     void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
     void set_counter(std::string_view name, std::uint64_t value) {
         if (value != 0) pipeline_.summary().counters[std::string(name)] = value;

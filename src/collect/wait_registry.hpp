@@ -28,7 +28,7 @@ public:
         unsampled,  // blocked, in waits that no look met
         preempted,  // could have run; `stack` is the one given to went_on_from()
         idle,       // blocked, in a thread that never woke
-        lost,       // records were lost: nobody knows
+        lost,       // records were lost: whether it waited or ran is not known
     };
     struct Span {
         Kind kind = Kind::waited;

@@ -197,7 +197,7 @@ std::string architecture(const RunInfo& run);
 
 /// Names of a Summary's counters that mean something to readers.
 namespace counter {
-/// A sentence that whoever reads the profile should know: the counter's name is this and the sentence, its value 1.
+/// A sentence for the reader of the profile: the counter's name is this and the sentence, its value 1.
 inline constexpr std::string_view note = "note: ";
 /// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples earlier parts had
 /// that are no more; and which process the run began with. These three are not added up when profiles are merged.

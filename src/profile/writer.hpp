@@ -22,7 +22,7 @@ class ProfileWriter final : public ProfileSink {
 public:
     /// Takes a descriptor open for writing, at offset 0 of an empty file.
     explicit ProfileWriter(Descriptor file);
-    /// The file, for a writer made without one: whoever has no samples yet need not have a file either.
+    /// The file, for a writer made without one: no file is made before there are samples.
     void attach(Descriptor file) { file_.attach(std::move(file)); }
 
     void run(const RunInfo& info) override;

@@ -26,7 +26,7 @@ bool take_empty_table() {
 
 bool isolate_this_thread() {
     if (!take_empty_table()) return false;
-    // The umask as the user set it, but that a result can be read again by whoever wrote it.
+    // The umask as the user set it, but the user that writes a result can also read it.
     if (::unshare(CLONE_FS) == 0) ::umask(::umask(077) & 077);
     // Whoever writes a stray message to 1 or 2 must not hit a file of ours.
     const int null = ::open("/dev/null", O_RDWR);

@@ -31,7 +31,7 @@ public:
     const CommandQueue& commands() const { return commands_; }
     /// Whether `routine` is what the collector's thread was created with.
     static bool begins_with(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
-    /// It is at its end: nobody need be told to end.
+    /// The collector ends by itself: it need not be asked to.
     bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
     /// It is no thread of the host, but a task that shares its memory.
     bool is_task() const { return is_task_.load(std::memory_order_relaxed); }

@@ -92,7 +92,7 @@ private:
     std::atomic<bool> launched_{false};
     std::atomic<bool> starting_{false};  // asked to, and not stopped since
     unsigned dumps_ = 0;
-    std::optional<std::uint32_t> late_dump_;  // the ticket of one that nobody waits for any more
+    std::optional<std::uint32_t> late_dump_;  // the ticket of one whose caller has stopped waiting
     Collector collector_;
 };
 

@@ -33,7 +33,7 @@ public:
     /// The address in the file's own terms of an address in the process.
     std::optional<std::uint64_t> file_address(const Mapping& mapping, std::uint64_t address) const;
     const SymbolTable& symbols() const { return symbols_; }
-    /// What no symbol names.
+    /// Where functions begin in code that has no symbols.
     const FunctionStarts& functions() const { return functions_; }
     /// The file with `.debug_info`, or null.
     const ElfFile* debug_file() const { return debug_file_; }

@@ -54,7 +54,7 @@ CallCheck::Verdict CallCheck::judge_target(std::uint64_t target, std::uint64_t c
     if (callee_region == nullptr || target_region == nullptr) return Verdict::no;
     const bool same_region = callee_region == target_region;
     const auto tables = modules_.find(*callee_region), target_tables = modules_.find(*target_region);
-    // Code that nobody described, such as a just-in-time compiler's, is entered by jumps: from stubs that lie anywhere,
+    // Code without unwind tables, such as a just-in-time compiler's, is entered by jumps: from stubs that lie anywhere,
     // from a function's older version, from the program's own code that no table describes. Only a function with tables
     // would have a frame of its own in between.
     if (tables.cfi == nullptr) {
