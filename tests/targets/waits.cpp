@@ -125,11 +125,23 @@ int storm(double seconds) {
     return 0;
 }
 
+/// Threads that wait from their first moment on, and are never woken; the main thread sleeps and wakes.
+int idle(double seconds) {
+    for (int i = 0; i < 4; ++i) {
+        std::thread([] {
+            for (;;) pause();
+        }).detach();
+    }
+    for (const std::uint64_t end = now() + static_cast<std::uint64_t>(seconds * 1e9); now() < end;) usleep(10'000);
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const double seconds = count > 1 ? std::atof(arguments[1]) : 1;
     if (count > 2 && std::string(arguments[2]) == "storm") return storm(seconds);
+    if (count > 2 && std::string(arguments[2]) == "idle") return idle(seconds);
     const std::uint64_t born = now();
     events = epoll_create1(EPOLL_CLOEXEC);
     if (events < 0 || pipe(pipe_ends) != 0) return 1;
