@@ -26,8 +26,8 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
-    pipeline_.samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
-    pipeline_.tells_of_missing_samples(run.kernel == "on");
+    pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
+    pipeline_.unsampled_time().tells_of_missing_samples(run.kernel == "on");
     if (const auto maps = read_proc_maps()) {
         for (const auto& mapping : maps->mappings) pipeline_.mapping(mapping);
     }
@@ -89,7 +89,7 @@ void Recording::read_clocks() {
 // A round later, when the kernel has told of their ends too, and all that was known of them before is in their
 // accounts.
 void Recording::threads_ended(std::vector<EndedThread> threads) {
-    for (const auto& thread : std::exchange(ended_, std::move(threads))) pipeline_.thread_over(thread);
+    for (const auto& thread : std::exchange(ended_, std::move(threads))) pipeline_.unsampled_time().thread_over(thread);
     pipeline_.threads().new_round();
 }
 
@@ -126,7 +126,7 @@ void Recording::write_account() {
     summary.process_cpu_ns = used_ns();
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
-    set_counter("periods of threads that lived too briefly", pipeline_.too_brief());
+    set_counter("periods of threads that lived too briefly", pipeline_.unsampled_time().too_brief());
     if (off_cpu_) {
         off_cpu_->add_to(summary.counters);
         summary.own_memory += off_cpu_->memory();
@@ -152,22 +152,24 @@ std::uint64_t Recording::untold(std::uint64_t used_periods) const {
 // To each thread its share of the periods that its CPU clock misses. What is left was of threads that ended between two
 // looks, as many periods as the process's clock misses; perf also counts lost records that were no samples.
 void Recording::put_down_lost(std::uint64_t used_periods, bool at_the_end) {
-    if (pipeline_.lost_somewhere() == 0) return;
+    if (pipeline_.unsampled_time().lost_somewhere() == 0) return;
     auto& threads = pipeline_.threads();
     const auto missing_of_threads = threads.missing(1);
     double all = 0;
     for (const auto& thread : missing_of_threads) all += static_cast<double>(thread.missing);
-    const auto lost = static_cast<double>(pipeline_.lost_somewhere());
+    const auto lost = static_cast<double>(pipeline_.unsampled_time().lost_somewhere());
     for (const auto& thread : missing_of_threads) {
         const double share = std::ceil(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
-        const std::uint64_t weight = std::min(static_cast<std::uint64_t>(share), pipeline_.lost_somewhere());
-        if (weight != 0) pipeline_.note_lost(thread.thread, weight);
+        const std::uint64_t weight =
+            std::min(static_cast<std::uint64_t>(share), pipeline_.unsampled_time().lost_somewhere());
+        if (weight != 0) pipeline_.unsampled_time().note_lost(thread.thread, weight);
     }
     if (!at_the_end) return;
-    if (const std::uint64_t rest = std::min(pipeline_.lost_somewhere(), untold(used_periods)); rest != 0)
-        pipeline_.note_lost(threads.unknown(), rest);
-    set_counter("records lost that were no samples", pipeline_.lost_somewhere());
-    pipeline_.drop_lost();
+    if (const std::uint64_t rest = std::min(pipeline_.unsampled_time().lost_somewhere(), untold(used_periods));
+        rest != 0)
+        pipeline_.unsampled_time().note_lost(threads.unknown(), rest);
+    set_counter("records lost that were no samples", pipeline_.unsampled_time().lost_somewhere());
+    pipeline_.unsampled_time().drop_lost();
 }
 
 // With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
@@ -191,12 +193,13 @@ void Recording::account_for_unsampled(bool at_the_end) {
         if (thread.missing <= spared) continue;
         const std::uint64_t weight =
             std::min(at_the_end ? thread.missing : thread.missing - spared, untold(used_periods));
-        if (weight != 0) pipeline_.note(why, thread.thread, weight);
+        if (weight != 0) pipeline_.unsampled_time().note(why, thread.thread, weight);
     }
     // They ended between two looks.
     const std::size_t threads = pipeline_.threads().count_accounts();
     const std::uint64_t rest = untold(used_periods);
-    if (at_the_end && rest > threads + margin(used_periods)) pipeline_.note(why, pipeline_.threads().unknown(), rest);
+    if (at_the_end && rest > threads + margin(used_periods))
+        pipeline_.unsampled_time().note(why, pipeline_.threads().unknown(), rest);
 }
 
 Result<void> Recording::flush() {
@@ -230,8 +233,8 @@ Result<void> Recording::suspend() {
 Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
-    for (const auto& thread : std::exchange(ended_, {})) pipeline_.thread_over(thread);
-    pipeline_.account_for_rests(process_cpu_ns_);
+    for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_over(thread);
+    pipeline_.unsampled_time().account_for_rests(process_cpu_ns_);
     if (off_cpu_) off_cpu_->settle_all();
     if (!has_samples()) {
         file_.remove();

@@ -98,12 +98,13 @@ public:
     /// thousands.
     bool has_samples() {
         constexpr std::uint64_t worth_a_file_ns = 20'000'000;
-        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.lost_somewhere() != 0 ||
+        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_somewhere() !=
+                   0 ||
                (off_cpu_ && off_cpu_->has_samples()) ||
-               (pipeline_.too_brief() != 0 && process_cpu_ns_ >= worth_a_file_ns);
+               (pipeline_.unsampled_time().too_brief() != 0 && process_cpu_ns_ >= worth_a_file_ns);
     }
     bool has_file() const { return file_.created(); }
-    bool sees_brief_threads() const { return pipeline_.sees_brief_threads(); }
+    bool sees_brief_threads() const { return pipeline_.unsampled_time().sees_brief_threads(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().samples; }
     const std::string& stem() const { return file_.stem(); }

@@ -23,7 +23,7 @@ class RealPrograms(Case):
             self.assertLessEqual({"fprobe", "folded", "svg"}, result.endings, result.stem.name)
         self.assertGreater(figures.samples, 300)
         # Nearly all: on a busy machine a stack is cut now and then, and says so.
-        self.assertGreaterEqual(figures.rooted_share, 0.99, f"{figures}")
+        self.assertGreaterEqual(figures.rooted_share, 0.995, f"{figures}")
         self.assertGreaterEqual(figures.named_share, 0.99, f"{figures}")
         stacks = [stack for result in results for stack in result.stacks()]
         for function in program.functions:

@@ -1,0 +1,119 @@
+#include "collect/profile_stacks.hpp"
+
+#include "base/clock.hpp"
+#include "profile/named_note.hpp"
+#include "unwind/elf_image.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
+
+// The kernel tells it for what is mapped while sampling is on; for the rest, the file does if it is still the one that
+// was mapped, else the process's memory.
+std::string build_id_of(const CodeRegion& region) {
+    if (!region.build_id.empty() || region.kind != RegionKind::file) return region.build_id;
+    if (const auto image = ElfImage::from_file(region)) return image->build_id();
+    if (const auto image = ElfImage::from_memory(region)) return image->build_id();
+    return {};
+}
+
+}  // namespace
+
+ProfileStacks::ProfileStacks(ProfileSink& sink, const CodeMap& code_map, std::uint64_t start_ns)
+    : sink_(sink), code_map_(code_map), start_ns_(start_ns) {
+    for (const auto kind : {MappingKind::kernel, MappingKind::note, MappingKind::unknown, MappingKind::scope}) {
+        Mapping mapping;
+        mapping.kind = kind;
+        sink_.mapping(next_mapping_++, mapping);
+    }
+}
+
+StackId ProfileStacks::intern(std::span<const CodeFrame> frames, bool whole, const std::vector<StackLabel>& labels,
+                              std::span<const std::uint64_t> kernel, MappingId call) {
+    StackId stack = 0;
+    depth_ = 0;
+    auto label = labels.begin();  // from the root on
+    if (!whole) stack = push(stack, {note_mapping, static_cast<std::uint64_t>(Note::truncated)});
+    // Scopes are believed on proofs of their own, so they stay where the frames that opened them are cut.
+    for (; label != labels.end() && label->frame >= frames.size(); ++label)
+        stack = push(stack, {scope_mapping, label->text});
+    for (std::size_t at = frames.size(); at-- > 0;) {
+        stack = push(stack, {mapping_of(frames[at].region, frames[at].address), frames[at].address});
+        for (; label != labels.end() && label->frame >= at; ++label) stack = push(stack, {scope_mapping, label->text});
+    }
+    for (std::size_t at = kernel.size(); at-- > 0;)
+        stack = push(stack, {kernel_mapping, at == 0 ? kernel[at] : kernel[at] - 1});
+    if (call != 0) stack = push(stack, named(call));
+    return stack;
+}
+
+StackId ProfileStacks::of_addresses(std::initializer_list<std::uint64_t> addresses, const std::string& note) {
+    StackId stack = 0;
+    for (const std::uint64_t address : addresses) {
+        const CodeRegion* region = address == 0 ? nullptr : code_map_.find(address);
+        if (region != nullptr) stack = child(stack, {mapping_of(region->id, address), address});
+    }
+    return note_above(stack, note);
+}
+
+StackId ProfileStacks::of_note(Note note) { return child(0, {note_mapping, static_cast<std::uint64_t>(note)}); }
+
+Location ProfileStacks::named(MappingId note) { return {note, named_note}; }
+
+MappingId ProfileStacks::note_of(const std::string& text) {
+    const auto [known, is_new] = notes_.try_emplace(text, next_mapping_);
+    if (!is_new) return known->second;
+    Mapping mapping;
+    mapping.kind = MappingKind::note;
+    mapping.path = text;
+    sink_.mapping(next_mapping_++, mapping);
+    return known->second;
+}
+
+// Most stacks begin as the last one did: that part is not looked up again.
+StackId ProfileStacks::push(StackId parent, const Location& location) {
+    if (depth_ < path_.size() && path_[depth_].parent == parent && path_[depth_].location == location)
+        return path_[depth_++].id;
+    path_.resize(depth_++);
+    path_.push_back({parent, location, child(parent, location)});
+    return path_.back().id;
+}
+
+StackId ProfileStacks::child(StackId parent, const Location& location) {
+    const auto place = table_.location(location);
+    if (place.is_new) sink_.location(place.id, location);
+    const auto stack = table_.stack(parent, place.id);
+    if (stack.is_new) sink_.stack(stack.id, {parent, place.id});
+    return stack.id;
+}
+
+MappingId ProfileStacks::mapping_of(std::uint32_t region_id, std::uint64_t address) {
+    if (region_id == CodeFrame::no_region) return unknown_mapping;
+    const auto known = mapping_of_region_.find(region_id);
+    if (known != mapping_of_region_.end()) return known->second;
+    const CodeRegion* region = code_map_.find(address);
+    if (region == nullptr || region->id != region_id) return unknown_mapping;
+    Mapping mapping;
+    mapping.kind = region->kind == RegionKind::vdso   ? MappingKind::vdso
+                   : region->kind == RegionKind::file ? MappingKind::file
+                                                      : MappingKind::anonymous;
+    mapping.start = region->start;
+    mapping.size = region->end - region->start;
+    mapping.file_offset = region->file_offset;
+    mapping.since_ns = monotonic_ns() - start_ns_;
+    mapping.path = region->path;
+    mapping.build_id = build_id_of(*region);
+    const MappingId id = next_mapping_++;
+    mapping_of_region_.emplace(region_id, id);
+    sink_.mapping(id, mapping);
+    return id;
+}
+
+std::size_t ProfileStacks::memory() const {
+    constexpr std::size_t node = 48, named_node = 112;  // of a hash table, and of a map by short texts
+    return table_.memory() + path_.capacity() * sizeof(Step) + mapping_of_region_.size() * node +
+           notes_.size() * named_node;
+}
+
+}  // namespace flameprobe

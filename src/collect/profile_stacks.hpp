@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collect/continuation.hpp"
+#include "profile/sink.hpp"
+#include "profile/stack_table.hpp"
+#include "unwind/code_map.hpp"
+
+namespace flameprobe {
+
+/// The stacks of a profile: each is stored once, and the sink is told of it, its locations and their mappings before
+/// the first use. The collector thread only.
+class ProfileStacks {
+public:
+    /// Both must outlive it. `start_ns` of CLOCK_MONOTONIC: when the profile began.
+    ProfileStacks(ProfileSink& sink, const CodeMap& code_map, std::uint64_t start_ns);
+
+    /// `frames`, leaf first, below those of the kernel; of a stack that is not `whole` under `[truncated]`. Labels of
+    /// frames beyond the end stay. `call`: a note as the leaf, 0 for none.
+    StackId intern(std::span<const CodeFrame> frames, bool whole, const std::vector<StackLabel>& labels,
+                   std::span<const std::uint64_t> kernel, MappingId call);
+    /// Code addresses, root first, with a note as the leaf. Addresses at which there is no code are left out.
+    StackId of_addresses(std::initializer_list<std::uint64_t> addresses, const std::string& note);
+    StackId of_note(Note note);
+    /// A frame of ours on top of a stack.
+    StackId note_above(StackId parent, const std::string& text) { return child(parent, named(note_of(text))); }
+
+    MappingId note_of(const std::string& text);
+    std::size_t count() const { return table_.stacks(); }
+    std::size_t memory() const;  // bytes, estimated
+
+private:
+    static Location named(MappingId note);
+    StackId push(StackId parent, const Location& location);
+    StackId child(StackId parent, const Location& location);
+    MappingId mapping_of(std::uint32_t region, std::uint64_t address);
+
+    ProfileSink& sink_;
+    const CodeMap& code_map_;
+    const std::uint64_t start_ns_;
+    StackTable table_;
+    struct Step {
+        StackId parent;
+        Location location;
+        StackId id;
+    };
+    std::vector<Step> path_;  // of the last stack, root first
+    std::size_t depth_ = 0;   // so much of it is the path of the stack that is being interned
+    std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
+    std::map<std::string, MappingId> notes_;  // by text
+    MappingId next_mapping_ = 0;
+};
+
+}  // namespace flameprobe

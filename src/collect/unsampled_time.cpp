@@ -1,0 +1,172 @@
+#include "collect/unsampled_time.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace flameprobe {
+namespace {
+
+// What a thread uses at most in the kernel after it has told its CPU clock.
+constexpr std::uint64_t most_after_end_ns = 50'000;
+constexpr std::uint64_t few_periods = 10;
+// What a thread may have used since its last sample: CPU timers are noticed at the tick.
+constexpr std::uint64_t most_rest_ns = 10'000'000;
+
+}  // namespace
+
+UnsampledTime::UnsampledTime(ProfileSink& sink, ProfileStacks& stacks, ThreadRegistry& threads, Summary& summary,
+                             std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid)
+    : sink_(sink),
+      stacks_(stacks),
+      threads_(threads),
+      summary_(summary),
+      start_ns_(start_ns),
+      period_ns_(period_ns),
+      rest_(period_ns, start_ns ^ pid) {}
+
+UnsampledTime::Sampled& UnsampledTime::of(ThreadId thread) {
+    if (sampled_.size() <= thread) sampled_.resize(thread + 1);
+    return sampled_[thread];
+}
+
+std::uint64_t UnsampledTime::sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns) {
+    of(thread).credit_ns += periods * period_ns_ - static_cast<std::uint64_t>(short_by_ns);
+    if (short_by_ns == 0) return periods;
+    return periods - 1 + rest_.add(static_cast<std::int64_t>(period_ns_) - short_by_ns);
+}
+
+void UnsampledTime::was_at(ThreadId thread, StackId stack, bool rooted) {
+    Sampled& sampled = of(thread);
+    sampled.last = stack;
+    if (rooted) sampled.last_rooted = stack;
+}
+
+void UnsampledTime::write(ThreadId thread, StackId stack, std::uint64_t weight) {
+    sink_.sample(
+        {.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight, .hits = 0});
+}
+
+void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns) {
+    std::uint64_t& waiting = less_than_one_[thread];
+    waiting += cpu_ns;
+    const std::uint64_t weight = waiting / period_ns_;
+    if (weight == 0) return;
+    waiting -= weight * period_ns_;
+    note(Note::lost, thread, weight);
+}
+
+// An engine that drops samples does not know whose. The CPU clocks do; what is no clock has none.
+void UnsampledTime::lost(std::uint64_t samples) {
+    if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
+    lost_somewhere_ += samples;
+}
+
+void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
+    if (note == Note::lost) summary_.lost += weight;
+    threads_.count_noted(thread, weight);
+    of(thread).credit_ns += weight * period_ns_;
+    write(thread, stacks_.of_note(note), weight);
+}
+
+void UnsampledTime::thread_over(const EndedThread& ended) {
+    std::uint64_t cpu_ns = ended.cpu_ns;
+    const auto known = threads_.told_end(ended.tid, cpu_ns);
+    if (period_ns_ == 0) return;
+    if (cpu_ns < few_periods * period_ns_) sees_brief_threads_ = true;
+    if (known && of(*known).credit_ns != 0) return write_rest(*known, cpu_ns, {ended.routine, ended.caller});
+    Brief& of_its_kind = brief(ended);
+    ++of_its_kind.threads;
+    threads_.used(of_its_kind.thread, cpu_ns);
+    // Where the kernel's time is not sampled, that is where a longer thread has been.
+    if (samples_all_time_ || cpu_ns < period_ns_)
+        write_brief(of_its_kind.thread, of_its_kind.stack, rest_.add(static_cast<std::int64_t>(cpu_ns)));
+}
+
+UnsampledTime::Brief& UnsampledTime::brief(const EndedThread& ended) {
+    const auto [known, is_new] = briefs_.try_emplace({ended.name, ended.routine});
+    if (!is_new) return known->second;
+    known->second.stack = brief_stack({ended.routine, ended.caller});
+    known->second.thread = threads_.unsampled(ended.name);
+    return known->second;
+}
+
+// As far as it is known, the stack has the roots of those that were sampled.
+StackId UnsampledTime::brief_stack(const Begin& begin) {
+    const std::uint64_t caller = begin.caller == 0 ? 0 : begin.caller - 1;
+    const auto root = root_of_.find(caller);
+    return stacks_.of_addresses({root != root_of_.end() ? root->second : 0, caller, begin.routine},
+                                "[not sampled: lived too briefly]");
+}
+
+void UnsampledTime::write_brief(ThreadId thread, StackId stack, std::uint64_t weight) {
+    if (weight == 0) return;
+    too_brief_ += weight;
+    threads_.count_noted(thread, weight);
+    write(thread, stack, weight);
+}
+
+// More than a few periods is no rest: samples did not come, and unless that has been told of it is now. A rest may be
+// many periods, and one truncated stack would then be as many: it stands on a rooted stack.
+void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin) {
+    Sampled& sampled = of(thread);
+    const std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(sampled.credit_ns);
+    const auto most = static_cast<std::int64_t>(std::max(3 * period_ns_, most_rest_ns));
+    if (!samples_all_time_ || rest < -most) return;
+    if (rest > most) {
+        if (tells_of_missing_ && summary_.lost + lost_somewhere_ + summary_.throttled == 0)
+            note(Note::lost, thread, static_cast<std::uint64_t>(rest) / period_ns_);
+        return;
+    }
+    if (sampled.last == 0) return;
+    sampled.credit_ns = cpu_ns;
+    const std::uint64_t weight = rest_.add(rest);
+    if (weight == 0) return;
+    if (sampled.last_rooted == 0) return write_brief(thread, brief_stack(begin), weight);
+    summary_.samples += weight;
+    summary_.rooted += weight;
+    threads_.count(thread, weight);
+    write(thread, sampled.last_rooted, weight);
+}
+
+void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
+    if (period_ns_ == 0) return;
+    const auto living = threads_.living();
+    std::uint64_t accounted = 0;
+    for (const auto& [tid, cpu_ns] : living) {
+        const bool sampled = threads_.has_id(tid) && of(threads_.find(tid)).credit_ns != 0;
+        if (!sampled) {
+            if (!threads_.has_id(tid)) accounted += cpu_ns;
+            const std::uint64_t weight =
+                samples_all_time_ || cpu_ns < period_ns_ ? rest_.add(static_cast<std::int64_t>(cpu_ns)) : 0;
+            if (weight != 0) write_brief(threads_.find(tid), brief_stack({}), weight);
+        } else if (const ThreadId thread = threads_.find(tid); cpu_ns > of(thread).credit_ns) {
+            write_rest(thread, cpu_ns, {});  // what is read of a thread that runs may be a tick old
+        }
+    }
+    accounted += threads_.cpu_ns();
+    std::uint64_t missing = process_cpu_ns - std::min(process_cpu_ns, accounted);
+    std::uint64_t threads = 0;
+    for (const auto& [kind, brief] : briefs_) threads += brief.threads;
+    const std::uint64_t each = threads == 0 ? 0 : std::min(missing / threads, most_after_end_ns);
+    for (const auto& [kind, brief] : briefs_) {
+        threads_.used(brief.thread, each * brief.threads);
+        write_brief(brief.thread, brief.stack, rest_.add(static_cast<std::int64_t>(each * brief.threads)));
+    }
+    missing -= each * threads;
+    // The last is of threads that told nothing. What is read of one that runs may be behind.
+    const ThreadId unknown = threads_.unknown_if_any();
+    const std::uint64_t noted = sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0;
+    missing -= std::min(missing, noted);
+    const bool told_otherwise = !samples_all_time_ || lost_somewhere_ + summary_.throttled != 0;
+    if (!told_otherwise && missing > period_ns_ + living.size() * (period_ns_ + threads_.behind_ns()))
+        write_brief(threads_.unknown(), brief_stack({}), rest_.add(static_cast<std::int64_t>(missing)));
+}
+
+std::size_t UnsampledTime::memory() const {
+    constexpr std::size_t node = 48, named_node = 128;  // of a hash table, and of a map by names and addresses
+    return sampled_.capacity() * sizeof(Sampled) + (less_than_one_.size() + root_of_.size()) * node +
+           briefs_.size() * named_node;
+}
+
+}  // namespace flameprobe

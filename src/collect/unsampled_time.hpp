@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collect/ended_threads.hpp"
+#include "collect/period_rest.hpp"
+#include "collect/profile_stacks.hpp"
+#include "collect/thread_registry.hpp"
+
+namespace flameprobe {
+
+/// CPU time that threads used and no sample shows, told by their clocks and by the engines: samples that were lost,
+/// what a thread used before its first or after its last sample. It comes to the profile in whole periods, without
+/// hits. The collector thread only.
+class UnsampledTime {
+public:
+    /// All must outlive it. `period_ns` 0: what is sampled is no clock, so that there is no time to account for.
+    UnsampledTime(ProfileSink& sink, ProfileStacks& stacks, ThreadRegistry& threads, Summary& summary,
+                  std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid);
+
+    /// Whether samples are taken of all CPU time, that in the kernel included: else only threads without any sample get
+    /// the rest of theirs.
+    void samples_all_time(bool all) { samples_all_time_ = all; }
+    /// Whether samples that did not come are told of by nothing else.
+    void tells_of_missing_samples(bool tells) { tells_of_missing_ = tells; }
+
+    /// Samples stand for so many periods, the first of them shorter than a period by `short_by_ns`: gives for how many
+    /// they count, which on average is right.
+    std::uint64_t sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns = 0);
+    /// Where the thread was sampled last; only a rooted stack is where the rest of its time stands.
+    void was_at(ThreadId thread, StackId stack, bool rooted);
+    /// The frames of a thread's start as they were sampled: what called its start routine, and what called that.
+    void begins_with(std::uint64_t caller, std::uint64_t root) { root_of_[caller] = root; }
+    /// That of the thread's last sample; 0 if there is none.
+    StackId last_stack(ThreadId thread) const { return thread < sampled_.size() ? sampled_[thread].last : 0; }
+
+    /// CPU time that an engine knows it could not sample: a thread that blocks the signal, or has no timer. There must
+    /// be a period.
+    void could_not_sample(ThreadId thread, std::uint64_t cpu_ns);
+    /// CPU time that could not be sampled, as a frame of its own.
+    void note(Note note, ThreadId thread, std::uint64_t weight);
+    /// Samples that an engine lost, of a thread that the CPU clocks have to tell.
+    void lost(std::uint64_t samples);
+    std::uint64_t lost_somewhere() const { return lost_somewhere_; }
+    void note_lost(ThreadId thread, std::uint64_t weight) {
+        note(Note::lost, thread, weight);
+        lost_somewhere_ -= weight;
+    }
+    void drop_lost() { lost_somewhere_ = 0; }
+
+    /// The CPU time of a thread that ended which its samples do not cover: on its last rooted stack, or, if it has
+    /// none, on its start routine below `[not sampled: lived too briefly]`.
+    void thread_over(const EndedThread& thread);
+    /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
+    /// for what ended threads used after they had told their clocks, or did not tell.
+    void account_for_rests(std::uint64_t process_cpu_ns);
+    /// Whether threads have ended after a few periods.
+    bool sees_brief_threads() const { return sees_brief_threads_; }
+    /// Periods of `[not sampled: lived too briefly]`.
+    std::uint64_t too_brief() const { return too_brief_; }
+
+    std::size_t memory() const;  // bytes, estimated
+
+private:
+    /// What is known of a thread that was sampled.
+    struct Sampled {
+        std::uint64_t credit_ns = 0;  // CPU time for which samples and notes stand
+        StackId last = 0;
+        StackId last_rooted = 0;
+    };
+    /// Threads of one name and start routine that were never sampled.
+    struct Brief {
+        ThreadId thread = 0;
+        StackId stack = 0;
+        std::uint64_t threads = 0;
+    };
+    /// What a thread was created with; 0: not known.
+    struct Begin {
+        std::uint64_t routine = 0, caller = 0;
+    };
+
+    Sampled& of(ThreadId thread);
+    Brief& brief(const EndedThread& thread);
+    StackId brief_stack(const Begin& begin);
+    void write_brief(ThreadId thread, StackId stack, std::uint64_t weight);
+    void write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin);
+    void write(ThreadId thread, StackId stack, std::uint64_t weight);
+
+    ProfileSink& sink_;
+    ProfileStacks& stacks_;
+    ThreadRegistry& threads_;
+    Summary& summary_;
+    const std::uint64_t start_ns_, period_ns_;
+    PeriodRest rest_;
+    std::vector<Sampled> sampled_;                               // by thread
+    std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not told yet
+    std::map<std::pair<std::string, std::uint64_t>, Brief> briefs_;  // by name and start routine
+    std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see begins_with()
+    std::uint64_t lost_somewhere_ = 0;
+    std::uint64_t too_brief_ = 0;
+    bool samples_all_time_ = true;
+    bool tells_of_missing_ = true;
+    bool sees_brief_threads_ = false;
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/raw_sample.hpp"
+#include "profile/sink.hpp"
+
+namespace flameprobe {
+
+/// Keeps what it is given.
+struct Kept final : ProfileSink {
+    void run(const RunInfo&) override {}
+    void string(std::uint32_t, const std::string& text) override { strings.push_back(text); }
+    void mapping(MappingId id, const Mapping& mapping) override {
+        CHECK(id == mappings.size());
+        mappings.push_back(mapping);
+    }
+    void location(LocationId id, const Location& location) override {
+        CHECK(id == locations.size());
+        CHECK(location.mapping < mappings.size());
+        locations.push_back(location);
+    }
+    void stack(StackId id, const StackNode& node) override {
+        CHECK(id == stacks.size());
+        CHECK(node.parent < id);
+        stacks.push_back(node);
+    }
+    void thread(ThreadId, const Thread& thread) override { threads.push_back(thread); }
+    void sample(const Sample& sample) override { samples.push_back(sample); }
+    void summary(const Summary&) override {}
+
+    /// Kinds of the mappings on the path, root first.
+    std::vector<MappingKind> path(StackId stack) const {
+        std::vector<MappingKind> kinds;
+        for (; stack != 0; stack = stacks[stack].parent) {
+            kinds.insert(kinds.begin(), mappings[locations[stacks[stack].location].mapping].kind);
+        }
+        return kinds;
+    }
+
+    std::vector<std::string> strings;
+    std::vector<Mapping> mappings;
+    std::vector<Location> locations;
+    std::vector<StackNode> stacks{StackNode{}};
+    std::vector<Thread> threads;
+    std::vector<Sample> samples;
+};
+
+inline RawSample kernel_sample(std::span<const std::uint64_t> chain) {
+    RawSample raw;
+    raw.pid = raw.tid = static_cast<std::uint32_t>(::getpid());
+    raw.time_ns = 1000;
+    raw.kernel_chain = chain;
+    return raw;
+}
+
+}  // namespace flameprobe

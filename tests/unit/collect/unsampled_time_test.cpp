@@ -1,0 +1,148 @@
+#include "collect/unsampled_time.hpp"
+
+#include "collect/pipeline.hpp"
+#include "kept.hpp"
+
+using namespace flameprobe;
+
+namespace {
+
+RawSample truncated_sample(std::uint32_t tid) {
+    auto raw = kernel_sample({});
+    raw.tid = tid;
+    raw.has_registers = true;
+    raw.registers.value[Registers::pc_column] = 0x10;  // no code there
+    raw.registers.value[Registers::stack_pointer] = 0x1000;
+    return raw;
+}
+
+}  // namespace
+
+TEST_CASE("CPU time that could not be sampled is lost in whole periods") {
+    Kept kept;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, 1000, self);
+    pipeline.unsampled(self, 700);
+    CHECK(kept.samples.empty());
+    pipeline.unsampled(self, 2600);
+    REQUIRE(kept.samples.size() == 1);
+    CHECK(kept.samples[0].weight == 3);
+    CHECK(pipeline.summary().lost == 3);
+    pipeline.unsampled(self, 700);  // with the 300 that were left
+    REQUIRE(kept.samples.size() == 2);
+    CHECK(kept.samples[1].weight == 1);
+}
+
+TEST_CASE("lost samples of what is no clock are of no thread that has a name") {
+    Kept kept;
+    constexpr std::uint64_t no_clock = 0;
+    Pipeline pipeline(kept, false, 0, no_clock, static_cast<std::uint32_t>(::getpid()));
+    pipeline.lost(7);
+    REQUIRE(kept.samples.size() == 1);
+    CHECK(kept.samples[0].weight == 7);
+    CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
+    REQUIRE(kept.threads.size() == 2);
+    CHECK(kept.threads[1].tid == 0);
+    CHECK(kept.samples[0].thread == 1);
+    CHECK(pipeline.summary().lost == 7);
+    CHECK(pipeline.summary().samples == 0);
+}
+
+TEST_CASE("threads that were never sampled have their CPU time on their start routine") {
+    Kept kept;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, 1000, self);
+    const auto routine = reinterpret_cast<std::uint64_t>(&::getpid);
+    RawMapping library;
+    library.start = routine & ~0xfffULL;
+    library.size = 0x2000;
+    library.path = "/lib/some.so";
+    pipeline.mapping(library);
+    for (std::uint32_t i = 0; i < 40; ++i)
+        pipeline.unsampled_time().thread_over(
+            {.tid = 0x7ffffff0 + i, .cpu_ns = 250, .routine = routine, .name = "brief"});
+    std::uint64_t weight = 0;
+    for (const auto& sample : kept.samples) {
+        weight += sample.weight;
+        CHECK(sample.hits == 0);
+        CHECK(kept.path(sample.stack) == std::vector<MappingKind>{MappingKind::file, MappingKind::note});
+        CHECK(kept.threads[sample.thread].name == "brief");
+    }
+    CHECK(weight >= 9);
+    CHECK(weight <= 11);
+    CHECK(pipeline.unsampled_time().too_brief() == weight);
+    CHECK(pipeline.summary().samples == 0);
+    CHECK(kept.threads.size() == 2);  // one account for all of them
+    CHECK(pipeline.threads().accounts()[1].cpu_ns == 10000);
+}
+
+TEST_CASE("what a thread used beyond its samples stands where it was sampled last") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    const std::uint64_t chain[] = {0xffffffff81000010};
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        auto raw = kernel_sample(chain);
+        raw.tid = 0x7ffffff0 + i;
+        pipeline.sample(raw);
+        pipeline.unsampled_time().thread_over({.tid = raw.tid, .cpu_ns = 1500});
+    }
+    CHECK(pipeline.summary().samples >= 59);
+    CHECK(pipeline.summary().samples <= 61);
+    for (const auto& sample : kept.samples) CHECK(sample.stack == kept.samples.front().stack);
+}
+
+TEST_CASE("a sample that did not come after a whole period does not always count") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        auto raw = kernel_sample({});
+        raw.tid = 0x7ffffff0 + i;
+        raw.short_by_ns = 900;
+        pipeline.sample(raw);
+    }
+    CHECK(pipeline.summary().samples >= 3);
+    CHECK(pipeline.summary().samples <= 5);
+}
+
+TEST_CASE("what a thread used beyond its samples is on its last rooted stack") {
+    Kept kept;
+    constexpr std::uint64_t period = 1'000'000;
+    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
+    const std::uint64_t chain[] = {0xffffffff81000010};
+    auto raw = kernel_sample(chain);
+    raw.tid = 0x7ffffff0;
+    pipeline.sample(raw);
+    const StackId rooted = kept.samples.back().stack;
+    pipeline.sample(truncated_sample(raw.tid));
+    pipeline.unsampled_time().thread_over({.tid = raw.tid, .cpu_ns = 10 * period});
+    REQUIRE(kept.samples.size() == 3);
+    CHECK(kept.samples.back().stack == rooted);
+    CHECK(kept.samples.back().weight >= 7);
+    CHECK(pipeline.summary().truncated == 1);
+    CHECK(pipeline.summary().rooted == 1 + kept.samples.back().weight);
+}
+
+TEST_CASE("a thread's only sample, truncated, does not stand for the rest of its time") {
+    Kept kept;
+    constexpr std::uint64_t period = 1'000'000;
+    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
+    constexpr std::uint32_t tid = 0x7ffffff0;
+    pipeline.sample(truncated_sample(tid));
+    pipeline.unsampled_time().thread_over({.tid = tid, .cpu_ns = 10 * period});
+    REQUIRE(kept.samples.size() == 2);
+    CHECK(kept.path(kept.samples.back().stack) == std::vector<MappingKind>{MappingKind::note});
+    CHECK(kept.samples.back().stack != kept.samples.front().stack);
+    CHECK(kept.samples.back().thread == kept.samples.front().thread);
+    CHECK(kept.samples.back().weight == pipeline.unsampled_time().too_brief());
+    CHECK(pipeline.summary().truncated == 1);
+}
+
+TEST_CASE("memory that grows with threads that were never sampled is reported") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    const std::size_t before = pipeline.unsampled_time().memory();
+    constexpr std::uint64_t kinds = 1000;
+    for (std::uint64_t i = 0; i < kinds; ++i)
+        pipeline.unsampled_time().thread_over({.tid = 1U << 30, .cpu_ns = 250, .routine = i, .name = "brief"});
+    CHECK(pipeline.unsampled_time().memory() >= before + kinds * sizeof(std::string));
+}
