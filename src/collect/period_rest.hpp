@@ -11,10 +11,11 @@ class PeriodRest {
 public:
     PeriodRest(std::uint64_t period_ns, std::uint64_t seed) : period_ns_(period_ns), random_(seed) { draw(); }
 
-    /// Gives how many periods fell due in the piece. Negative: so much too much was given before.
-    std::uint64_t add(std::int64_t ns) {
+    /// Gives how many periods fell due in the piece, at least and at most so many: what is given early falls due for
+    /// none later, and what is held back does. Negative: so much too much was given before.
+    std::uint64_t add(std::int64_t ns, std::uint64_t least = 0, std::uint64_t most = ~std::uint64_t{0}) {
         std::uint64_t due = 0;
-        for (sum_ += ns; period_ns_ != 0 && sum_ >= due_at_; ++due) {
+        for (sum_ += ns; period_ns_ != 0 && due < most && (due < least || sum_ >= due_at_); ++due) {
             begin_ += static_cast<std::int64_t>(period_ns_);
             draw();
         }

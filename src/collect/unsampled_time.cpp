@@ -31,9 +31,22 @@ UnsampledTime::Sampled& UnsampledTime::of(ThreadId thread) {
 }
 
 std::uint64_t UnsampledTime::sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns) {
-    of(thread).credit_ns += periods * period_ns_ - static_cast<std::uint64_t>(short_by_ns);
+    Sampled& sampled = of(thread);
+    const std::uint64_t whole = short_by_ns == 0 ? periods : periods - 1;
+    sampled.credit_ns += whole * period_ns_;
+    sampled.periods += whole;
     if (short_by_ns == 0) return periods;
-    return periods - 1 + rest_.add(static_cast<std::int64_t>(period_ns_) - short_by_ns);
+    sampled.credit_ns += period_ns_ - static_cast<std::uint64_t>(short_by_ns);
+    return whole + whole_periods(sampled, static_cast<std::int64_t>(period_ns_) - short_by_ns);
+}
+
+// Of all threads together the periods are right within one, and so they are of each: `ns` is in its credit already.
+std::uint64_t UnsampledTime::whole_periods(Sampled& sampled, std::int64_t ns) {
+    const std::uint64_t below = sampled.credit_ns / period_ns_, above = below + 1;
+    const std::uint64_t given =
+        rest_.add(ns, below - std::min(below, sampled.periods), above - std::min(above, sampled.periods));
+    sampled.periods += given;
+    return given;
 }
 
 void UnsampledTime::was_at(ThreadId thread, StackId stack, bool rooted) {
@@ -66,6 +79,7 @@ void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
     if (note == Note::lost) summary_.lost += weight;
     threads_.count_noted(thread, weight);
     of(thread).credit_ns += weight * period_ns_;
+    of(thread).periods += weight;
     write(thread, stacks_.of_note(note), weight);
 }
 
@@ -120,7 +134,7 @@ void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begi
     }
     if (sampled.last == 0) return;
     sampled.credit_ns = cpu_ns;
-    const std::uint64_t weight = rest_.add(rest);
+    const std::uint64_t weight = whole_periods(sampled, rest);
     if (weight == 0) return;
     if (sampled.last_rooted == 0) return write_brief(thread, brief_stack(begin), weight);
     summary_.samples += weight;

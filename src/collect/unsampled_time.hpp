@@ -71,6 +71,7 @@ private:
     /// What is known of a thread that was sampled.
     struct Sampled {
         std::uint64_t credit_ns = 0;  // CPU time for which samples and notes stand
+        std::uint64_t periods = 0;    // what they count for: that time in whole periods, as near as it can be
         StackId last = 0;
         StackId last_rooted = 0;
     };
@@ -86,6 +87,7 @@ private:
     };
 
     Sampled& of(ThreadId thread);
+    std::uint64_t whole_periods(Sampled& sampled, std::int64_t ns);
     Brief& brief(const EndedThread& thread);
     StackId brief_stack(const Begin& begin);
     void write_brief(ThreadId thread, StackId stack, std::uint64_t weight);

@@ -146,3 +146,27 @@ TEST_CASE("memory that grows with threads that were never sampled is reported") 
         pipeline.unsampled_time().thread_over({.tid = 1U << 30, .cpu_ns = 250, .routine = i, .name = "brief"});
     CHECK(pipeline.unsampled_time().memory() >= before + kinds * sizeof(std::string));
 }
+
+TEST_CASE("each thread's samples count for its own CPU time, whatever the threads beside it do") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    const std::uint64_t chain[] = {0xffffffff81000010};
+    std::int64_t used[3] = {};
+    const std::int64_t pieces[3] = {400, 650, 900};
+    for (int round = 0; round < 500; ++round) {
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            auto raw = kernel_sample(chain);
+            raw.tid = 0x7ffffff0 + i;
+            raw.short_by_ns = 1000 - pieces[i];
+            pipeline.sample(raw);
+            used[i] += pieces[i];
+            std::int64_t weight = 0;
+            for (const Sample& sample : kept.samples)
+                if (kept.threads[sample.thread].tid == raw.tid) weight += static_cast<std::int64_t>(sample.weight);
+            REQUIRE(weight * 1000 >= used[i] - 1000);
+            REQUIRE(weight * 1000 <= used[i] + 1000);
+        }
+    }
+    CHECK(pipeline.summary().samples >= 974);  // 500 times 1,950
+    CHECK(pipeline.summary().samples <= 976);
+}
