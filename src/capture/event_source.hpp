@@ -58,6 +58,8 @@ public:
     virtual bool over() { return false; }
     /// Threads live so briefly that the place of their first samples must vary. The engine does what it can.
     virtual void vary_first_samples() {}
+    /// Samples of page faults too (RawSample::page_faults), if the engine can have them; before start().
+    virtual void add_page_faults() {}
     /// From now on without EventSink::switched, whose records cost the host more than they are worth.
     virtual void stop_switches() {}
     /// From now on without a signal handler, and facts().note says so with `why`. False: it needs one.

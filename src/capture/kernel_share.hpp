@@ -14,7 +14,8 @@ namespace flameprobe {
 /// with the samples of that stretch.
 ///
 /// Page faults and interrupts are kernel time too, but no system call's. There the timer expires in user code more
-/// often than perf sees that code running; what goes beyond three standard deviations is left to them.
+/// often than perf sees that code running; what goes beyond three standard deviations is left to them, and beyond one
+/// where perf's samples of page faults show that there are some.
 ///
 /// An interrupt that is held back while the kernel leaves a system call hits the first instruction after it: perf
 /// samples that as user code, and the timer's signal looks as if the tick had come before. At each such place as many
@@ -34,6 +35,10 @@ public:
     void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }
     /// The thread used so much CPU time since it was last told, and its timer expired in user code in between.
     void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods);
+    /// perf sampled page faults of the thread, so that its time in them has a place to stand.
+    void faulted(std::uint32_t tid) { threads_[tid].has_faults = true; }
+    /// Periods that the thread spent in page faults and interrupts since this was last asked.
+    std::uint64_t in_faults(std::uint32_t tid);
     /// In what is told next its timer did not run: no sample stands for that time.
     void unsampled(std::uint32_t tid) { threads_[tid].unsampled = true; }
     /// What a sample in the system call that returns to `pc` weighs, in which `periods` expired; 0: it is not to be
@@ -50,6 +55,8 @@ private:
         double told_due = 0;  // when last told
         double user_hits = 0, user_samples = 0;
         double faults = 0;  // in page faults and interrupts
+        double told_faults = 0;
+        bool has_faults = false;
         double rounding = 0;
         bool unsampled = false;
     };

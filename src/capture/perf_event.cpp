@@ -128,6 +128,16 @@ perf_event_attr make_switch_attributes() {
     return attr;
 }
 
+perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency) {
+    perf_event_attr attr = clock;
+    attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+    attr.freq = 1;
+    attr.sample_freq = frequency;
+    attr.sample_type |= PERF_SAMPLE_PERIOD;
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // the clock's ring has them
+    return attr;
+}
+
 Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu) {
     for (;;) {
         const long fd = ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -20,6 +20,10 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 /// from an event of make_attributes().
 perf_event_attr make_switch_attributes();
 
+/// Samples of page faults in user code, where they are the same but for their period: the number of faults since the
+/// last. For a ring of their own beside that of an event of make_attributes() that is a clock.
+perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency);
+
 /// Nanoseconds between two samples of a clock, 0.2 to 1 percent more than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 

@@ -15,12 +15,13 @@ struct RawSample {
     std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
-    std::uint64_t weight = 1;      // sampling periods it stands for (a late timer stands for more than one)
-    std::int64_t short_by_ns = 0;  // so much less: the thread's first period was a part of one, or its are others
-    bool in_kernel = false;        // the interrupt hit kernel code
-    bool in_system_call = false;   // the time was spent in the system call that ends right before the pc
-    bool has_registers = false;    // false: no user side (a kernel thread, or registers not given)
-    Registers registers;           // user side; in a system call as at its entry
+    std::uint64_t weight = 1;       // sampling periods it stands for (a late timer stands for more than one)
+    std::int64_t short_by_ns = 0;   // so much less: the thread's first period was a part of one, or its are others
+    bool in_kernel = false;         // the interrupt hit kernel code
+    bool in_system_call = false;    // the time was spent in the system call that ends right before the pc
+    std::uint64_t page_faults = 0;  // not 0: no sample of time, but the last of so many page faults
+    bool has_registers = false;     // false: no user side (a kernel thread, or registers not given)
+    Registers registers;            // user side; in a system call as at its entry
     std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
     std::span<const std::byte> stack;             // from registers.sp() up
 };
@@ -63,6 +64,8 @@ public:
     virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
     /// So many periods more were spent in the system calls in which the thread was sampled last.
     virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
+    /// So many periods were spent in page faults, of which samples with RawSample::page_faults have come.
+    virtual void in_page_faults(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
     /// From timers that sample the kernel's time only: CPU time that the thread used since it was last told, and the
     /// periods of it that expired in user code.
     virtual void used(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, std::uint64_t /*user_periods*/) {}

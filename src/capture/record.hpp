@@ -19,6 +19,7 @@ struct RecordLayout {
     bool kernel_chain = false;
     bool stack = false;
     std::uint64_t period_ns = 0;  // the usual one, where each sample carries its own; 0: none does
+    bool page_faults = false;     // what each carries is their number
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.

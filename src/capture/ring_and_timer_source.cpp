@@ -91,6 +91,7 @@ RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::u
              std::max(1.0, static_cast<double>(tick_ns()) / static_cast<double>(ring_->facts().period_ns))),
       facts_(ring_->facts()),
       timers_note_(timers_->facts().note) {
+    ring_->add_page_faults();
     facts_.handlers = true;
     facts_.works_outside = false;  // only a thread of the host can make timers for its threads
     facts_.kernel_time = true;
@@ -129,6 +130,8 @@ void RingAndTimerSource::drain(EventSink& sink) {
     ring_->drain(ring_side);
     take_until(~std::uint64_t{0} - 1, timer_side);
     timers_->end_round(timer_side);
+    for (const std::uint32_t tid : share_.threads())
+        if (const std::uint64_t periods = share_.in_faults(tid); periods != 0) sink.in_page_faults(tid, periods);
     if (stopped_) settle(sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
@@ -154,6 +157,10 @@ void RingAndTimerSource::TimerSide::sample(const RawSample& sample) {
 
 void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
     source_.take_until(sample.time_ns, timers_);
+    if (sample.page_faults != 0) {
+        source_.share_.faulted(sample.tid);
+        return out_.sample(sample);
+    }
     constexpr unsigned rcx = 2;
     const bool after_call = sample.has_registers && sample.registers.value[rcx] == sample.registers.pc();
     source_.share_.user_sample(sample.tid, sample.weight,

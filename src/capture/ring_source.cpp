@@ -31,6 +31,7 @@ struct CpuRing {
     Descriptor event;
     RingBuffer ring;
     Descriptor switches;  // none unless asked for
+    bool of_page_faults = false;
 };
 
 std::uint64_t random_between(std::uint64_t least, std::uint64_t most, std::uint64_t seed) {  // splitmix64
@@ -71,6 +72,7 @@ public:
     const CaptureFacts& facts() const override { return facts_; }
     bool over() override;
     void vary_first_samples() override;
+    void add_page_faults() override;
     void stop_switches() override;
 
 private:
@@ -125,7 +127,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         }
         auto ring = RingBuffer::map(event->get(), bytes, least);
         if (!ring) return ring.error();
-        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}});
+        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}, false});
     }
     if (rings_.empty()) return Error{"no CPU accepts the event"};
     if (options.switches) open_switches(main_thread);
@@ -244,7 +246,7 @@ void RingSource::vary_first_samples() {
     auto ring = RingBuffer::map(event->get(), rings_.front().ring.data_bytes(),
                                 std::bit_ceil(std::max<std::size_t>(2 * sample, page)));
     if (!ring || ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return;
-    rings_.push_back({-1, std::move(*event), std::move(*ring), {}});
+    rings_.push_back({-1, std::move(*event), std::move(*ring), {}, false});
     apart_ = main_thread;
     draw_period();
 }
@@ -253,8 +255,28 @@ void RingSource::draw_period() {
     const std::uint64_t usual = layout_.period_ns;
     std::uint64_t period = random_between(usual / 2, usual + usual / 2, monotonic_ns());
     for (const auto& ring : rings_) {
-        if (ring.cpu >= 0) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
+        if (ring.cpu >= 0 && !ring.of_page_faults) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
     }
+}
+
+// Rings of their own, small and without the other records: what is lost or throttled there is no CPU time. Threads that
+// ran before go without.
+void RingSource::add_page_faults() {
+    constexpr std::uint64_t enough = 99;  // a second: they say where the time is, not how much
+    if (layout_.period_ns == 0) return;
+    perf_event_attr attr = page_fault_attributes(attributes_, std::min(facts_.frequency, enough));
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
+    const std::size_t bytes = std::bit_ceil<std::size_t>(4 * (attributes_.sample_stack_user + 1024ULL));
+    std::vector<CpuRing> added;
+    for (const CpuRing& clock : rings_) {
+        auto event = open_event(attr, main_thread, clock.cpu);
+        if (!event) return;
+        auto ring = RingBuffer::map(event->get(), bytes, bytes);
+        if (!ring) return;
+        facts_.buffer_bytes += ring->data_bytes();
+        added.push_back({clock.cpu, std::move(*event), std::move(*ring), {}, true});
+    }
+    std::move(added.begin(), added.end(), std::back_inserter(rings_));
 }
 
 // Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
@@ -306,6 +328,8 @@ void RingSource::drain(EventSink& sink) {
         if (record.empty()) return none;
         return record_time(record, reinterpret_cast<const perf_event_header*>(record.data())->type);
     };
+    RecordLayout fault_layout = layout_;
+    fault_layout.page_faults = true;
     next_time_.clear();
     for (auto& cpu : rings_) {
         cpu.ring.begin_round();
@@ -314,11 +338,15 @@ void RingSource::drain(EventSink& sink) {
     for (;;) {
         const auto oldest = std::min_element(next_time_.begin(), next_time_.end());
         if (*oldest == none) break;
-        auto& [cpu, event, ring, switches] = rings_[static_cast<std::size_t>(oldest - next_time_.begin())];
-        const auto record = ring.peek();
-        if (apart_ == 0 || cpu < 0 || sampled_thread(record) != apart_) dispatch_record(record, layout_, sink);
-        ring.consume();
-        *oldest = time_of_next(ring);
+        CpuRing& of = rings_[static_cast<std::size_t>(oldest - next_time_.begin())];
+        const auto record = of.ring.peek();
+        if (of.of_page_faults) {
+            if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
+        } else if (apart_ == 0 || of.cpu < 0 || sampled_thread(record) != apart_) {
+            dispatch_record(record, layout_, sink);
+        }
+        of.ring.consume();
+        *oldest = time_of_next(of.ring);
     }
     if (apart_ != 0) draw_period();
 }

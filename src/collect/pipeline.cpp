@@ -66,6 +66,7 @@ void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
     if (switches_ != nullptr) switches_->thread_ended(tid, time_ns);
     threads_.ended(tid, time_ns);
     last_calls_.erase(tid);
+    fault_stacks_.forget(tid);
 }
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
 
@@ -83,6 +84,7 @@ void Pipeline::sample(const RawSample& raw) {
     Sample sample;
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
+    if (raw.page_faults != 0) return page_fault(raw, sample);
     sample.weight = unsampled_time_.sampled(sample.thread, raw.weight, raw.short_by_ns);
     if (sample.weight == 0) sample.hits = 0;
 
@@ -108,6 +110,26 @@ void Pipeline::sample(const RawSample& raw) {
     if (!whole || !raw.in_system_call) return;
     LastCalls& last = last_calls_[raw.tid];
     last.samples[last.count++ % last.samples.size()] = sample;
+}
+
+// Only whole stacks get a share of the time: the others would say no more than that there were faults.
+void Pipeline::page_fault(const RawSample& raw, const Sample& sample) {
+    if (!raw.has_registers) return;
+    labels_.clear();
+    const StackCopy copy{raw.registers.sp(), raw.stack};
+    unwinder_->walk(raw.registers, copy, nullptr, walk_);
+    if (walk_.end != WalkEnd::root) return;
+    find_labels(copy, nullptr);
+    Sample fault = sample;
+    fault.stack = stacks_.intern(walk_.frames, true, labels_, {}, stacks_.note_of("[kernel: page fault]"));
+    fault_stacks_.add(raw.tid, fault, raw.page_faults);
+}
+
+void Pipeline::in_page_faults(std::uint32_t tid, std::uint64_t periods) {
+    for (Sample& sample : fault_stacks_.share(tid, periods)) {
+        unsampled_time_.sampled(sample.thread, sample.weight);
+        write(sample, true);
+    }
 }
 
 // Code that has been unloaded before anybody told of it, where no kernel does: it may come again.
@@ -258,8 +280,8 @@ MappingId Pipeline::system_call() {
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48, tree_node = 72;  // of a hash table with small entries, its bucket included
     return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
-           threads_.memory() + unsampled_time_.memory() + text_of_label_.size() * node + call_at_.size() * tree_node +
-           last_calls_.size() * (sizeof(LastCalls) + node) + blocked_copy_.capacity();
+           threads_.memory() + unsampled_time_.memory() + fault_stacks_.memory() + text_of_label_.size() * node +
+           call_at_.size() * tree_node + last_calls_.size() * (sizeof(LastCalls) + node) + blocked_copy_.capacity();
 }
 
 }  // namespace flameprobe

@@ -14,6 +14,7 @@
 #include "capture/blocked_reader.hpp"
 #include "capture/raw_sample.hpp"
 #include "collect/continuation.hpp"
+#include "collect/fault_stacks.hpp"
 #include "collect/live_stack.hpp"
 #include "collect/profile_stacks.hpp"
 #include "collect/thread_registry.hpp"
@@ -49,6 +50,7 @@ public:
     void throttled(std::uint64_t time_ns) override;
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
     void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
+    void in_page_faults(std::uint32_t tid, std::uint64_t periods) override;
 
     void switched(const RawSwitch& record) override;
     /// Null: the records of switches are dropped.
@@ -97,6 +99,7 @@ private:
     /// The note that names the system call which the leaf of `walk_` made.
     MappingId system_call();
     void find_labels(StackCopy copy, StackBeyond* beyond);
+    void page_fault(const RawSample& raw, const Sample& sample);
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     void write(Sample sample, bool whole);
@@ -124,6 +127,7 @@ private:
         std::size_t count = 0;  // in all
     };
     std::unordered_map<std::uint32_t, LastCalls> last_calls_;  // by tid
+    FaultStacks fault_stacks_;
     std::vector<std::byte> blocked_copy_;
     SwitchSink* switches_ = nullptr;
     std::uint64_t start_ns_;

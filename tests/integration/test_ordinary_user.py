@@ -54,6 +54,16 @@ class Kernel(AsOrdinaryUser):
                 user = sum(count for frames, count in stacks if frames[-1] == "user_work")
                 self.assertGreater(user, 0.3 * sum(count for _, count in stacks))
 
+    def test_time_in_page_faults_is_where_the_memory_was_touched(self):
+        result = self.profile("2.5", "faults", FREQ=499, FORMAT="folded,json").result()
+        stacks, told = result.stacks(), json.loads(result.path("json").read_text())
+        everything = sum(count for _, count in stacks)
+        faults = [(frames, count) for frames, count in stacks if frames[-1] == "[kernel: page fault]"]
+        touched = sum(count for frames, count in faults if frames[-2] == "fault_work")
+        self.assertGreater(touched, 0.1 * everything)  # of root's picture it is a third
+        self.assertGreater(touched, 0.8 * sum(count for _, count in faults))
+        self.assertGreater(told["samples"]["rooted"] * told["sampling"]["period_ns"], 0.95 * told["cpu_time"]["process_ns"])
+
     def test_every_format_has_the_frame(self):
         profile = self.profile("1", FREQ=499).result().path("fprobe")
         folded = read_folded(render(profile, "-o", "-", "--format", "folded").stdout)
