@@ -55,24 +55,6 @@ constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) {
     return frequency <= 250 ? 60 * 1024 : frequency <= 1000 ? 32 * 1024 : 16 * 1024;
 }
 
-/// One variable of the environment, and what follows from it: the option of `flameprobe run`, its line in the usage,
-/// the message for a bad value, the check of the man page.
-struct Setting {
-    std::string_view variable;  // FLAMEPROBE_FREQ
-    char letter;                // of the short option, 0: none
-    std::string_view argument;  // what the usage calls the value
-    std::string help;           // one line for the usage
-    std::string accepted;       // completes "it takes ..."
-    /// False, with `options` as they were, for a value that is not accepted.
-    bool (*set)(std::string_view value, Options& options);
-
-    /// The long option: FLAMEPROBE_DUMP_EVERY is dump-every.
-    std::string option() const;
-};
-
-/// All of them, in the order of the documentation.
-const std::vector<Setting>& settings();
-
 /// From "NAME=VALUE" lines. A variable that is unknown or has a bad value leaves the default and adds one line to
 /// `problems` that names the variable, the value and what is accepted.
 Options read_options(const std::vector<std::string_view>& environment, std::vector<std::string>& problems);

@@ -22,8 +22,8 @@
 #include "program.hpp"
 #include "run_check.hpp"
 #include "run_pictures.hpp"
-#include "session/options.hpp"
 #include "session/run_info.hpp"
+#include "session/settings.hpp"
 
 namespace flameprobe {
 

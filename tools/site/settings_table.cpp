@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <string>
 
-#include "session/options.hpp"
+#include "session/settings.hpp"
 
 namespace {
 

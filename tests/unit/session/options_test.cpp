@@ -1,4 +1,4 @@
-#include "session/options.hpp"
+#include "session/settings.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>

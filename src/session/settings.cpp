@@ -1,0 +1,254 @@
+#include "session/settings.hpp"
+
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "base/number.hpp"
+#include "capture/event_source.hpp"
+#include "session/run_info.hpp"
+#include "symbolize/debug_file.hpp"
+#include "symbolize/event_choice.hpp"
+
+namespace flameprobe {
+namespace {
+
+using Text = std::string_view;
+
+template <class T>
+struct Choice {
+    Text name;
+    T value;
+};
+
+template <class T>
+bool choose(Text text, std::initializer_list<Choice<T>> choices, T& out) {
+    for (const auto& choice : choices) {
+        if (text != choice.name) continue;
+        out = choice.value;
+        return true;
+    }
+    return false;
+}
+
+template <class T>
+bool whole_number(Text text, std::uint64_t least, std::uint64_t most, T& out) {
+    const auto value = number_in<std::uint64_t>(text);
+    if (!value || *value < least || *value > most) return false;
+    out = static_cast<T>(*value);
+    return true;
+}
+
+std::vector<Text> split(Text text, char separator) {
+    std::vector<Text> parts;
+    for (;;) {
+        const auto end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == text.npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+bool set_out(Text text, Options& options) {
+    if (text.empty()) return false;
+    for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; at += 2) {
+        if (at + 1 == text.size() || std::string_view("eptn%").find(text[at + 1]) == std::string_view::npos)
+            return false;
+    }
+    options.out = text;
+    return true;
+}
+
+bool set_formats(Text text, Options& options) {
+    std::vector<Format> formats;
+    if (text != "none") {
+        for (const auto part : split(text, ',')) {
+            const auto format = format_by_name(part);
+            if (!format) return false;
+            if (std::find(formats.begin(), formats.end(), *format) == formats.end()) formats.push_back(*format);
+        }
+    }
+    options.formats = std::move(formats);
+    return true;
+}
+
+// The run's own event is perf's, and a clock unless another one is asked for. The clock comes first.
+bool set_events(Text text, Options& options) {
+    std::vector<std::string> shown;
+    std::string own;
+    for (const auto part : split(text, ',')) {
+        std::string name = short_event_name(std::string(part));
+        const bool waiting = name == event_name::offcpu || name == event_name::wall;
+        if (!waiting && name != event_name::cpu && !is_event_name(part)) return false;
+        if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
+        if (!waiting) {
+            if (!own.empty()) return false;
+            own = name == part ? name : std::string(part);
+            shown.insert(shown.begin(), name);
+        } else {
+            shown.push_back(std::move(name));
+        }
+    }
+    const bool has_wall = std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
+    if (own.empty() || own == event_name::cpu) own = Options().event;
+    if (has_wall && short_event_name(own) != event_name::cpu) return false;  // it is made of the clock's samples
+    options.event = std::move(own);
+    options.shown = std::move(shown);
+    return true;
+}
+
+bool set_signal(Text text, Options& options) {
+    if (text.substr(0, 3) == "SIG") text.remove_prefix(3);
+    for (int number = 1; number < NSIG; ++number) {
+        const char* name = ::sigabbrev_np(number);
+        if (name == nullptr || text != name) continue;
+        if (number == SIGKILL || number == SIGSTOP) return false;
+        options.toggle_signal = number;
+        return true;
+    }
+    return whole_number(text, static_cast<unsigned>(SIGRTMIN), static_cast<unsigned>(SIGRTMAX), options.toggle_signal);
+}
+
+bool set_stack(Text text, Options& options) {
+    if (!whole_number(text, 1024, most_stack_bytes, options.stack_bytes)) return false;
+    options.stack_bytes &= ~7U;
+    return true;
+}
+
+bool set_offcpu_least(Text text, Options& options) {
+    constexpr std::uint64_t day = 86'400'000'000'000;
+    // Without a unit: microseconds, in which folded text counts.
+    const auto ns =
+        quantity_in(text, {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"", 1'000}}, day);
+    if (!ns) return false;
+    options.offcpu_least_ns = *ns;
+    return true;
+}
+
+bool set_dump_every(Text text, Options& options) {
+    if (text == "off") return true;
+    constexpr std::uint64_t second = 1'000'000'000, minute = 60 * second, hour = 60 * minute;
+    const auto ns = quantity_in(text, {{"s", second}, {"m", minute}, {"h", hour}, {"", second}}, 86400 * hour);
+    if (!ns || *ns == 0) return false;
+    options.dump_every_ns = *ns;
+    return true;
+}
+
+bool set_max_size(Text text, Options& options) {
+    constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
+    const auto bytes = quantity_in(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"T", tera}, {"", 1}}, 1024 * tera);
+    if (!bytes || *bytes < mega) return false;
+    options.most_bytes = *bytes;
+    return true;
+}
+
+bool set_push(Text text, Options& options) {
+    if (text.empty()) return false;
+    options.push_directory = (text.front() == '/' ? "" : working_directory() + '/') + std::string(text);
+    return true;
+}
+
+bool set_labels(Text text, Options& options) {
+    auto labels = parse_labels(text);
+    if (!labels) return false;
+    options.labels = std::move(*labels);
+    return true;
+}
+
+bool set_log(Text text, Options& options) {
+    if (text.empty()) return false;
+    options.log = LogMode::file;
+    options.log_path = text;
+    choose(text, {{"auto", LogMode::automatic}, {"quiet", LogMode::quiet}, {"stderr", LogMode::standard_error}},
+           options.log);
+    return true;
+}
+
+std::vector<Setting> make_settings() {
+    const std::string formats = format_names(), events = event_names();
+    return {
+        {"FLAMEPROBE_FREQ", 'F', "HZ", "samples a second of CPU time, per thread (default 99)",
+         "a whole number from 1 to 20000",
+         [](Text text, Options& o) { return whole_number(text, 1, 20000, o.frequency); }},
+        {"FLAMEPROBE_OUT", 'o', "PATH", "results without the ending; %e name, %p pid, %t time, %n dump, %%",
+         "a path; after % only e, p, t, n or %", set_out},
+        {"FLAMEPROBE_FORMAT", 'f', "LIST", formats + ", none (default folded,svg)",
+         "none, or a comma list of " + formats, set_formats},
+        {"FLAMEPROBE_ENGINE", 0, "NAME", "auto, ring, signal, timer", "auto, ring, signal or timer",
+         [](Text text, Options& o) {
+             return choose(text,
+                           {{"auto", EngineChoice::automatic},
+                            {"ring", EngineChoice::ring},
+                            {"signal", EngineChoice::signal},
+                            {"timer", EngineChoice::timer}},
+                           o.engine);
+         }},
+        {"FLAMEPROBE_UNWIND", 0, "NAME", "auto, dwarf, fp", "auto, dwarf or fp",
+         [](Text text, Options& o) {
+             return choose(text,
+                           {{"auto", UnwindChoice::automatic},
+                            {"dwarf", UnwindChoice::dwarf},
+                            {"fp", UnwindChoice::frame_pointer}},
+                           o.unwind);
+         }},
+        {"FLAMEPROBE_STACK", 0, "BYTES", "of stack copied with each sample", "a number of bytes from 1024 to 1048576",
+         set_stack},
+        {"FLAMEPROBE_EVENT", 'e', "LIST", "cpu, offcpu, wall, page-faults, cycles, ... (default cpu)",
+         "a comma list of cpu, offcpu, wall (both on one axis of time) and at most one of " + events, set_events},
+        {"FLAMEPROBE_OFFCPU_FREQ", 0, "HZ", "how often a second threads that wait are looked at (default 99)",
+         "a whole number from 1 to 20000",
+         [](Text text, Options& o) { return whole_number(text, 1, 20000, o.offcpu_frequency); }},
+        {"FLAMEPROBE_OFFCPU_MIN", 0, "TIME", "hide shorter waits: 100us, 1ms (default 0)",
+         "a time such as 0, 100us, 1ms, 2s; without a unit microseconds", set_offcpu_least},
+        {"FLAMEPROBE_KERNEL", 0, "WHEN", "auto, on, off", "auto, on or off",
+         [](Text text, Options& o) {
+             return choose(text,
+                           {{"auto", KernelChoice::automatic}, {"on", KernelChoice::on}, {"off", KernelChoice::off}},
+                           o.kernel);
+         }},
+        {"FLAMEPROBE_START", 0, "0|1", "0: wait for the API or the signal", "0 or 1",
+         [](Text text, Options& o) {
+             return choose(text, {{"0", false}, {"1", true}}, o.start);
+         }},
+        {"FLAMEPROBE_SIGNAL", 0, "NAME", "a signal that starts and stops sampling",
+         "a signal's name such as USR2, or a realtime signal's number", set_signal},
+        {"FLAMEPROBE_DUMP_EVERY", 0, "TIME", "write a result every so often: 30s, 5m",
+         "off, or a time such as 30s, 5m, 1h", set_dump_every},
+        {"FLAMEPROBE_MAX_SIZE", 0, "BYTES", "of a profile on disk: 64M, 2G", "a size from 1M on, such as 64M or 2G",
+         set_max_size},
+        {"FLAMEPROBE_DEBUG_DIR", 0, "LIST", "where separate debug files are, beside /usr/lib/debug",
+         "directories, with : between them",
+         [](Text text, Options& o) {
+             o.debug_directories = directories_of_list(text, working_directory());
+             return !o.debug_directories.empty();
+         }},
+        {"FLAMEPROBE_PUSH", 0, "DIR", "leave a window every 15 s here for flameprobe push, and no results",
+         "a directory", set_push},
+        {"FLAMEPROBE_LABELS", 0, "LIST", "KEY=VALUE,...: what the profile is filed under",
+         "KEY=VALUE with commas between; letters, digits and _ in KEY", set_labels},
+        {"FLAMEPROBE_CHILDREN", 0, "WHEN", "on, off: profile child processes too", "on or off",
+         [](Text text, Options& o) {
+             return choose(text, {{"on", true}, {"off", false}}, o.children);
+         }},
+        {"FLAMEPROBE_LOG", 0, "WHERE", "auto, quiet, stderr, or a file", "auto, quiet, stderr or a file's path",
+         set_log},
+    };
+}
+
+}  // namespace
+
+// Never destroyed: that would be at the host's exit, at which the collector may still be at work.
+const std::vector<Setting>& settings() {
+    static const auto& all = *new std::vector<Setting>(make_settings());
+    return all;
+}
+
+std::string Setting::option() const {
+    constexpr std::string_view prefix = "FLAMEPROBE_";
+    std::string name(variable.substr(prefix.size()));
+    for (char& c : name) c = c == '_' ? '-' : static_cast<char>(c - 'A' + 'a');
+    return name;
+}
+
+}  // namespace flameprobe
