@@ -1,6 +1,5 @@
 #include "run.hpp"
 
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "base/machine.hpp"
 #include "child.hpp"
+#include "command_line.hpp"
 #include "git_state.hpp"
 #ifdef FLAMEPROBE_HAS_LIVE
 #include "live/live.hpp"
@@ -49,8 +49,6 @@ std::string usage() {
     return text + "\nEach option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
 }
 
-constexpr int library_option = 300, min_samples_option = 301, min_rooted_option = 302, max_lost_option = 303,
-              live_option = 304;
 constexpr const char* default_formats = "folded,html,svg";
 
 struct Request {
@@ -59,7 +57,6 @@ struct Request {
     std::string formats = default_formats;
     std::string library;
     Gates gates;
-    std::string problem;  // the first thing that is wrong
     bool help = false;
     bool live = false;
     int command = 0;  // index in argv
@@ -70,66 +67,42 @@ std::string variable_or(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
-template <class T>
-void take(Request& request, const char* option, const Result<T>& value, auto& into) {
-    if (value) {
-        into = *value;
-    } else if (request.problem.empty()) {
-        request.problem = std::string(option) + ": " + value.error().message;
-    }
-}
-
-void take_setting(Request& request, const Setting& setting, const char* value) {
+Problem take_setting(Request& request, const Setting& setting, const std::string& value) {
     const std::string variable(setting.variable);
-    std::string problem = setting_problem(variable, value);
-    if (problem.empty() && variable == "FLAMEPROBE_EVENT") problem = event_problem(value);
-    if (!problem.empty() && request.problem.empty()) request.problem = "--" + setting.option() + ": " + problem;
     if (variable == "FLAMEPROBE_OUT") request.out = value;
     if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
     request.environment.emplace_back(variable, value);
+    Problem problem = setting_problem(variable, value);
+    return problem.empty() && variable == "FLAMEPROBE_EVENT" ? event_problem(value) : problem;
 }
 
-std::optional<Request> parse(int argc, char* argv[]) {
-    constexpr int first_setting = 1000;  // getopt's value of settings()[0]
-    std::vector<std::string> names;
-    for (const Setting& setting : settings()) names.push_back(setting.option());
-    std::vector<option> options;
-    for (const std::string& name : names) {
-        options.push_back({name.c_str(), required_argument, nullptr, first_setting + static_cast<int>(options.size())});
-    }
-    options.push_back({"library", required_argument, nullptr, library_option});
-    options.push_back({"min-samples", required_argument, nullptr, min_samples_option});
-    options.push_back({"min-rooted", required_argument, nullptr, min_rooted_option});
-    options.push_back({"max-lost", required_argument, nullptr, max_lost_option});
-    options.push_back({"live", no_argument, nullptr, live_option});
-    options.push_back({"help", no_argument, nullptr, 'h'});
-    options.push_back({});
-    std::string letters = "+h";
-    for (const Setting& setting : settings()) {
-        if (setting.letter != 0) letters += {setting.letter, ':'};
-    }
+std::vector<CommandOption<Request>> known_options() {
+    std::vector<CommandOption<Request>> options;
+    for (const Setting& setting : settings())
+        options.push_back({setting.option(), required_argument,
+                           [&setting](Request& r, const std::string& v) { return take_setting(r, setting, v); },
+                           setting.letter});
+    constexpr int none = no_argument, value = required_argument;
+    options.push_back({"library", value, always([](Request& r, const std::string& v) { r.library = v; })});
+    options.push_back({"min-samples", value,
+                       [](Request& r, const std::string& v) { return put(parse_count(v), r.gates.min_samples); }});
+    options.push_back({"min-rooted", value,
+                       [](Request& r, const std::string& v) { return put(parse_percentage(v), r.gates.min_rooted); }});
+    options.push_back({"max-lost", value,
+                       [](Request& r, const std::string& v) { return put(parse_percentage(v), r.gates.max_lost); }});
+    options.push_back({"live", none, always([](Request& r, const std::string&) { r.live = true; })});
+    options.push_back({"help", none, always([](Request& r, const std::string&) { r.help = true; }), 'h'});
+    return options;
+}
+
+Result<Request> parse(int argc, char* argv[]) {
     Request request;
     request.out = variable_or("FLAMEPROBE_OUT", request.out.c_str());
     request.formats = variable_or("FLAMEPROBE_FORMAT", default_formats);
-    optind = 0;
-    for (int option; (option = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
-        if (option == '?') return std::nullopt;
-        if (option == 'h') request.help = true;
-        if (option == live_option) request.live = true;
-        if (option == library_option) request.library = optarg;
-        if (option == min_samples_option)
-            take(request, "--min-samples", parse_count(optarg), request.gates.min_samples);
-        if (option == min_rooted_option)
-            take(request, "--min-rooted", parse_percentage(optarg), request.gates.min_rooted);
-        if (option == max_lost_option) take(request, "--max-lost", parse_percentage(optarg), request.gates.max_lost);
-        for (std::size_t i = 0; i < settings().size(); ++i) {
-            const Setting& setting = settings()[i];
-            if (option != first_setting + static_cast<int>(i) && (setting.letter == 0 || option != setting.letter))
-                continue;
-            take_setting(request, setting, optarg);
-        }
-    }
-    request.command = optind;
+    const auto options = known_options();
+    const auto first = take_options<Request>(argc, argv, options, request, true);
+    if (!first) return first.error();
+    request.command = *first;
     return request;
 }
 
@@ -140,7 +113,6 @@ int complain(int status, const std::string& message) {
 
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
 std::string problem_with(const Request& request, const char* command) {
-    if (!request.problem.empty()) return request.problem;
 #ifndef FLAMEPROBE_HAS_LIVE
     if (request.live) return "--live is not part of this build: libmicrohttpd was missing (libmicrohttpd-dev)";
 #endif
@@ -155,7 +127,8 @@ std::string problem_with(const Request& request, const char* command) {
 
 int run_command(int argc, char* argv[]) {
     auto request = parse(argc, argv);
-    if (!request) return complain(2, "Try 'flameprobe run --help'.");
+    if (!request)
+        return complain(2, request.error().message.empty() ? "Try 'flameprobe run --help'." : request.error().message);
     if (request->help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
     if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe run --help'.");
     if (const auto problem = problem_with(*request, argv[request->command]); !problem.empty())

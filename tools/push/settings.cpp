@@ -1,11 +1,8 @@
 #include "push/settings.hpp"
 
-#include <getopt.h>
-
 #include <array>
-#include <charconv>
-#include <optional>
 
+#include "command_line.hpp"
 #include "profile/labels.hpp"
 
 namespace flameprobe::push {
@@ -39,186 +36,96 @@ const char* const usage =
 
 namespace {
 
-enum Option : int {
-    spool = 256,
-    to,
-    protocol,
-    label,
-    threads,
-    tenant,
-    token_file,
-    user_file,
-    ca,
-    certificate,
-    key,
-    max_bytes,
-    max_age,
-    max_request,
-    metrics,
-    gather,
-    timeout,
-    other_users,
-    once,
-    status,
-};
+using Text = std::string;
 
-constexpr std::array options = {
-    option{"spool", required_argument, nullptr, Option::spool},
-    option{"to", required_argument, nullptr, Option::to},
-    option{"protocol", required_argument, nullptr, Option::protocol},
-    option{"label", required_argument, nullptr, Option::label},
-    option{"pprof-threads", no_argument, nullptr, Option::threads},
-    option{"tenant", required_argument, nullptr, Option::tenant},
-    option{"token-file", required_argument, nullptr, Option::token_file},
-    option{"user-file", required_argument, nullptr, Option::user_file},
-    option{"ca", required_argument, nullptr, Option::ca},
-    option{"cert", required_argument, nullptr, Option::certificate},
-    option{"key", required_argument, nullptr, Option::key},
-    option{"max-bytes", required_argument, nullptr, Option::max_bytes},
-    option{"max-age", required_argument, nullptr, Option::max_age},
-    option{"max-request", required_argument, nullptr, Option::max_request},
-    option{"metrics", required_argument, nullptr, Option::metrics},
-    option{"gather", required_argument, nullptr, Option::gather},
-    option{"timeout", required_argument, nullptr, Option::timeout},
-    option{"other-users", no_argument, nullptr, Option::other_users},
-    option{"once", no_argument, nullptr, Option::once},
-    option{"status", no_argument, nullptr, Option::status},
-    option{"help", no_argument, nullptr, 'h'},
-    option{nullptr, 0, nullptr, 0},
-};
-
-/// "64M" with the units given as {letter, factor}; none is a factor of 1.
-std::optional<std::uint64_t> with_unit(std::string_view text, std::string_view letters,
-                                       const std::array<std::uint64_t, 4>& factors) {
-    std::uint64_t value = 0, factor = 1;
-    if (!text.empty()) {
-        if (const auto unit = letters.find(text.back()); unit != letters.npos) {
-            factor = factors[unit];
-            text.remove_suffix(1);
-        }
-    }
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value == 0 ||
-        value > (std::uint64_t{1} << 50) / factor)
-        return std::nullopt;
-    return value * factor;
+Problem size(const Text& text, std::uint64_t& into) {
+    constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
+    const auto bytes = quantity_in(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"T", tera}, {"", 1}}, 1024 * tera);
+    if (!bytes || *bytes == 0) return "'" + text + "' is not a size such as 64M or 2G";
+    into = *bytes;
+    return {};
 }
 
-std::optional<std::chrono::seconds> time_of(std::string_view text) {
-    const auto seconds = with_unit(text, "smhd", {1, 60, 3600, 86400});
-    if (!seconds || *seconds > 86400 * 365) return std::nullopt;
-    return std::chrono::seconds(*seconds);
+Problem time(const Text& text, auto& into) {
+    constexpr std::uint64_t minute = 60, hour = 60 * minute, day = 24 * hour;
+    const auto seconds = quantity_in(text, {{"s", 1}, {"m", minute}, {"h", hour}, {"d", day}, {"", 1}}, 365 * day);
+    if (!seconds || *seconds == 0) return "'" + text + "' is not a time such as 30s, 5m or 1h";
+    into = std::chrono::seconds(*seconds);
+    return {};
 }
 
-std::optional<Protocol> protocol_of(std::string_view name) {
+Problem protocol(Settings& into, const Text& name) {
     constexpr std::array<std::pair<std::string_view, Protocol>, 4> known = {{{"pprof-http", Protocol::pprof_http},
                                                                              {"pyroscope", Protocol::pyroscope},
                                                                              {"otlp", Protocol::otlp},
                                                                              {"parca", Protocol::parca}}};
-    for (const auto& [known_name, value] : known)
-        if (known_name == name) return value;
-    return std::nullopt;
+    for (const auto& [known_name, value] : known) {
+        if (known_name != name) continue;
+        into.protocol = value;
+        return {};
+    }
+    return "'" + name + "' is not pprof-http, pyroscope, otlp or parca";
 }
 
-std::optional<Error> take(int chosen, const std::string& value, Settings& settings) {
-    const auto bad = [&](const char* name, const char* accepted) {
-        return Error{std::string(name) + ": '" + value + "' is not " + accepted};
+Problem label(Settings& into, const Text& text) {
+    const auto labels = parse_labels(text);
+    if (!labels || labels->size() != 1) return "'" + text + "' is not KEY=VALUE with letters, digits and _ in KEY";
+    into.labels.push_back(labels->front());
+    return {};
+}
+
+Problem port(Settings& into, const Text& text) {
+    const auto number = number_in<std::uint16_t>(text);
+    if (!number) return "'" + text + "' is not a port";
+    into.metrics_port = *number;
+    return {};
+}
+
+CommandOption<Settings> text_option(const char* name, std::string Settings::*field) {
+    return {name, required_argument, always([field](Settings& into, const Text& value) { into.*field = value; })};
+}
+
+CommandOption<Settings> flag(const char* name, bool Settings::*field, char letter = 0) {
+    return {name, no_argument, always([field](Settings& into, const Text&) { into.*field = true; }), letter};
+}
+
+std::vector<CommandOption<Settings>> known_options() {
+    constexpr int value = required_argument;
+    return {
+        text_option("spool", &Settings::spool),
+        text_option("to", &Settings::to),
+        {"protocol", value, protocol},
+        {"label", value, label},
+        {"pprof-threads", no_argument,
+         always([](Settings& into, const Text&) { into.threads = ThreadLabels::folded; })},
+        text_option("tenant", &Settings::tenant),
+        text_option("token-file", &Settings::token_file),
+        text_option("user-file", &Settings::user_file),
+        text_option("ca", &Settings::ca_file),
+        text_option("cert", &Settings::certificate_file),
+        text_option("key", &Settings::key_file),
+        {"max-bytes", value, [](Settings& into, const Text& text) { return size(text, into.most_bytes); }},
+        {"max-age", value, [](Settings& into, const Text& text) { return time(text, into.most_age); }},
+        {"max-request", value, [](Settings& into, const Text& text) { return size(text, into.most_request_bytes); }},
+        {"metrics", value, port},
+        {"gather", value, [](Settings& into, const Text& text) { return time(text, into.gather); }},
+        {"timeout", value, [](Settings& into, const Text& text) { return time(text, into.timeout); }},
+        flag("other-users", &Settings::other_users),
+        flag("once", &Settings::once),
+        flag("status", &Settings::status),
+        flag("help", &Settings::help, 'h'),
     };
-    switch (chosen) {
-        case Option::spool:
-            settings.spool = value;
-            break;
-        case Option::to:
-            settings.to = value;
-            break;
-        case Option::protocol: {
-            const auto known = protocol_of(value);
-            if (!known) return bad("--protocol", "pprof-http, pyroscope, otlp or parca");
-            settings.protocol = *known;
-            break;
-        }
-        case Option::label: {
-            const auto labels = parse_labels(value);
-            if (!labels || labels->size() != 1) return bad("--label", "KEY=VALUE with letters, digits and _ in KEY");
-            settings.labels.push_back(labels->front());
-            break;
-        }
-        case Option::threads:
-            settings.threads = ThreadLabels::folded;
-            break;
-        case Option::tenant:
-            settings.tenant = value;
-            break;
-        case Option::token_file:
-            settings.token_file = value;
-            break;
-        case Option::user_file:
-            settings.user_file = value;
-            break;
-        case Option::ca:
-            settings.ca_file = value;
-            break;
-        case Option::certificate:
-            settings.certificate_file = value;
-            break;
-        case Option::key:
-            settings.key_file = value;
-            break;
-        case Option::max_bytes:
-        case Option::max_request: {
-            const bool spool = chosen == Option::max_bytes;
-            const auto size = with_unit(value, "KMGT", {1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40});
-            if (!size) return bad(spool ? "--max-bytes" : "--max-request", "a size such as 64M or 2G");
-            (spool ? settings.most_bytes : settings.most_request_bytes) = *size;
-            break;
-        }
-        case Option::metrics: {
-            std::uint16_t port = 0;
-            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), port);
-            if (error != std::errc{} || end != value.data() + value.size()) return bad("--metrics", "a port");
-            settings.metrics_port = port;
-            break;
-        }
-        case Option::max_age:
-        case Option::gather:
-        case Option::timeout: {
-            const bool age = chosen == Option::max_age, gather = chosen == Option::gather;
-            const auto time = time_of(value);
-            if (!time)
-                return bad(age ? "--max-age" : gather ? "--gather" : "--timeout", "a time such as 30s, 5m or 1h");
-            if (age)
-                settings.most_age = *time;
-            else
-                (gather ? settings.gather : settings.timeout) = *time;
-            break;
-        }
-        case Option::other_users:
-            settings.other_users = true;
-            break;
-        case Option::once:
-            settings.once = true;
-            break;
-        case Option::status:
-            settings.status = true;
-            break;
-        case 'h':
-            settings.help = true;
-            break;
-        default:
-            return Error{""};  // getopt has said why
-    }
-    return std::nullopt;
 }
 
 }  // namespace
 
 Result<Settings> parse(int argc, char* argv[]) {
     Settings settings;
-    optind = 0;
-    for (int chosen; (chosen = getopt_long(argc, argv, "h", options.data(), nullptr)) != -1;)
-        if (auto error = take(chosen, optarg != nullptr ? optarg : "", settings)) return *error;
+    const auto options = known_options();
+    const auto first = take_options<Settings>(argc, argv, options, settings);
+    if (!first) return first.error();
     if (settings.help) return settings;
-    if (optind != argc) return Error{"'" + std::string(argv[optind]) + "' is no option"};
+    if (*first != argc) return Error{"'" + std::string(argv[*first]) + "' is no option"};
     if (settings.spool.empty()) return Error{"--spool DIR is missing"};
     if (settings.status) return settings;
     if (!settings.to.starts_with("http://") && !settings.to.starts_with("https://"))

@@ -1,7 +1,6 @@
 #include "gates.hpp"
 
-#include <charconv>
-
+#include "base/number.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
@@ -39,19 +38,15 @@ std::string failed_gate(const Gates& gates, std::uint64_t samples, const Summary
 Result<double> parse_percentage(std::string text) {
     const std::string given = text;
     if (text.ends_with('%')) text.pop_back();
-    double value = -1;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (bad != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 100))
-        return Error{"'" + given + "' is not a percentage from 0 to 100"};
-    return value;
+    const auto value = number_in<double>(text);
+    if (!value || !(*value >= 0 && *value <= 100)) return Error{"'" + given + "' is not a percentage from 0 to 100"};
+    return *value;
 }
 
 Result<std::uint64_t> parse_count(const std::string& text) {
-    std::uint64_t value = 0;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (bad != std::errc{} || end != text.data() + text.size())
-        return Error{"'" + text + "' is not a whole number from 0 on"};
-    return value;
+    const auto value = number_in<std::uint64_t>(text);
+    if (!value) return Error{"'" + text + "' is not a whole number from 0 on"};
+    return *value;
 }
 
 }  // namespace flameprobe

@@ -4,11 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 
+#include "base/number.hpp"
 #include "growing_profile.hpp"
 #include "page_server.hpp"
 #include "process_id.hpp"
@@ -95,9 +94,9 @@ int live_command(int argc, char* argv[]) {
     for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
         if (letter == 'h') return std::fputs(usage, stdout) < 0 ? 1 : 0;
         if (letter != 'p') return complain(2, "Try 'flameprobe live --help'.");
-        const char* end = optarg + std::strlen(optarg);
-        const auto [last, bad] = std::from_chars(optarg, end, port);
-        if (bad != std::errc{} || last != end) return complain(2, std::string("--port: '") + optarg + "' is no port");
+        const auto number = number_in<std::uint16_t>(optarg);
+        if (!number) return complain(2, std::string("--port: '") + optarg + "' is no port");
+        port = *number;
     }
     const auto pid = process_id(argc - optind, argv + optind);
     if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe live --help'.");

@@ -1,0 +1,81 @@
+// The options of a program as a table: for each its name and what it does.
+#pragma once
+
+#include <getopt.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/number.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// What is wrong with an option's value; empty: nothing.
+using Problem = std::string;
+
+template <class Into>
+struct CommandOption {
+    std::string name;  // without --
+    int argument;      // no_argument, required_argument, optional_argument
+    std::function<Problem(Into&, const std::string& value)> take;
+    char letter = 0;  // of the short option
+};
+
+/// Takes the options of argv into `into`, as getopt_long(3) reads them. Gives the index of the first argument that is
+/// no option, or what is wrong with the first option of which something is; an empty message: getopt has said it.
+/// `up_to_first`: what comes after an argument that is no option is not ours.
+template <class Into>
+Result<int> take_options(int argc, char* const argv[], std::span<const CommandOption<Into>> table, Into& into,
+                         bool up_to_first = false) {
+    constexpr int first = 256;
+    std::vector<option> names;
+    std::string letters = up_to_first ? "+" : "";
+    for (const auto& known : table) {
+        names.push_back({known.name.c_str(), known.argument, nullptr, first + static_cast<int>(names.size())});
+        if (known.letter != 0) letters += std::string(1, known.letter) + (known.argument == no_argument ? "" : ":");
+    }
+    names.push_back({});
+    Result<int> result = 0;
+    optind = 0;  // GNU: start afresh, also for a second call
+    for (int chosen; (chosen = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
+        Problem problem;
+        for (std::size_t at = 0; at < table.size(); ++at) {
+            if (chosen != first + static_cast<int>(at) && (table[at].letter == 0 || chosen != table[at].letter))
+                continue;
+            problem = table[at].take(into, optarg != nullptr ? optarg : "");
+            if (!problem.empty()) problem = "--" + table[at].name + ": " + problem;
+        }
+        if (result && (chosen == '?' || !problem.empty())) result = Error{problem};
+    }
+    if (result) result = optind;
+    return result;
+}
+
+/// Makes a CommandOption::take of what no value is wrong for.
+template <class Do>
+auto always(Do what) {
+    return [what](auto& into, const std::string& value) {
+        what(into, value);
+        return Problem();
+    };
+}
+
+template <class T>
+Problem put(const Result<T>& value, auto& into) {
+    if (!value) return value.error().message;
+    into = *value;
+    return {};
+}
+
+template <class Number>
+Problem put_number(const std::string& text, auto& into) {
+    const auto value = number_in<Number>(text);
+    if (!value) return "'" + text + "' is not a number from 0 on";
+    into = *value;
+    return {};
+}
+
+}  // namespace flameprobe
