@@ -4,13 +4,11 @@
 // Linux 5.13). Threads that already run get events of their own, which write into the same rings. The descriptors live
 // in the collector's own table, so the host can neither see, run out of, nor close them.
 #include <poll.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -18,48 +16,18 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "capture/cpu_rings.hpp"
 #include "capture/event_source.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/record.hpp"
-#include "capture/ring_buffer.hpp"
 
 namespace flameprobe {
 namespace {
-
-struct CpuRing {
-    int cpu;  // -1: of the main thread alone, on all
-    Descriptor event;
-    RingBuffer ring;
-    Descriptor switches;  // none unless asked for
-    bool of_page_faults = false;
-};
 
 std::uint64_t random_between(std::uint64_t least, std::uint64_t most, std::uint64_t seed) {  // splitmix64
     seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;
     seed = (seed ^ (seed >> 27)) * 0x94d049bb133111eb;
     return least + (seed ^ (seed >> 31)) % (most - least + 1);
-}
-
-// A machine with many CPUs pays for every event at each thread creation: keep to the CPUs the host may run on. On a
-// small one take all, since a host may widen its affinity later.
-std::vector<int> cpus_to_sample() {
-    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-    const long configured = ::sysconf(_SC_NPROCESSORS_CONF);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    const bool masked = online > 16 && ::sched_getaffinity(::getpid(), sizeof set, &set) == 0;
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < std::min<long>(configured, CPU_SETSIZE); ++cpu) {
-        if (!masked || CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-    }
-    return cpus;
-}
-
-// Room for 60 ms of samples on every CPU, within 8 MiB for all of them: the collector comes every 15 ms.
-std::size_t ring_bytes(const CaptureOptions& options, std::size_t cpus) {
-    const std::uint64_t wanted = options.frequency * (options.stack_bytes + 512ULL) * 6 / 100;
-    const std::uint64_t share = std::max<std::uint64_t>((8ULL << 20) / cpus, 256 << 10);
-    return std::bit_floor(std::clamp<std::uint64_t>(std::bit_ceil(wanted), 256 << 10, share));
 }
 
 class RingSource final : public EventSource {
@@ -82,18 +50,18 @@ private:
     void attach_running_threads();
     void draw_period();
     bool attach(std::uint32_t tid);
-    void describe(const CaptureOptions& options, std::size_t cpus_wanted);
+    bool control(unsigned long request);
+    void describe(const CaptureOptions& options);
 
     perf_event_attr attributes_{};
     perf_event_attr switch_attributes_{};
     RecordLayout layout_;
-    std::vector<CpuRing> rings_;
+    CpuRings rings_;
     std::vector<Descriptor> others_;          // of threads that ran before us
     std::vector<Descriptor> other_switches_;  // theirs
     Descriptor own_;                          // see keep_apart()
     std::uint32_t apart_ = 0;                 // the main thread, once it has a ring of its own
     bool asked_to_vary_ = false;
-    std::vector<std::uint64_t> next_time_;
     CaptureFacts facts_;
 };
 
@@ -113,29 +81,14 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         layout_.period_ns = attributes_.sample_period;
     }
 
-    const auto cpus = cpus_to_sample();
-    const std::size_t bytes = ring_bytes(options, cpus.size());
-    attributes_.wakeup_watermark = static_cast<std::uint32_t>(bytes);  // not polled: the collector has a timer
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    const std::size_t least = std::bit_ceil(std::max<std::size_t>(2 * (options.stack_bytes + 1024), page));
     const auto main_thread = static_cast<std::uint32_t>(::getpid());
-    for (const int cpu : cpus) {
-        auto event = open_event(attributes_, main_thread, cpu);
-        if (!event) {
-            if (errno == ENODEV) continue;  // this CPU is offline
-            return event.error();
-        }
-        auto ring = RingBuffer::map(event->get(), bytes, least);
-        if (!ring) return ring.error();
-        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}, false});
-    }
-    if (rings_.empty()) return Error{"no CPU accepts the event"};
+    if (auto opened = rings_.open(options, attributes_, main_thread); !opened) return opened;
     if (options.switches) open_switches(main_thread);
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     attach_running_threads();
     own_ = keep_apart(main_thread);
-    describe(options, bytes);
+    describe(options);
     return {};
 }
 
@@ -204,7 +157,7 @@ void RingSource::attach_running_threads() {
     }
 }
 
-void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wanted) {
+void RingSource::describe(const CaptureOptions& options) {
     facts_.engine = "ring";
     facts_.works_outside = true;
     facts_.event = options.event;
@@ -216,7 +169,7 @@ void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wante
     facts_.frequency = options.frequency;
     facts_.period_ns = clock ? attributes_.sample_period : 0;
     for (const auto& ring : rings_) facts_.buffer_bytes += ring.ring.data_bytes();
-    const std::uint64_t records = rings_.front().ring.data_bytes() / (options.stack_bytes + 512);
+    const std::uint64_t records = rings_.bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;
     if (facts_.unattached_threads != 0) {
         facts_.note = describe_unattached(facts_.unattached_threads);
@@ -224,7 +177,7 @@ void RingSource::describe(const CaptureOptions& options, std::size_t bytes_wante
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
         facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
                       (paranoid ? std::to_string(*paranoid) : "unknown") + ", 1 or less is needed)";
-    } else if (rings_.front().ring.data_bytes() < bytes_wanted) {
+    } else if (rings_.bytes() < rings_.wanted_bytes()) {
         facts_.note = "perf's buffers are smaller than wanted (raise kernel.perf_event_mlock_kb or `ulimit -l`)";
     }
 }
@@ -239,14 +192,7 @@ void RingSource::vary_first_samples() {
     attr.inherit = attr.inherit_thread = 0;
     attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;
     const auto main_thread = static_cast<std::uint32_t>(host_process());
-    auto event = open_event(attr, main_thread, -1);
-    if (!event) return;
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    const std::size_t sample = attributes_.sample_stack_user + 1024;
-    auto ring = RingBuffer::map(event->get(), rings_.front().ring.data_bytes(),
-                                std::bit_ceil(std::max<std::size_t>(2 * sample, page)));
-    if (!ring || ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return;
-    rings_.push_back({-1, std::move(*event), std::move(*ring), {}, false});
+    if (!rings_.add(attr, main_thread, -1)) return;
     apart_ = main_thread;
     draw_period();
 }
@@ -265,38 +211,26 @@ void RingSource::add_page_faults() {
     constexpr std::uint64_t enough = 99;  // a second: they say where the time is, not how much
     if (layout_.period_ns == 0) return;
     perf_event_attr attr = page_fault_attributes(attributes_, std::min(facts_.frequency, enough));
-    const auto main_thread = static_cast<std::uint32_t>(host_process());
-    const std::size_t bytes = std::bit_ceil<std::size_t>(4 * (attributes_.sample_stack_user + 1024ULL));
-    std::vector<CpuRing> added;
-    for (const CpuRing& clock : rings_) {
-        auto event = open_event(attr, main_thread, clock.cpu);
-        if (!event) return;
-        auto ring = RingBuffer::map(event->get(), bytes, bytes);
-        if (!ring) return;
-        facts_.buffer_bytes += ring->data_bytes();
-        added.push_back({clock.cpu, std::move(*event), std::move(*ring), {}, true});
-    }
-    std::move(added.begin(), added.end(), std::back_inserter(rings_));
+    facts_.buffer_bytes += rings_.add_page_faults(attr, static_cast<std::uint32_t>(host_process()));
 }
 
 // Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
 Result<void> RingSource::start() {
-    for (const auto& ring : rings_) {
-        if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_ENABLE, 0);
-        if (::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
-    }
-    for (const auto* attached : {&other_switches_, &others_})
-        for (const auto& other : *attached) ::ioctl(other.get(), PERF_EVENT_IOC_ENABLE, 0);
-    return {};
+    return control(PERF_EVENT_IOC_ENABLE) ? Result<void>() : Error{"the perf event cannot be enabled"};
 }
 
-void RingSource::stop() {
+void RingSource::stop() { control(PERF_EVENT_IOC_DISABLE); }
+
+/// False if a ring's own event refuses; the threads of the others may have ended.
+bool RingSource::control(unsigned long request) {
+    bool done = true;
     for (const auto& ring : rings_) {
-        ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
-        if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_DISABLE, 0);
+        if (ring.switches) ::ioctl(ring.switches.get(), request, 0);
+        done &= ::ioctl(ring.event.get(), request, 0) == 0;
     }
-    for (const auto* attached : {&others_, &other_switches_})
-        for (const auto& other : *attached) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const auto* attached : {&other_switches_, &others_})
+        for (const auto& other : *attached) ::ioctl(other.get(), request, 0);
+    return done;
 }
 
 // An event that is disabled stays so in the threads that inherited it.
@@ -320,33 +254,18 @@ bool RingSource::over() {
            std::none_of(others_.begin(), others_.end(), goes_on);
 }
 
-// The rings are merged by time, so that a mapping made on one CPU is known before a sample from another uses it.
 void RingSource::drain(EventSink& sink) {
-    constexpr auto none = ~std::uint64_t{0};
-    const auto time_of_next = [](RingBuffer& ring) {
-        const auto record = ring.peek();
-        if (record.empty()) return none;
-        return record_time(record, reinterpret_cast<const perf_event_header*>(record.data())->type);
-    };
     RecordLayout fault_layout = layout_;
     fault_layout.page_faults = true;
-    next_time_.clear();
-    for (auto& cpu : rings_) {
-        cpu.ring.begin_round();
-        next_time_.push_back(time_of_next(cpu.ring));
-    }
-    for (;;) {
-        const auto oldest = std::min_element(next_time_.begin(), next_time_.end());
-        if (*oldest == none) break;
-        CpuRing& of = rings_[static_cast<std::size_t>(oldest - next_time_.begin())];
-        const auto record = of.ring.peek();
-        if (of.of_page_faults) {
+    rings_.begin_round();
+    while (CpuRing* const next = rings_.oldest()) {
+        const auto record = next->ring.peek();
+        if (next->of_page_faults) {
             if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
-        } else if (apart_ == 0 || of.cpu < 0 || sampled_thread(record) != apart_) {
+        } else if (apart_ == 0 || next->cpu < 0 || sampled_thread(record) != apart_) {
             dispatch_record(record, layout_, sink);
         }
-        of.ring.consume();
-        *oldest = time_of_next(of.ring);
+        rings_.consume(*next);
     }
     if (apart_ != 0) draw_period();
 }
