@@ -3,19 +3,16 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 
 #include "../preload_path.hpp"
 #include "base/clock.hpp"
 #include "interruption.hpp"
 #include "placeholders.hpp"
 #include "process.hpp"
-#include "profiles.hpp"
 #include "readiness.hpp"
 #include "reading.hpp"
 #include "render/numbers.hpp"
+#include "run_reading.hpp"
 #include "tree_clock.hpp"
 
 namespace flameprobe::bench {
@@ -28,15 +25,6 @@ std::string without_percent(const std::string& path) {  // FLAMEPROBE_OUT is a t
     std::string out;
     for (const char c : path) out += c == '%' ? "%%" : std::string(1, c);
     return out;
-}
-
-std::string last_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string last;
-    for (std::string line; std::getline(file, line);) {
-        if (!line.empty()) last = line;
-    }
-    return last.empty() ? "it printed nothing" : "its last line: " + last.substr(0, 300);
 }
 
 class Run {
@@ -52,9 +40,6 @@ private:
     Result<void> measure(Process& program);
     Result<void> wait_for_load(Process& program, Process& load);
     Result<void> end_program(Process& program);
-    Result<void> read_load();
-    Result<void> read_profiles();
-    Result<void> take_count(const std::map<std::string, std::uint64_t>& work);
     void begin_window(std::uint64_t cpu_ns);
     void end_window(std::uint64_t cpu_ns);
     std::string filled(const std::string& text) const { return fill_in(text, values_); }
@@ -235,74 +220,12 @@ Result<void> Run::live() {
     return {};
 }
 
-Result<void> Run::read_load() {
-    const std::string log = file(is_own_load() ? "program.log" : "load.log");
-    const auto read = [&log](const Reading& reading) -> Result<std::optional<double>> {
-        if (reading.pattern.empty()) return std::optional<double>();
-        const auto number = read_number(reading.pattern, log);
-        if (!number) return Error{"no line of " + log + " matches '" + reading.pattern + "'; " + last_line(log)};
-        return number;
-    };
-    const auto work = read(scenario_.work), latency = read(scenario_.latency);
-    if (!work) return work.error();
-    if (!latency) return latency.error();
-    record_.latency = *latency;
-    if (*work) {
-        const double span = scenario_.work.seconds;
-        record_.work = span > 0 ? **work / span * record_.seconds : **work;
-        if (*record_.work <= 0) return Error{"the load tells of no work done: " + short_decimal(**work, 3)};
-    }
-    return {};
-}
-
-Result<void> Run::take_count(const std::map<std::string, std::uint64_t>& work) {
-    const auto found = work.find(scenario_.work.count);
-    if (found != work.end()) {
-        record_.work = static_cast<double>(found->second);
-        return {};
-    }
-    std::string counted;
-    for (const auto& [name, amount] : work) counted += (counted.empty() ? "" : ", ") + name;
-    return Error{"the program has not counted '" + scenario_.work.count +
-                 "' (FlameProbe::count) in the time of the load; " +
-                 (counted.empty() ? "it counted nothing" : "it counted: " + counted)};
-}
-
-Result<void> Run::read_profiles() {
-    std::vector<std::string> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-        if (entry.path().extension() == ".fprobe") paths.push_back(entry.path().filename());
-    }
-    // The program's own first: its pid ends the name.
-    const std::string own = "." + std::to_string(pid_) + ".fprobe";
-    std::sort(paths.begin(), paths.end(), [&own](const std::string& a, const std::string& b) {
-        return std::pair(!a.ends_with(own), a) < std::pair(!b.ends_with(own), b);
-    });
-    if (paths.empty())
-        return Error{"there is no profile: the program used next to no CPU time, or could not be preloaded (see " +
-                     file("program.log") + ")"};
-    std::vector<std::string> absolute;
-    for (const std::string& path : paths) {
-        record_.profiles.push_back(place_.run + "/" + path);
-        absolute.push_back(file(path));
-    }
-    const auto totals = profile_totals(absolute, {record_.from_unix_ns, record_.to_unix_ns}, cache_);
-    if (!totals) return totals.error();
-    record_.functions = totals->functions;
-    record_.samples = totals->samples;
-    record_.remarks.insert(record_.remarks.end(), totals->warnings.begin(), totals->warnings.end());
-    std::uint64_t cpu_ns = end_cpu_ns_ - std::min(end_cpu_ns_, begin_cpu_ns_);
-    if (is_own_load()) cpu_ns -= std::min(cpu_ns, totals->own_cpu_ns);
-    record_.cpu_seconds = static_cast<double>(cpu_ns) / 1e9;
-    record_.sampled_share = cpu_ns == 0 ? 0 : static_cast<double>(totals->sampled_ns) / static_cast<double>(cpu_ns);
-    if (totals->samples == 0) return Error{"no sample fell into the time of the load"};
-    return scenario_.work.count.empty() ? Result<void>{} : take_count(totals->work);
-}
-
 RunRecord Run::take() {
     auto done = live();
-    if (done) done = read_load();
-    if (done) done = read_profiles();
+    if (done) {
+        const std::uint64_t cpu_ns = end_cpu_ns_ - std::min(end_cpu_ns_, begin_cpu_ns_);
+        done = read_figures({scenario_, place_.run, directory_, pid_, cpu_ns}, cache_, record_);
+    }
     if (!done) record_.failure = done.error().message;
     return std::move(record_);
 }

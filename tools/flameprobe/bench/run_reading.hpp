@@ -1,0 +1,29 @@
+// What came of a run: what its load printed, and its profiles.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "bench_file.hpp"
+#include "run_record.hpp"
+#include "symbolize/symbol_cache.hpp"
+
+namespace flameprobe::bench {
+
+struct FinishedBenchRun {
+    const Scenario& scenario;
+    const std::string& name;       // its directory, below that of the bench
+    const std::string& directory;  // absolute; with program.log, load.log and the profiles
+    pid_t pid;                     // of the program
+    std::uint64_t cpu_ns;          // that the program's processes used while the load ran
+
+    std::string file(const std::string& of_run) const { return directory + "/" + of_run; }
+    bool is_own_load() const { return scenario.load.empty(); }
+};
+
+/// Work, latency, functions and shares go into `record`, whose window of time is set.
+Result<void> read_figures(const FinishedBenchRun& run, SymbolCache& cache, RunRecord& record);
+
+}  // namespace flameprobe::bench
