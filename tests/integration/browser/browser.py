@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import unittest
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -70,3 +71,22 @@ class Browser:
     def errors(self):
         """What the page complained about since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+class BrowserCase(unittest.TestCase):
+    """One browser for all tests of a class; what the page complains about fails the test."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.page.__exit__()
+
+    def setUp(self):
+        self.page.size(1300, 800)
+        self.page.dark(False)
+
+    def tearDown(self):
+        self.assertEqual(self.page.errors(), [])

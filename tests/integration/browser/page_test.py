@@ -1,30 +1,13 @@
 """What tests of the HTML page share: one browser for a class of them."""
-import os
-import unittest
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from browser import Browser
+from browser import BrowserCase
 
 
-class PageTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.page = Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.__exit__()
-
-    def setUp(self):
-        self.page.size(1300, 800)
-        self.page.dark(False)
-
-    def tearDown(self):
-        self.assertEqual(self.page.errors(), [])
-
+class PageTest(BrowserCase):
     def open(self, path, fragment=""):
         self.page.open(path, fragment)
         WebDriverWait(self.page.driver, 20).until(lambda driver: not driver.find_elements(By.ID, "loading"))

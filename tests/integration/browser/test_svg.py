@@ -13,7 +13,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import FLAGS, Browser, make_pictures, strict_policy
+from browser import FLAGS, BrowserCase, make_pictures, strict_policy
 
 PICTURES = make_pictures(sys.argv.pop(1))
 
@@ -29,22 +29,7 @@ for (const g of document.querySelectorAll('.frames > g')) {
 return bad"""
 
 
-class SvgTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.page = Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.__exit__()
-
-    def setUp(self):
-        self.page.size(1300, 800)
-        self.page.dark(False)
-
-    def tearDown(self):
-        self.assertEqual(self.page.errors(), [])
-
+class SvgTest(BrowserCase):
     def open(self, name="hot.svg", fragment=""):
         self.page.open(os.path.join(PICTURES, name), fragment)
 

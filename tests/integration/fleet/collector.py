@@ -9,6 +9,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+from programs import free_port
+
 HERE = Path(__file__).resolve().parent
 CONFIG = """
 receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}}}
@@ -48,15 +50,23 @@ def program():
     return built
 
 
+def needed_by(case):
+    """Skips a unittest where there can be no Collector."""
+    try:
+        program()
+    except Missing as missing:
+        case.skipTest(str(missing))
+
+
 class Collector:
     """Runs until the end of the block; profiles() is what its file exporter wrote."""
 
-    def __init__(self, directory, port):
-        self.directory, self.port, self.process = Path(directory), port, None
+    def __init__(self, directory):
+        self.directory, self.port, self.process = Path(directory), free_port(), None
         self.file = self.directory / "profiles.json"
         self.config = self.directory / "config.yaml"
-        self.config.write_text(CONFIG.format(port=port, file=self.file))
-        self.url = f"http://127.0.0.1:{port}/v1development/profiles"
+        self.config.write_text(CONFIG.format(port=self.port, file=self.file))
+        self.url = f"http://127.0.0.1:{self.port}/v1development/profiles"
 
     def start(self):
         with open(self.directory / "collector.log", "a") as log:

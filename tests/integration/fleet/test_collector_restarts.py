@@ -16,7 +16,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import collector
 from harness import COMMAND, clean_environment, profiled, render, run, sized, started, target, wait_until
 from push_case import PushCase
-from test_otlp import free_port
 
 SERVICES = ("shop", "search", "mail")
 
@@ -53,10 +52,7 @@ def inlined_names(dictionary):
 class Restarts(PushCase):
     def setUp(self):
         super().setUp()
-        try:
-            collector.program()
-        except collector.Missing as missing:
-            self.skipTest(str(missing))
+        collector.needed_by(self)
 
     def recorded(self):
         """Windows of each service, and what they hold."""
@@ -95,7 +91,7 @@ class Restarts(PushCase):
     def test_nothing_is_lost_and_all_is_as_the_windows_say(self):
         windows, expected, inlined = self.recorded()
         self.spool.mkdir(mode=0o700)
-        engine = collector.Collector(self.directory, free_port())
+        engine = collector.Collector(self.directory)
         engine.start()
         self.addCleanup(lambda: engine.stop(hard=True))
         argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--protocol", "otlp", "--gather", "1s"]

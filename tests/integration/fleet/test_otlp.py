@@ -1,6 +1,5 @@
 """OTLP profiles are taken by a real OpenTelemetry Collector and are the same when it writes them out."""
 
-import socket
 import subprocess
 import sys
 import unittest
@@ -18,12 +17,6 @@ MAKE_PROFILE = BUILD / "tests" / "integration" / "formats" / "make-profile"
 SCOPES = ("[tenant=acme]", "[checkout]", "[payment: step 2]")
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def post(url, path, content_type):
     request = urllib.request.Request(url, Path(path).read_bytes(), {"Content-Type": content_type})
     with urllib.request.urlopen(request, timeout=30) as answer:
@@ -33,11 +26,8 @@ def post(url, path, content_type):
 class CollectorTakes(Case):
     def setUp(self):
         super().setUp()
-        try:
-            collector.program()
-        except collector.Missing as missing:
-            self.skipTest(str(missing))
-        self.collector = collector.Collector(self.directory, free_port())
+        collector.needed_by(self)
+        self.collector = collector.Collector(self.directory)
         self.collector.start()
         self.addCleanup(lambda: self.collector.stop(hard=True))
 
