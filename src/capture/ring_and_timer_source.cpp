@@ -6,6 +6,7 @@
 #include "capture/event_source.hpp"
 #include "capture/kernel_share.hpp"
 #include "capture/timer_source.hpp"
+#include "cpu/interrupted.hpp"
 
 namespace flameprobe {
 namespace {
@@ -161,8 +162,7 @@ void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
         source_.share_.faulted(sample.tid);
         return out_.sample(sample);
     }
-    constexpr unsigned rcx = 2;
-    const bool after_call = sample.has_registers && sample.registers.value[rcx] == sample.registers.pc();
+    const bool after_call = sample.has_registers && cpu::after_system_call(sample.registers);
     source_.share_.user_sample(sample.tid, sample.weight,
                                after_call ? std::optional(sample.registers.pc()) : std::nullopt);
     out_.sample(sample);

@@ -34,4 +34,10 @@ inline bool leaves_system_call(const ucontext_t& context, bool /*may_call*/) noe
     return pc == after || pc + syscall_bytes == after;
 }
 
+/// Whether the instruction before the pc is a system call that has just returned.
+inline bool after_system_call(const Registers& registers) noexcept {
+    constexpr unsigned rcx = 2;
+    return registers.value[rcx] == registers.pc();
+}
+
 }  // namespace flameprobe::cpu
