@@ -10,12 +10,14 @@
 #include <string>
 
 #include "capture/handler/hooks.hpp"
+#include "collect/cpu_clocks.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/thread_storage.hpp"
 #include "session/core_api.h"
 #include "session/family.hpp"
 #include "session/session.hpp"
+#include "session/settings.hpp"
 
 namespace flameprobe {
 namespace {
@@ -272,6 +274,20 @@ int is_this_process() {
     const Session* session = current();
     return session != nullptr && session->is_really_of_this_process() ? 1 : 0;
 }
+
+/// What functions keep as statics is made while the core is loaded, when no thread forks (preload/core.cpp). Else a child
+/// could inherit one that another thread of its parent is making, and wait for ever for that to end.
+bool make_statics() noexcept {
+    try {
+        family();
+        settings();
+        kernel_clocks();
+    } catch (const std::exception&) {
+        return false;  // no memory: at the first use again
+    }
+    return true;
+}
+[[maybe_unused]] const bool statics_are_made = make_statics();
 
 constexpr flameprobe_core table = {
     .version = FLAMEPROBE_CORE_VERSION,
