@@ -275,8 +275,8 @@ int is_this_process() {
     return session != nullptr && session->is_really_of_this_process() ? 1 : 0;
 }
 
-/// What functions keep as statics is made while the core is loaded, when no thread forks (preload/core.cpp). Else a child
-/// could inherit one that another thread of its parent is making, and wait for ever for that to end.
+/// What functions keep as statics is made while the core is loaded, when no thread forks (preload/core.cpp). Else a
+/// child could inherit one that another thread of its parent is making, and wait for ever for that to end.
 bool make_statics() noexcept {
     try {
         family();

@@ -1,5 +1,3 @@
-#include "session/settings.hpp"
-
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -7,6 +5,7 @@
 #include <iterator>
 
 #include "capture/event_source.hpp"
+#include "session/settings.hpp"
 
 using namespace flameprobe;
 
