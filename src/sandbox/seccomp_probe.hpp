@@ -20,4 +20,9 @@ bool seccomp_kills_for(std::initializer_list<long> system_calls);
 /// cannot be tried; false for a filter that the kernel does not take.
 bool filter_would_kill(const void* program, unsigned long flags);
 
+/// Whether a handler of ours could return in a thread that enters the filter (seccomp(2): the program and the flags),
+/// which needs rt_sigreturn(2). Tried in a child that enters it. False where it cannot be tried, or takes a second of
+/// CPU time; true for a filter that the kernel does not take.
+bool lets_handlers_return(const void* program, unsigned long flags);
+
 }  // namespace flameprobe

@@ -1,5 +1,6 @@
 #include "session/collector.hpp"
 
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -15,7 +16,6 @@
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 #include "capture/blocked_reader.hpp"
-#include "sandbox/filter_verdict.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
 #include "sandbox/seccomp_probe.hpp"
@@ -310,7 +310,7 @@ void Collector::before_filter() {
     if (is_task()) return;  // a filter is a thread group's
     const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
-    if (!attaches_threads_ || broken_ || lets_handlers_return(filter_program)) return;
+    if (!attaches_threads_ || broken_ || lets_handlers_return(filter_program, filter_flags)) return;
     if (engine_.source &&
         engine_.source->go_on_without_signals("in the program's seccomp filter no handler can return"))
         return;

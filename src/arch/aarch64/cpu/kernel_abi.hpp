@@ -1,8 +1,6 @@
 // What the kernel and libc call things or agree on for this CPU.
 #pragma once
 
-#include <linux/audit.h>
-
 #include <array>
 #include <cstdint>
 
@@ -10,8 +8,6 @@ namespace flameprobe::cpu {
 
 /// In the vdso (vdso(7)).
 inline constexpr const char* vdso_clock_gettime = "__kernel_clock_gettime";
-/// seccomp_data's `arch`.
-inline constexpr std::uint32_t audit_architecture = AUDIT_ARCH_AARCH64;
 /// What libc registers restartable sequences with (sys/rseq.h, RSEQ_SIG).
 inline constexpr std::uint32_t rseq_signature = 0xd428bc00;
 /// Calls that newer architectures have in another form only: none.
