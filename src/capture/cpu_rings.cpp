@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <iterator>
@@ -20,8 +21,13 @@ constexpr auto none = ~std::uint64_t{0};
 // A machine with many CPUs pays for every event at each thread creation: keep to the CPUs the host may run on. On a
 // small one take all, since a host may widen its affinity later.
 std::vector<int> cpus_to_sample() {
-    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-    const long configured = ::sysconf(_SC_NPROCESSORS_CONF);
+    // Files are read for it, and forked children need not read them again.
+    static constinit std::atomic<long> known_online{0}, known_configured{0};
+    if (known_configured == 0) {
+        known_online = ::sysconf(_SC_NPROCESSORS_ONLN);
+        known_configured = ::sysconf(_SC_NPROCESSORS_CONF);
+    }
+    const long online = known_online, configured = known_configured;
     cpu_set_t set;
     CPU_ZERO(&set);
     const bool masked = online > 16 && ::sched_getaffinity(::getpid(), sizeof set, &set) == 0;

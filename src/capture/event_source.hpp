@@ -38,6 +38,7 @@ struct CaptureFacts {
     bool works_outside = false;          // it goes on where the collector is no thread of the host
     bool switches = false;               // EventSink::switched is told
     std::string no_switches;             // why not, where they were asked for
+    std::size_t earlier_threads = 0;     // that ran before, beside the main thread; as far as the engine counts them
     std::size_t unattached_threads = 0;  // that ran before, and for which descriptors would not do
     std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
 };
@@ -53,6 +54,8 @@ public:
     virtual Result<void> start() = 0;  // may be called again after stop()
     virtual void stop() = 0;           // no sample is taken after it returns; what was taken can still be drained
     virtual void drain(EventSink& sink) = 0;
+    /// Whether drain() would give a sample, or tell of a lost one. An engine that cannot tell says true.
+    virtual bool has_samples() const { return true; }
     virtual const CaptureFacts& facts() const = 0;
     /// Whether all that is sampled has ended, or has been replaced by exec: no sample follows.
     virtual bool over() { return false; }

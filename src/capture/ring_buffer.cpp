@@ -23,15 +23,21 @@ Result<RingBuffer> RingBuffer::map(int descriptor, std::size_t bytes, std::size_
 
 const std::byte* RingBuffer::data() const { return map_.data() + (map_.size() - data_bytes()); }
 
+// It never wraps: records are aligned to 8 bytes, the header's size.
+perf_event_header RingBuffer::header_at(std::uint64_t position) const {
+    perf_event_header header;
+    std::memcpy(&header, data() + (position & mask_), sizeof header);
+    return header;
+}
+
 void RingBuffer::begin_round() { head_ = __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE); }
 
 std::span<const std::byte> RingBuffer::peek() {
     if (tail_ == head_) return {};
     const std::size_t at = tail_ & mask_;
-    perf_event_header header;  // never wraps: records are aligned to 8 bytes, the header's size
-    std::memcpy(&header, data() + at, sizeof header);
-    current_ = header.size;
-    if (current_ < sizeof header || current_ > head_ - tail_) {  // never seen; skipping all is better than looping
+    current_ = header_at(tail_).size;
+    if (current_ < sizeof(perf_event_header) ||
+        current_ > head_ - tail_) {  // never seen; skipping all is better than looping
         current_ = 0;
         tail_ = head_;
         return {};

@@ -29,11 +29,23 @@ public:
     std::span<const std::byte> peek();
     /// Gives the record's room back to the kernel.
     void consume();
+    /// Whether there is a record of a type for which `wanted` gives true. Reads nothing away.
+    template <class Wanted>
+    bool holds(Wanted wanted) const {
+        const std::uint64_t head = __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE);
+        for (std::uint64_t at = tail_; at < head;) {
+            const perf_event_header header = header_at(at);
+            if (header.size < sizeof header || wanted(header.type)) return true;
+            at += header.size;
+        }
+        return false;
+    }
 
 private:
     RingBuffer(MemoryMap map, std::size_t mask) : map_(std::move(map)), mask_(mask) {}
     perf_event_mmap_page* control() const { return reinterpret_cast<perf_event_mmap_page*>(map_.data()); }
     const std::byte* data() const;
+    perf_event_header header_at(std::uint64_t position) const;
 
     MemoryMap map_;
     std::size_t mask_ = 0;

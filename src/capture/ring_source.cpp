@@ -37,6 +37,7 @@ public:
     Result<void> start() override;
     void stop() override;
     void drain(EventSink& sink) override;
+    bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
     bool over() override;
     void vary_first_samples() override;
@@ -149,6 +150,7 @@ void RingSource::attach_running_threads() {
         for (const std::uint32_t tid : list_threads()) {
             if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
             known.push_back(tid);
+            ++facts_.earlier_threads;
             if (facts_.unattached_threads != 0)
                 ++facts_.unattached_threads;
             else
@@ -252,6 +254,14 @@ bool RingSource::over() {
     };
     return std::none_of(rings_.begin(), rings_.end(), [&](const CpuRing& ring) { return goes_on(ring.event); }) &&
            std::none_of(others_.begin(), others_.end(), goes_on);
+}
+
+bool RingSource::has_samples() const {
+    return std::any_of(rings_.begin(), rings_.end(), [](const CpuRing& cpu) {
+        return !cpu.of_page_faults && cpu.ring.holds([](std::uint32_t type) {
+            return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES;
+        });
+    });
 }
 
 void RingSource::drain(EventSink& sink) {

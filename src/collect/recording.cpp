@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "capture/proc_maps.hpp"
 
 namespace flameprobe {
@@ -18,10 +19,10 @@ constexpr std::size_t most_threads = std::size_t{1} << 18;
 }  // namespace
 
 Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
-                     std::uint64_t file_bytes, const CpuClocks& clocks)
+                     std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks)
     : run_(run),
       clocks_(clocks),
-      start_ns_(monotonic_ns()),
+      start_ns_(start_ns),
       buffer_bytes_(buffer_bytes),
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
@@ -70,6 +71,16 @@ Result<void> Recording::resume_from(const CountedTo& end) {
 
 Recording::CountedTo Recording::counted_to() const {
     return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings(), counted_units_};
+}
+
+// What the process has used its only thread has used: the thread's own clock is behind.
+Recording::CountedTo Recording::count_from_now(bool units_from_birth, const CpuClocks& clocks) {
+    const std::uint64_t used = clocks.process_ns();
+    return {clocks.time_ns(),
+            used,
+            clocks.own_ns(),
+            {{static_cast<std::uint32_t>(host_process()), used}},
+            units_from_birth ? UnitCounts{} : unit_counts()};
 }
 
 void Recording::pause() {

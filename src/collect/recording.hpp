@@ -21,9 +21,10 @@ namespace flameprobe {
 class Recording {
 public:
     /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
+    /// `start_ns`: what times of the profile count from (CLOCK_MONOTONIC), the past at most.
     /// `buffer_bytes` of the event source count as memory of ours. `file_bytes`: see ProfileFile.
     Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
-              std::uint64_t file_bytes, const CpuClocks& clocks = kernel_clocks());
+              std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     EventSink& sink() { return pipeline_; }
     /// Up to when CPU time is in an account: the clocks as they were read last.
@@ -38,6 +39,8 @@ public:
     /// Sampling has gone on since another recording of it ended: what counts begins there.
     Result<void> resume_from(const CountedTo& end);
     CountedTo counted_to() const;
+    /// For resume_from(), of a host with one thread.
+    static CountedTo count_from_now(bool units_from_birth, const CpuClocks& clocks = kernel_clocks());
     /// Before the last drain, so that what is drained was sampled in the time that counts.
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.

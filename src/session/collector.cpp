@@ -13,6 +13,7 @@
 
 #include "base/all_signals_blocked.hpp"
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 #include "capture/blocked_reader.hpp"
@@ -136,7 +137,7 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_start) != 0) start();
     if ((requests & request_yield) != 0 && sampling()) give_up_signal();
     if ((requests & request_stop) != 0) stop();
-    if ((requests & request_flush) != 0 && sampling()) {
+    if ((requests & request_flush) != 0 && sampling() && records()) {
         drain();
         flush();
         recording_->drop_empty_file();
@@ -166,6 +167,7 @@ std::uint64_t Collector::pause_ns() const {
 std::uint64_t Collector::wanted_pause_ns() const {
     if (!sampling()) return 2 * second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
+    if (!recording_) return std::min(fill / 4, flush_every_ns);
     if (monotonic_ns() < hurry_until_ns_) return millisecond;
     const bool idle = samples_before_ == recording_->samples();
     return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, recording_->until_look_ns()});
@@ -192,18 +194,45 @@ bool Collector::open() {
 
 void Collector::start() {
     if (sampling() || broken_ || !open()) return;
-    if (!recording_) begin_profile();
     const bool units_from_birth = units_from_birth_.exchange(false);
-    if (auto resumed = recording_->resume(units_from_birth); !resumed) return give_up(resumed.error().message);
+    if (recorded_later()) {
+        not_recorded_since_ = Recording::count_from_now(units_from_birth);
+    } else {
+        if (!recording_) begin_profile(monotonic_ns());
+        if (auto resumed = recording_->resume(units_from_birth); !resumed) return give_up(resumed.error().message);
+    }
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     sampling_.store(true, std::memory_order_relaxed);
     last_flush_ns_ = last_clocks_ns_ = last_look_ns_ = monotonic_ns();
+}
+
+// Names, tables and files cost more than a process of a millisecond uses: they begin with the first sample. Not where
+// something else than samples is told, at any time: windows, waits.
+bool Collector::recorded_later() const {
+    return !recording_ && is_task() && options_.dump_every_ns == 0 && !options_.off_cpu() &&
+           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0;
+}
+
+bool Collector::records() {
+    constexpr std::uint64_t worth_a_look_ns = 20 * millisecond;
+    if (not_recorded_since_ &&
+        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + worth_a_look_ns))
+        record_from_start();
+    return recording_ != nullptr;
+}
+
+void Collector::record_from_start() {
+    if (!not_recorded_since_) return;
+    const auto since = *std::exchange(not_recorded_since_, std::nullopt);
+    begin_profile(since.time_ns);
+    if (auto resumed = recording_->resume_from(since); !resumed) give_up(resumed.error().message);
 }
 
 void Collector::stop() {
     if (!sampling()) return;
     sampling_.store(false, std::memory_order_relaxed);
     engine_.source->stop();
+    if (!records()) return not_recorded_since_.reset();
     recording_->pause();
     drain();
     tell_of_engine();
@@ -227,10 +256,6 @@ void Collector::drain() {
 }
 
 void Collector::poll() {
-    samples_before_ = recording_->samples();
-    drain();
-    recording_->look([this] { drain(); });
-    tell_of_waits();
     const std::uint64_t now = monotonic_ns();
     if (now - last_look_ns_ >= look_every_ns) {
         tell_of_engine();
@@ -238,6 +263,15 @@ void Collector::poll() {
         if (is_task()) task_.follow_credentials();
         last_look_ns_ = now;
     }
+    if (records() && sampling()) record();
+}
+
+void Collector::record() {
+    samples_before_ = recording_->samples();
+    drain();
+    recording_->look([this] { drain(); });
+    tell_of_waits();
+    const std::uint64_t now = monotonic_ns();
     if (now + wanted_pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
         flush();
         if (sampling() && recording_->outgrown()) next_part();
@@ -287,6 +321,8 @@ void Collector::flush() {
 }
 
 void Collector::secure() {
+    if (!sampling()) return;
+    record_from_start();
     if (!sampling()) return;
     drain();  // the thread's stack is known from then on
     if (auto secured = recording_->secure(); !secured) give_up(secured.error().message);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -81,6 +82,10 @@ private:
     void next_part();
     void drain();
     void poll();
+    bool recorded_later() const;
+    bool records();
+    void record_from_start();
+    void record();
     void tell_of_engine();
     void tell_of_waits();
     void say(const std::string& sentence);
@@ -90,8 +95,8 @@ private:
     void tell_of_end();
     void end_before_filter();
     bool open();
-    void begin_profile();
-    void begin_recording(const std::string& stem);
+    void begin_profile(std::uint64_t start_ns);
+    void begin_recording(const std::string& stem, std::uint64_t start_ns);
     void flush();
     void secure();
     void give_up(const std::string& why);
@@ -127,6 +132,7 @@ private:
     std::string told_note_;  // of the engine, as last said
     bool told_of_waits_ = false;
     std::unique_ptr<Recording> recording_;
+    std::optional<Recording::CountedTo> not_recorded_since_;  // sampling is on, and there was nothing to record yet
     Rotation rotation_;
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;

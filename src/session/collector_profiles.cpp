@@ -22,9 +22,10 @@ constexpr const char* without_descriptors =
 
 }  // namespace
 
-void Collector::begin_recording(const std::string& stem) {
+void Collector::begin_recording(const std::string& stem, std::uint64_t start_ns) {
     const auto& facts = engine_.source->facts();
     run_ = describe_process();
+    run_.start_unix_ns -= monotonic_ns() - start_ns;
     run_.engine = facts.engine;
     run_.engine_reason = engine_.reason;
     run_.unwinder = options_.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
@@ -40,16 +41,16 @@ void Collector::begin_recording(const std::string& stem) {
     for (const auto& [key, value] : options_.labels) run_.labels.push_back({key, value});
     run_.shown.clear();
     for (const auto& event : options_.shown) run_.shown += (run_.shown.empty() ? "" : ",") + event;
-    recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes());
+    recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes(), start_ns);
     if (options_.off_cpu())
         recording_->sample_waits(
             {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});
     recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
 }
 
-void Collector::begin_profile() {
+void Collector::begin_profile(std::uint64_t start_ns) {
     rotation_ = Rotation(options_.most_bytes);
-    begin_recording(expand_path(options_.out, paths_));
+    begin_recording(expand_path(options_.out, paths_), start_ns);
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
     if (!options_.push_directory.empty() && !window_begun_) {
         if (const std::string problem = prepare_spool(options_.push_directory); !problem.empty()) give_up(problem);
@@ -95,7 +96,7 @@ unsigned Collector::workers() {
 // The profile so far, beside the one that goes on.
 void Collector::dump() {
     dump_problem.clear();
-    if (!recording_ || !recording_->has_samples()) {
+    if (!records() || !recording_->has_samples()) {
         dump_problem = "there are no samples yet";
         return;
     }
@@ -124,7 +125,7 @@ void Collector::next_part() {
         return give_up("sampling ends: " + away.error().message);
     log_.message("the profile goes on in another file; so far it is in " + recording_->path());
     const auto counted_to = recording_->counted_to();
-    begin_recording(stem);
+    begin_recording(stem, monotonic_ns());
     recording_->set_counter(counter::part, rotation_.number());
     recording_->set_counter(counter::given_up, rotation_.given_up());
     if (auto resumed = recording_->resume_from(counted_to); !resumed) give_up(resumed.error().message);
@@ -145,7 +146,7 @@ void Collector::next_profile() {
     }
     const auto counted_to = recording_->counted_to();
     ++paths_.dump;
-    begin_profile();
+    begin_profile(monotonic_ns());
     if (auto resumed = recording_->resume_from(counted_to); !resumed) give_up(resumed.error().message);
 }
 

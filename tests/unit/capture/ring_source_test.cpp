@@ -102,6 +102,30 @@ TEST_CASE("code that is mapped while sampling is told before it is sampled") {
     ::munmap(memory, 4096);
 }
 
+TEST_CASE("rings tell whether they hold samples: mappings are none") {
+    const auto execute = PROT_READ | PROT_EXEC, own = MAP_PRIVATE | MAP_ANONYMOUS;
+    auto rare = open_ring_source({.frequency = 1});
+    REQUIRE(rare);
+    REQUIRE((*rare)->start());
+    void* const page = ::mmap(nullptr, 4096, execute, own, -1, 0);  // of which the rings have a record
+    REQUIRE(page != MAP_FAILED);
+    CHECK_FALSE((*rare)->has_samples());
+    (*rare)->stop();
+    ::munmap(page, 4096);
+
+    auto source = open_ring_source({.frequency = 997});
+    REQUIRE(source);
+    CHECK_FALSE((*source)->has_samples());
+    REQUIRE((*source)->start());
+    run_known_shares(100'000'000);
+    (*source)->stop();
+    CHECK((*source)->has_samples());
+    Seen seen;
+    (*source)->drain(seen);
+    CHECK(!seen.samples.empty());
+    CHECK_FALSE((*source)->has_samples());
+}
+
 TEST_CASE("an event that is not known is refused with the names of those that are") {
     const auto refused = open_ring_source({.event = "cpu-clocks"});
     REQUIRE_FALSE(refused);

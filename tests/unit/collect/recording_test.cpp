@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/clock.hpp"
 #include "profile/reader.hpp"
 
 using namespace flameprobe;
@@ -120,7 +121,7 @@ RunInfo run_of(const std::string& engine, const std::string& kernel) {
 /// A recording whose samples have no stack: only the account is of interest.
 struct Case {
     explicit Case(const std::string& engine = "ring", const std::string& kernel = "on")
-        : recording(run_of(engine, kernel), folder.stem(), {.keep = false}, 0, 1 << 20, clocks) {
+        : recording(run_of(engine, kernel), folder.stem(), {.keep = false}, 0, 1 << 20, monotonic_ns(), clocks) {
         clocks.thread[main_thread] = 5 * period;  // before sampling began
         clocks.process = 5 * period;
         REQUIRE(recording.resume());
@@ -277,7 +278,7 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     first.clocks.run(first.main_thread, 50);  // while the first one's results are written
     first.clocks.run(first_tid, 20);          // a thread that is new
     const Folder folder;
-    Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 0, 1 << 20, first.clocks);
+    Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 0, 1 << 20, monotonic_ns(), first.clocks);
     REQUIRE(second.resume_from(counted_to));
     first.clocks.run(first.main_thread, 100);
     RawSample raw;

@@ -1,0 +1,107 @@
+"""What processes cost that live for milliseconds: short_lives.py [--freq 99,999] [--pairs 5] [--small]
+
+CPU time of all that runs for them, the collectors too, alone and under FlameProbe in turns (A B A B): a posix_spawn of
+`true`; a fork and exit of a shell that does nothing else; `make -j2` of a small C project. Medians of the pairs'
+differences, with the quartiles. Elapsed time is told for posix_spawn, and is worth something on a quiet machine only."""
+
+import argparse
+import ctypes
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from peers import LIBRARY, clean_environment, empty, machine, spread
+
+
+def adopt_orphans():
+    """A collector outlives its host: as this process's child it is waited for, and its CPU time counts."""
+    set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
+
+
+def wait_for_orphans():
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        pass
+
+
+def measured(work):
+    """(CPU, elapsed) seconds of `work`'s children."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    work()
+    elapsed = time.perf_counter() - begun
+    wait_for_orphans()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, elapsed
+
+
+def spawns(number):
+    def work(env, _):
+        for _ in range(number):
+            os.waitpid(os.posix_spawn("/bin/true", ["/bin/true"], env), 0)
+    return work
+
+
+def forks(number):
+    loop = f"i=0; while [ $i -lt {number} ]; do (:); i=$((i + 1)); done"
+    return lambda env, directory: subprocess.run(["/bin/sh", "-c", loop], env=env, cwd=directory, check=True)
+
+
+def project(files, where):
+    where.mkdir()
+    for n in range(files):
+        (where / f"part{n}.c").write_text("#include <stdio.h>\n#include <stdlib.h>\n"
+                                          f"int part{n}(int x) {{ return x * {n} + abs(x); }}\n")
+    objects = " ".join(f"part{n}.o" for n in range(files))
+    (where / "Makefile").write_text(f"all: {objects}\n\tar rc all.a {objects}\n%.o: %.c\n\tcc -O2 -c $< -o $@\n"
+                                    f"clean:\n\trm -f *.o all.a\n")
+
+    def work(env, _):
+        subprocess.run(["make", "-s", "clean"], cwd=where, check=True)
+        subprocess.run(["make", "-s", "-j2"], cwd=where, env=env, check=True)
+    return work
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--freq", default="99,999")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--small", action="store_true", help="only to see that it works")
+    options = parser.parse_args()
+    if options.small:
+        options.freq, options.pairs = "99", 1
+    number, files = (20, 4) if options.small else (200, 40)
+    adopt_orphans()
+    print(machine() + f", load {os.getloadavg()[0]:.1f}\n")
+    print("| what | Hz | alone, CPU | added, CPU | ratio | added, elapsed |\n|-|-|-|-|-|-|")
+    with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
+        what = [("posix_spawn of true", spawns(number), number, 1e3, "ms"), ("fork and exit", forks(number), number, 1e3, "ms")]
+        if shutil.which("make") and shutil.which("cc"):
+            what.append((f"make -j2, {files} C files", project(files, Path(directory) / "project"), 1, 1, "s"))
+        results = Path(directory) / "results"
+        results.mkdir()
+        for name, work, count, scale, unit in what:
+            for frequency in options.freq.split(","):
+                ours = clean_environment(LD_PRELOAD=LIBRARY, FLAMEPROBE_FREQ=frequency, FLAMEPROBE_LOG="quiet",
+                                         FLAMEPROBE_OUT=f"{results}/%e.%p")
+                alone, added, ratios, elapsed = [], [], [], []
+                for _ in range(options.pairs):
+                    (cpu, time_alone), (cpu_with, time_with) = (measured(lambda e=env: work(e, results))
+                                                                for env in (clean_environment(), ours))
+                    alone.append(cpu / count * scale)
+                    added.append((cpu_with - cpu) / count * scale)
+                    ratios.append(cpu_with / cpu)
+                    elapsed.append((time_with - time_alone) / count * scale)
+                    empty(results)
+                middle, low, high = spread(added)
+                print(f"| {name} | {frequency} | {spread(alone)[0]:.2f} {unit} | {middle:.2f} {unit} ({low:.2f} to {high:.2f}) | "
+                      f"{spread(ratios)[0]:.2f} | {spread(elapsed)[0]:.2f} {unit} |", flush=True)
+
+
+main()
