@@ -13,7 +13,10 @@ void (*next_Exit)(int) = nullptr;
 void (*next_quick_exit)(int) = nullptr;
 
 void finish() noexcept {
-    if (const flameprobe_core* core = core_if_loaded()) core->finish();
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    core->leave_network();
+    core->finish();
 }
 
 }  // namespace
@@ -34,9 +37,9 @@ FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _Exit(int status) {
 }
 
 // Ours is registered last of all at_quick_exit functions only if registered first: they run in reverse order, so the
-// results are written before the host's own functions run; better than none.
+// results are written before the host's own functions run, which may still need its connections; better than none.
 FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void quick_exit(int status) {
-    finish();
+    if (const flameprobe_core* core = core_if_loaded()) core->finish();
     next(next_quick_exit, "quick_exit")(status);
     __builtin_unreachable();
 }

@@ -179,6 +179,9 @@ void died(int signal, const void* info, const void* context) {
     session->flush();  // before anything that a corrupt process might not survive
     session->crash_record().write(signal, *static_cast<const siginfo_t*>(info), context);
 }
+void leave_network() {
+    if (Session* session = current()) session->leave_network();
+}
 void finish() {
     if (Session* session = current()) session->finish();
 }
@@ -299,6 +302,7 @@ constexpr flameprobe_core table = {
     .is_running = is_running,
     .flush = flush,
     .died = died,
+    .leave_network = leave_network,
     .finish = finish,
     .messages = messages,
     .secure = secure,

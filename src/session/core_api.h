@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 7
+#define FLAMEPROBE_CORE_VERSION 8
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -39,6 +39,10 @@ struct flameprobe_core {
     void (*flush)(void);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
+    /* The host's last own code has run, and finish() follows: closes its connections, so that nobody else waits for the
+     * results. Does nothing where nothing was sampled, in a process in a filter, and in one that is not the one that
+     * was loaded. Async-signal-safe. */
+    void (*leave_network)(void);
     /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in a process
      * that is not the one that was loaded (a vfork child). Async-signal-safe, but messages are written by
      * `messages` afterwards. */

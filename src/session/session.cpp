@@ -14,6 +14,7 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "sandbox/filtered.hpp"
+#include "session/connections.hpp"
 #include "session/family.hpp"
 #include "session/run_info.hpp"
 
@@ -231,6 +232,9 @@ void Session::yield_signal() noexcept {
     if (!sampling() || !of_this_process()) return;
     starting_ = false;
     ask_and_wait(request_yield);
+}
+void Session::leave_network() noexcept {
+    if (launched_ && !host_is_filtered && is_really_of_this_process()) close_connections();
 }
 // A filtered host may be killed for a futex, which it needs where it meets the collector at a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread has given back what it had.

@@ -59,6 +59,7 @@ public:
     void follow_credentials() noexcept;
     /// Lets it see that host_is_filtered.
     void wake_collector() noexcept { collector_.commands().wake(); }
+    void leave_network() noexcept;
     void finish() noexcept;
     /// Like finish(), and gives back what memory it can: another session has taken this one's place.
     void retire() noexcept;

@@ -3,6 +3,7 @@ one thread if it made one, and what ends it, or replaces its image, leaves a pic
 
 import os
 import signal
+import socket
 import subprocess
 import unittest
 from pathlib import Path
@@ -100,6 +101,45 @@ def lines_of_task(pid):
         return lines_of(pid, "cmdline")
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+class Network(TaskCase):
+    def check(self, mode, status):
+        """The collector is stopped, so nothing that the host waits for can happen before the others see the end."""
+        process = subprocess.Popen([host("listening"), mode], cwd=self.directory, env=profiled(**RING),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        for end in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(end)
+        address = "127.0.0.1", int(process.stdout.readline())
+        with socket.create_connection(address) as client, socket.socket() as successor:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            tasks = tasks_of(process.pid)
+            self.assertEqual(len(tasks), 1)
+            os.kill(tasks[0], signal.SIGSTOP)
+            self.addCleanup(resume, tasks[0])
+            process.stdin.write("\n")
+            process.stdin.flush()
+            self.assertEqual(client.recv(1), b"")
+            waiting = process.poll() is None
+            successor.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            successor.bind(address)
+            successor.listen()
+            self.assertTrue(waiting, "the client saw no end before the host's")
+        resume(tasks[0])
+        self.assertEqual(process.wait(30), status)
+        self.assertIn("work_ms", self.picture(process.pid, "host-listening"))
+
+    def test_a_port_is_free_before_the_results_are_written(self):
+        for mode, status in (("return", 5), ("_exit", 5), ("term", -signal.SIGTERM)):
+            with self.subTest(mode=mode):
+                self.check(mode, status)
+
+
+def resume(task):
+    try:
+        os.kill(task, signal.SIGCONT)
+    except ProcessLookupError:
+        pass
 
 
 class AfterTheHost(TaskCase):
