@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 
+#include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collect/cpu_clocks.hpp"
 #include "collect/unit_counts.hpp"
@@ -241,6 +242,8 @@ void yield_signal(int signal) {
     const bool stop = signal == 0 ? attaches_threads() != 0 : !handler::yield_signal(signal, !host_is_filtered);
     if (stop && session != nullptr) session->yield_signal();
 }
+int is_own_signal(const void* info) { return handler::has_sent(*static_cast<const siginfo_t*>(info)) ? 1 : 0; }
+int signals_with(int number) { return !host_is_filtered && handler::is_ours(handler::installed(number)) ? 1 : 0; }
 int is_own_handler(uintptr_t address) { return handler::is_ours(address) ? 1 : 0; }
 int scopes_in_use() { return Pipeline::scopes_seen() && !host_is_filtered ? 1 : 0; }
 void expect_seccomp() {
@@ -312,6 +315,8 @@ constexpr flameprobe_core table = {
     .thread_ended = thread_ended,
     .yield_signal = yield_signal,
     .is_own_handler = is_own_handler,
+    .is_own_signal = is_own_signal,
+    .signals_with = signals_with,
     .expect_seccomp = expect_seccomp,
     .before_filter = before_filter,
     .is_this_process = is_this_process,

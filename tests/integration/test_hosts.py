@@ -13,6 +13,7 @@ from harness import (ENGINES, LIBRARY, SIZE, Case, clean_environment, host, ordi
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
 HOSTS = [
     (("handlers",), ()),
+    (("blocked_signals",), ()),
     (("family", "fork"), ("parent_work", "child_work")),
     (("family", "exec"), ("child_work",)),
     (("family", "vfork"), ("parent_work", "child_work")),
@@ -62,7 +63,8 @@ HOSTS = [
 # What a handler in the host may disturb: signals, threads, stacks, libc's locks, sandboxes. The engines that have handlers
 # run these in the quick set, and every host in the full one.
 HANDLER_HOSTS = {
-    ("handlers",), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"), ("threads", "raw"),
+    ("handlers",), ("blocked_signals",), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
+    ("threads", "raw"),
     ("last_thread", "pthread_exit"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
     ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"),
     ("limits", "memory"), ("registers",),

@@ -193,6 +193,8 @@ std::uintptr_t installed(int signal) noexcept {
     return failed == 0 ? action.handler : not_told;
 }
 
+bool has_sent(const siginfo_t& info) noexcept { return classify(nullptr, info).origin != Origin::foreign; }
+
 bool is_ours(std::uintptr_t handler) noexcept { return handler == reinterpret_cast<std::uintptr_t>(&on_signal); }
 
 void set_host_action(int signal, std::uintptr_t handler, int flags) noexcept {

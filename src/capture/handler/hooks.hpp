@@ -2,6 +2,8 @@
 // nothing while no handler engine samples.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace flameprobe::handler {
@@ -15,6 +17,9 @@ void attach_this_thread() noexcept;
 /// none of our signals reaches that handler; the collector takes another signal at its next drain. False where only
 /// the collector can stop what signals: events, or timers where the caller may make no system call.
 bool yield_signal(int signal, bool may_call = true) noexcept;
+
+/// Whether this signal is from an engine of ours, be it one that has ended by now.
+bool has_sent(const siginfo_t& info) noexcept;
 
 /// Is `handler`, as the kernel gave it, ours? Then the host is to be told SIG_DFL.
 bool is_ours(std::uintptr_t handler) noexcept;

@@ -1,0 +1,112 @@
+// A host may block a signal that an engine samples with, and wait for it instead (sigwait(3), signalfd(2)). What an
+// engine has sent waits there then, and is none that the host asked for: these calls pass over it.
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "core.hpp"
+#include "interpose.hpp"
+
+namespace flameprobe {
+namespace {
+
+int (*next_sigtimedwait)(const sigset_t*, siginfo_t*, const timespec*) = nullptr;
+int (*next_sigpending)(sigset_t*) = nullptr;
+int (*next_signalfd)(int, const sigset_t*, int) = nullptr;
+
+constexpr int signals = 65;
+constexpr long second_ns = 1'000'000'000;
+
+timespec now() {
+    timespec time;
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return time;
+}
+
+timespec left_until(const timespec& end) {
+    const timespec time = now();
+    timespec left = {end.tv_sec - time.tv_sec, end.tv_nsec - time.tv_nsec};
+    if (left.tv_nsec < 0) left = {left.tv_sec - 1, left.tv_nsec + second_ns};
+    return left.tv_sec < 0 ? timespec{0, 0} : left;
+}
+
+timespec after(const timespec& time) {
+    timespec end = now();
+    end.tv_sec += time.tv_sec + (end.tv_nsec + time.tv_nsec) / second_ns;
+    end.tv_nsec = (end.tv_nsec + time.tv_nsec) % second_ns;
+    return end;
+}
+
+bool is_engines(const siginfo_t& info) {
+    const flameprobe_core* core = core_if_loaded();
+    return core != nullptr && core->is_own_signal(&info) != 0;
+}
+
+int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+    auto* const real = next(next_sigtimedwait, "sigtimedwait");
+    if (core_if_loaded() == nullptr) return real(set, info, limit);
+    // A limit that the kernel will refuse stays as it is.
+    const bool counts = limit != nullptr && limit->tv_sec >= 0 && limit->tv_nsec >= 0 && limit->tv_nsec < second_ns;
+    const timespec end = counts ? after(*limit) : timespec{};
+    timespec left = limit != nullptr ? *limit : timespec{};
+    for (;;) {
+        siginfo_t found;
+        const int number = real(set, &found, limit != nullptr ? &left : nullptr);
+        if (number <= 0 || !is_engines(found)) {
+            if (number > 0 && info != nullptr) *info = found;
+            return number;
+        }
+        if (counts) left = left_until(end);
+    }
+}
+
+void without_engines(sigset_t& set) {
+    const flameprobe_core* core = core_if_loaded();
+    if (core == nullptr) return;
+    for (int number = 1; number < signals; ++number) {
+        if (sigismember(&set, number) == 1 && core->signals_with(number) != 0) sigdelset(&set, number);
+    }
+}
+
+// A handler of the host's may call these: dlsym must not be called there.
+__attribute__((constructor(101))) void find_functions() {
+    next(next_sigtimedwait, "sigtimedwait");
+    next(next_sigpending, "sigpending");
+    next(next_signalfd, "signalfd");
+}
+
+}  // namespace
+}  // namespace flameprobe
+
+using namespace flameprobe;
+
+FLAMEPROBE_INTERPOSED int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* limit) {
+    return wait_for_hosts(set, info, limit);
+}
+FLAMEPROBE_INTERPOSED int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+    return wait_for_hosts(set, info, nullptr);
+}
+FLAMEPROBE_INTERPOSED int sigwait(const sigset_t* set, int* number) {
+    const int saved = errno;
+    int found;
+    do {
+        found = wait_for_hosts(set, nullptr, nullptr);
+    } while (found < 0 && errno == EINTR);
+    const int failed = found < 0 ? errno : 0;
+    if (failed == 0) *number = found;
+    errno = saved;
+    return failed;
+}
+FLAMEPROBE_INTERPOSED int sigpending(sigset_t* set) noexcept {
+    const int failed = next(next_sigpending, "sigpending")(set);
+    if (failed == 0) without_engines(*set);
+    return failed;
+}
+FLAMEPROBE_INTERPOSED int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
+    asm volatile("" : "+r"(set));  // declared as never null; the kernel answers EFAULT
+    if (set == nullptr) return next(next_signalfd, "signalfd")(descriptor, set, flags);
+    sigset_t hosts = *set;
+    without_engines(hosts);
+    return next(next_signalfd, "signalfd")(descriptor, &hosts, flags);
+}
