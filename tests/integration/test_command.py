@@ -229,6 +229,15 @@ class Doctor(Case):
         self.assertEqual(self.check(self.REFUSED), "timer")
         self.assertEqual(self.check(self.REFUSED, ENGINE="ring"), "none")
 
+    def test_where_debug_information_of_libraries_comes_from(self):
+        self.need("dpkg-query")
+        report = run([COMMAND, "doctor", "dpkg-query"], self.directory).stdout
+        libraries = report[report.index("\n  libraries "):]
+        if "without debug info" not in libraries:
+            self.skipTest("all libraries have it here")
+        self.assertRegex(libraries, r"mend: .*apt install .*-dbg")
+        self.assertIn("flameprobe-render --debuginfod", libraries)
+
     def test_what_a_stripped_program_lacks(self):
         self.need("strip")
         program = self.directory / "stripped"

@@ -44,15 +44,19 @@ std::string debug_archive() {
     return {};
 }
 
-/// For files of Debian's packages their -dbgsym packages, from an archive of its own.
-std::string command_for_symbols(const std::string& path) {
-    const std::string package = package_of(path), release = debian_release();
-    if (package.empty()) return "build it with -g, and install it without stripping it";
-    const std::string install = "sudo apt install " + package + "-dbgsym";
-    const std::string archive = release.empty() ? "" : debug_archive();
+/// Debian's packages with the debug information of these, from an archive of its own.
+std::string command_for_packages(const std::set<std::string>& packages) {
+    std::string install = "sudo apt install";
+    for (const std::string& package : packages) install += " " + package + (package == "libc6" ? "-dbg" : "-dbgsym");
+    const std::string release = debian_release(), archive = release.empty() ? "" : debug_archive();
     if (archive.empty()) return install;
     return "echo 'deb " + archive + " " + release +
            "-debug main' | sudo tee /etc/apt/sources.list.d/debug.list && sudo apt update && " + install;
+}
+
+std::string command_for_symbols(const std::string& path) {
+    const std::string package = package_of(path);
+    return package.empty() ? "build it with -g, and install it without stripping it" : command_for_packages({package});
 }
 
 void report_file(Report& report, const ElfFacts& facts) {
@@ -79,12 +83,15 @@ void report_file(Report& report, const ElfFacts& facts) {
 
 void report_libraries(Report& report, const std::string& path) {
     std::size_t all = 0, without_tables = 0;
-    std::set<std::string> without_debug;
+    std::set<std::string> without_debug, packages;
     for (const std::string& library : libraries_of(path)) {
         const auto facts = elf_facts(library);
         if (!facts) continue;
         ++all;
-        if (!facts->debug_info) without_debug.insert(facts->path.substr(facts->path.rfind('/') + 1));
+        if (!facts->debug_info) {
+            without_debug.insert(facts->path.substr(facts->path.rfind('/') + 1));
+            packages.insert(package_of(facts->path));
+        }
         if (!facts->unwind_tables) ++without_tables;
     }
     if (all == 0) return;
@@ -95,6 +102,12 @@ void report_libraries(Report& report, const std::string& path) {
         for (const std::string& name : without_debug) text += " " + name;
     }
     report.finding("libraries", text);
+    packages.erase("");
+    if (!packages.empty()) report.mend(command_for_packages(packages));
+    if (!without_debug.empty())
+        report.mend(
+            "flameprobe-render --debuginfod PROFILE.fprobe -o PICTURE.html, which fetches it from the servers in "
+            "DEBUGINFOD_URLS");
 }
 
 }  // namespace
