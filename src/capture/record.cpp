@@ -151,14 +151,15 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
         }
         case PERF_RECORD_FORK:
         case PERF_RECORD_EXIT: {
-            fields.take(8);  // pid, ppid
+            const auto pid = fields.next<std::uint32_t>();
+            const auto parent_pid = fields.next<std::uint32_t>();
             const auto tid = fields.next<std::uint32_t>();
             const auto parent = fields.next<std::uint32_t>();
             if (!fields.ok) break;
-            if (header.type == PERF_RECORD_FORK)
-                sink.thread_started(tid, parent, time);
-            else
+            if (header.type == PERF_RECORD_EXIT)
                 sink.thread_ended(tid, time);
+            else if (pid == parent_pid)  // else it is a process
+                sink.thread_started(tid, parent, time);
             break;
         }
         case PERF_RECORD_LOST: {

@@ -154,3 +154,13 @@ TEST_CASE("records cut short anywhere do no harm") {
     }
     CHECK(seen.samples.empty());
 }
+
+TEST_CASE("a process that is forked is no thread of this one") {
+    Seen sink;
+    for (const std::uint32_t pid : {7u, 9u}) {
+        Record record(PERF_RECORD_FORK);
+        record.put(pid).put(std::uint32_t{7}).put(std::uint32_t{9}).put(std::uint32_t{7}).put(std::uint64_t{5});
+        CHECK(dispatch_record(record.identity(9, 5).done(), {}, sink));
+    }
+    CHECK(sink.started == std::map<std::uint32_t, int>{{9, 1}});
+}
