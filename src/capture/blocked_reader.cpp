@@ -68,17 +68,42 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
     return parse_blocked(text.data(), out) ? Outcome::blocked : Outcome::runs;
 }
 
-std::optional<std::uint64_t> BlockedReader::slices(std::uint32_t tid) {
+// "0" where the thread does not wait, the kernel was built without names, or the process may not be read.
+std::string BlockedReader::channel(std::uint32_t tid) {
+    constexpr int enough = 16;
+    if (!channels_told_ && channels_not_told_ >= enough) return {};
+    const auto known = channel_files_.find(tid);
+    Descriptor opened;
+    if (known == channel_files_.end()) opened = open(tid, "wchan");
+    const int fd = known == channel_files_.end() ? opened.get() : known->second.get();
+    std::array<char, 128> text{};
+    const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
+    if (got <= 0) {
+        channel_files_.erase(tid);
+    } else if (opened && keeps_) {
+        keeps_ = leaves_descriptors(opened);
+        if (keeps_) channel_files_.emplace(tid, std::move(opened));
+    }
+    std::string name(text.data());
+    if (name == "0") name.clear();
+    channels_told_ = channels_told_ || !name.empty();
+    channels_not_told_ += name.empty() ? 1 : 0;
+    return name;
+}
+
+std::optional<ThreadSchedule> BlockedReader::schedule(std::uint32_t tid) {
     const Descriptor file = open(tid, "schedstat");
     std::array<char, 128> text{};
     if (!file || ::pread(file.get(), text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
+    ThreadSchedule schedule;
     char* at = text.data();
-    for (int skipped = 0; skipped < 2; ++skipped) std::strtoull(at, &at, 10);  // time on CPUs, time waiting for one
-    return std::strtoull(at, nullptr, 10);
+    for (auto* number : {&schedule.cpu_ns, &schedule.delay_ns, &schedule.slices}) *number = std::strtoull(at, &at, 10);
+    return schedule;
 }
 
 void BlockedReader::close_files() {
     kept_.clear();
+    channel_files_.clear();
     directory_.reset();
 }
 

@@ -19,6 +19,13 @@ struct BlockedThread {
     std::uint64_t sp = 0, pc = 0;
 };
 
+/// The thread's account of the scheduler (schedstat, proc(5)).
+struct ThreadSchedule {
+    std::uint64_t cpu_ns = 0;    // on CPUs; of one that runs, up to a tick behind
+    std::uint64_t delay_ns = 0;  // it could have run, but had no CPU
+    std::uint64_t slices = 0;    // how often it got a CPU: as long as it stays the same, the thread has not run
+};
+
 /// The collector thread only. Its descriptors are in the collector's own table.
 class BlockedReader {
 public:
@@ -29,11 +36,15 @@ public:
         refused,  // see why_refused()
     };
     Outcome read(std::uint32_t tid, BlockedThread& out);
-    /// How often the thread has got a CPU (schedstat's third number): as long as it stays the same, the thread has not
-    /// run. Nothing if the thread is gone.
-    std::optional<std::uint64_t> slices(std::uint32_t tid);
+    /// The kernel function in which the thread waits (`wchan`, proc(5)); empty where the kernel does not tell it.
+    std::string channel(std::uint32_t tid);
+    /// Nothing if the thread is gone, or the kernel keeps no such account.
+    std::optional<ThreadSchedule> schedule(std::uint32_t tid);
     const std::string& why_refused() const { return why_refused_; }
-    void forget(std::uint32_t tid) { kept_.erase(tid); }
+    void forget(std::uint32_t tid) {
+        kept_.erase(tid);
+        channel_files_.erase(tid);
+    }
     void close_files();
 
 private:
@@ -41,7 +52,10 @@ private:
 
     Descriptor directory_;
     std::unordered_map<std::uint32_t, Descriptor> kept_;  // opening costs as much as all the rest
-    bool keeps_ = true;                                   // there are descriptors left
+    std::unordered_map<std::uint32_t, Descriptor> channel_files_;
+    bool keeps_ = true;          // there are descriptors left
+    int channels_not_told_ = 0;  // in a row, from the first on
+    bool channels_told_ = false;
     std::string why_refused_;
 };
 

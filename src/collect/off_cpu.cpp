@@ -42,11 +42,9 @@ OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
       registry_(settings.least_ns, 1'000'000'000 / settings.frequency,
                 [this](const WaitRegistry::Span& span) { emit(span); }),
       ticks_(
-          reader_, [this](const BlockedThread& thread) { return read_stack(thread); },
-          [this](const TickWaits::Span& span) {
-              const auto kind = span.idle ? WaitRegistry::Kind::idle : WaitRegistry::Kind::waited;
-              emit({kind, span.tid, span.begin_ns, span.ns, span.stack, span.hits});
-          }),
+          reader_, [this](std::uint32_t tid, const BlockedThread& thread) { return read_wait(tid, thread); },
+          [this](std::uint32_t tid) { return pipeline_.last_stack(tid); },
+          [this](const WaitRegistry::Span& span) { emit(span); }),
       random_(static_cast<unsigned>(monotonic_ns())),
       records_(settings.records) {}
 
@@ -62,6 +60,7 @@ void OffCpu::begin(std::uint64_t now_ns) {
 
 void OffCpu::pause(std::uint64_t now_ns) {
     if (running_) paused_ns_ = now_ns;
+    if (running_ && !records_) ticks_.end(now_ns);
     running_ = false;
 }
 
@@ -112,11 +111,11 @@ void OffCpu::look(const std::function<void()>& drain) {
     set_next_look(now);
 }
 
-StackId OffCpu::read_stack(const BlockedThread& thread) {
+WaitRegistry::Read OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
     bool whole = false;
     const StackId stack = pipeline_.blocked_stack(thread, whole);
     truncated_ += whole ? 0 : 1;
-    return stack;
+    return {stack, reasons_.find(thread.call, reader_.channel(tid))};
 }
 
 // The thread may wake meanwhile: the time of the record that says so tells whether what was read is right.
@@ -127,8 +126,8 @@ void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     BlockedThread thread;
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {
-            const StackId stack = read_stack(thread);
-            registry_.read(wait, stack, drained_ns_, monotonic_ns());
+            const auto what = read_wait(wait.tid, thread);
+            registry_.read(wait, what, drained_ns_, monotonic_ns());
             break;
         }
         case BlockedReader::Outcome::runs:
@@ -180,6 +179,8 @@ void OffCpu::emit(const WaitRegistry::Span& span) {
     const ThreadId thread = pipeline_.thread_of(span.tid, worth);
     const bool idle = span.kind == WaitRegistry::Kind::idle;
     emitted_ = emitted_ || !idle;
+    if (span.kind == WaitRegistry::Kind::waited || span.kind == WaitRegistry::Kind::unsampled)
+        reasons_.add(span.reason, span.ns, span.waits);
     pipeline_.event_sample(idle ? settings_.idle_event : settings_.event,
                            {span.begin_ns, thread, stack_of(span), span.ns, span.hits});
 }
@@ -199,18 +200,19 @@ StackId OffCpu::stack_of(const WaitRegistry::Span& span) {
     return pipeline_.lost_stack();
 }
 
-void OffCpu::add_to(std::map<std::string, std::uint64_t>& counters) const {
+void OffCpu::add_to(Counters& counters) const {
     const auto& totals = registry_.totals();
     counters["off-CPU: switch records"] = totals.records;
     counters["off-CPU: waits"] = totals.waits;
     counters["off-CPU: waits with a stack"] = totals.waits_read;
     counters["off-CPU: preemptions"] = totals.preemptions;
-    counters["off-CPU: blocked ns"] = totals.blocked_ns;
-    counters["off-CPU: preempted ns"] = totals.preempted_ns;
+    counters["off-CPU: blocked ns"] = totals.blocked_ns + ticks_.blocked_ns();
+    counters["off-CPU: preempted ns"] = totals.preempted_ns + ticks_.delay_ns();
     counters["off-CPU: looks at threads"] = looks_ + ticks_.looks();
     counters["off-CPU: woke while looked at"] = totals.waits_raced + ticks_.raced();
     counters["off-CPU: ns taken off each wait"] = registry_.overlap_ns();
     counters["off-CPU: stacks truncated"] = truncated_;
+    reasons_.add_to(counters, totals.waits);
     if (totals.idle_ns != 0) counters["off-CPU: ns of threads that never woke"] = totals.idle_ns;
     if (totals.lost_ns != 0) counters["off-CPU: ns without records"] = totals.lost_ns;
     if (totals.waits_hidden != 0) {

@@ -53,13 +53,13 @@ public:
     bool has_samples() const { return emitted_; }
     /// Why stacks of blocked threads cannot be read; empty if they can.
     const std::string& problem() const { return reader_.why_refused(); }
-    void add_to(std::map<std::string, std::uint64_t>& counters) const;
+    void add_to(Counters& counters) const;
     std::size_t memory() const { return registry_.memory(); }
 
 private:
     void look_at(const WaitRegistry::Wait& wait);
     void emit(const WaitRegistry::Span& span);
-    StackId read_stack(const BlockedThread& thread);
+    WaitRegistry::Read read_wait(std::uint32_t tid, const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
     void watch_rate(std::uint64_t now_ns);
     void set_next_look(std::uint64_t now_ns);
@@ -68,6 +68,7 @@ private:
     const OffCpuSettings settings_;
     WaitRegistry registry_;
     BlockedReader reader_;
+    WaitReasons reasons_;
     TickWaits ticks_;
     std::minstd_rand random_;
     bool records_;  // of switches are told

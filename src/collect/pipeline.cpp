@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
 #include "base/system_call_names.hpp"
+#include "collect/wait_reasons.hpp"
 #include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
@@ -229,12 +230,7 @@ StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
     if (live_.read_any()) copy.bytes = std::span(blocked_copy_).first(read_self(thread.sp, blocked_copy_));
     labels_.clear();
     find_labels(copy, live_.read_any() ? &live_ : nullptr);
-    std::string call = "[not in a system call]";
-    if (thread.call != BlockedThread::no_call) {
-        call = system_call_name(static_cast<unsigned>(thread.call));
-        if (call.empty()) call = "[system call " + std::to_string(thread.call) + "]";
-    }
-    return stacks_.intern(walk_.frames, whole, labels_, {}, stacks_.note_of(call));
+    return stacks_.intern(walk_.frames, whole, labels_, {}, stacks_.note_of(WaitReasons::call_text(thread.call)));
 }
 
 void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {

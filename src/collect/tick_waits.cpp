@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -27,7 +29,8 @@ void TickWaits::list(std::uint64_t now_ns) {
             ++at;
             continue;
         }
-        emit_gathered(at->first, at->second, true);
+        emit_delay(at->first, at->second);
+        emit_found(at->first, at->second, true);
         reader_.forget(at->first);
         at = threads_.erase(at);
     }
@@ -44,49 +47,121 @@ void TickWaits::look(std::uint64_t now_ns) {
 // A thread that has not got a CPU since it was seen blocked still waits, and where it did: its stack is not read again.
 void TickWaits::look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns) {
     ++looks_;
-    const auto slices = reader_.slices(tid);
-    if (!slices) return;
+    const auto schedule = reader_.schedule(tid);
+    if (!schedule) return;
     const bool first = thread.looked_ns == 0;
-    if (first) thread.first_slices = *slices;
-    const bool same_wait = thread.blocked && !first && *slices == thread.slices;
-    if (!same_wait) {
-        BlockedThread blocked;
-        emit_gathered(tid, thread, false);
-        thread.blocked = reader_.read(tid, blocked) == BlockedReader::Outcome::blocked;
-        if (thread.blocked) {
-            thread.stack = stack_of_(blocked);
-            if (reader_.slices(tid) != slices) {  // it waited, but the stack may be that of what it did then
-                thread.stack = 0;
-                ++raced_;
-            }
-        }
+    if (first) {
+        thread.first = thread.last = *schedule;
+        thread.begin_ns = thread.settled_ns = now_ns;
     }
-    if (thread.blocked && !first) gather(thread, now_ns, !same_wait);
-    thread.slices = *slices;
+    const bool same_wait = thread.blocked && !first && schedule->slices == thread.last.slices;
+    if (!same_wait) thread.blocked = read(tid, thread, *schedule);
+    if (thread.blocked && (same_wait || !first)) ++thread.found.back().looks;
+    thread.last = *schedule;
     thread.looked_ns = now_ns;
 }
 
-void TickWaits::gather(Thread& thread, std::uint64_t now_ns, bool new_wait) {
-    if (thread.gathered_ns == 0) thread.gathered_since_ns = thread.looked_ns;
-    thread.gathered_ns += now_ns - thread.looked_ns;
-    thread.hits += new_wait ? 1 : 0;
+/// Whether it is blocked; then it is the last of thread.found.
+bool TickWaits::read(std::uint32_t tid, Thread& thread, const ThreadSchedule& schedule) {
+    BlockedThread where;
+    if (reader_.read(tid, where) != BlockedReader::Outcome::blocked) return false;
+    Found found{where, read_wait_(tid, where), false, monotonic_ns(), 0, 1};
+    const auto after = reader_.schedule(tid);
+    found.raced = !after || after->slices != schedule.slices;
+    raced_ += found.raced ? 1 : 0;
+    thread.found.push_back(found);
+    return true;
 }
 
-// What is gathered of a thread that has not run yet is told at its end, when it is known whether it ever did.
-void TickWaits::emit_gathered(std::uint32_t tid, Thread& thread, bool last) {
-    const bool idle = thread.slices == thread.first_slices;
-    if (thread.gathered_ns == 0 || (idle && !last)) return;
-    emit_({tid, thread.gathered_since_ns, thread.gathered_ns, thread.stack, thread.hits, idle});
-    thread.gathered_ns = thread.hits = 0;
+// Short waits are over before their stack is read more often than long ones. What was in the same system call at the
+// same place of the stack shares them.
+void TickWaits::share_raced(std::vector<Found>& found) {
+    const auto alike = [](const Found& a, const Found& b) {
+        return a.where.call == b.where.call && a.where.sp == b.where.sp && a.where.pc == b.where.pc;
+    };
+    std::vector<Found*> others;
+    std::size_t turn = 0;
+    for (Found& raced : found) {
+        if (!raced.raced) continue;
+        others.clear();
+        for (Found& other : found)
+            if (!other.raced && alike(raced, other)) others.push_back(&other);
+        if (others.empty()) {
+            raced.what = {};
+        } else {
+            others[turn++ % others.size()]->looks += std::exchange(raced.looks, 0);
+        }
+    }
+}
+
+// What is found of a thread that has not run yet is told at its end, when it is known whether it ever did.
+void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
+    const bool idle = thread.last.slices == thread.first.slices;
+    const std::uint64_t away = thread.last.cpu_ns - thread.first.cpu_ns + thread.last.delay_ns - thread.first.delay_ns;
+    const std::uint64_t life = thread.looked_ns - thread.begin_ns;
+    const std::uint64_t waited = life - std::min(life, away);
+    const std::uint64_t ns = waited - std::min(waited, thread.told_ns);
+    share_raced(thread.found);
+    std::uint64_t looks = 0;
+    for (const Found& found : thread.found) looks += found.looks;
+    if (ns == 0 || (looks == 0 && !last) || (idle && !last)) return;
+    const auto kind = idle ? WaitRegistry::Kind::idle : WaitRegistry::Kind::waited;
+    if (looks == 0) emit_({.kind = kind, .tid = tid, .begin_ns = thread.settled_ns, .ns = ns});
+    std::uint64_t so_far = 0, emitted = 0;
+    for (const Found& found : thread.found) {
+        if (found.looks == 0) continue;
+        so_far += found.looks;
+        const auto upto = static_cast<std::uint64_t>(static_cast<double>(ns) * static_cast<double>(so_far) /
+                                                     static_cast<double>(looks));
+        const std::uint64_t part = (so_far == looks ? ns : upto) - emitted;
+        emitted += part;
+        if (part != 0) emit_({kind, tid, found.begin_ns, part, found.what.stack, found.waits, found.what.reason, 0});
+    }
+    if (!idle) blocked_ns_ += ns;
+    thread.told_ns += ns;
+    thread.settled_ns = thread.looked_ns;
+    // A wait that goes on is counted on, but not again as another.
+    if (thread.blocked) thread.found.front() = thread.found.back();
+    thread.found.resize(thread.blocked ? 1 : 0);
+    if (thread.blocked) thread.found.front().looks = thread.found.front().waits = 0;
+}
+
+void TickWaits::emit_delay(std::uint32_t tid, Thread& thread) {
+    const std::uint64_t delay = thread.last.delay_ns - thread.first.delay_ns;
+    const std::uint64_t ns = delay - std::min(delay, thread.told_delay_ns);
+    if (ns == 0) return;
+    emit_({.kind = WaitRegistry::Kind::preempted,
+           .tid = tid,
+           .begin_ns = thread.settled_ns,
+           .ns = ns,
+           .stack = last_stack_(tid)});
+    thread.told_delay_ns += ns;
+    delay_ns_ += ns;
+}
+
+// One that woke since it was looked at last is not idle, and neither is its time lost.
+void TickWaits::end(std::uint64_t now_ns) {
+    for (auto& [tid, thread] : threads_) {
+        const auto schedule = reader_.schedule(tid);
+        if (!schedule || thread.looked_ns == 0) continue;
+        thread.last = *schedule;
+        thread.looked_ns = now_ns;
+    }
 }
 
 void TickWaits::settle(std::uint64_t now_ns) {
-    for (auto& [tid, thread] : threads_)
-        if (now_ns > thread.gathered_since_ns + gather_ns) emit_gathered(tid, thread, false);
+    for (auto& [tid, thread] : threads_) {
+        if (now_ns < thread.settled_ns + gather_ns || thread.looked_ns == 0) continue;
+        emit_delay(tid, thread);
+        emit_found(tid, thread, false);
+    }
 }
 
 void TickWaits::settle_all() {
-    for (auto& [tid, thread] : threads_) emit_gathered(tid, thread, true);
+    for (auto& [tid, thread] : threads_) {
+        emit_delay(tid, thread);
+        emit_found(tid, thread, true);
+    }
     threads_.clear();
     tids_.clear();
 }

@@ -1,4 +1,5 @@
-// Waits where there are no switch records: what each look at a thread finds stands for the time since the look before.
+// Waits where there are no switch records: the scheduler's account tells how long each thread waited, looks at random
+// moments where.
 #pragma once
 
 #include <cstdint>
@@ -7,59 +8,73 @@
 #include <vector>
 
 #include "capture/blocked_reader.hpp"
-#include "profile/model.hpp"
+#include "collect/wait_registry.hpp"
 
 namespace flameprobe {
 
-/// The collector thread only.
+/// A thread's time that is neither on a CPU nor in a run queue (both from schedstat) is waiting time: exact, but for
+/// the tick by which the account of a running thread is behind. It is shared among the stacks that the looks of the
+/// same quarter of a second found, each look counting the same. The collector thread only.
 class TickWaits {
 public:
-    struct Span {
-        std::uint32_t tid = 0;
-        std::uint64_t begin_ns = 0, ns = 0;
-        StackId stack = 0;
-        std::uint64_t hits = 0;
-        bool idle = false;  // the thread has not run while sampling was on
-    };
+    using Span = WaitRegistry::Span;
     using Emit = std::function<void(const Span&)>;
     /// Of a thread that is blocked now.
-    using StackOf = std::function<StackId(const BlockedThread&)>;
+    using ReadWait = std::function<WaitRegistry::Read(std::uint32_t tid, const BlockedThread&)>;
+    /// Of a thread's last CPU sample.
+    using LastStack = std::function<StackId(std::uint32_t tid)>;
 
-    TickWaits(BlockedReader& reader, StackOf stack_of, Emit emit)
-        : reader_(reader), stack_of_(std::move(stack_of)), emit_(std::move(emit)) {}
+    TickWaits(BlockedReader& reader, ReadWait read_wait, LastStack last_stack, Emit emit)
+        : reader_(reader),
+          read_wait_(std::move(read_wait)),
+          last_stack_(std::move(last_stack)),
+          emit_(std::move(emit)) {}
 
     /// Looks at threads of the host, of many at some in turn: what it costs has a bound.
     void look(std::uint64_t now_ns);
     /// Emits what has gathered for long enough / everything, and forgets all threads.
     void settle(std::uint64_t now_ns);
     void settle_all();
+    /// The last accounts of all threads.
+    void end(std::uint64_t now_ns);
 
     std::uint64_t looks() const { return looks_; }
     std::uint64_t raced() const { return raced_; }
+    std::uint64_t blocked_ns() const { return blocked_ns_; }
+    std::uint64_t delay_ns() const { return delay_ns_; }
 
 private:
+    /// What looks found in the same place, since it was last settled.
+    struct Found {
+        BlockedThread where;
+        WaitRegistry::Read what;
+        bool raced = false;  // the stack that was read may be that of what the thread did then
+        std::uint64_t begin_ns = 0, looks = 0, waits = 0;
+    };
     struct Thread {
-        std::uint64_t looked_ns = 0;
-        std::uint64_t slices = 0;        // how often it had got a CPU, when it was looked at
-        std::uint64_t first_slices = 0;  // ... for the first time
-        bool blocked = false;            // then, with `stack`
-        StackId stack = 0;
-        std::uint64_t gathered_ns = 0, gathered_since_ns = 0, hits = 0;
+        std::uint64_t begin_ns = 0, looked_ns = 0, settled_ns = 0;
+        ThreadSchedule first, last;  // at begin_ns, looked_ns
+        std::uint64_t told_ns = 0, told_delay_ns = 0;
+        bool blocked = false;  // at looked_ns, as `found.back()` says
+        std::vector<Found> found;
     };
 
     void list(std::uint64_t now_ns);
     void look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);
-    void gather(Thread& thread, std::uint64_t now_ns, bool new_wait);
-    void emit_gathered(std::uint32_t tid, Thread& thread, bool last);
+    bool read(std::uint32_t tid, Thread& thread, const ThreadSchedule& schedule);
+    void share_raced(std::vector<Found>& found);
+    void emit_found(std::uint32_t tid, Thread& thread, bool last);
+    void emit_delay(std::uint32_t tid, Thread& thread);
 
     BlockedReader& reader_;
-    const StackOf stack_of_;
+    const ReadWait read_wait_;
+    const LastStack last_stack_;
     const Emit emit_;
     std::unordered_map<std::uint32_t, Thread> threads_;
     std::vector<std::uint32_t> tids_;
     std::size_t next_ = 0;  // whose turn it is, in tids_
     std::uint64_t listed_ns_ = 0;
-    std::uint64_t looks_ = 0, raced_ = 0;
+    std::uint64_t looks_ = 0, raced_ = 0, blocked_ns_ = 0, delay_ns_ = 0;
 };
 
 }  // namespace flameprobe

@@ -129,8 +129,9 @@ void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {
     const double seen = std::max(exact - static_cast<double>(thread.read_took_ns), exact / 8);
     const double probability = -std::expm1(-seen / mean_pause_ns()) * looks_shorter_than(lasted);
     const double weight = exact / probability - static_cast<double>(thread.told_ns);
-    thread.estimates.push_back(
-        {thread.since_ns + thread.told_ns, std::max(weight, 1.0), thread.stack, thread.told_ns == 0 ? 1u : 0u});
+    const bool first = thread.told_ns == 0;
+    thread.estimates.push_back({thread.since_ns + thread.told_ns, std::max(weight, 1.0), thread.what, first ? 1u : 0u,
+                                first ? 1 / probability : 0});
 }
 
 // The latest first: it is the likeliest to be over soon.
@@ -147,13 +148,13 @@ bool WaitRegistry::in_progress(const Wait& wait) const {
     return found != threads_.end() && found->second.state == State::waiting && found->second.number == wait.number;
 }
 
-void WaitRegistry::read(const Wait& wait, StackId stack, std::uint64_t since_ns, std::uint64_t until_ns) {
+void WaitRegistry::read(const Wait& wait, Read what, std::uint64_t since_ns, std::uint64_t until_ns) {
     if (!in_progress(wait)) return;
     Thread& thread = threads_[wait.tid];
     if (thread.assumed) ++totals_.waits;
     thread.assumed = false;
     thread.has_stack = true;
-    thread.stack = stack;
+    thread.what = what;
     thread.read_until_ns = until_ns;
     thread.read_took_ns = since(until_ns, since_ns);
 }
@@ -216,8 +217,9 @@ void WaitRegistry::tell_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
     if (!thread.has_stack && !thread.hopeless) return;
     if (thread.has_stack && now_ns < thread.read_until_ns) return;
     if (thread.has_stack) {
-        thread.estimates.push_back(
-            {thread.since_ns + thread.told_ns, static_cast<double>(more), thread.stack, thread.told_ns == 0 ? 1u : 0u});
+        const bool first = thread.told_ns == 0;
+        thread.estimates.push_back({thread.since_ns + thread.told_ns, static_cast<double>(more), thread.what,
+                                    first ? 1u : 0u, first ? 1.0 : 0});
     }
     thread.blocked_ns += more;
     totals_.blocked_ns += more;
@@ -240,7 +242,9 @@ void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
                                                   std::llround(static_cast<double>(thread.blocked_ns) * so_far / sum)));
             const std::uint64_t ns = since(upto, emitted);
             emitted += ns;
-            if (ns != 0) emit_({Kind::waited, tid, estimate.begin_ns, ns, estimate.stack, estimate.hits});
+            if (ns != 0)
+                emit_({Kind::waited, tid, estimate.begin_ns, ns, estimate.read.stack, estimate.hits,
+                       estimate.read.reason, estimate.waits});
         }
     } else if (!all) {
         return;  // until there is a read to put it down to
@@ -284,7 +288,12 @@ void WaitRegistry::finish(std::uint32_t tid, Thread& thread, std::uint64_t now_n
         const std::uint64_t lasted = since(now_ns, thread.since_ns);
         if (!thread.assumed && lasted >= least_ns_ && lasted != 0) {
             totals_.idle_ns += lasted;
-            emit_({Kind::idle, tid, thread.since_ns, lasted, thread.has_stack ? thread.stack : 0, 1});
+            emit_({.kind = Kind::idle,
+                   .tid = tid,
+                   .begin_ns = thread.since_ns,
+                   .ns = lasted,
+                   .stack = thread.has_stack ? thread.what.stack : 0,
+                   .hits = 1});
         }
     } else {
         leave_state(tid, thread, now_ns);

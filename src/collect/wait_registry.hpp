@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capture/raw_sample.hpp"
+#include "collect/wait_reasons.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -37,6 +38,8 @@ public:
         std::uint64_t ns = 0;
         StackId stack = 0;
         std::uint64_t hits = 0;  // 1 for the first span of a wait that was read
+        WaitReason reason = 0;
+        double waits = 0;  // for how many this one stands
     };
     using Emit = std::function<void(const Span&)>;
 
@@ -59,9 +62,13 @@ public:
     /// Waits in progress whose stack is not known yet.
     void unread(std::vector<Wait>& out) const;
     bool in_progress(const Wait& wait) const;
-    /// `stack` is that of the wait if it goes on until `until_ns`, which the records that follow tell. It was known to
-    /// be in progress at `since_ns`.
-    void read(const Wait& wait, StackId stack, std::uint64_t since_ns, std::uint64_t until_ns);
+    struct Read {
+        StackId stack = 0;
+        WaitReason reason = 0;
+    };
+    /// What was read is that of the wait if it goes on until `until_ns`, which the records that follow tell. It was
+    /// known to be in progress at `since_ns`.
+    void read(const Wait& wait, Read what, std::uint64_t since_ns, std::uint64_t until_ns);
     /// The thread does not wait, whatever was assumed of it at the beginning.
     void runs(const Wait& wait);
     /// No stack can be had of this wait.
@@ -103,8 +110,9 @@ private:
     struct Estimate {
         std::uint64_t begin_ns;
         double ns;
-        StackId stack;
+        Read read;
         std::uint64_t hits;
+        double waits;
     };
     struct Thread {
         State state = State::unknown;
@@ -117,7 +125,8 @@ private:
         std::uint64_t told_ns = 0;  // of the wait in progress
         std::uint64_t read_until_ns = 0, read_took_ns = 0;
         std::uint64_t wakes = 0;
-        StackId stack = 0, last_cpu_stack = 0;
+        Read what;
+        StackId last_cpu_stack = 0;
         // Since it was last settled:
         std::uint64_t window_begin_ns = 0;
         std::uint64_t blocked_ns = 0;

@@ -8,6 +8,7 @@
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "export/writer.hpp"
+#include "profile/blocked_calls.hpp"
 
 namespace flameprobe {
 
@@ -35,6 +36,7 @@ public:
             cpu_time();
             threads();
             counters();
+            blocked();
             work();
         }
         functions(profile_, totals);
@@ -60,6 +62,7 @@ private:
     void cpu_time();
     void threads();
     void counters();
+    void blocked();
     void work();
     void functions(const NamedProfile& profile, const Totals& totals);
     void other_event(const NamedProfile& event);
@@ -167,6 +170,23 @@ void SummaryWriter::counters() {
     json_.key("counters").begin_object();
     for (const auto& [name, value] : profile_.summary.counters) number(name.c_str(), value);
     json_.end_object();
+}
+
+/// Of all threads, by system call.
+void SummaryWriter::blocked() {
+    const auto calls = blocked_calls(profile_.summary.counters);
+    if (calls.empty()) return;
+    json_.key("blocked").array(calls, [&](const BlockedCall& call) {
+        json_.begin_object();
+        text("call", call.call);
+        number("ns", call.ns);
+        json_.key("waits");
+        call.waits == 0 ? json_.null() : json_.number(call.waits);
+        json_.key("kernel_ns").begin_object();
+        for (const auto& [channel, ns] : call.channels) number(channel.c_str(), ns);
+        json_.end_object();
+        json_.end_object();
+    });
 }
 
 void SummaryWriter::work() {

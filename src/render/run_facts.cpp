@@ -1,5 +1,8 @@
 #include "render/run_facts.hpp"
 
+#include <algorithm>
+
+#include "profile/blocked_calls.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
@@ -85,6 +88,23 @@ std::string parts_text(const Summary& summary, bool merged) {
     return text;
 }
 
+std::string waits_text(const BlockedCall& call) {
+    std::string text = call.call + " " + duration_text(call.ns);
+    if (call.waits != 0) text += " in about " + count_text(call.waits) + (call.waits == 1 ? " wait" : " waits");
+    std::string channels;
+    for (const auto& [channel, ns] : call.channels) channels += (channels.empty() ? " (" : ", ") + channel;
+    return text + channels + (channels.empty() ? "" : ")");
+}
+
+/// How long threads waited in which system call, the longest first.
+std::string blocked_text(const Summary& summary) {
+    constexpr std::size_t most = 8;
+    const auto calls = blocked_calls(summary.counters);
+    std::string text;
+    for (std::size_t i = 0; i < std::min(calls.size(), most); ++i) text += (i == 0 ? "" : "; ") + waits_text(calls[i]);
+    return text + (calls.size() > most ? "; and " + count_text(calls.size() - most) + " more system calls" : "");
+}
+
 constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
 
 std::string basename_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -110,6 +130,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                          counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run.period_ns)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
+        if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
         if (auto parts = parts_text(summary, profile.merged_runs > 1); !parts.empty()) {
             facts.push_back({"Rotation", std::move(parts)});
         }

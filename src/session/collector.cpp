@@ -67,6 +67,8 @@ void Collector::prepare() {
     may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address});
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
+    // Else its pauses would end together with the program's own timers, and looks come just after their waits.
+    ::prctl(PR_SET_TIMERSLACK, 1);
     allocate_thread_storage();
     log_.hold();
     if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {

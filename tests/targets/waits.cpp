@@ -1,5 +1,7 @@
 // Waits in known ways, and says itself how long: `waits SECONDS` prints, for each thread, "THREAD wait_X NS" with
-// the time that passed in that function, "THREAD life NS" and "THREAD cpu NS".
+// the time that passed in that function, "THREAD late_X NS" with the part of it that the thread was in a run queue
+// (woken, but without a CPU), "THREAD life NS" and "THREAD cpu NS".
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -25,6 +27,16 @@ std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
     timespec t{};
     clock_gettime(clock, &t);
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// How long the calling thread has been in run queues.
+std::uint64_t run_delay() {
+    thread_local const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    char text[128] = {};
+    if (pread(file, text, sizeof text - 1, 0) <= 0) return 0;
+    char* at = text;
+    std::strtoull(at, &at, 10);
+    return std::strtoull(at, nullptr, 10);
 }
 
 std::atomic<bool> over{false};
@@ -81,9 +93,10 @@ using Times = std::map<std::string, std::uint64_t>;
 
 template <class Wait, class... Arguments>
 void timed(Times& times, const char* name, Wait wait, Arguments&... arguments) {
-    const std::uint64_t begin = now();
+    const std::uint64_t delay = run_delay(), begin = now();
     wait(arguments...);
     times[name] += now() - begin;
+    times[std::string("late") + (name + 4)] += run_delay() - delay;
 }
 
 void report(const char* thread, Times times, std::uint64_t life, std::uint64_t cpu) {

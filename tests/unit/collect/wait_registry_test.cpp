@@ -29,7 +29,7 @@ struct Told {
         std::vector<WaitRegistry::Wait> unread;
         registry.unread(unread);
         for (const auto& wait : unread)
-            if (wait.tid == tid) registry.read(wait, stack, time, time + took);
+            if (wait.tid == tid) registry.read(wait, {stack, stack}, time, time + took);
     }
     std::uint64_t sum(Kind kind, StackId stack = 0) const {
         std::uint64_t ns = 0;

@@ -1,0 +1,28 @@
+// Waiting time by system call, as a profile's counters tell it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace flameprobe {
+
+struct BlockedCall {
+    std::string call;  // futex, epoll_wait, [not in a system call], ...
+    std::uint64_t ns = 0;
+    std::uint64_t waits = 0;  // an estimate, as is `ns`: only some waits are looked at; 0: not known
+    /// Where in the kernel (`wchan`, proc(5)): a part of `ns`, since it is not always known.
+    std::map<std::string, std::uint64_t> channels;
+};
+
+using Counters = std::map<std::string, std::uint64_t>;
+
+/// Sets the counters of one call. `channels` as in BlockedCall.
+void set_blocked_call(Counters& counters, const BlockedCall& call);
+
+/// The longest first. Counters of merged profiles give the sums.
+std::vector<BlockedCall> blocked_calls(const Counters& counters);
+
+}  // namespace flameprobe
