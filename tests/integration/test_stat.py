@@ -20,6 +20,9 @@ for t in threads: t.join()
 """
 
 
+SLEEPS = "import time; [time.sleep(0.01) for _ in range(100)]"
+
+
 class Stat(Case):
     def stat(self, *command, before=()):
         out = self.directory / "stat.json"
@@ -46,6 +49,27 @@ class Stat(Case):
         self.assertGreater(figures["task_clock_ms"], 100)
         cpu = 1000 * (figures["user_seconds"] + figures["system_seconds"])
         self.assertAlmostEqual(figures["task_clock_ms"] / cpu, 1, delta=0.25)
+
+    def test_waiting_time_by_system_call(self):
+        out = self.directory / "waits.json"
+        done = run([COMMAND, "stat", "--json", "-e", "offcpu", "-o", out, "--", "sh", "-c", f"{sys.executable} -c '{SLEEPS}'; exit 3"],
+                   self.directory)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "", ""))
+        figures = json.loads(out.read_text())
+        calls = {of["call"]: of for of in figures["blocked"]}
+        self.assertGreater(calls["clock_nanosleep"]["seconds"], 0.99)
+        self.assertGreater(calls["wait4"]["seconds"], 0.9)  # the shell's
+        self.assertGreaterEqual(figures["blocked_seconds"], sum(of["seconds"] for of in calls.values()) - 0.001)
+        self.assertEqual(os.listdir(self.directory), ["waits.json"])
+        done = run([COMMAND, "stat", "--event=wall", sys.executable, "-c", SLEEPS], self.directory)
+        self.assertRegex(done.stderr, r"[0-9.]+ s +in clock_nanosleep +# [0-9.]+ % of it, about [0-9,]+ waits")
+
+    def test_waiting_time_that_cannot_be_had(self):
+        done, figures = self.stat("/bin/true")
+        self.assertNotIn("blocked", figures)
+        self.assertNotIn("blocked_seconds", figures)
+        self.assertEqual(run([COMMAND, "stat", "-e", "offcpo", "touch", "begun"], self.directory).returncode, 2)
+        self.assertFalse((self.directory / "begun").exists())
 
     def test_table(self):
         done = run([COMMAND, "stat", "sh", "-c", "echo out; exit 4"], self.directory)

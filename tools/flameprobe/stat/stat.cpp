@@ -4,16 +4,19 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "../child.hpp"
+#include "../run_check.hpp"
 #include "base/clock.hpp"
 #include "counters.hpp"
 #include "export/output_file.hpp"
 #include "table.hpp"
 #include "tasks.hpp"
+#include "waiting.hpp"
 
 namespace flameprobe {
 
@@ -23,11 +26,15 @@ constexpr const char* usage =
     "Usage: flameprobe stat [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
     "Runs COMMAND, with its exit status, and tells what it and its children used. Needs no privilege and no perf.\n"
     "\n"
+    "  -e, --event LIST      with offcpu in it, tells also how long and how often threads wait, by system call:\n"
+    "                        FlameProbe is loaded into COMMAND for that. Default: FLAMEPROBE_EVENT\n"
     "      --json            as JSON\n"
     "  -o, --out FILE        to FILE instead of standard error\n";
 
 struct Request {
     bool json = false, help = false;
+    std::string events;
+    std::string problem;
     std::string out;
     int command = 0;  // index in argv
 };
@@ -38,20 +45,31 @@ int complain(int status, const std::string& message) {
 }
 
 std::optional<Request> parse(int argc, char* argv[]) {
-    constexpr option options[] = {{"json", no_argument, nullptr, 'j'},
+    constexpr option options[] = {{"event", required_argument, nullptr, 'e'},
+                                  {"json", no_argument, nullptr, 'j'},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"help", no_argument, nullptr, 'h'},
                                   {nullptr, 0, nullptr, 0}};
     Request request;
+    if (const char* asked = getenv("FLAMEPROBE_EVENT")) request.events = asked;
     optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "+o:jh", options, nullptr)) != -1;) {
+    for (int letter; (letter = getopt_long(argc, argv, "+e:o:jh", options, nullptr)) != -1;) {
         if (letter == '?') return std::nullopt;
         if (letter == 'j') request.json = true;
         if (letter == 'h') request.help = true;
         if (letter == 'o') request.out = optarg;
+        if (letter != 'e') continue;
+        request.events = optarg;
+        if (const auto problem = setting_problem("FLAMEPROBE_EVENT", optarg); !problem.empty())
+            request.problem = "--event: " + problem;
     }
     request.command = optind;
     return request;
+}
+
+bool counts_waits(const std::string& events) {
+    const std::string list = "," + events + ",";
+    return list.find(",offcpu,") != std::string::npos || list.find(",wall,") != std::string::npos;
 }
 
 std::string ended_text(int status) {
@@ -77,13 +95,21 @@ int stat_command(int argc, char* argv[]) {
     if (!request) return complain(2, "Try 'flameprobe stat --help'.");
     if (request->help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
     if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe stat --help'.");
+    if (!request->problem.empty()) return complain(2, request->problem);
+    std::optional<counting::WaitingRun> waits;
+    if (counts_waits(request->events)) {
+        auto prepared = counting::WaitingRun::prepare(argv[request->command]);
+        if (!prepared) return complain(2, prepared.error().message);
+        waits.emplace(std::move(*prepared));
+    }
     std::optional<counting::Counters> counters;
     std::uint64_t begin = 0;
     int status = 0;
-    auto child = Child::start(argv + request->command, {}, status, [&](pid_t pid) {
-        counters.emplace(pid);
-        begin = monotonic_ns();
-    });
+    auto child = Child::start(argv + request->command, waits ? waits->environment() : Child::Environment{}, status,
+                              [&](pid_t pid) {
+                                  counters.emplace(pid);
+                                  begin = monotonic_ns();
+                              });
     if (!child) return complain(status, child.error().message);
     counting::Tasks tasks(child->pid(), !counters->has("cpu-migrations"));
     const int ended = child->wait([&tasks] { tasks.look(); });
@@ -95,6 +121,7 @@ int stat_command(int argc, char* argv[]) {
     facts.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
     facts.usage = child->usage();
     facts.processes = tasks.processes();
+    if (waits) facts.waiting = waits->read();
     const auto rows = counting::rows_of(facts, *counters);
     write_out(*request, request->json ? table_json(facts, rows) : table_text(facts, rows));
     return end_like(ended);

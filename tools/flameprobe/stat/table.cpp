@@ -21,6 +21,7 @@ public:
         time();
         scheduling();
         memory();
+        waiting();
         hardware();
     }
     std::vector<Row> take() { return std::move(rows_); }
@@ -90,6 +91,32 @@ private:
         add("peak_memory_bytes", "peak memory", static_cast<double>(usage.ru_maxrss) * 1024,
             bytes_text(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024), "resident, of the largest process");
     }
+    void waiting() {
+        if (!facts_.waiting) return;
+        const Waiting& waiting = *facts_.waiting;
+        if (!waiting.why_not.empty()) return not_here("blocked_seconds", "blocked", waiting.why_not);
+        const double seconds = static_cast<double>(waiting.blocked_ns) / 1e9;
+        add("blocked_seconds", "blocked", seconds, fixed_text(seconds, 6) + " s",
+            "all threads together" + (waiting.waits == 0 ? std::string(", how often is not known: looks alone told it")
+                                                         : ", in " + count_text(waiting.waits) + " waits"));
+        const double preempted = static_cast<double>(waiting.preempted_ns) / 1e9;
+        add("preempted_seconds", "preempted", preempted, fixed_text(preempted, 6) + " s");
+        for (const BlockedCall& call : waiting.calls) {
+            const double part = static_cast<double>(call.ns) / 1e9;
+            rows_.push_back({"", "  in " + call.call, part, fixed_text(part, 6) + " s", remark_of(call, waiting)});
+        }
+    }
+    static std::string remark_of(const BlockedCall& call, const Waiting& waiting) {
+        std::string text =
+            percent_text(static_cast<double>(call.ns), static_cast<double>(waiting.blocked_ns)) + " of it";
+        if (call.waits != 0) text += ", about " + count_text(call.waits) + " waits";
+        for (const auto& [channel, ns] : call.channels) {
+            text += (channel == call.channels.begin()->first ? "; in the kernel's " : ", ") + channel;
+            if (call.channels.size() > 1)
+                text += " " + percent_text(static_cast<double>(ns), static_cast<double>(call.ns));
+        }
+        return text;
+    }
     void hardware() {
         const Reading cycles = counters_.read("cycles"), instructions = counters_.read("instructions");
         if (!cycles.value && !instructions.value) {
@@ -146,6 +173,17 @@ std::string table_text(const Facts& facts, const std::vector<Row>& rows) {
     return out + "\n";
 }
 
+nlohmann::ordered_json blocked_json(const Waiting& waiting) {
+    using Json = nlohmann::ordered_json;
+    Json calls = Json::array();
+    for (const BlockedCall& call : waiting.calls)
+        calls.push_back({{"call", call.call},
+                         {"seconds", static_cast<double>(call.ns) / 1e9},
+                         {"waits", call.waits == 0 ? Json(nullptr) : Json(call.waits)},
+                         {"kernel_ns", call.channels}});
+    return calls;
+}
+
 std::string table_json(const Facts& facts, const std::vector<Row>& rows) {
     using Json = nlohmann::ordered_json;
     Json json = {{"format", "flameprobe-stat"},
@@ -155,6 +193,7 @@ std::string table_json(const Facts& facts, const std::vector<Row>& rows) {
                  {"ended", facts.ended}};
     Json missing = Json::object(), processes = Json::array();
     for (const Row& row : rows) {
+        if (row.key.empty()) continue;
         json[row.key] = row.value ? Json(*row.value) : Json(nullptr);
         if (!row.value) missing[row.key] = row.remark;
     }
@@ -165,6 +204,7 @@ std::string table_json(const Facts& facts, const std::vector<Row>& rows) {
                              {"cpu_ns", sum.cpu_ns},
                              {"run_queue_ns", sum.run_queue_ns}});
     json["processes"] = processes;
+    if (facts.waiting) json["blocked"] = blocked_json(*facts.waiting);
     json["not_here"] = missing;
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

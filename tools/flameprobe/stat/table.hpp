@@ -9,6 +9,7 @@
 
 #include "counters.hpp"
 #include "tasks.hpp"
+#include "waiting.hpp"
 
 namespace flameprobe::counting {
 
@@ -27,6 +28,7 @@ struct Facts {
     int status = 0;     // as a shell tells it
     rusage usage{};
     std::map<pid_t, ProcessSum> processes;
+    std::optional<Waiting> waiting;  // if it was asked for
 };
 
 std::vector<Row> rows_of(const Facts& facts, const Counters& counters);

@@ -1,0 +1,87 @@
+#include "waiting.hpp"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "../preload_path.hpp"
+#include "../program.hpp"
+#include "profile/reader.hpp"
+
+namespace flameprobe::counting {
+
+namespace {
+
+class SummaryOnly final : public ProfileSink {
+public:
+    void run(const RunInfo&) override {}
+    void string(std::uint32_t, const std::string&) override {}
+    void mapping(MappingId, const Mapping&) override {}
+    void location(LocationId, const Location&) override {}
+    void stack(StackId, const StackNode&) override {}
+    void thread(ThreadId, const Thread&) override {}
+    void sample(const Sample&) override {}
+    void summary(const Summary& summary) override { counters = summary.counters; }
+
+    Counters counters;
+};
+
+std::uint64_t value_of(const Counters& counters, const std::string& name) {
+    const auto found = counters.find(name);
+    return found == counters.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
+    const auto library = find_library();
+    if (!library) return library.error();
+    WaitingRun run;
+    std::error_code failed;
+    std::string name = std::filesystem::temp_directory_path(failed) / "flameprobe-stat-XXXXXX";
+    if (failed || ::mkdtemp(name.data()) == nullptr)
+        return Error{name + ": no temporary directory: " + (failed ? failed.message() : strerrordesc_np(errno))};
+    run.directory_ = name;
+    run.obstacle_ = preload_obstacle(command);
+    run.environment_ = {
+        {"LD_PRELOAD", preload_with(*library)}, {"FLAMEPROBE_EVENT", "cpu,offcpu"}, {"FLAMEPROBE_FORMAT", "none"},
+        {"FLAMEPROBE_OUT", name + "/%e.%p.%t"}, {"FLAMEPROBE_START", "1"},          {"FLAMEPROBE_LOG", "quiet"}};
+    return run;
+}
+
+WaitingRun::WaitingRun(WaitingRun&& other) noexcept
+    : directory_(std::exchange(other.directory_, {})),
+      obstacle_(std::move(other.obstacle_)),
+      environment_(std::move(other.environment_)) {}
+
+WaitingRun::~WaitingRun() {
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+}
+
+Waiting WaitingRun::read() const {
+    Waiting waiting;
+    Counters sum;
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_, failed)) {
+        SummaryOnly summary;
+        if (entry.path().extension() != ".fprobe" || !read_profile(entry.path(), summary)) continue;
+        ++waiting.processes;
+        for (const auto& [name, value] : summary.counters) sum[name] = add_saturated(sum[name], value);
+    }
+    waiting.blocked_ns = value_of(sum, "off-CPU: blocked ns");
+    waiting.preempted_ns = value_of(sum, "off-CPU: preempted ns");
+    waiting.waits = value_of(sum, "off-CPU: waits");
+    waiting.calls = blocked_calls(sum);
+    if (waiting.processes == 0)
+        waiting.why_not = obstacle_.empty()
+                              ? "the command left no profile: it ended before it had waited or used the CPU, "
+                                "or the library was not loaded (flameprobe doctor COMMAND)"
+                              : obstacle_;
+    return waiting;
+}
+
+}  // namespace flameprobe::counting
