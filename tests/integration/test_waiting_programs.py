@@ -1,0 +1,157 @@
+"""Where real programs wait: nearly all of their waiting time reaches the start of its thread, and ends in the system call."""
+
+import os
+import subprocess
+import time
+import unittest
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from figures import is_rooted
+from harness import Case, clean_environment, profiled, read_folded, sized, started, target, wait_until
+from programs import Missing, ended, find, forwarder, free_port, listening, load, whole
+
+SECONDS = sized(2, 4)
+NOT_SAMPLED = {"[wait not sampled]", "[preempted]", "[lost]"}  # time that no look stands for
+
+NODE = """
+const {{ Worker, isMainThread }} = require('worker_threads'), fs = require('fs'), end = Date.now() + {ms};
+if (isMainThread) {{
+    for (let i = 0; i < 2; i++) new Worker(__filename);
+}}
+const read = () => fs.readFile(__filename, () => Date.now() < end && setTimeout(read, 3));
+read();
+"""
+
+PYTHON = """
+import queue, select, socket, subprocess, threading, time
+end, jobs, (here, there) = time.monotonic() + {seconds}, queue.Queue(), socket.socketpair()
+def worker():
+    while jobs.get() is not None: time.sleep(0.002)
+def poller():
+    ready = select.epoll()
+    ready.register(here, select.EPOLLIN)
+    while here.recv(1) != b"e": ready.poll(0.01)
+threads = [threading.Thread(target=worker) for _ in range(2)] + [threading.Thread(target=poller)]
+for thread in threads: thread.start()
+while time.monotonic() < end:
+    jobs.put(1)
+    there.send(b"x")
+    time.sleep(0.004)
+subprocess.run(["true"], check=True)
+for _ in range(2): jobs.put(None)
+there.send(b"e")
+for thread in threads: thread.join()
+"""
+
+
+def node(directory, env, seconds):
+    (directory / "waits.js").write_text(NODE.format(ms=1000 * seconds))
+    return whole([find("node"), directory / "waits.js"], directory, env)
+
+
+def python(directory, env, seconds):
+    if not Path("/usr/bin/python3").exists():
+        raise Missing("/usr/bin/python3")
+    (directory / "waits.py").write_text(PYTHON.format(seconds=seconds))
+    return whole(["/usr/bin/python3", directory / "waits.py"], directory, env)
+
+
+def asio(directory, env, seconds):
+    if not target("waits-asio").exists():
+        raise Missing("libboost-dev, when this was built")
+    return whole([target("waits-asio"), seconds], directory, env)
+
+
+def postgres(directory, env, seconds):
+    """Does not run as root; its processes leave a result each."""
+    bin_directories = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not bin_directories:
+        raise Missing("postgresql")
+    initdb, server, pgbench, ready = (bin_directories[-1] / name for name in ("initdb", "postgres", "pgbench", "pg_isready"))
+    directory.chmod(0o777)
+    directory.parent.chmod(0o755)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    data, port, begun = directory / "data", free_port(), time.monotonic()
+
+    def command(*argv):
+        done = subprocess.run([*user, *map(str, argv)], cwd=directory, env=clean_environment(), capture_output=True, text=True,
+                              timeout=120, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"{argv[0]} failed: {done.stderr[-1000:]}")
+
+    command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+    with started([*user, server, "-D", data, "-p", port, "-k", directory, "-c", "listen_addresses="], directory, env) as process:
+        connect = ["-h", directory, "-p", port, "-U", "postgres", "postgres"]
+        wait_until(lambda: subprocess.run([ready, "-q", "-h", directory, "-p", str(port)], env=clean_environment(),
+                                          check=False).returncode == 0, what="postgres accepts connections", seconds=60)
+        command(pgbench, "-i", "-q", "-s", "1", *connect)
+        command(pgbench, "-n", "-c", "4", "-T", seconds, *connect)
+        process.send_signal(2)  # SIGINT: a fast shutdown
+        return ended(process, directory, begun, "postgres"), str(server)
+
+
+def redis(directory, env, seconds):
+    """With pauses: under a steady load it hardly waits."""
+    server, benchmark, client = find("redis-server"), find("redis-benchmark"), find("redis-cli")
+    port, begun = free_port(), time.monotonic()
+    with started([server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory],
+                 directory, env) as process:
+        wait_until(lambda: listening(port), what="redis-server listens")
+        while time.monotonic() < begun + seconds:
+            load([benchmark, "-p", port, "-q", "-n", "2000", "-c", "2", "-t", "set,get"])
+            time.sleep(0.1)
+        subprocess.run([client, "-p", str(port), "shutdown", "nosave"], env=clean_environment(), timeout=20,
+                       capture_output=True, check=False)
+        return ended(process, directory, begun, "redis-server"), server
+
+
+@dataclass(frozen=True)
+class Program:
+    start: object
+    calls: tuple  # in which it is known to wait: beginnings of names, since CPUs and versions differ
+    long: bool = False  # takes more than some seconds, or a build
+
+
+PROGRAMS = {
+    "redis": Program(redis, ("epoll",)),
+    "python": Program(python, ("futex", "clock_nanosleep", "epoll")),
+    "node": Program(node, ("futex", "epoll")),
+    "asio": Program(asio, ("futex", "epoll", "clock_nanosleep")),
+    "postgres": Program(postgres, ("epoll",), long=True),
+    "tokio": Program(forwarder, ("futex", "epoll"), long=True),
+}
+
+
+class WaitingPrograms(Case):
+    def check(self, program):
+        try:
+            ran, _ = program.start(self.fresh_directory("run"), profiled(EVENT="cpu,offcpu"), SECONDS)
+        except Missing as what:
+            self.skipTest(f"{what} is not installed")
+        seen, rooted, cut = defaultdict(int), 0, defaultdict(int)
+        for result in ran.results().values():
+            if not result.path("offcpu.folded").exists():
+                continue  # it has not waited
+            for frames, microseconds in read_folded(result.path("offcpu.folded").read_text()):
+                if frames[-1] in NOT_SAMPLED:
+                    continue
+                seen[frames[-1]] += microseconds
+                rooted += microseconds * is_rooted(frames)
+                if not is_rooted(frames):
+                    cut[";".join(frames)] += microseconds
+        self.assertGreater(sum(seen.values()), 500_000)
+        self.assertGreaterEqual(rooted / sum(seen.values()), 0.99, sorted(cut.items(), key=lambda one: -one[1])[:5])
+        for begin in program.calls:
+            self.assertTrue(any(call.startswith(begin) for call in seen), (begin, dict(seen)))
+        for call in seen:
+            self.assertRegex(call, r"^([a-z]\w+|\[not in a system call\])$")
+
+
+for name, one in PROGRAMS.items():
+    if not one.long or sized(False, True):
+        setattr(WaitingPrograms, "test_" + name, lambda self, program=one: self.check(program))
+
+if __name__ == "__main__":
+    unittest.main()
