@@ -1,8 +1,13 @@
-"""What records of switches cost: waits.py [--pairs 20] [--threads 1000] [--small]
+"""What it costs to know where threads wait, and how exact it is: waits.py [--pairs 7] [--threads 1000] [--seconds 10] [--small]
 
-Two threads of one CPU hand a byte to and fro for 0.4 s (then FlameProbe would stop recording so many switches): alone, with
-CPU samples, and with waits too, in turn; printed is the time of a switch. Then the collector's CPU time where many threads
-wait, each of them woken now and then."""
+Each figure of cost is CPU time (user and system, of the program alone: the collector is another task and is told apart), so
+that other load disturbs it little. The ways are run in turn (alone, cpu, cpu+offcpu, alone, ...); printed are medians and
+quartiles, and of the difference to the cpu run before it.
+
+  switch   two threads of one CPU hand a byte to and fro for 0.4 s (then FlameProbe would stop recording so many switches)
+  redis    redis-server, one client without pipelining: it waits once for each request
+  threads  many threads that wait, each woken about once a second: what the collector uses
+  exact    tests/targets/waits, which measures its own waits"""
 
 import argparse
 import json
@@ -10,11 +15,16 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from peers import BUILD, LIBRARY, clean_environment, empty, machine, spread
 
-WAITS = BUILD / "tests" / "targets" / "waits"
+from harness import read_folded  # noqa: E402  (peers has put its place in the path)
+from programs import Missing, find, free_port, listening, load  # noqa: E402
+from test_waits import WAITS, said_by, told_by  # noqa: E402
+
+PROGRAM = BUILD / "tests" / "targets" / "waits"
 THREADS = """
 import sys, threading, time
 count, end = int(sys.argv[1]), time.monotonic() + float(sys.argv[2])
@@ -26,44 +36,105 @@ for thread in threads: thread.join()
 """
 
 
-def profiled(directory, event, **settings):
+def profiled(directory, event, form="none"):
     return clean_environment(LD_PRELOAD=LIBRARY, FLAMEPROBE_EVENT=event, FLAMEPROBE_LOG="quiet",
-                             FLAMEPROBE_OUT=f"{directory}/%p", **{"FLAMEPROBE_FORMAT": "none"} | settings)
+                             FLAMEPROBE_OUT=f"{directory}/%p", FLAMEPROBE_FORMAT=form)
 
 
-def ns_of_a_switch(env, directory):
-    done = subprocess.run([WAITS, "0.4", "storm"], env=env, cwd=directory, capture_output=True, text=True, timeout=60, check=True)
-    return 0.4e9 / int(done.stdout.split()[-1])
+def ended(process):
+    """Seconds of CPU time of a process that ends by itself, without the collector's."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{process.args[0]} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def of_a_switch(env, directory, _):
+    with subprocess.Popen([PROGRAM, "0.4", "storm"], env=env, cwd=directory, stdout=subprocess.PIPE, text=True) as process:
+        text = process.stdout.read()
+        return ended(process) / int(text.split()[-1])
+
+
+def of_a_request(env, directory, requests):
+    port = free_port()
+    with subprocess.Popen([find("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", directory],
+                          env=env, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not listening(port):
+            time.sleep(0.02)
+        load([find("redis-benchmark"), "-p", port, "-q", "-c", "1", "-n", requests, "-t", "get"], timeout=120)
+        process.terminate()
+        return ended(process) / requests
+
+
+def costs(title, measure, pairs, directory, size=None):
+    ways = {"alone": clean_environment(), "cpu": profiled(directory, "cpu"), "cpu,offcpu": profiled(directory, "cpu,offcpu")}
+    of_way = {way: [] for way in ways}
+    for _ in range(pairs):
+        for way, env in ways.items():
+            of_way[way].append(1e6 * measure(env, directory, size))
+            empty(directory)
+    print(f"| {title} | CPU time | beyond cpu | times cpu |\n|-|-|-|-|")
+    for way, values in of_way.items():
+        beyond = [value - cpu for value, cpu in zip(values, of_way["cpu"])]
+        times = [value / cpu for value, cpu in zip(values, of_way["cpu"])]
+        print(f"| {way} | " + " | ".join(form.format(*spread(of)) for form, of in (
+            ("{:.2f} us ({:.2f} to {:.2f})", values), ("{:.2f} us ({:.2f} to {:.2f})", beyond),
+            ("{:.3f} ({:.3f} to {:.3f})", times))) + " |")
+    print()
+
+
+def many_threads(count, seconds, directory):
+    subprocess.run([sys.executable, "-c", THREADS, str(count), str(seconds)], timeout=120, check=True, cwd=directory,
+                   env=profiled(directory, "cpu,offcpu", "json"))
+    told = json.loads(next(Path(directory).glob("*.json")).read_text())
+    empty(directory)
+    own = told["cpu_time"]["flameprobe_ns"] / told["run"]["duration_ns"]
+    print(f"{count} threads that wait, {told['counters']['off-CPU: waits'] / seconds:.0f} waits a second: the collector used "
+          f"{100 * own:.1f} % of a CPU\n")
+
+
+def exactness(seconds, directory):
+    """The largest error of waiting + preempted + running time of a thread, and the distance of the waits' shares."""
+    with subprocess.Popen([PROGRAM, str(seconds)], env=profiled(directory, "cpu,offcpu", "folded,json"), cwd=directory,
+                          stdout=subprocess.PIPE, text=True) as process:
+        said = said_by(process.stdout.read())
+        ended(process)
+    path = next(Path(directory).glob("*.offcpu.folded"))
+    stacks, told_by_json = read_folded(path.read_text()), json.loads(Path(str(path).replace(".offcpu.folded", ".json")).read_text())
+    empty(directory)
+    told, off = told_by(stacks)
+    life = {thread: abs((off[thread] + of["cpu"]) / of["life"] - 1) for thread, of in said.items() if thread != "waits"}
+    all_said = sum(of[wait] for of in said.values() for wait in of if wait in WAITS)
+    all_told = sum(sum(of.values()) for of in told.values())
+    distance = sum(abs(of.get(wait, 0) / all_said - told[thread][wait] / all_told) for thread, of in said.items() for wait in WAITS) / 2
+    counters = told_by_json["counters"]
+    rooted = 1 - sum(count for frames, count in stacks if "[truncated]" in frames) / sum(count for _, count in stacks)
+    print(f"{seconds} s, {counters['off-CPU: switch records'] / 2 / seconds:.0f} switches a second: running, waiting and preempted "
+          f"time are a thread's life within {100 * max(life.values()):.2f} %; waits are shared out with a distance of "
+          f"{100 * distance:.1f} % (of {counters['off-CPU: waits with a stack']} waits that were read, of "
+          f"{counters['off-CPU: waits']}); {100 * rooted:.2f} % of the time is on whole stacks")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--requests", type=int, default=40_000)
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     options = parser.parse_args()
     if options.small:
-        options.pairs, options.threads = 2, 20
+        options.pairs, options.threads, options.seconds, options.requests = 2, 20, 2, 1000
+    print(machine() + f", load {os.getloadavg()[0]:.1f}\n")
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
-        ways = {"alone": clean_environment(), "cpu": profiled(directory, "cpu"), "cpu,offcpu": profiled(directory, "cpu,offcpu")}
-        of_way = {way: [] for way in ways}
-        for _ in range(options.pairs):
-            for way, env in ways.items():
-                of_way[way].append(ns_of_a_switch(env, directory))
-                empty(directory)
-        print(machine() + f", load {os.getloadavg()[0]:.1f}\n")
-        print("| sampled | time of a switch | beyond cpu |\n|-|-|-|")
-        for way, values in of_way.items():
-            beyond = [value - cpu for value, cpu in zip(values, of_way["cpu"])]
-            print(f"| {way} | " + "{:.0f} ns ({:.0f} to {:.0f})".format(*spread(values)) + " | " +
-                  "{:.0f} ns ({:.0f} to {:.0f})".format(*spread(beyond)) + " |")
-        seconds = 2 if options.small else 10
-        subprocess.run([sys.executable, "-c", THREADS, str(options.threads), str(seconds)], timeout=120, check=True, cwd=directory,
-                       env=profiled(directory, "cpu,offcpu", FLAMEPROBE_FORMAT="json"))
-        told = json.loads(next(Path(directory).glob("*.json")).read_text())
-        own = told["cpu_time"]["flameprobe_ns"] / told["run"]["duration_ns"]
-        print(f"\n{options.threads} threads that wait, {told['counters']['off-CPU: waits'] / seconds:.0f} waits a second: the collector "
-              f"used {100 * own:.1f} % of a CPU")
+        costs("a switch", of_a_switch, options.pairs, directory)
+        try:
+            costs("a request of redis", of_a_request, options.pairs, directory, options.requests)
+        except Missing as what:
+            print(f"(redis is left out: {what} is not installed)\n")
+        many_threads(options.threads, options.seconds, directory)
+        exactness(options.seconds, directory)
 
 
 main()

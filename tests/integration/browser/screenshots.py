@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/images: screenshots.py BUILD DIRECTORY [NAME...]. Profiles real programs, and opens their pages in
-Chromium. Needs redis-server; takes about two minutes. `meson test` does not run it."""
+Chromium. Needs redis-server, PostgreSQL and g++; takes about three minutes. `meson test` does not run it."""
 import base64
 import contextlib
+import glob
 import os
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -35,9 +37,77 @@ for one in threads: one.join()
 """ % SECONDS
 
 
-def environment(out):
+# Who waits for the lock, and what who holds it does meanwhile.
+LOCK = """
+#include <flameprobe/flameprobe.hpp>
+#include <pthread.h>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+using namespace std::chrono_literals;
+const auto end = std::chrono::steady_clock::now() + 6s;
+class Inventory {
+public:
+    __attribute__((noinline)) int find(const std::string& name) {
+        const std::lock_guard held(lock_);
+        FlameProbe::Scope scope("holds the inventory");
+        for (int i = 0; i < 400000; ++i) asm volatile("" ::: "memory");
+        return stock_[name];
+    }
+    __attribute__((noinline)) void restock(const std::string& name) {
+        const std::lock_guard held(lock_);
+        FlameProbe::Scope scope("holds the inventory");
+        ++stock_[name];
+        write_journal();
+    }
+private:
+    __attribute__((noinline)) void write_journal() { std::this_thread::sleep_for(4ms); asm volatile("" ::: "memory"); }
+    std::mutex lock_;
+    std::map<std::string, int> stock_;
+};
+Inventory inventory;
+__attribute__((noinline)) void serve_order() { inventory.find("pencil"); asm volatile("" ::: "memory"); }
+__attribute__((noinline)) void take_delivery() { inventory.restock("pencil"); std::this_thread::sleep_for(3ms); }
+int main() {
+    std::vector<std::thread> threads;
+    const auto start = [&](const char* name, void (*work)()) {
+        threads.emplace_back([=] { pthread_setname_np(pthread_self(), name); while (std::chrono::steady_clock::now() < end) work(); });
+    };
+    for (int i = 0; i < 3; ++i) start("orders", serve_order);
+    start("deliveries", take_delivery);
+    for (auto& thread : threads) thread.join();
+}
+"""
+
+
+def environment(out, **settings):
     env = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMEPROBE_", "LD_"))}
-    return env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": "999", "FLAMEPROBE_OUT": out, "FLAMEPROBE_FORMAT": "none"}
+    return env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": "999", "FLAMEPROBE_OUT": out, "FLAMEPROBE_FORMAT": "none"} | settings
+
+
+WAITS = {"FLAMEPROBE_EVENT": "cpu,offcpu"}
+
+
+def mutex_bound(directory, out):
+    source, program = os.path.join(directory, "shop.cpp"), os.path.join(directory, "shop")
+    Path(source).write_text(LOCK)
+    subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-I", str(Path(__file__).resolve().parents[3] / "include"), "-o", program, source, "-pthread"],
+                   check=True)
+    subprocess.run([program], env=environment(out, **WAITS), check=True)
+
+
+def postgres(directory):
+    """Under pgbench, all its processes."""
+    os.environ.setdefault("FLAMEPROBE_BUILD", BUILD)
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    import test_waiting_programs
+    place = Path(directory) / "postgres"
+    place.mkdir()
+    test_waiting_programs.postgres(place, environment(str(place / "%e.%p"), **WAITS), SECONDS)
+    return glob.glob(str(place / "postgres.*.fprobe"))
 
 
 def free_port():
@@ -47,13 +117,13 @@ def free_port():
 
 
 @contextlib.contextmanager
-def redis(out, commands, *options):
+def redis(out, commands, *options, requests=400000, **settings):
     """A server under load, and its profile when it has ended."""
     port = str(free_port())
-    server = subprocess.Popen(["redis-server", "--port", port, "--save", "", *options], env=environment(out),
+    server = subprocess.Popen(["redis-server", "--port", port, "--save", "", *options], env=environment(out, **settings),
                               stdout=subprocess.DEVNULL, cwd=os.path.dirname(out))
     time.sleep(1)
-    load = subprocess.Popen(["redis-benchmark", "-p", port, "-t", commands, "-n", "400000", "-r", "100000", "-q"], stdout=subprocess.DEVNULL)
+    load = subprocess.Popen(["redis-benchmark", "-p", port, "-t", commands, "-n", str(requests), "-r", "100000", "-q"], stdout=subprocess.DEVNULL)
     try:
         yield server
         time.sleep(SECONDS)
@@ -71,7 +141,12 @@ def make(directory):
 
     def profile(name):
         if name not in made:
-            if name == "python":
+            if name == "mutex-waits":
+                mutex_bound(directory, path(name))
+            elif name.endswith("-waits"):
+                with redis(path(name), "get,set", requests=100000 if name == "redis-waits" else 10000000, **WAITS):
+                    pass
+            elif name == "python":
                 subprocess.run([sys.executable, "-c", PYTHON], env=environment(path(name)), check=True)
             else:
                 with redis(path(name), "get,set", *(() if name == "redis" else ("--appendonly", "yes", "--dir", directory))):
@@ -81,7 +156,7 @@ def make(directory):
 
     def page(name, *options):
         # Names without directories, as they show in the page.
-        subprocess.run([RENDER, *map(os.path.basename, options), "-o", name + ".html"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([RENDER, *(os.path.relpath(one, directory) if one.startswith("/") else one for one in options), "-o", name + ".html"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
         return path(name + ".html")
 
     def large():
@@ -95,6 +170,10 @@ def make(directory):
         "phone": lambda: page("redis", profile("redis")),
         "python": lambda: page("python", profile("python")),
         "large": large,
+        "redis-waits": lambda: page("redis-waits", "--event", "offcpu", profile("redis-waits")),
+        "redis-busy-waits": lambda: page("redis-busy-waits", "--event", "offcpu", profile("redis-busy-waits")),
+        "mutex-waits": lambda: page("mutex-waits", "--event", "offcpu", profile("mutex-waits")),
+        "postgres-waits": lambda: page("postgres-waits", "--event", "offcpu", "--tree", *postgres(directory)),
         "diff": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
         "diff-table": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
     }
@@ -105,6 +184,8 @@ SHOTS = {
     "redis": (1200, 640, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1200, 640, True, "#fold=1"), "phone": (390, 700, False, ""),
     "python": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
     "live": (1200, 560, True, ""),
+    "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
+    "postgres-waits": (1200, 640, False, "#fold=1"),
 }
 
 
