@@ -1,60 +1,26 @@
 // A blocked thread walked from pc and sp alone, beside the same thread walked with all registers, which ptrace(2)
 // gives.
 #include <doctest/doctest.h>
-#include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <string>
 
 #include "../live_map.hpp"
+#include "blocked_child.hpp"
 #include "traced.hpp"
 #include "unwind/unwinder.hpp"
-
-extern "C" {
-void blocked_plain(int kind);
-void blocked_frames(int kind);
-void blocked_guarded(int kind);
-void blocked_unoptimised(int kind);
-}
 
 using namespace flameprobe;
 
 namespace {
 
 #if defined(__x86_64__)
-
-constexpr int kinds = 14;
-constexpr void (*subjects[])(int) = {blocked_plain, blocked_frames, blocked_guarded, blocked_unoptimised};
-
-void* wait_for_ever(void* number) {
-    const auto at = reinterpret_cast<std::uintptr_t>(number);
-    subjects[at / kinds](static_cast<int>(at % kinds));
-    return nullptr;
-}
-
-[[noreturn]] void be_blocked() {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (std::uintptr_t i = 0; i < std::size(subjects) * kinds; ++i) {
-        pthread_t thread;
-        if (pthread_create(&thread, nullptr, wait_for_ever, reinterpret_cast<void*>(i)) != 0) ::_exit(1);
-    }
-    for (;;) ::pause();
-}
-
-std::vector<pid_t> threads_of(pid_t process) {
-    std::vector<pid_t> tids;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
-        tids.push_back(static_cast<pid_t>(std::stol(entry.path().filename())));
-    return tids;
-}
 
 struct Counts {
     int reads = 0, rooted = 0, recovered = 0, wrong = 0;
@@ -85,14 +51,9 @@ void compare(Unwinder& unwinder, pid_t process, const user_regs_struct& regs, Co
 TEST_CASE("a blocked thread's stack is right without its registers, and seldom cut") {
     const char* const size = std::getenv("FLAMEPROBE_TESTS");
     const int rounds = size != nullptr && std::string(size) == "all" ? 1000 : 20;
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) be_blocked();
     std::vector<pid_t> tids;
-    for (int i = 0; i < 5000 && tids.size() <= std::size(subjects) * kinds; ++i) {
-        ::usleep(1000);
-        tids = threads_of(child);
-    }
+    const pid_t child = testing::start_blocked_child(tids);
+    REQUIRE(child > 0);
     CodeMap map;
     testing::add_own_mappings(map);
     const auto unwinder = make_dwarf_unwinder(map);
