@@ -203,9 +203,9 @@ StackId OffCpu::stack_of(const WaitRegistry::Span& span) {
 void OffCpu::add_to(Counters& counters) const {
     const auto& totals = registry_.totals();
     counters["off-CPU: switch records"] = totals.records;
-    counters["off-CPU: waits"] = totals.waits;
+    counters[std::string(counter::waits)] = totals.waits;
     counters["off-CPU: waits with a stack"] = totals.waits_read;
-    counters["off-CPU: preemptions"] = totals.preemptions;
+    counters[std::string(counter::preemptions)] = totals.preemptions;
     counters["off-CPU: blocked ns"] = totals.blocked_ns + ticks_.blocked_ns();
     counters["off-CPU: preempted ns"] = totals.preempted_ns + ticks_.delay_ns();
     counters["off-CPU: looks at threads"] = looks_ + ticks_.looks();

@@ -53,6 +53,7 @@ Result<void> Recording::resume(bool units_from_birth) {
     counted_own_ns_ = clocks_.own_ns();
     counted_units_ = units_from_birth ? UnitCounts{} : unit_counts();
     pipeline_.threads().resume();
+    usage_.begin(counted_time_ns_);
     if (off_cpu_) off_cpu_->begin(counted_time_ns_);
     return {};
 }
@@ -65,6 +66,7 @@ Result<void> Recording::resume_from(const CountedTo& end) {
     counted_own_ns_ = end.own_ns;
     counted_units_ = end.units;
     pipeline_.threads().resume_from(end.threads, end.time_ns);
+    usage_.begin(end.time_ns);
     if (off_cpu_) off_cpu_->begin(end.time_ns);
     return {};
 }
@@ -87,6 +89,7 @@ void Recording::pause() {
     if (!running_) return;
     read_process_clocks();
     pipeline_.threads().read_all_clocks();
+    usage_.read(counted_time_ns_, true);
     if (off_cpu_) off_cpu_->pause(counted_time_ns_);
     running_ = false;
 }
@@ -117,6 +120,7 @@ void Recording::read_process_clocks() {
     counted_process_ns_ = process_now;
     counted_own_ns_ = own_now;
     if (off_cpu_) off_cpu_->account(time, process_cpu_ns_);
+    usage_.read(time, false);
     read_units();
 }
 
@@ -142,6 +146,7 @@ void Recording::write_account() {
         off_cpu_->add_to(summary.counters);
         summary.own_memory += off_cpu_->memory();
     }
+    usage_.add_to(summary.counters);
     const auto statistics = pipeline_.unwind_statistics();
     summary.counters["unwind rule hits"] = statistics.rule_hits;
     summary.counters["unwind rule misses"] = statistics.rule_misses;

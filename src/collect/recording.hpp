@@ -13,6 +13,7 @@
 #include "collect/pipeline.hpp"
 #include "collect/profile_file.hpp"
 #include "collect/unit_counts.hpp"
+#include "collect/usage.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -131,6 +132,7 @@ private:
     ProfileFile file_;
     Pipeline pipeline_;
     std::optional<OffCpu> off_cpu_;
+    UsageAccount usage_;
     bool running_ = false;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;

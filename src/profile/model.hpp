@@ -204,6 +204,11 @@ inline constexpr std::string_view note = "note: ";
 inline constexpr std::string_view part = "part of the profile";
 inline constexpr std::string_view root_pid = "pid of the run's first process";
 inline constexpr std::string_view given_up = "samples given up with the oldest parts";
+/// While sampling was on. Of merged profiles the largest process's memory counts.
+inline constexpr std::string_view minor_faults = "page faults, minor", major_faults = "page faults, major",
+                                  peak_memory = "peak memory, bytes";
+/// Context switches, where waiting is sampled: given up the CPU, or forced to.
+inline constexpr std::string_view waits = "off-CPU: waits", preemptions = "off-CPU: preemptions";
 }  // namespace counter
 
 /// Known as sampling goes on; the last one written wins, so a killed host still has a recent one.

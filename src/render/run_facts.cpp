@@ -105,6 +105,23 @@ std::string blocked_text(const Summary& summary) {
     return text + (calls.size() > most ? "; and " + count_text(calls.size() - most) + " more system calls" : "");
 }
 
+/// Page faults, memory and context switches, as far as they are known.
+std::string used_text(const Summary& summary) {
+    std::string text;
+    const auto add = [&](std::string_view name, std::string_view what, bool bytes = false) {
+        const auto found = summary.counters.find(std::string(name));
+        if (found == summary.counters.end() || (found->second == 0 && name.starts_with("off-CPU"))) return;
+        text += (text.empty() ? "" : ", ") + (bytes ? bytes_text(found->second) : count_text(found->second)) + " " +
+                std::string(what);
+    };
+    add(counter::minor_faults, "minor page faults");
+    add(counter::major_faults, "major page faults");
+    add(counter::peak_memory, "peak memory", true);
+    add(counter::waits, "context switches to wait");
+    add(counter::preemptions, "context switches forced");
+    return text;
+}
+
 constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
 
 std::string basename_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -130,6 +147,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                          counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run.period_ns)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
+        if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
         if (auto parts = parts_text(summary, profile.merged_runs > 1); !parts.empty()) {
             facts.push_back({"Rotation", std::move(parts)});

@@ -188,6 +188,9 @@ class Waits(Case):
             if of["kernel_ns"] and call == "clock_nanosleep":
                 self.assertTrue(all("sleep" in channel for channel in of["kernel_ns"]), of)
         self.assertAlmostEqual(sum(of["waits"] for of in calls.values()), summary["counters"]["off-CPU: waits"], delta=len(calls))
+        self.assertGreater(summary["counters"]["page faults, minor"], 0)
+        self.assertGreater(summary["counters"]["peak memory, bytes"], 1 << 20)
+        self.assertRegex(result.path("svg").read_text(), r"minor page faults, .* peak memory, .* context switches to wait")
         for ending in ("svg", "offcpu.svg", "html"):
             self.assertRegex(result.path(ending).read_text(), r"clock_nanosleep [0-9.]+ (s|ms) in about [0-9,]+ waits", ending)
 

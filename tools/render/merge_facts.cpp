@@ -93,7 +93,8 @@ void merge_accounts(Summary& into, const Summary& from, const std::vector<Thread
 void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<std::string, std::uint64_t>& from) {
     for (const auto& [name, value] : from) {
         std::uint64_t& known = into[name];
-        known = name == counter::given_up ? std::max(known, value) : known + value;
+        const bool largest = name == counter::given_up || name == counter::peak_memory;
+        known = largest ? std::max(known, value) : known + value;
     }
     for (const auto of_one : {counter::part, counter::root_pid}) into.erase(std::string(of_one));
 }
