@@ -67,16 +67,19 @@ void WaitRegistry::lost(std::uint64_t time_ns) {
         leave_state(tid, thread, time_ns);
         thread.state = State::waiting;
         thread.assumed = thread.doubtful = true;
+        thread.cpu_at_compared_ns = 0;
     }
 }
 
 void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns) {
     std::uint64_t lasted = since(time_ns, thread.since_ns);
     const bool off = thread.state == State::waiting || thread.state == State::preempted;
-    if (off) lasted -= std::min(lasted, overlap_ns_);
+    if (off) lasted = without_overlap(thread, lasted);
     switch (thread.state) {
         case State::running:
             totals_.running_ns += lasted;
+            thread.ran.ns += lasted;
+            ++thread.ran.times;
             break;
         case State::waiting:
             if (thread.assumed && thread.doubtful) {
@@ -86,6 +89,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             if (thread.has_stack) {
                 thread.has_stack = time_ns >= thread.read_until_ns;
                 ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
+                if (thread.has_stack) compare_with_clock(thread);
             }
             wait_is_over(thread, lasted);
             ++thread.wakes;
@@ -107,6 +111,39 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     thread.number = ++last_number_;
     thread.told_ns = 0;
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
+    thread.cpu_ns.reset();
+}
+
+std::uint64_t WaitRegistry::without_overlap(const Thread& thread, std::uint64_t lasted) const {
+    if (!thread.overlap_ns) return lasted - std::min(lasted, overlap_ns_);
+    if (*thread.overlap_ns < 0) return lasted + static_cast<std::uint64_t>(-*thread.overlap_ns);
+    return lasted - std::min(lasted, static_cast<std::uint64_t>(*thread.overlap_ns));
+}
+
+// The thread was blocked when its clock was read, so the clock and the records tell of the same time.
+void WaitRegistry::compare_with_clock(Thread& thread) {
+    constexpr std::int64_t most_ns = 30'000;
+    constexpr std::uint64_t every_times = 100;
+    if (!thread.cpu_ns) return;
+    thread.compare_at = thread.ran.times + every_times;
+    if (thread.cpu_at_compared_ns != 0) {
+        const auto clock = static_cast<std::int64_t>(*thread.cpu_ns - thread.cpu_at_compared_ns);
+        const auto records = static_cast<std::int64_t>(thread.ran.ns - thread.compared.ns);
+        const auto times = static_cast<std::int64_t>(thread.ran.times - thread.compared.times);
+        thread.overlap_ns = std::clamp((clock - records) / times, -most_ns, most_ns);
+    } else {
+        thread.compared = thread.ran;
+        thread.cpu_at_compared_ns = *thread.cpu_ns;
+    }
+}
+
+bool WaitRegistry::wants_cpu_time(const Wait& wait) const {
+    const auto found = threads_.find(wait.tid);
+    return found != threads_.end() && found->second.ran.times >= found->second.compare_at;
+}
+
+void WaitRegistry::cpu_time(const Wait& wait, std::uint64_t ns) {
+    if (in_progress(wait)) threads_[wait.tid].cpu_ns = ns;
 }
 
 /// Where records were lost, a thread that gets a CPU may have run in between.

@@ -211,3 +211,28 @@ TEST_CASE("waits of very different length are weighed rightly") {
     }
     CHECK(told.sum(Kind::waited) + told.sum(Kind::unsampled) == all);
 }
+
+TEST_CASE("what a thread's clock counts beyond its records, or less, is taken off its waits") {
+    constexpr std::uint64_t run = ms, wait = 2 * ms;
+    constexpr int rounds = 2000;
+    for (const std::int64_t beyond : {5'000, -4'000}) {
+        CAPTURE(beyond);
+        Told told;
+        std::uint64_t now = second, cpu = 0;
+        told.in(now);
+        for (int i = 0; i < rounds; ++i) {
+            told.out(now += run);
+            cpu += run + static_cast<std::uint64_t>(beyond);
+            std::vector<WaitRegistry::Wait> unread;
+            told.registry.unread(unread);
+            REQUIRE(unread.size() == 1);
+            if (i == 0) CHECK(told.registry.wants_cpu_time(unread[0]));
+            if (i % 7 == 0 && told.registry.wants_cpu_time(unread[0])) told.registry.cpu_time(unread[0], cpu);
+            if (i % 7 == 0) told.look(now + 1, 3);
+            told.in(now += wait);
+        }
+        told.registry.settle_all(now);
+        const auto life = static_cast<double>(now - second);
+        CHECK(static_cast<double>(told.sum(Kind::waited) + cpu) == doctest::Approx(life).epsilon(0.0003));
+    }
+}
