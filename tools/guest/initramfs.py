@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""initramfs.py KERNEL INIT OUT: a cpio archive (newc) of busybox, the virtio modules and INIT as /init.
+
+KERNEL is where a kernel's package and busybox-static were unpacked."""
+import sys
+from pathlib import Path
+
+MODULES = ("virtio", "virtio_ring", "virtio_mmio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+           "virtio_blk", "virtio_console", "crc16", "mbcache", "jbd2", "crc32c_generic", "libcrc32c", "ext4")
+
+
+class Archive:
+    def __init__(self):
+        self.entries = []
+
+    def add(self, name, mode, data=b"", device=(0, 0)):
+        encoded = name.encode() + b"\0"
+        fields = (len(self.entries) + 1, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(encoded), 0)
+        entry = b"070701" + b"".join(b"%08X" % field for field in fields) + encoded
+        entry += b"\0" * (-len(entry) % 4) + data
+        self.entries.append(entry + b"\0" * (-len(entry) % 4))
+
+
+def main(kernel, init, out):
+    archive = Archive()
+    for folder in ("bin", "lib", "dev", "proc", "sys", "root"):
+        archive.add(folder, 0o040755)
+    archive.add("dev/console", 0o020600, device=(5, 1))
+    archive.add("bin/busybox", 0o100755, (kernel / "bin/busybox").read_bytes())
+    # A kernel has some of them built in; they are loaded in this order.
+    order = []
+    for module in MODULES:
+        if found := next(kernel.rglob(f"{module}.ko"), None):
+            archive.add(f"lib/{module}.ko", 0o100644, found.read_bytes())
+            order.append(module)
+    archive.add("lib/order", 0o100644, "\n".join(order).encode() + b"\n")
+    archive.add("init", 0o100755, init.read_bytes())
+    archive.add("TRAILER!!!", 0)
+    out.write_bytes(b"".join(archive.entries))
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
