@@ -1,9 +1,77 @@
 #include "unwind/known_code.hpp"
 
-namespace flameprobe {
+#include <array>
+#include <span>
+#include <string_view>
 
-// PLT stubs, _dl_runtime_resolve and __restore_rt have tables, and these are right.
-bool known_code_rule(std::uint64_t, UnwindRule&) { return false; }
+#include "base/self_memory.hpp"
+
+namespace flameprobe {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// An instruction of a PLT entry: where it begins, and how far the stack pointer is from the CFA there.
+struct Place {
+    int offset = 0;
+    std::int32_t cfa = 0;
+};
+
+/// An entry, '?' being any byte. GNU ld's have tables; those of mold and lld have none.
+struct Entry {
+    std::string_view bytes;
+    std::array<Place, 4> places;  // unused ones repeat the first
+};
+constexpr std::array entries{
+    // mold: endbr64; mov $index, %r11d; jmp *slot(%rip)
+    Entry{"\xf3\x0f\x1e\xfa\x41\xbb????\xff\x25"sv, {{{0, 8}, {4, 8}, {10, 8}, {0, 8}}}},
+    // mold's .plt.got: endbr64; jmp *slot(%rip)
+    Entry{"\xf3\x0f\x1e\xfa\xff\x25"sv, {{{0, 8}, {4, 8}, {0, 8}, {0, 8}}}},
+    // mold's first one: endbr64; push %r11; push GOT+8(%rip); jmp *GOT+16(%rip)
+    Entry{"\xf3\x0f\x1e\xfa\x41\x53\xff\x35????\xff\x25"sv, {{{0, 8}, {4, 8}, {6, 16}, {12, 24}}}},
+    // lld: jmp *slot(%rip); push $index; jmp first
+    Entry{"\xff\x25????\x68????\xe9"sv, {{{0, 8}, {6, 8}, {11, 16}, {0, 8}}}},
+    // lld's first one: push GOT+8(%rip); jmp *GOT+16(%rip)
+    Entry{"\xff\x35????\xff\x25"sv, {{{0, 16}, {6, 24}, {0, 16}, {0, 16}}}},
+};
+
+constexpr int farthest_place = 12;
+constexpr std::size_t longest_entry = 16;
+
+bool matches(std::string_view code, std::string_view pattern) {
+    if (code.size() < pattern.size()) return false;
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+        if (pattern[i] != '?' && pattern[i] != code[i]) return false;
+    return true;
+}
+
+}  // namespace
+
+// _dl_runtime_resolve and __restore_rt have tables, and these are right.
+bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
+    std::array<char, farthest_place + longest_entry> bytes{};
+    int before = farthest_place;
+    std::size_t size = read_self(address - farthest_place, std::as_writable_bytes(std::span(bytes)));
+    if (size == 0) {  // the code begins with a page
+        before = 0;
+        size = read_self(address, std::as_writable_bytes(std::span(bytes)));
+    }
+    const std::string_view code(bytes.data(), size);
+    for (const Entry& entry : entries) {
+        for (const Place& place : entry.places) {
+            const int begin = before - place.offset;
+            if (begin < 0 || static_cast<std::size_t>(begin) > size) continue;
+            if (!matches(code.substr(static_cast<std::size_t>(begin)), entry.bytes)) continue;
+            rule.kind = RuleKind::step;
+            rule.base = RuleBase::sp;
+            rule.cfa_offset = place.cfa;
+            rule.ra_slot = -8;
+            return true;
+        }
+    }
+    return false;
+}
+
 void mend_table_rule(UnwindRule&) {}
 
 }  // namespace flameprobe
