@@ -203,6 +203,7 @@ std::string explain_refusal(int error_number) {
         case ENFILE:
             return "perf_event_open failed: too many open files in the system";
         case EINVAL:
+        case E2BIG:  // sig_data, at the end of the attributes, is a newer kernel's
             return "perf_event_open does not know these attributes: Linux 5.13 or later is needed";
         default:
             return std::string("perf_event_open failed: ") + std::strerror(error_number);
