@@ -24,6 +24,7 @@ $b mount -t tmpfs -o mode=1777 shm /root/dev/shm
 $b mount -t devpts pts /root/dev/pts
 $b mount -t ext4 -o noatime "/root$in" /root/in
 $b ifconfig lo 127.0.0.1
+$b hostname guest
 environment='export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8'
 $b chroot /root /bin/bash -c "$environment; cd /in; . ./.guest-command" >"/root$port" 2>&1 </root/dev/null
 status=$?
