@@ -27,11 +27,21 @@ void MapWatch::expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns) {
     if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * millisecond) read(sink, now_ns);
 }
 
+// Damaged stacks lead anywhere, at any time: a reading for one takes 3 % of the time at most, and less each time that
+// nothing new was found.
+void MapWatch::met_unknown_code() {
+    const std::uint64_t sooner = read_ns_ + std::max(patience_ns_, 30 * cost_ns_);
+    if (sooner >= next_ns_) return;
+    next_ns_ = sooner;
+    asked_ = true;
+}
+
 void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
     const auto maps = read_proc_maps();
-    const std::uint64_t cost = monotonic_ns() - std::min(now_ns, monotonic_ns());
+    const std::uint64_t done_ns = monotonic_ns();
+    cost_ns_ = done_ns - std::min(now_ns, done_ns);
     // Every second, less often where a reading is dear: at most 1 % of the time.
-    next_ns_ = now_ns + std::max<std::uint64_t>(1000 * millisecond, 100 * cost);
+    next_ns_ = now_ns + std::max<std::uint64_t>(1000 * millisecond, 100 * cost_ns_);
     if (!maps) return;
     std::vector<Known> found;
     found.reserve(maps->mappings.size());
@@ -40,13 +50,16 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
                          mapping.device, std::string(mapping.path)});
     }
     parse_areas(maps->text);
-    compare(std::move(found), sink, now_ns);
+    const bool news = compare(std::move(found), sink, now_ns);
+    if (std::exchange(asked_, false))
+        patience_ns_ = news ? least_patience_ns : std::min(2 * patience_ns_, 1000 * millisecond);
     read_ns_ = now_ns;
 }
 
 // A new mapping came at some time since the last reading. Where nothing was known before, samples from any time since
 // may be in it; where it replaced another, the older samples are the other's.
-void MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns) {
+bool MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns) {
+    bool news = false;
     for (const auto& mapping : found) {
         const auto old = std::lower_bound(known_.begin(), known_.end(), mapping.start,
                                           [](const Known& known, std::uint64_t start) { return known.end <= start; });
@@ -55,6 +68,7 @@ void MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t 
             old->inode == mapping.inode && old->device == mapping.device && old->path == mapping.path) {
             continue;
         }
+        news = true;
         sink.mapping({.time_ns = overlaps ? now_ns : read_ns_,
                       .start = mapping.start,
                       .size = mapping.end - mapping.start,
@@ -65,6 +79,7 @@ void MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t 
                       .build_id = {}});
     }
     known_ = std::move(found);
+    return news;
 }
 
 void MapWatch::parse_areas(const std::string& text) {

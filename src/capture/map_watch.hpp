@@ -17,8 +17,9 @@ public:
     /// Reads again at once unless `pc` is in a known mapping; code in no mapping at all (it was unmapped since) makes
     /// it read at most every 10 ms.
     void expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns);
-    /// Makes the next refresh() read: the host mapped something.
-    void changed() { next_ns_ = 0; }
+    /// A stack led to code in no known mapping: a library may have been loaded. The next refresh() reads, sooner or
+    /// later by what earlier readings of this kind have found.
+    void met_unknown_code();
 
     struct Range {
         std::uint64_t low = 0;
@@ -42,12 +43,16 @@ private:
         bool readable, main_stack;
     };
     void parse_areas(const std::string& text);
-    void compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns);
+    bool compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns);
 
     std::vector<Known> known_;  // executable, by start
     std::vector<Area> areas_;   // all, by start
     std::uint64_t read_ns_ = 0;
     std::uint64_t next_ns_ = 0;
+    std::uint64_t patience_ns_ = least_patience_ns;
+    std::uint64_t cost_ns_ = 0;
+    bool asked_ = false;  // the next reading is one that met_unknown_code() wants
+    static constexpr std::uint64_t least_patience_ns = 10'000'000;
 };
 
 }  // namespace flameprobe

@@ -69,6 +69,8 @@ public:
     /// From timers that sample the kernel's time only: CPU time that the thread used since it was last told, and the
     /// periods of it that expired in user code.
     virtual void used(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, std::uint64_t /*user_periods*/) {}
+    /// Whether the stack of a sample led to code in no mapping that was told of, since this was last asked.
+    virtual bool met_unknown_code() { return false; }
 };
 
 }  // namespace flameprobe

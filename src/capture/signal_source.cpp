@@ -147,6 +147,7 @@ void SignalSource::drain(EventSink& sink) {
         sink.sample(reader_.sample(i));
         reader_.give_back(i);
     }
+    if (sink.met_unknown_code()) maps_.met_unknown_code();
     threads_.finish_round(sink, maps_, now);
     if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0) sink.lost(dropped);
 }

@@ -134,6 +134,7 @@ void TimerSource::take_next(EventSink& sink) {
 
 void TimerSource::end_round(EventSink& sink) {
     if (is_parents(memory_.state())) return;
+    if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);
     tell_of_missing_timers();
 }

@@ -101,6 +101,7 @@ void Pipeline::sample(const RawSample& raw) {
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     const bool whole = walk_.end == WalkEnd::root;
     in_haste_ = in_haste_ || in_no_mapping();
+    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
         unsampled_time_.begins_with(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);

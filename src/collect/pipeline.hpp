@@ -53,6 +53,7 @@ public:
     void in_page_faults(std::uint32_t tid, std::uint64_t periods) override;
 
     void switched(const RawSwitch& record) override;
+    bool met_unknown_code() override { return std::exchange(met_unknown_code_, false); }
     /// Null: the records of switches are dropped.
     void pass_switches_to(SwitchSink* sink) { switches_ = sink; }
 
@@ -134,6 +135,7 @@ private:
     std::uint64_t period_ns_;
     std::uint32_t pid_;
     bool in_haste_ = false;  // since the last settle()
+    bool met_unknown_code_ = false;
     bool wants_faster_drain_ = false;
     static std::atomic<bool> scopes_seen_;
 };
