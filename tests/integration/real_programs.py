@@ -1,11 +1,12 @@
 """The table of real programs:
-real_programs.py [--engine E] [--unwind U] [--freq HZ] [--stack BYTES] [--seconds N] [PROGRAM...]
+real_programs.py [--engine E] [--user] [--unwind U] [--freq HZ] [--stack BYTES] [--seconds N] [PROGRAM...]
 
 Each program, unmodified from Debian's packages, is run under a load with FlameProbe preloaded; printed are the samples,
 how many of them are rooted (their stack reaches the thread's start) and how many of their frames are named (of the
 frames in files that have symbols, and of all)."""
 
 import argparse
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -41,9 +42,14 @@ def main():
     parser.add_argument("--freq", type=int, default=999)
     parser.add_argument("--stack", type=int)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--user", action="store_true", help="as an ordinary user, where root measures")
     parser.add_argument("--table", action="store_true", help="the default and only output")
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
+    if options.user and os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
     print(ROW.format("program", "samples", "rooted", "named", "of all", "unwinder", "engine"))
     print(ROW.format(*["---"] * 7))
     for program in (*PROGRAMS, COMPILER):
