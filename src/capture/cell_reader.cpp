@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpu/left_system_call.hpp"
+
 namespace flameprobe {
 
 std::size_t CellReader::gather() {
@@ -22,7 +24,7 @@ RawSample CellReader::sample(std::size_t i) const {
             .tid = cell->tid,
             .weight = cell->weight,
             .in_kernel = false,
-            .in_system_call = cell->in_system_call,
+            .in_system_call = cell->in_system_call && cpu::left_system_call(cell->registers),
             .has_registers = cell->has_registers,
             .registers = cell->registers,
             .kernel_chain = {},

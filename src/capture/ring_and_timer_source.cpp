@@ -6,7 +6,7 @@
 #include "capture/event_source.hpp"
 #include "capture/kernel_share.hpp"
 #include "capture/timer_source.hpp"
-#include "cpu/interrupted.hpp"
+#include "cpu/left_system_call.hpp"
 
 namespace flameprobe {
 namespace {

@@ -125,11 +125,23 @@ std::uint64_t TimerSource::next_time() const {
 
 void TimerSource::take_next(EventSink& sink) {
     auto sample = reader_.sample(next_);
+    if (memory_.state().kernel_only && reader_.cell(next_).in_system_call && !sample.in_system_call) {
+        count_in_user_code(reader_.cell(next_));
+        reader_.give_back(next_++);
+        return;
+    }
     sample.weight = timers_.account(reader_.cell(next_));
     if (sample.weight != 0 && !memory_.state().kernel_only)
         sample.short_by_ns = static_cast<std::int64_t>(timers_.short_by(reader_.cell(next_)));
     if (sample.weight != 0) sink.sample(sample);
     reader_.give_back(next_++);
+}
+
+// As the handler counts it where it sees that itself.
+void TimerSource::count_in_user_code(const handler::CellHead& cell) {
+    auto& state = memory_.state();
+    if (cell.slot >= state.slot_count || state.slots[cell.slot].generation != cell.generation) return;
+    state.slots[cell.slot].user_hits.fetch_add(cell.weight, std::memory_order_relaxed);
 }
 
 void TimerSource::end_round(EventSink& sink) {

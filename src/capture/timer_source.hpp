@@ -40,6 +40,7 @@ public:
 private:
     void describe(const CaptureOptions& options);
     void keep_signal();
+    void count_in_user_code(const handler::CellHead& cell);
     void tell_of_missing_timers();
 
     HandlerMemory memory_;

@@ -112,7 +112,7 @@ void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
         give_alternate_stack(*tick.slot, context);
         if (state.has_thread_pointer) tick.slot->control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
     }
-    const bool in_system_call = cpu::leaves_system_call(context, state.may_call.load(std::memory_order_relaxed));
+    const bool in_system_call = cpu::may_leave_system_call(context);
     if (state.kernel_only && !in_system_call && tick.slot != nullptr) {
         tick.slot->user_hits.fetch_add(tick.weight, std::memory_order_relaxed);
         return;

@@ -20,7 +20,7 @@ struct CellHead {
     std::uint32_t stack_bytes;
     Registers registers;
     bool has_registers;
-    bool in_system_call;  // the tick fell into the system call that the thread is returning from
+    bool in_system_call;  // as far as cpu::may_leave_system_call() tells
 
     static constexpr std::uint32_t no_slot = 0xffff;
 };

@@ -28,16 +28,10 @@ inline bool copy_registers(const ucontext_t& context, Registers& out) noexcept {
 /// A tick in the kernel signals when the thread leaves it: at the instruction after `syscall`, or at `syscall` itself
 /// if the call is made again. That instruction puts its successor's address into rcx (Intel SDM volume 2, SYSCALL) and
 /// the kernel restores both, so code need not be read, which could fault; the next instruction has another rip.
-inline bool leaves_system_call(const ucontext_t& context, bool /*may_call*/) noexcept {
+inline bool may_leave_system_call(const ucontext_t& context) noexcept {
     constexpr greg_t syscall_bytes = 2;
     const greg_t after = context.uc_mcontext.gregs[REG_RCX], pc = context.uc_mcontext.gregs[REG_RIP];
     return pc == after || pc + syscall_bytes == after;
-}
-
-/// Whether the instruction before the pc is a system call that has just returned.
-inline bool after_system_call(const Registers& registers) noexcept {
-    constexpr unsigned rcx = 2;
-    return registers.value[rcx] == registers.pc();
 }
 
 }  // namespace flameprobe::cpu
