@@ -56,10 +56,11 @@ private:
         return true;
     }
 
-    /// Whether it is the record of an open scope at that address: its seal must yield a pc, below 2^47.
+    /// Whether it is the record of an open scope at that address: its seal must yield a pc, below 2^47 or, on aarch64,
+    /// 2^48.
     static bool is_open(const flameprobe_scope& copy, std::uintptr_t address) noexcept {
         const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(&copy) ^ address;
-        return copy.tag != 0 && (flameprobe_scope_seal_(&copy, copy.tag) ^ (moved << 32 | moved >> 32)) >> 47 == 0;
+        return copy.tag != 0 && (flameprobe_scope_seal_(&copy, copy.tag) ^ (moved << 32 | moved >> 32)) >> 48 == 0;
     }
 
     std::uintptr_t at_;
