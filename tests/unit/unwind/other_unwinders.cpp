@@ -21,7 +21,7 @@ void on_signal(int, siginfo_t*, void* context) {
     wanted->snapshot.stack = read_process(::getpid(), wanted->snapshot.registers.sp(), 64u << 10);
 
     unw_cursor_t cursor;
-    ::unw_init_local2(&cursor, interrupted, UNW_INIT_SIGNAL_FRAME);
+    ::unw_init_local2(&cursor, static_cast<unw_context_t*>(context), UNW_INIT_SIGNAL_FRAME);
     do {
         unw_word_t pc = 0;
         ::unw_get_reg(&cursor, UNW_REG_IP, &pc);

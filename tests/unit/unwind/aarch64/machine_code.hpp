@@ -19,4 +19,10 @@ inline constexpr std::array<std::uint32_t, 4> trampoline{0xf81f0ffe, 0xd63f0000,
 inline constexpr std::array<std::uint32_t, 8> keeper{0xa9be7bfd, 0xf9000bf3, 0xd11003ff, 0xd63f0000,
                                                      0x911003ff, 0xf9400bf3, 0xa8c27bfd, 0xd65f03c0};
 
+/// Of assembly_with_debug_frame: the bytes of the instruction that stores the frame pointer, and CFA - SP behind it.
+inline constexpr std::uint64_t push_bytes = 4;
+inline constexpr std::int32_t cfa_behind_push = 80;
+/// Whether the kernel's vdso has unwind tables for all of its code.
+inline constexpr bool vdso_has_tables = false;
+
 }  // namespace flameprobe::testing

@@ -20,4 +20,10 @@ inline constexpr std::array<std::uint8_t, 11> trampoline{0x48, 0x83, 0xec, 0x08,
 inline constexpr std::array<std::uint8_t, 21> keeper{0x55, 0x53, 0x48, 0x81, 0xec, 0x08, 0x04, 0x00, 0x00, 0xff, 0xd7,
                                                      0x48, 0x81, 0xc4, 0x08, 0x04, 0x00, 0x00, 0x5b, 0x5d, 0xc3};
 
+/// Of assembly_with_debug_frame: the bytes of the instruction that stores the frame pointer, and CFA - SP behind it.
+inline constexpr std::uint64_t push_bytes = 1;
+inline constexpr std::int32_t cfa_behind_push = 16;
+/// Whether the kernel's vdso has unwind tables for all of its code.
+inline constexpr bool vdso_has_tables = true;
+
 }  // namespace flameprobe::testing
