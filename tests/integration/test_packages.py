@@ -87,6 +87,15 @@ class Packages(Case):
         done = self.inside(root, [command, "run", "-F", "499", "-o", "burned", "--", *BURN])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_profile(root, "burned")
+        for engine in ("timer", "signal"):  # each is code of its own in the host
+            library = str(Path(command).parents[1] / "lib" / "libflameprobe.so")
+            done = self.inside(root, BURN, LD_PRELOAD=library, FLAMEPROBE_ENGINE=engine, FLAMEPROBE_OUT=engine, FLAMEPROBE_FREQ="199")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assert_function(read_folded((root / "work" / f"{engine}.folded").read_text()), "Perl_runops_standard", at_least=5)
+        # What is left out of it says so.
+        done = self.inside(root, [command, "live", "1"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("made without libmicrohttpd", done.stderr)
         # As the Dockerfile of the examples sets it.
         docker = (ROOT / "examples" / "ci" / "Dockerfile").read_text()
         settings = dict(re.findall(r"(?m)^ENV (\w+)=(.*)$", docker))

@@ -39,7 +39,8 @@ int push([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #ifdef FLAMEPROBE_HAS_PUSH
     return flameprobe::push_command(argc, argv);
 #else
-    std::fputs("flameprobe: push is not part of this build: libcurl was missing (libcurl4-openssl-dev)\n", stderr);
+    std::fputs("flameprobe: push is not part of this build, which was made without libcurl (libcurl4-openssl-dev)\n",
+               stderr);
     return 1;
 #endif
 }
@@ -48,7 +49,7 @@ int top([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #ifdef FLAMEPROBE_HAS_TOP
     return flameprobe::top_command(argc, argv);
 #else
-    std::fputs("flameprobe: top is not part of this build: ncurses was missing (libncurses-dev)\n", stderr);
+    std::fputs("flameprobe: top is not part of this build, which was made without ncurses (libncurses-dev)\n", stderr);
     return 1;
 #endif
 }
@@ -57,7 +58,8 @@ int live([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #ifdef FLAMEPROBE_HAS_LIVE
     return flameprobe::live_command(argc, argv);
 #else
-    std::fputs("flameprobe: live is not part of this build: libmicrohttpd was missing (libmicrohttpd-dev)\n", stderr);
+    std::fputs("flameprobe: live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)\n",
+               stderr);
     return 1;
 #endif
 }

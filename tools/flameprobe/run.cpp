@@ -114,7 +114,8 @@ int complain(int status, const std::string& message) {
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
 std::string problem_with(const Request& request, const char* command) {
 #ifndef FLAMEPROBE_HAS_LIVE
-    if (request.live) return "--live is not part of this build: libmicrohttpd was missing (libmicrohttpd-dev)";
+    if (request.live)
+        return "--live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)";
 #endif
     // ld.so(8) looks for a name without a slash itself.
     if (request.library.find('/') != std::string::npos && access(request.library.c_str(), R_OK) != 0)
