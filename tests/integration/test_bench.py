@@ -86,6 +86,20 @@ class Bench(BenchCase):
         self.assertLess(scaling["rows"][1]["efficiency"], 0.5)
         self.assertEqual(processes_with(f"{PROGRAMS} serve"), [])
 
+    def test_where_threads_wait_is_told_on_request(self):
+        done = self.bench(BENCH.replace("repeat = 2", "repeat = 1\nwaiting = true"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for scenario in self.report()["scenarios"]:
+            ran = scenario["runs"][0]
+            # It waits for requests, and for the next connection.
+            self.assertGreater(ran["blocked_seconds"], 0)
+            self.assertTrue({"recvfrom", "accept4", "accept", "[wait not sampled]"} & set(ran["waits_ns"]), ran["waits_ns"])
+            total = ran["blocked_seconds"] + ran["preempted_seconds"]
+            self.assertAlmostEqual(sum(ran["waits_ns"].values()) / 1e9, total, places=6)
+        markdown = (self.directory / "out" / "report.md").read_text()
+        self.assertIn("threads blocked", markdown)
+        self.assertIn("## Where threads waited", markdown)
+
     def check_run_files(self, scenario):
         out = self.directory / "out"
         for result in scenario["runs"]:

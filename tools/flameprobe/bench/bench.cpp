@@ -84,7 +84,8 @@ void Bench::run_one(const PlannedRun& planned, std::size_t number, std::size_t a
     if (auto begun = store_.begin(point, planned.repetition); !begun) {
         record.failure = begun.error().message;
     } else {
-        const RunPlace place{store_.absolute(), Store::run_path(point, planned.repetition), library_, file_.frequency};
+        const RunPlace place{store_.absolute(), Store::run_path(point, planned.repetition), library_, file_.frequency,
+                             file_.waiting};
         record = run_once(point, planned.repetition, place, cache_);
         if (interruption() != 0) return;
         if (auto kept = store_.keep(point, record); !kept) record.failure = kept.error().message;

@@ -65,6 +65,7 @@ struct BenchFile {
     std::string text;  // as it was read: what a later run is compared with before it resumes
     unsigned repeat = 3;
     unsigned frequency = 499;
+    bool waiting = false;  // where threads wait, too
     std::vector<Scenario> scenarios;
 };
 

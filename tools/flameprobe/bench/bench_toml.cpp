@@ -87,6 +87,13 @@ public:
                 *node);
         return static_cast<unsigned>(*value);
     }
+    bool truth(std::string_view key) const {
+        const toml::node* node = find(key);
+        if (node == nullptr) return false;
+        const auto value = node->value_exact<bool>();
+        if (!value) bad(quoted(key) + " has to be true or false", *node);
+        return *value;
+    }
     Seconds duration(std::string_view key, Seconds otherwise) const {
         const toml::node* node = find(key);
         if (node == nullptr) return otherwise;
@@ -216,13 +223,14 @@ Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::
 }
 
 BenchFile read_file(const toml::table& table) {
-    const Table fields(
-        table, "a bench file",
-        {"name", "repeat", "frequency", "warm_up", "seconds", "timeout", "stop_within", "env", "sweep", "scenario"});
+    const Table fields(table, "a bench file",
+                       {"name", "repeat", "frequency", "waiting", "warm_up", "seconds", "timeout", "stop_within", "env",
+                        "sweep", "scenario"});
     BenchFile file;
     file.name = fields.text("name", "bench");
     file.repeat = fields.number("repeat", file.repeat, 1, 1000);
     file.frequency = fields.number("frequency", file.frequency, 1, 20000);
+    file.waiting = fields.truth("waiting");
     Scenario defaults;
     defaults.warm_up = fields.duration("warm_up", defaults.warm_up);
     defaults.seconds = fields.duration("seconds", defaults.seconds);

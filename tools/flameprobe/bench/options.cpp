@@ -18,6 +18,7 @@ const char* const bench_usage =
     "  -o, --out DIR         where everything is kept (default results/DATE-COMMIT)\n"
     "  -r, --repeat N        runs of each scenario (default 3)\n"
     "  -F, --freq HZ         samples a second of CPU time, per thread (default 499)\n"
+    "      --waiting         where threads wait, too\n"
     "      --library FILE    the libflameprobe.so to load\n"
     "\n"
     "Without a file (docs/bench.md describes what these mean in one):\n"
@@ -41,6 +42,7 @@ namespace {
 
 enum Letter : int {
     library = 256,
+    waiting,
     count,
     unit,
     per,
@@ -58,6 +60,7 @@ enum Letter : int {
 constexpr option long_options[] = {{"out", required_argument, nullptr, 'o'},
                                    {"repeat", required_argument, nullptr, 'r'},
                                    {"freq", required_argument, nullptr, 'F'},
+                                   {"waiting", no_argument, nullptr, waiting},
                                    {"library", required_argument, nullptr, library},
                                    {"name", required_argument, nullptr, 'n'},
                                    {"load", required_argument, nullptr, 'l'},
@@ -177,11 +180,11 @@ public:
         }
         return {};
     }
-    std::string text(const std::vector<std::string>& command, unsigned repeat, unsigned frequency) const {
+    std::string text(const std::vector<std::string>& command, unsigned repeat, unsigned frequency, bool waits) const {
         std::string words;
         for (const std::string& word : command) words += (words.empty() ? "" : ", ") + toml_string(word);
         std::string out = "name = " + toml_string(name) + "\nrepeat = " + std::to_string(repeat) +
-                          "\nfrequency = " + std::to_string(frequency) + "\n";
+                          "\nfrequency = " + std::to_string(frequency) + "\n" + (waits ? "waiting = true\n" : "");
         if (!environment.empty()) out += "[env]\n" + environment;
         if (!sweeps.empty()) out += "[sweep]\n" + sweeps;
         out += "[[scenario]]\nname = " + toml_string(name) + "\ncommand = [" + words + "]\n" + rest;
@@ -208,6 +211,7 @@ private:
 struct Parsed {
     FileText text;
     std::optional<unsigned> repeat, frequency;
+    bool waiting = false;
     bool for_a_file_only = true;  // no option that describes a scenario
     BenchRequest request;
 };
@@ -220,6 +224,8 @@ Result<void> add(Parsed& parsed, int letter) {
         parsed.request.out = value;
     else if (letter == library)
         parsed.request.library = value;
+    else if (letter == waiting)
+        parsed.waiting = true;
     else if (letter == 'r' || letter == 'F') {
         const auto number = whole_number(letter == 'r' ? "--repeat" : "--freq", value, letter == 'r' ? 1000 : 20000);
         if (!number) return number.error();
@@ -246,8 +252,8 @@ Result<BenchRequest> parse_bench_options(int argc, char* argv[]) {
     std::string path = "options";
     Result<BenchFile> file = Error{""};
     if (command) {
-        const std::string text =
-            parsed.text.text({argv + optind, argv + argc}, parsed.repeat.value_or(3), parsed.frequency.value_or(499));
+        const std::string text = parsed.text.text({argv + optind, argv + argc}, parsed.repeat.value_or(3),
+                                                  parsed.frequency.value_or(499), parsed.waiting);
         file = parse_bench_file(text, path);
     } else {
         path = argv[optind];
@@ -264,7 +270,8 @@ Result<BenchRequest> parse_bench_options(int argc, char* argv[]) {
         }
         if (!parsed.for_a_file_only)
             return Error{
-                "with a bench file, scenarios are described in the file (-o, --repeat, --freq and --library go with "
+                "with a bench file, scenarios are described in the file (-o, --repeat, --freq, --waiting and --library "
+                "go with "
                 "one)"};
         file = read_bench_file(path);
     }
@@ -272,6 +279,7 @@ Result<BenchRequest> parse_bench_options(int argc, char* argv[]) {
     parsed.request.file = std::move(*file);
     if (parsed.repeat) parsed.request.file.repeat = *parsed.repeat;
     if (parsed.frequency) parsed.request.file.frequency = *parsed.frequency;
+    if (parsed.waiting) parsed.request.file.waiting = true;
     return parsed.request;
 }
 

@@ -1,5 +1,7 @@
 #include "profiles.hpp"
 
+#include <algorithm>
+
 #include "export/output.hpp"
 #include "export/output_file.hpp"
 #include "export/provenance_text.hpp"
@@ -32,9 +34,12 @@ Result<SampleFilter> filter_of(const std::string& path, const Window& window) {
     return filter;
 }
 
-Result<NamedProfile> load(const std::string& path, const Window& window, SymbolCache& cache) {
-    const auto filter = filter_of(path, window);
+/// `event`: empty is that of CPU time.
+Result<NamedProfile> load(const std::string& path, const Window& window, SymbolCache& cache,
+                          const std::string& event = {}) {
+    auto filter = filter_of(path, window);
     if (!filter) return filter.error();
+    filter->event = event;
     auto source = ByteSource::open(path);
     if (!source) return source.error();
     Progress progress;
@@ -43,14 +48,28 @@ Result<NamedProfile> load(const std::string& path, const Window& window, SymbolC
     return profile;
 }
 
+Result<void> add_waits(const std::string& path, const Window& window, SymbolCache& cache, WaitTimes& waits) {
+    const auto profile = load(path, window, cache, "offcpu");
+    if (!profile) return profile.error();
+    for (const NamedCount& count : profile->counts) {
+        std::uint64_t& sum = waits[std::string(profile->name(profile->nodes[count.node].frame))];
+        sum = add_saturated(sum, count.weight);
+    }
+    return {};
+}
+
 }  // namespace
 
-Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window,
-                                     SymbolCache& cache) {
+Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
+                                     bool waiting) {
     ProfileTotals sum;
     for (const std::string& path : profiles) {
         const auto profile = load(path, window, cache);
         if (!profile) return profile.error();
+        const auto& events = profile->events;
+        if (waiting && std::find(events.begin(), events.end(), "offcpu") != events.end()) {
+            if (const auto added = add_waits(path, window, cache, sum.waits); !added) return added.error();
+        }
         const std::uint64_t period = profile->run.period_ns;
         const Totals totals = function_totals(*profile);
         sum.samples += total_hits(*profile);

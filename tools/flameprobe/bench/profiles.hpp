@@ -19,6 +19,7 @@ struct Window {
 
 struct ProfileTotals {
     std::map<std::string, FunctionTime> functions;  // by the name that pictures show; threads are left out
+    WaitTimes waits;                                // where they were sampled
     std::map<std::string, std::uint64_t> work;      // units that the program counted, by name
     std::uint64_t samples = 0;
     std::uint64_t sampled_ns = 0;
@@ -26,9 +27,9 @@ struct ProfileTotals {
     std::vector<std::string> warnings;
 };
 
-/// `cache` knows names from profiles before, and learns.
-Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window,
-                                     SymbolCache& cache);
+/// `cache` knows names from profiles before, and learns. `waiting`: waits are wanted, too.
+Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
+                                     bool waiting);
 
 struct PictureInput {
     std::string profile;

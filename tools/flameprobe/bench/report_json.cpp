@@ -44,6 +44,9 @@ Json run_json(const RunRecord& run) {
             {"minor_faults", run.minor_faults},
             {"major_faults", run.major_faults},
             {"peak_kib", run.peak_kib},
+            {"blocked_seconds", run.blocked_seconds()},
+            {"preempted_seconds", run.preempted_seconds()},
+            {"waits_ns", run.waits},
             {"remarks", run.remarks}};
 }
 

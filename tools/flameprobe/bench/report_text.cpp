@@ -11,7 +11,7 @@ namespace flameprobe::bench {
 
 namespace {
 
-constexpr std::size_t most_functions = 25, most_growing = 15;
+constexpr std::size_t most_functions = 25, most_growing = 15, most_waits = 10;
 
 std::string one_of(const std::string& unit) {
     return unit.size() > 1 && unit.ends_with("s") ? unit.substr(0, unit.size() - 1) : unit;
@@ -37,7 +37,7 @@ void drop_empty_columns(Table& table) {
 
 Table overview(const Report& report) {
     Table table{{"scenario", "throughput", "latency", "CPU per unit", "CPU seconds", "switches voluntary", "forced",
-                 "page faults minor", "major", "runs", "flame graph"},
+                 "page faults minor", "major", "threads blocked", "preempted", "runs", "flame graph"},
                 {},
                 {}};
     for (const PointReport& point : report.points) {
@@ -45,10 +45,14 @@ Table overview(const Report& report) {
             std::to_string(point.runs.size()) +
             (point.failures.empty() ? "" : ", " + std::to_string(point.failures.size()) + " failed");
         if (point.runs.empty()) {
-            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", runs, ""});
+            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", "", "", runs, ""});
             continue;
         }
         const auto mean = [&point](const auto& value) { return rate_text(mean_of(point.runs, value)); };
+        // In seconds of threads; nothing where waits were not asked for.
+        const bool waits =
+            std::any_of(point.runs.begin(), point.runs.end(), [](auto& run) { return !run.waits.empty(); });
+        const auto waited = [&](const auto& value) { return waits ? mean(value) + " s" : std::string(); };
         const std::string throughput = point.throughput ? rate_text(*point.throughput) + " " + point.unit + "/s" : "";
         const std::string latency = point.latency ? rate_text(*point.latency) + " " + point.latency_unit : "";
         const std::string picture = point.pictures.empty() ? "" : point.pictures.front();
@@ -56,7 +60,8 @@ Table overview(const Report& report) {
             {point.title, throughput, latency, cost_text(point.cost) + " per " + one_of(point.unit),
              mean([](auto& run) { return run.cpu_seconds; }), mean([](auto& run) { return run.voluntary_switches; }),
              mean([](auto& run) { return run.involuntary_switches; }), mean([](auto& run) { return run.minor_faults; }),
-             mean([](auto& run) { return run.major_faults; }), runs,
+             mean([](auto& run) { return run.major_faults; }), waited([](auto& run) { return run.blocked_seconds(); }),
+             waited([](auto& run) { return run.preempted_seconds(); }), runs,
              picture.empty() ? Cell("") : Cell("SVG", picture)});
     }
     drop_empty_columns(table);
@@ -130,6 +135,32 @@ void add_functions(Document& document, const PointReport& point) {
     }
 }
 
+/// Mean over runs, by the system call (or else) that waits end in.
+void add_waits(Document& document, const Report& report) {
+    bool told = false;
+    for (const PointReport& point : report.points) {
+        WaitTimes sums;
+        for (const RunRecord& run : point.runs)
+            for (const auto& [name, ns] : run.waits) sums[name] += ns;
+        if (sums.empty()) continue;
+        std::vector<std::pair<std::string, std::uint64_t>> order(sums.begin(), sums.end());
+        std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+        if (!told) document.push_back(Heading{2, "Where threads waited"});
+        told = true;
+        document.push_back(Heading{3, point.title});
+        Table table{{"waits end in", "seconds of threads", "per " + one_of(point.unit)}, {}, {}};
+        double units = 0;
+        for (const RunRecord& run : point.runs) units += run.units();
+        for (const auto& [name, ns] : order) {
+            if (table.rows.size() == most_waits) break;
+            const double seconds = static_cast<double>(ns) / 1e9 / static_cast<double>(point.runs.size());
+            table.rows.push_back(
+                {name, rate_text(seconds) + " s", units > 0 ? cost_text(static_cast<double>(ns) / units) : ""});
+        }
+        document.push_back(table);
+    }
+}
+
 void add_pictures(Document& document, const Report& report) {
     document.push_back(Heading{2, "Flame graphs"});
     document.push_back(Paragraph{"As wide as the CPU time per unit of work, so that boxes can be compared."});
@@ -167,6 +198,7 @@ Document document_of(const Report& report) {
     for (const PointReport& point : report.points) {
         if (!point.runs.empty()) add_functions(document, point);
     }
+    add_waits(document, report);
     add_pictures(document, report);
     document.push_back(Heading{2, "How it was measured"});
     document.push_back(facts);

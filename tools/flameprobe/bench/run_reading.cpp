@@ -69,9 +69,12 @@ Result<void> read_profiles(const FinishedBenchRun& run, SymbolCache& cache, RunR
     if (paths.empty())
         return Error{"there is no profile: the program used next to no CPU time, or could not be preloaded (see " +
                      run.file("program.log") + ")"};
-    const auto totals = profile_totals(paths, {record.from_unix_ns, record.to_unix_ns}, cache);
+    const auto totals = profile_totals(paths, {record.from_unix_ns, record.to_unix_ns}, cache, run.waiting);
     if (!totals) return totals.error();
     record.functions = totals->functions;
+    record.waits = totals->waits;
+    if (run.waiting && record.waits.empty())
+        record.remarks.push_back("no wait was sampled; 'flameprobe doctor' says whether they can be had here");
     record.samples = totals->samples;
     record.remarks.insert(record.remarks.end(), totals->warnings.begin(), totals->warnings.end());
     std::uint64_t cpu_ns = run.cpu_ns;

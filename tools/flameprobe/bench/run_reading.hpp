@@ -18,6 +18,7 @@ struct FinishedBenchRun {
     const std::string& directory;  // absolute; with program.log, load.log and the profiles
     pid_t pid;                     // of the program
     std::uint64_t cpu_ns;          // that the program's processes used while the load ran
+    bool waiting;                  // waits were asked for
 
     std::string file(const std::string& of_run) const { return directory + "/" + of_run; }
     bool is_own_load() const { return scenario.load.empty(); }

@@ -11,6 +11,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+const std::string preempted = "[preempted]";
+
 Json number_or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
 
 std::optional<double> optional_number(const Json& json, const char* key) {
@@ -26,6 +28,17 @@ std::optional<double> RunRecord::work_per_second() const {
 }
 
 double RunRecord::cpu_ns_per_unit() const { return units() > 0 ? cpu_seconds * 1e9 / units() : 0; }
+
+double RunRecord::blocked_seconds() const {
+    std::uint64_t ns = 0;
+    for (const auto& [name, time] : waits) ns += name == preempted ? 0 : time;
+    return static_cast<double>(ns) / 1e9;
+}
+
+double RunRecord::preempted_seconds() const {
+    const auto found = waits.find(preempted);
+    return found == waits.end() ? 0 : static_cast<double>(found->second) / 1e9;
+}
 
 double RunRecord::sample_cost() const {
     return samples == 0 ? 0 : cpu_ns_per_unit() * sampled_share / static_cast<double>(samples);
@@ -50,6 +63,7 @@ Result<void> write_run(const RunRecord& run, const std::string& path) {
                        {"minor_faults", run.minor_faults},
                        {"major_faults", run.major_faults},
                        {"peak_kib", run.peak_kib},
+                       {"waits", run.waits},
                        {"remarks", run.remarks},
                        {"functions", functions}};
     OutputFile file(path);
@@ -78,6 +92,7 @@ Result<RunRecord> read_run(const std::string& path) try {
     run.minor_faults = json.at("minor_faults").get<std::uint64_t>();
     run.major_faults = json.at("major_faults").get<std::uint64_t>();
     run.peak_kib = json.at("peak_kib").get<std::uint64_t>();
+    run.waits = json.value("waits", WaitTimes());
     run.remarks = json.at("remarks").get<std::vector<std::string>>();
     for (const auto& [name, time] : json.at("functions").items())
         run.functions[name] = {time.at(0).get<std::uint64_t>(), time.at(1).get<std::uint64_t>()};

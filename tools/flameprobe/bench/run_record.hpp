@@ -17,6 +17,10 @@ struct FunctionTime {
     std::uint64_t total_ns = 0;  // with what it calls
 };
 
+/// Threads' time off the CPU in waits that began during the load, by the last frame: futex, epoll_wait, [preempted],
+/// ...
+using WaitTimes = std::map<std::string, std::uint64_t>;  // nanoseconds
+
 struct RunRecord {
     std::string failure;  // why there are no figures; else empty
     unsigned repetition = 1;
@@ -31,6 +35,7 @@ struct RunRecord {
     double sampled_share = 0;           // samples × period, of the CPU time
     std::uint64_t voluntary_switches = 0, involuntary_switches = 0;  // of the program's whole life, as wait4 tells
     std::uint64_t minor_faults = 0, major_faults = 0, peak_kib = 0;
+    WaitTimes waits;                   // empty where they were not asked for, or could not be had
     std::vector<std::string> remarks;  // for a person
     std::map<std::string, FunctionTime> functions;
 
@@ -39,6 +44,9 @@ struct RunRecord {
     /// Where no work is counted the unit is a second of the load.
     double units() const { return work.value_or(seconds); }
     double cpu_ns_per_unit() const;
+    /// Of threads, and so more than `seconds` where several wait at once.
+    double blocked_seconds() const;
+    double preempted_seconds() const;  // they could run, but others had the CPUs
     /// CPU nanoseconds per unit that one sample stands for.
     double sample_cost() const;
 };

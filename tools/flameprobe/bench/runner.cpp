@@ -92,6 +92,7 @@ ProcessRequest Run::program_request() const {
     request.environment["FLAMEPROBE_FORMAT"] = "none";  // pictures are made afterwards, of the load's time only
     request.environment["FLAMEPROBE_FREQ"] = std::to_string(place_.frequency);
     request.environment["FLAMEPROBE_START"] = "1";
+    if (place_.waiting) request.environment["FLAMEPROBE_EVENT"] = "cpu,offcpu";
     return request;
 }
 
@@ -224,7 +225,7 @@ RunRecord Run::take() {
     auto done = live();
     if (done) {
         const std::uint64_t cpu_ns = end_cpu_ns_ - std::min(end_cpu_ns_, begin_cpu_ns_);
-        done = read_figures({scenario_, place_.run, directory_, pid_, cpu_ns}, cache_, record_);
+        done = read_figures({scenario_, place_.run, directory_, pid_, cpu_ns, place_.waiting}, cache_, record_);
     }
     if (!done) record_.failure = done.error().message;
     return std::move(record_);

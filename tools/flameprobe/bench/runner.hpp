@@ -14,6 +14,7 @@ struct RunPlace {
     std::string run;      // this run's, below it, relative
     std::string library;  // libflameprobe.so
     unsigned frequency = 499;
+    bool waiting = false;  // where threads wait, too
 };
 
 /// Never fails as a whole: what went wrong is in the record. The directory is there and empty. Where interruption() is
