@@ -1,10 +1,9 @@
 #include "export/provenance_text.hpp"
 
-#include <set>
-
 #include "base/hex.hpp"
 #include "export/text.hpp"
 #include "render/numbers.hpp"
+#include "symbolize/file_builds.hpp"
 
 namespace flameprobe {
 
@@ -72,13 +71,8 @@ private:
         add("FlameProbe version", profile_.run.version);
     }
     void files() {
-        std::set<std::string> told;
-        for (const Mapping& mapping : profile_.mappings) {
-            if (mapping.kind != MappingKind::file) continue;
-            const std::string line =
-                mapping.path + " " + (mapping.build_id.empty() ? "none" : hex_text(mapping.build_id));
-            if (told.insert(line).second) add("build id", line);
-        }
+        for (const FileBuild& file : file_builds(profile_))
+            add("build id", file.path + " " + (file.build_id.empty() ? "none" : hex_text(file.build_id)));
     }
     void notes() {
         for (const auto& [name, value] : profile_.summary.counters) {

@@ -12,6 +12,7 @@
 #include "render/page_template.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
+#include "symbolize/file_builds.hpp"
 
 namespace flameprobe {
 
@@ -59,9 +60,8 @@ std::vector<Fact> all_facts(const NamedProfile& profile) {
     std::vector<Fact> facts = run_facts(profile);
     for (const RunFact& fact : profile.run.facts) facts.push_back({fact.name, fact.value});
     for (const auto& [name, amount] : profile.work) facts.push_back({"counted " + name, count_text(amount)});
-    for (const Mapping& mapping : profile.mappings) {
-        if (mapping.kind == MappingKind::file && !mapping.build_id.empty())
-            facts.push_back({"build id", mapping.path + " " + hex_text(mapping.build_id)});
+    for (const FileBuild& file : file_builds(profile)) {
+        if (!file.build_id.empty()) facts.push_back({"build id", file.path + " " + hex_text(file.build_id)});
     }
     return facts;
 }

@@ -15,6 +15,7 @@
 #include "base/machine.hpp"
 #include "base/place.hpp"
 #include "base/proc.hpp"
+#include "symbolize/build_flags.hpp"
 #include "symbolize/elf_file.hpp"
 
 namespace flameprobe {
@@ -28,10 +29,9 @@ std::string executable_path() {
 }
 
 /// What compilers and linkers left in .comment: zero-terminated texts.
-std::string compilers_of(const std::string& executable) {
-    const auto file = ElfFile::open(executable, FileAccess::read);
-    if (!file || (*file)->contents_size(".comment") > 65536) return {};
-    std::string all(as_text((*file)->contents(".comment"))), list;
+std::string compilers_of(const ElfFile& file) {
+    if (file.contents_size(".comment") > 65536) return {};
+    std::string all(as_text(file.contents(".comment"))), list;
     for (std::size_t begin = 0; begin < all.size();) {
         const std::size_t end = std::min(all.find('\0', begin), all.size());
         if (end > begin) list += (list.empty() ? "" : ", ") + all.substr(begin, end - begin);
@@ -49,13 +49,15 @@ std::string dirty_text() {
 }
 
 std::vector<RunFact> facts_of(const std::string& executable) {
-    const std::string directory = working_directory(), commit = git_commit(directory),
-                      compilers = compilers_of(executable);
+    const std::string directory = working_directory(), commit = git_commit(directory);
+    const auto file = ElfFile::open(executable, FileAccess::read);
+    const std::string compilers = file ? compilers_of(**file) : "", flags = file ? build_flags(**file) : "";
     std::vector<RunFact> facts;
     facts.push_back({"directory", directory});
     facts.push_back({"commit", commit.empty() ? "none" : commit});
     facts.push_back({"dirty", commit.empty() ? "no repository" : dirty_text()});
     facts.push_back({"compilers", compilers.empty() ? "not known" : compilers});
+    facts.push_back({"optimisation flags", flags.empty() ? "not recorded" : flags});
     for (const auto& [name, value] : machine_facts()) facts.push_back({name, value});
     return facts;
 }

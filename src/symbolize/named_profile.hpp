@@ -64,6 +64,15 @@ struct TimedWeight {
     std::uint32_t count = 0;
     std::uint32_t bin = 0;
     std::uint64_t weight = 0;
+    std::uint64_t hits = 0;
+};
+
+/// A file whose code ran, and which build of it.
+struct FileBuild {
+    std::string path;
+    std::string build_id;  // raw bytes, empty if none
+
+    bool operator==(const FileBuild&) const = default;
 };
 
 struct NamedProfile {
@@ -90,6 +99,7 @@ struct NamedProfile {
     std::vector<Thread> threads;
     std::vector<Mapping> mappings;
     std::vector<Location> locations;
+    std::vector<FileBuild> merged_files;  // of the profiles that it was merged from, whose mappings mean nothing here
     std::vector<std::string> warnings;  // one line each, for a person: a file that could not be read, was replaced, ...
 
     /// The run's other events, for formats that hold several: each with the same run and tables of its own.

@@ -48,6 +48,18 @@ class Run(Case):
         self.assertRegex(info, rf"commit: +{commit}")
         self.assertRegex(info, rf"CPU: +{re.escape(facts['CPU'])}")
 
+    def test_provenance_has_the_flags_where_the_program_says_them(self):
+        self.need("gcc")
+        source = self.directory / "busy.c"
+        source.write_text("int main(void) { for (volatile long i = 0; i < 100000000; ++i) {} return 0; }\n")
+        for options, told in ((["-g", "-O1", "-funroll-loops"], r" -O1 -funroll-loops( |$)"),
+                              (["-frecord-gcc-switches", "-O2"], r" -O2( |$)"), (["-O2"], "^not recorded$")):
+            program = self.directory / "busy"
+            self.assertEqual(run(["gcc", *options, source, "-o", program], self.directory).returncode, 0)
+            self.assertEqual(run([COMMAND, "run", "-F", "999", "-o", "busy", "-f", "svg", "--", program], self.directory).returncode, 0)
+            facts = (self.directory / "busy.txt").read_text()
+            self.assertRegex(re.search(r"(?m)^optimisation flags: (.*)$", facts)[1], told, options)
+
     def test_no_picture_no_provenance(self):
         run([COMMAND, "run", "-F", "499", "-o", "x", "-f", "folded", "--", *WORK], self.directory)
         self.assertEqual({p.name for p in self.directory.iterdir()}, {"x.folded", "x.fprobe"})

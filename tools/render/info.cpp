@@ -9,6 +9,7 @@
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
+#include "symbolize/file_builds.hpp"
 
 namespace flameprobe {
 
@@ -66,12 +67,11 @@ std::string work_text(const NamedProfile& profile, const std::string& name, std:
     return text;
 }
 
-std::string mapping_lines(const NamedProfile& profile) {
+std::string file_lines(const NamedProfile& profile) {
     std::string out;
-    for (const Mapping& mapping : profile.mappings) {
-        if (mapping.kind != MappingKind::file) continue;
-        out += line("File", mapping.path + (mapping.build_id.empty() ? ", no build id"
-                                                                     : ", build id " + hex_text(mapping.build_id)));
+    for (const FileBuild& file : file_builds(profile)) {
+        out += line("File",
+                    file.path + (file.build_id.empty() ? ", no build id" : ", build id " + hex_text(file.build_id)));
     }
     return out;
 }
@@ -90,7 +90,7 @@ std::string info_text(const NamedProfile& profile) {
         if (!name.starts_with(counter::note) && name != counter::root_pid)
             out += line("Counter", name + " " + count_text(value));
     }
-    return out + thread_lines(profile) + mapping_lines(profile);
+    return out + thread_lines(profile) + file_lines(profile);
 }
 
 }  // namespace flameprobe

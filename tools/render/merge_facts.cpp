@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "symbolize/file_builds.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -145,6 +147,10 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
         merge_run(into, from);
     }
     merge_summary(into.summary, from.summary, threads, unit);
+    for (const FileBuild& file : file_builds(from)) {
+        if (std::find(into.merged_files.begin(), into.merged_files.end(), file) == into.merged_files.end())
+            into.merged_files.push_back(file);
+    }
     for (const auto& [name, amount] : from.work) into.work[name] = add_saturated(into.work[name], amount);
 }
 

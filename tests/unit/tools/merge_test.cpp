@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "export/provenance_text.hpp"
 #include "export/totals.hpp"
 #include "export/writer.hpp"
 #include "gates.hpp"
@@ -100,6 +101,20 @@ TEST_CASE("facts are added up where that means something, and dropped where runs
     CHECK(merged.summary.complete);
     CHECK(merged.summary.counters.at("rows") == 4);
     CHECK(merged.warnings.empty());
+}
+
+TEST_CASE("the provenance of merged runs names every build of every file") {
+    ProfileMerger merger;
+    for (const char* build : {"\x01", "\x02", "\x01"}) {
+        NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
+        input.mappings.push_back({.kind = MappingKind::file, .path = "/srv/server", .build_id = build});
+        input.mappings.push_back({.kind = MappingKind::file, .path = "/lib/libc.so.6", .build_id = "\x0c"});
+        merger.add(input);
+    }
+    const NamedProfile merged = merger.take();
+    CHECK(merged.mappings.empty());
+    const std::string text = provenance_text(merged);
+    CHECK(text.ends_with("build id: /srv/server 01\nbuild id: /lib/libc.so.6 0c\nbuild id: /srv/server 02\n"));
 }
 
 TEST_CASE("of parts of one profile, what was given up counts once") {
