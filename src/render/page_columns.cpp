@@ -75,38 +75,43 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
         std::uint32_t box;
         ThreadId thread;
         std::uint32_t bin;
-        std::uint64_t weight;
+        std::uint64_t weight, hits;
     };
     std::vector<Count> counts;
     counts.reserve(std::max(profile.counts.size(), profile.times.size()));
     if (profile.bin_ns > 0) {
         for (const TimedWeight& time : profile.times) {
             const NamedCount& count = profile.counts[time.count];
-            counts.push_back({sink.box_of(count.node), count.thread, time.bin, time.weight});
+            counts.push_back({sink.box_of(count.node), count.thread, time.bin, time.weight, time.hits});
         }
     } else {
         for (const NamedCount& count : profile.counts)
-            if (count.weight > 0) counts.push_back({sink.box_of(count.node), count.thread, 0, count.weight});
+            if (count.weight > 0)
+                counts.push_back({sink.box_of(count.node), count.thread, 0, count.weight, count.hits});
     }
     std::sort(counts.begin(), counts.end(), [](const Count& a, const Count& b) {
         return std::tie(a.box, a.thread, a.bin) < std::tie(b.box, b.thread, b.bin);
     });
-    std::string box, thread, weight, bin;
+    std::string box, thread, weight, bin, hits;
+    bool weighted = false;
     std::uint32_t last = 0;
     for (auto at = counts.begin(); at != counts.end();) {
         Count sum = *at++;
         for (; at != counts.end() && at->box == sum.box && at->thread == sum.thread && at->bin == sum.bin; ++at)
-            sum.weight += at->weight;
+            sum.weight += at->weight, sum.hits += at->hits;
         append_varint(box, sum.box - last);
         append_varint(thread, sum.thread);
         append_varint(weight, sum.weight);
         append_varint(bin, sum.bin);
+        append_varint(hits, sum.hits);
+        weighted = weighted || sum.hits != sum.weight;
         last = sum.box;
     }
     add_part(columns, "box", box);
     add_part(columns, "thread", thread);
     add_part(columns, "weight", weight);
     if (profile.bin_ns > 0) add_part(columns, "bin", bin);
+    if (weighted) add_part(columns, "hits", hits);
 }
 
 /// None is added to another: noise is reckoned from each.

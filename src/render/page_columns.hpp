@@ -21,9 +21,10 @@ namespace flameprobe {
 ///   thread  of each count
 ///   weight  of each count
 ///   bin     of each count, where times are known (NamedProfile::bin_ns): its stretch of time
+///   hits    of each count, where they differ from weights: samples, whatever they weigh
 /// Of a comparison each count belongs to a side instead of a thread:
 ///   side    of each count: 0 before, 1 after
-///   hits    of each count, where they differ from weights: see SideCount
+///   hits    is 0 there where each unit of weight is an observation: see SideCount
 struct PageColumns {
     std::string bytes;
     std::vector<std::pair<std::string, std::size_t>> parts;  // in the order in which they stand in `bytes`

@@ -81,7 +81,7 @@ void add_times(RawProfile& raw, const std::vector<std::uint64_t>& keys, NamedPro
     for (std::uint32_t at = 0; at < keys.size(); ++at) count_of.emplace(keys[at], at);
     for (const TimeBins::Entry& entry : raw.times.entries()) {
         const auto found = count_of.find(entry.key);
-        if (found != count_of.end()) profile.times.push_back({found->second, entry.bin, entry.weight});
+        if (found != count_of.end()) profile.times.push_back({found->second, entry.bin, entry.weight, entry.hits});
     }
     std::sort(profile.times.begin(), profile.times.end(), [](const TimedWeight& a, const TimedWeight& b) {
         return std::tie(a.count, a.bin) < std::tie(b.count, b.bin);

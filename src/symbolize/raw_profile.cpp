@@ -39,8 +39,9 @@ void RawProfile::keep(const Sample& sample, std::uint64_t factor) {
     if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
     const std::uint64_t weight = multiply_saturated(sample.weight, factor);
     if (weight == 0) return;
-    if (filter_.times) times.add(std::uint64_t{sample.thread} << 32 | sample.stack, sample.time_ns, weight);
-    Sum& sum = sums_[std::uint64_t{sample.thread} << 32 | sample.stack];
+    const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
+    if (filter_.times) times.add(key, sample.time_ns, weight, sample.hits);
+    Sum& sum = sums_[key];
     sum.weight = add_saturated(sum.weight, weight);
     sum.hits = add_saturated(sum.hits, sample.hits);
 }

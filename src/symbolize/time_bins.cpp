@@ -7,9 +7,9 @@
 
 namespace flameprobe {
 
-void TimeBins::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight) {
+void TimeBins::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits) {
     while (time_ns / bin_ns_ >= most_bins) halve();
-    entries_.push_back({key, static_cast<std::uint32_t>(time_ns / bin_ns_), weight});
+    entries_.push_back({key, static_cast<std::uint32_t>(time_ns / bin_ns_), weight, hits});
     if (entries_.size() < 2 * most_entries_) return;
     merge();
     while (entries_.size() > most_entries_ && bin_ns_ < std::uint64_t{1} << 62) halve();
@@ -36,6 +36,7 @@ void TimeBins::merge() {
         Entry* last = kept > 0 ? &entries_[kept - 1] : nullptr;
         if (last != nullptr && last->key == entry.key && last->bin == entry.bin) {
             last->weight = add_saturated(last->weight, entry.weight);
+            last->hits = add_saturated(last->hits, entry.hits);
         } else {
             entries_[kept++] = entry;
         }

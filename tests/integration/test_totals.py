@@ -2,10 +2,12 @@
 formats, the provenance and --info; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
 timer's sample stands for several periods, so that samples and weights cannot be mistaken for each other."""
 
+import base64
 import json
 import re
 import sys
 import unittest
+import zlib
 from collections import Counter
 
 import pprof_rules
@@ -24,6 +26,28 @@ def labelled(text):
     """The lines `label: value` of --info, and of the provenance."""
     lines = [line.partition(":") for line in text.splitlines()]
     return {label: value.strip() for label, _, value in lines}
+
+
+def page_totals(html):
+    """Samples and weights that the page adds up for its tooltips (src/render/page_columns.hpp)."""
+    def part(name):
+        text = re.search(f'<script id="{name}" type="text/plain">([^<]*)</script>', html)[1]
+        return zlib.decompress(base64.b64decode(text))
+
+    def total(column):
+        value = shift = result = 0
+        for byte in column:
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                result += value
+                value = shift = 0
+        return result
+    columns, at, totals = part("columns"), 0, {}
+    for name, length in json.loads(part("profile"))["parts"]:
+        totals[name] = total(columns[at:at + length])
+        at += length
+    return totals.get("hits", totals["weight"]), totals["weight"]
 
 
 class Totals(Case):
@@ -80,6 +104,7 @@ class Totals(Case):
         self.assertTrue(info["Weight"].startswith(f"{samples['hits']:,} samples in "), info["Weight"])
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
         self.assertIn(f"{samples['hits']:,} samples, ", html)
+        self.assertEqual(page_totals(html), (samples["hits"], weight))
         return told
 
     def check_threads(self, told, least=400):

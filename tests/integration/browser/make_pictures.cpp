@@ -40,7 +40,17 @@ NamedProfile timed_profile() {
     NamedProfile profile = test::demo_profile();
     profile.bin_ns = profile.summary.duration_ns / 10;
     for (std::uint32_t at = 0; at < profile.counts.size(); ++at)
-        profile.times.push_back({at, at % 10, profile.counts[at].weight});
+        profile.times.push_back({at, at % 10, profile.counts[at].weight, profile.counts[at].hits});
+    return profile;
+}
+
+/// As of a timer above the kernel's tick: a sample stands for four periods, and what was lost is none.
+NamedProfile weighted_profile() {
+    NamedProfile profile = test::demo_profile();
+    for (NamedCount& count : profile.counts) {
+        const bool lost = profile.name(profile.nodes[count.node].frame) == "[lost]";
+        count.hits = lost ? 0 : (count.weight + 3) / 4;
+    }
     return profile;
 }
 
@@ -114,7 +124,8 @@ NamedProfile many_stacks(std::uint32_t stacks) {
         while (path.size() < 13 || (path.size() < 25 && random(2) == 0)) descend(random(functions));
         if (ends[path.back()]) continue;
         ends[path.back()] = true;
-        profile.counts.push_back({path.back(), 0, 1 + random(50), 1});
+        const std::uint64_t samples = 1 + random(50);
+        profile.counts.push_back({path.back(), 0, samples, samples});
     }
     return profile;
 }
@@ -154,6 +165,12 @@ int main(int argc, char** argv) {
     good = make(directory + "hostile.svg", write_svg, hostile_profile(), {}) && good;
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
+    NamedProfile weighted = weighted_profile();
+    good = make(directory + "weighted.html", write_html, weighted, {}) && good;
+    weighted.bin_ns = weighted.summary.duration_ns;
+    for (std::uint32_t at = 0; at < weighted.counts.size(); ++at)
+        weighted.times.push_back({at, at % 2, weighted.counts[at].weight, weighted.counts[at].hits});
+    good = make(directory + "weighted-times.html", write_html, weighted, {}) && good;
     good = make_source(directory + "source.html") && good;
     good = make(directory + "hostile.html", write_html, hostile_profile(), {}) && good;
     good = make(directory + "large.html", write_html, large_profile(), {}) && good;

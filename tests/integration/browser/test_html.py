@@ -232,6 +232,22 @@ class HtmlTest(PageTest):
         self.keys("y")
         self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "false")
 
+    def test_samples_are_counted_and_weights_are_time(self):
+        # A sample is four periods: samples are a quarter, shares and times are the same. All of it in the views that count.
+        self.open("weighted.html")
+        self.over_row(0).perform()
+        self.assertIn("all – 779 samples, 100.00 %, 31.43 s", self.details())
+        self.over_row(1).perform()
+        self.assertIn("worker-1 – 364 samples, 46.53 %, 14.63 s", self.details())
+        self.page.run("document.getElementById('tab-table').click()")
+        title = self.page.run("return document.querySelector('.body .line .cell').title")
+        self.assertRegex(title, r"^140 samples, 5\.66 s$")
+        self.page.run("document.querySelector('.body .line').click()")
+        self.assertIn(", 237 samples, ", self.text("chosen-numbers"))
+        self.open("weighted-times.html", "#y=1&t=1")
+        self.over_row(0).perform()
+        self.assertIn(" 364 samples, ", self.details())
+
     def test_source_lines_and_instructions_have_their_samples(self):
         self.open("demo.html")
         self.assertFalse(self.id("tab-source").is_displayed())

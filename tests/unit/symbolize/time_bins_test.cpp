@@ -9,28 +9,29 @@ using namespace flameprobe;
 
 TEST_CASE("weights are added up by key and millisecond") {
     TimeBins bins;
-    bins.add(7, 2'500'000, 3);
-    bins.add(5, 0, 1);
-    bins.add(7, 2'999'999, 4);
+    bins.add(7, 2'500'000, 3, 1);
+    bins.add(5, 0, 1, 1);
+    bins.add(7, 2'999'999, 4, 1);
     const auto& entries = bins.entries();
     REQUIRE(entries.size() == 2);
     CHECK(entries[0].key == 5);
     CHECK(entries[1].bin == 2);
     CHECK(entries[1].weight == 7);
+    CHECK(entries[1].hits == 2);
     CHECK(bins.bin_ns() == 1'000'000);
 }
 
 TEST_CASE("a long run has a thousand bins at most, and many samples few entries; no weight is lost") {
     TimeBins bins(100);
     std::uint64_t sum = 0;
-    for (std::uint64_t at = 0; at < 50'000; ++at) bins.add(at % 10, at * 1'000'000, 1);
+    for (std::uint64_t at = 0; at < 50'000; ++at) bins.add(at % 10, at * 1'000'000, 1, 1);
     CHECK(bins.entries().size() <= 200);
     for (const TimeBins::Entry& entry : bins.entries()) {
         CHECK(entry.bin < 1000);
         sum += entry.weight;
     }
     CHECK(sum == 50'000);
-    bins.add(1, ~std::uint64_t{0}, 1);
+    bins.add(1, ~std::uint64_t{0}, 1, 1);
     CHECK(bins.entries().back().bin < 1000);
 }
 
@@ -42,7 +43,13 @@ TEST_CASE("a profile's times are known on request, and are its counts") {
     const auto profile = load_profile(file.path(), filter, {});
     REQUIRE(profile);
     REQUIRE(profile->bin_ns > 0);
-    std::vector<std::uint64_t> sums(profile->counts.size());
-    for (const TimedWeight& time : profile->times) sums.at(time.count) += time.weight;
-    for (std::size_t at = 0; at < sums.size(); ++at) CHECK(sums[at] == profile->counts[at].weight);
+    std::vector<std::uint64_t> weights(profile->counts.size()), hits(profile->counts.size());
+    for (const TimedWeight& time : profile->times) {
+        weights.at(time.count) += time.weight;
+        hits.at(time.count) += time.hits;
+    }
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+        CHECK(weights[at] == profile->counts[at].weight);
+        CHECK(hits[at] == profile->counts[at].hits);
+    }
 }

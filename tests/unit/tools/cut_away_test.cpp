@@ -64,7 +64,7 @@ TEST_CASE("the times of what is left are kept") {
     ProfileOf made;
     made.folded("a 1\nb 2\nc 3\n");
     made.profile.bin_ns = 1000;
-    made.profile.times = {{0, 0, 1}, {1, 4, 2}, {2, 5, 3}};
+    made.profile.times = {{0, 0, 1, 1}, {1, 4, 2, 1}, {2, 5, 3, 3}};
     REQUIRE(cut_away(made.profile, {.ignore = "b"}));
     REQUIRE(made.profile.times.size() == 2);
     CHECK(made.profile.times[1].count == 1);

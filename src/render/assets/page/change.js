@@ -2,7 +2,7 @@
 const Z_OF_999_IN_1000 = 3.29;
 
 class Change {
-  // before, after: {count, of, variance, varianceOf}
+  // before, after: {count, hits, of, variance, varianceOf}; count and of are weights
   constructor(before, after) { Object.assign(this, {before, after}); }
   get from() { return this.before.of > 0 ? this.before.count / this.before.of : 0; }
   get to() { return this.after.of > 0 ? this.after.count / this.after.of : 0; }

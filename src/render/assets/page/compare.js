@@ -28,7 +28,7 @@ class Compare {
     const {names, periods} = this.profile.sides;
     return names.map((name, at) => {
       const all = this.sides.total[at][0];
-      return (at ? "after " : "before ") + [samples(all), periods[at] > 0 ? duration(all * periods[at]) : ""].filter(Boolean).join(", ");
+      return (at ? "after " : "before ") + [samples(this.sides.hits[at][0]), periods[at] > 0 ? duration(all * periods[at]) : ""].filter(Boolean).join(", ");
     }).join("; ");
   }
   show(view) {
@@ -41,8 +41,8 @@ class Compare {
   main(tree, node) { return this.profile.sides.bySelf && !tree.up ? this.sides.ofSelf(tree, node) : this.sides.ofNode(tree, node); }
   shade(tree, node) { return node.shade ??= this.main(tree, node).shade; }
   text(change) {
-    return `${signed(change.difference)} ±${percent(change.noise, 1)}: before ${percent(change.from, 1)} (${count(change.before.count)}), ` +
-      `after ${percent(change.to, 1)} (${count(change.after.count)})` + (change.note === "noise" ? ", within noise" : change.note ? ", " + change.note : "");
+    return `${signed(change.difference)} ±${percent(change.noise, 1)}: before ${percent(change.from, 1)} (${count(change.before.hits)}), ` +
+      `after ${percent(change.to, 1)} (${count(change.after.hits)})` + (change.note === "noise" ? ", within noise" : change.note ? ", " + change.note : "");
   }
   describe(tree, node) {
     const total = this.text(this.sides.ofNode(tree, node));
@@ -59,8 +59,8 @@ class Compare {
     const change = (key, title) => ({title, key, class: "change", value: (row) => Math.abs(row[key].difference) + (row[key].isNoise ? 0 : 1), fill: (cell, row) => this.bar(cell, row[key])});
     return [
       change("total", "Change"),
-      {title: "Before", key: "from", class: "number", value: (row) => row.total.from, fill: (cell, row) => share(cell, row.total.from, row.total.before.count)},
-      {title: "After", key: "to", class: "number", value: (row) => row.total.to, fill: (cell, row) => share(cell, row.total.to, row.total.after.count)},
+      {title: "Before", key: "from", class: "number", value: (row) => row.total.from, fill: (cell, row) => share(cell, row.total.from, row.total.before.hits)},
+      {title: "After", key: "to", class: "number", value: (row) => row.total.to, fill: (cell, row) => share(cell, row.total.to, row.total.after.hits)},
       change("self", "Own change")
     ];
   }

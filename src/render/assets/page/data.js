@@ -58,7 +58,8 @@ const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", 
 const INLINED = 1, SCOPE = 3, THREAD = 5, NO_KIND = 6, GLUE = 2;
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree. A
-// count says how many samples of a thread ended in a box. Typed arrays only: there may be ten million boxes.
+// count says what the samples of a thread weigh that ended in a box, and where that differs how many they are: a timer's sample
+// may stand for several periods. Typed arrays only: there may be ten million boxes.
 class Profile {
   constructor(data, bytes) {
     Object.assign(this, data);
@@ -116,8 +117,8 @@ class Profile {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
     return [KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
   }
-  // Of waiting time, and of runs with different periods, the weights are nanoseconds: no samples to count.
-  samplesText(weight) { return this.nanoseconds ? "" : samples(weight); }
+  // Waiting time is measured, not counted: there are no samples to tell of.
+  samplesText(hits) { return this.waiting ? "" : samples(hits); }
   time(weight) { return this.period > 0 ? duration(weight * this.period) : ""; }
   // Which functions a search, focus, hide or ignore means: by the whole name or the short one.
   matching(test) {

@@ -90,14 +90,14 @@ class Page {
     this.timeline = new Timeline((time) => this.change({time, zoom: ""}));
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
-    const bar = (cell, part) => {
+    const bar = (cell, part, hits) => {
       element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
       element(cell, "span", {}, percent(part, this.all));
-      cell.title = [this.profile.samplesText(part), this.profile.time(part)].filter(Boolean).join(", ");
+      cell.title = [this.profile.samplesText(hits), this.profile.time(part)].filter(Boolean).join(", ");
     };
     this.functions = new Table(find("functions"), [...(this.compare ? this.compare.columns() : [
-      {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self)},
-      {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total)}
+      {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self, this.hitsOf(row).self)},
+      {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total, this.hitsOf(row).total)}
     ]),
       {title: "Function", key: "name", value: (row) => this.name(row.fn), fill: (cell, row) => {
         element(cell, "em", {}).style.background = this.color(row.fn);
@@ -111,19 +111,20 @@ class Page {
     ], (row) => this.openSandwich(row.fn));
   }
 
-  numbers(total, self, all) {
-    const parts = [this.profile.samplesText(total), percent(total, all), this.profile.time(total)];
+  // Weights are time; what is called samples is their number.
+  numbers(total, hits, self, all) {
+    const parts = [this.profile.samplesText(hits), percent(total, all), this.profile.time(total)];
     if (self !== null) parts.push("self " + percent(self, all));
     return parts.filter(Boolean).join(", ");
   }
   describe(graph, {node, kids}) {
     if (kids) {
-      const total = kids.reduce((all, kid) => all + kid.total, 0);
-      return {name: kids.length === 1 ? this.profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`, numbers: this.differs ? percent(total, graph.tree.all) : this.numbers(total, null, graph.tree.all), place: "click to see them"};
+      const total = kids.reduce((all, kid) => all + kid.total, 0), hits = kids.reduce((all, kid) => all + this.hitsIn(graph.tree, kid), 0);
+      return {name: kids.length === 1 ? this.profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`, numbers: this.differs ? percent(total, graph.tree.all) : this.numbers(total, hits, null, graph.tree.all), place: "click to see them"};
     }
     if (this.compare) return {name: this.profile.name(node.fn), numbers: this.compare.describe(graph.tree, node), place: this.profile.place(node.fn)};
     const self = graph.tree.up ? null : graph.tree.selfOf(node);
-    return {name: this.profile.name(node.fn), numbers: this.numbers(node.weight ?? node.total, self, graph.tree.all), place: this.profile.place(node.fn)};
+    return {name: this.profile.name(node.fn), numbers: this.numbers(node.weight ?? node.total, this.hitsIn(graph.tree, node), self, graph.tree.all), place: this.profile.place(node.fn)};
   }
   // The details have a line of their own, so that nothing covers the picture.
   tell(graph, spot) {
@@ -193,7 +194,9 @@ class Page {
       return;
     }
     this.total = weigh(profile, choice);
-    find("share").textContent = this.all === profile.samples ? "" : `${this.profile.samplesText(this.all) || this.profile.time(this.all)} of these, ${percent(this.all, profile.samples)}` +
+    // The number of samples in each box, made when it is asked for: without the column each weighs one.
+    this.hitTotals = profile.countHits ? () => { const made = weigh(profile, {...choice, marks: null}, profile.countHits); this.hitTotals = () => made; return made; } : () => this.total;
+    find("share").textContent = this.all === profile.samples ? "" : `${this.profile.samplesText(this.hitTotals()[0]) || this.profile.time(this.all)} of these, ${percent(this.all, profile.samples)}` +
       (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
   show() {
@@ -258,6 +261,14 @@ class Page {
     if (this.changed("table", this.shapeKey)) this.rows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);
     return this.rows;
   }
+  // {self, total} of a row as numbers of samples.
+  hitsOf(row) {
+    const {profile} = this;
+    if (!profile.countHits) return row;
+    if (this.changed("hit rows", this.shapeKey)) this.hitRows = new Map(functionTable(profile, this.hitTotals(), this.shape).map((one) => [one.fn, one]));
+    return this.hitRows.get(row.fn) || {self: 0, total: 0};
+  }
+  hitsIn(tree, node) { return node.hits ?? (this.profile.countHits ? tree.sum(node, this.hitTotals()) : node.total); }
   showTable() {
     const {hits} = this;
     if (this.compare) return this.functions.show(this.compare.rows(hits));
@@ -273,7 +284,7 @@ class Page {
     find("chosen").textContent = profile.name(fn);
     if (this.compare) find("chosen-numbers").textContent = found ? `${this.compare.text(found.total)}; self ${this.compare.text(found.self)}` : "";
     else find("chosen-numbers").textContent = `total ${percent(row.total, this.all)}, self ${percent(row.self, this.all)}` +
-      [this.profile.samplesText(row.total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
+      [this.profile.samplesText(this.hitsOf(row).total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
     if (!this.changed("sandwich", this.shapeKey, fn)) return;
     this.callers.show(LazyTree.around(profile, this.total, this.shape, fn, true), true);
     this.callees.show(LazyTree.around(profile, this.total, this.shape, fn, false), false);

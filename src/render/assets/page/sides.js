@@ -10,12 +10,13 @@ class Sides {
     const {profile} = this, of = (side, weights) => weigh(profile, {...choice, side}, weights);
     this.total = [of(0), of(1)];
     this.variance = this.variances ? [of(0, this.variances), of(1, this.variances)] : this.total;
+    this.hits = profile.countHits ? [of(0, profile.countHits), of(1, profile.countHits)] : this.total;
     const [before, after] = this.total, parts = (side) => side[0] > 0 ? 0.5 / side[0] : 0, b = parts(before), a = parts(after);
     // Both weigh the same, so a box is as wide as the mean of its shares, and what is gone is seen as well.
     this.mean = Float64Array.from(before, (weight, box) => weight * b + after[box] * a);
   }
   change(sum) {
-    const side = (at) => ({count: sum(this.total[at]), of: this.total[at][0], variance: sum(this.variance[at]), varianceOf: this.variance[at][0]});
+    const side = (at) => ({count: sum(this.total[at]), hits: sum(this.hits[at]), of: this.total[at][0], variance: sum(this.variance[at]), varianceOf: this.variance[at][0]});
     return new Change(side(0), side(1));
   }
   ofNode(tree, node) { return node.change ??= this.change((column) => tree.sum(node, column)); }
@@ -24,17 +25,17 @@ class Sides {
   }
   // {fn, self, total}: both changes of every function.
   table(shape) {
-    const rows = new Map(), {profile} = this, columns = [...this.total, ...(this.variances ? this.variance : [])];
+    const rows = new Map(), {profile} = this, columns = [...this.total, ...(this.variances ? [...this.variance, ...this.hits] : [])];
     columns.forEach((column, at) => {
       for (const {fn, self, total} of functionTable(profile, column, shape)) {
-        if (!rows.has(fn)) rows.set(fn, {self: [0, 0, 0, 0], total: [0, 0, 0, 0]});
+        if (!rows.has(fn)) rows.set(fn, {self: [0, 0, 0, 0, 0, 0], total: [0, 0, 0, 0, 0, 0]});
         rows.get(fn).self[at] = self;
         rows.get(fn).total[at] = total;
       }
     });
-    const {total, variance} = this, more = this.variances ? 2 : 0;
+    const {total, variance} = this, [itsVariance, itsHits] = this.variances ? [2, 4] : [0, 0];
     const change = (sums) => {
-      const side = (at) => ({count: sums[at], of: total[at][0], variance: sums[at + more], varianceOf: variance[at][0]});
+      const side = (at) => ({count: sums[at], hits: sums[at + itsHits], of: total[at][0], variance: sums[at + itsVariance], varianceOf: variance[at][0]});
       return new Change(side(0), side(1));
     };
     return Array.from(rows, ([fn, sums]) => ({fn, self: change(sums.self), total: change(sums.total)}));

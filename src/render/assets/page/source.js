@@ -39,7 +39,9 @@ class SourceView {
     element(row, "span", {class: "weight", role: "cell"}, share(self));
     element(row, "span", {class: "number", role: "cell"}, number);
     element(row, "code", {role: "cell"}, text);
-    if (total > 0 || self > 0) row.title = [title, this.profile.samplesText(Math.max(total, self)), this.profile.time(Math.max(total, self))].filter(Boolean).join(", ");
+    // Lines have weights only, which are numbers of samples where each weighs one.
+    const told = this.profile.countHits ? "" : this.profile.samplesText(Math.max(total, self));
+    if (total > 0 || self > 0) row.title = [title, told, this.profile.time(Math.max(total, self))].filter(Boolean).join(", ");
     if (part === this.hottest) row.classList.add("hottest");
     return row;
   }

@@ -4,7 +4,7 @@ class TimeTree {
   // kept: of each box whether its samples are wanted; range: [first step, behind the last] or null.
   constructor(profile, shape, thread, kept, range) {
     Object.assign(this, {profile, shape, up: false, chains: new Map()});
-    const {countBox, countThread, countBin, countWeight} = profile, [first, end] = range || [0, profile.bins], entries = [];
+    const {countBox, countThread, countBin, countWeight, countHits} = profile, [first, end] = range || [0, profile.bins], entries = [];
     for (let at = 0; at < countBox.length; at++) {
       if (countThread[at] === thread && countBin[at] >= first && countBin[at] < end && kept[countBox[at]]) entries.push(at);
     }
@@ -12,16 +12,17 @@ class TimeTree {
     // Samples that a step has room for; more, of a coarse clock, push the later ones on.
     const room = profile.period > 0 ? profile.bin / profile.period : 1;
     this.entries = [];
-    let x = 0, weight = 0, deepest = 0;
+    let x = 0, weight = 0, hits = 0, deepest = 0;
     for (const at of entries) {
       x = Math.max(x, (countBin[at] - first) * room);
-      this.entries.push({box: countBox[at], x, weight: countWeight[at]});
+      this.entries.push({box: countBox[at], x, weight: countWeight[at], hits: (countHits || countWeight)[at]});
       x += countWeight[at];
       weight += countWeight[at];
+      hits += (countHits || countWeight)[at];
       deepest = Math.max(deepest, this.chain(countBox[at]).length);
     }
     this.rows = deepest + 1;
-    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: Math.max(x, (end - first) * room), weight, from: 0, to: entries.length, kids: null};
+    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: Math.max(x, (end - first) * room), weight, hits, from: 0, to: entries.length, kids: null};
   }
   get all() { return this.root.total; }
   // Functions from the root to a box, as far as they are shown.
@@ -41,13 +42,14 @@ class TimeTree {
   expand(node) {
     const kids = [], least = this.root.total * 1e-9;
     for (let at = node.from; at < node.to; at++) {
-      const {box, x, weight} = this.entries[at], fn = this.chain(box)[node.depth], last = kids[kids.length - 1];
+      const {box, x, weight, hits} = this.entries[at], fn = this.chain(box)[node.depth], last = kids[kids.length - 1];
       if (fn === undefined) continue;
       if (last && last.fn === fn && last.to === at && x - (last.x + last.total) <= least) {
         last.total += weight;
+        last.hits += hits;
         last.to = at + 1;
       } else {
-        kids.push({fn, parent: node, depth: node.depth + 1, x, total: weight, from: at, to: at + 1, kids: null});
+        kids.push({fn, parent: node, depth: node.depth + 1, x, total: weight, hits, from: at, to: at + 1, kids: null});
       }
     }
     return kids;
