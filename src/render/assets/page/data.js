@@ -78,17 +78,22 @@ class Profile {
     for (const [fn, group] of [...this.merged].reverse()) this.order[group] = fn;
   }
   readBoxes(up, fn) {
-    const size = this.size, open = new Int32Array(this.depth + 2);
-    this.fn = new (fitting(this.functionCount))(size);
-    this.end = new Int32Array(size);
-    this.fn[0] = this.all;
-    let level = 0;
+    const size = this.size, open = new Int32Array(this.depth + 2), {bytes} = up;
+    const fns = this.fn = new (fitting(this.functionCount))(size), end = this.end = new Int32Array(size);
+    fns[0] = this.all;
+    let level = 0, at = fn.at, above = up.at;
     for (let box = 1; box < size; box++) {
-      this.fn[box] = fn.next();
-      for (let levels = up.next(); levels > 0; levels--) this.end[open[level--]] = box;
+      // What next() does, without a call for each of millions; functions and levels are below 2^28.
+      let byte = bytes[at++], of = byte & 127;
+      for (let shift = 7; byte > 127; shift += 7) of |= ((byte = bytes[at++]) & 127) << shift;
+      fns[box] = of;
+      byte = bytes[above++];
+      let levels = byte & 127;
+      for (let shift = 7; byte > 127; shift += 7) levels |= ((byte = bytes[above++]) & 127) << shift;
+      for (; levels > 0; levels--) end[open[level--]] = box;
       open[++level] = box;
     }
-    while (level >= 0) this.end[open[level--]] = size;
+    while (level >= 0) end[open[level--]] = size;
   }
   readCounts({box, thread, weight, bin, side, hits}) {
     const counts = weight.length();

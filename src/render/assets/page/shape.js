@@ -6,5 +6,5 @@ function shapeOf(profile, {fold, inlined, hide, merge}) {
     (fold && role[fn] === GLUE || !inlined && of === INLINED || marked !== null && marked[fn] === 1) ? 1 : 0);
   const alias = Uint32Array.from(kind, (_, fn) => fn);
   if (merge) for (const [fn, group] of profile.merged) alias[fn] = group;
-  return {hidden, alias, recursion: fold};
+  return {hidden, alias, recursion: fold, whole: !fold && !hidden.includes(1)};
 }

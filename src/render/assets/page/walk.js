@@ -1,31 +1,38 @@
 // Passes over all boxes. A box's subtree is the stretch up to its end, so what is "inside" needs no stack.
 
-// The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; scope, focus and
-// ignore as marks of functions or null, range as [first bin, behind the last] or null. `weights`: of each count.
-// `marks`, if given, notes whose samples are kept wherever and whenever they are from.
-function weigh(profile, {thread, side, scope, focus, ignore, range, marks}, weights = profile.countWeight) {
-  const {size, end, fn, countBox, countThread, countSide, countBin} = profile;
-  const [from, to] = range || [0, Infinity];
-  const total = new (profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size);
-  const open = new Int32Array(profile.depth + 2);
-  let level = -1, inScope = 0, inFocus = 0, inIgnored = 0, at = 0;
-  const close = () => { const box = open[level--]; if (level >= 0) total[open[level]] += total[box]; };
+// Of which boxes the samples are kept: 1, or 0. scope, focus and ignore: marks of functions, or null.
+function keptBoxes(profile, {scope, focus, ignore}, kept) {
+  const {size, end, fn} = profile;
+  if (!scope && !focus && !ignore) return kept.fill(1);
+  let inScope = 0, inFocus = 0, inIgnored = 0;
   for (let box = 0; box < size; box++) {
-    while (level >= 0 && end[open[level]] <= box) close();
-    open[++level] = box;
     const of = fn[box];
     if (scope && scope[of] && box >= inScope) inScope = end[box];
     if (focus && focus[of] && box >= inFocus) inFocus = end[box];
     if (ignore && ignore[of] && box >= inIgnored) inIgnored = end[box];
-    const kept = (!scope || box < inScope) && (!focus || box < inFocus) && box >= inIgnored;
-    if (marks) marks[box] = kept ? 1 : 0;
-    for (; at < countBox.length && countBox[at] === box; at++) {
-      const inTime = !countBin || countBin[at] >= from && countBin[at] < to;
-      if (kept && inTime && (thread < 0 || countThread[at] === thread) && (side === undefined || countSide[at] === side)) total[box] += weights[at];
-    }
+    kept[box] = (!scope || box < inScope) && (!focus || box < inFocus) && box >= inIgnored ? 1 : 0;
   }
-  while (level >= 0) close();
-  return total;
+  return kept;
+}
+// The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; range as [first
+// bin, behind the last] or null. `weights`: of each count. `marks`, if given, notes whose samples are kept wherever and
+// whenever they are from.
+function weigh(profile, choice, weights = profile.countWeight) {
+  const {thread, side, scope, focus, ignore, range, marks} = choice, {size, end, countBox, countThread, countSide, countBin} = profile;
+  const kept = marks || scope || focus || ignore ? keptBoxes(profile, choice, marks || new Uint8Array(size)) : null;
+  const [from, to] = range && countBin ? range : [0, Infinity], times = range && countBin ? countBin : null;
+  const total = new (profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size + 1);
+  // First what stands before each box, then the difference to what stands before the end of its subtree.
+  let sum = 0, box = 0;
+  for (let at = 0; at < countBox.length; at++) {
+    const of = countBox[at];
+    while (box <= of) total[box++] = sum;
+    if (kept && !kept[of] || thread >= 0 && countThread[at] !== thread || side !== undefined && countSide[at] !== side) continue;
+    if (!times || times[at] >= from && times[at] < to) sum += weights[at];
+  }
+  while (box <= size) total[box++] = sum;
+  for (box = 0; box < size; box++) total[box] = total[end[box]] - total[box];
+  return total.subarray(0, size);
 }
 
 // Time below matching functions; it counts once, however often matches stand in one stack.
@@ -96,6 +103,8 @@ function ownWeights(profile, total, shape) {
   return {own, rows};
 }
 function rowsOf(profile, total, shape) {
+  // All of it is shown.
+  if (shape.whole && total[0] === profile.samples) return profile.depth + 1;
   const {size, end, fn} = profile, {hidden, alias} = shape, open = new Int32Array(profile.depth + 2);
   let level = -1, rows = 1;
   for (let box = 0; box < size; box++) {
