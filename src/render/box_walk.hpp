@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "render/call_tree.hpp"
@@ -92,12 +93,14 @@ struct NewBox {
 template <class Sink>
 class BoxWalk {
 public:
-    BoxWalk(const NamedProfile& profile, const StackIndex& stacks, std::uint64_t all, double min_width, Sink& sink)
+    /// `shown`: what stands for each function, as shown_functions() has it.
+    BoxWalk(const NamedProfile& profile, const StackIndex& stacks, std::uint64_t all, double min_width,
+            std::vector<FunctionId> shown, Sink& sink)
         : profile_(profile),
           stacks_(stacks),
           omitted_(static_cast<FunctionId>(profile.functions.size())),
           least_(min_width > 0 ? static_cast<double>(all) * std::min(min_width, 100.0) / 100 : 0),
-          shown_(shown_functions(profile)),
+          shown_(std::move(shown)),
           ranks_(ranks_by_name(profile)),
           slots_(profile.functions.size() + 1, no_group),
           sink_(sink) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "render/box_walk.hpp"
+#include "render/thread_groups.hpp"
 
 namespace flameprobe {
 
@@ -49,7 +50,10 @@ Result<CallTree> build_call_tree(const NamedProfile& profile, const CallTreeOpti
         shortened.shortened ? StackSet{shortened.nodes, shortened.counts} : StackSet{profile.nodes, profile.counts};
     const StackIndex stacks(set, options.reverse);
     TreeSink sink;
-    BoxWalk(profile, stacks, *all, options.min_width, sink).run();
+    GatheredThreads threads =
+        options.gather_threads ? gather_threads(profile) : GatheredThreads{shown_functions(profile), {}};
+    BoxWalk(profile, stacks, *all, options.min_width, std::move(threads.shown), sink).run();
+    sink.tree.names = std::move(threads.names);
     sink.tree.deepest_stack = shortened.deepest;
     return std::move(sink.tree);
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -33,14 +35,16 @@ struct Box {
 /// Boxes in depth-first order, children by name, so that a box's parent is the last one before it that is one level up.
 struct CallTree {
     std::vector<Box> boxes;
-    std::uint32_t depth = 0;          // of the deepest box
-    std::uint32_t deepest_stack = 0;  // frames, before the middle was left out
+    std::uint32_t depth = 0;                  // of the deepest box
+    std::uint32_t deepest_stack = 0;          // frames, before the middle was left out
+    std::map<FunctionId, std::string> names;  // of functions that stand for others, too: "worker-*"
 };
 
 struct CallTreeOptions {
     bool reverse = false;             // merge from the leaves: who uses the time, called by whom
     double min_width = 0.1;           // percent of all weight; 0 or less: every box is kept
     std::uint32_t most_frames = 256;  // of a stack; of deeper ones the middle is left out
+    bool gather_threads = false;      // more than four threads that are alike are one (thread_groups.hpp)
 };
 
 /// An Error if there are no samples, or if their weights do not fit in 64 bits.

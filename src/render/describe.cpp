@@ -81,12 +81,15 @@ std::string box_name(const NamedProfile& profile, const CallTree& tree, const Bo
         case BoxKind::function:
             break;
     }
-    std::string name = clean_text(profile.strings.view(profile.functions[box.function].name));
+    const auto renamed = tree.names.find(box.function);
+    std::string name =
+        clean_text(renamed != tree.names.end() ? std::string_view(renamed->second)
+                                               : profile.strings.view(profile.functions[box.function].name));
     return name.empty() ? "[no name]" : name;
 }
 
 std::string box_label(const NamedProfile& profile, const CallTree& tree, const Box& box) {
-    if (box.kind != BoxKind::function) return box_name(profile, tree, box);
+    if (box.kind != BoxKind::function || tree.names.contains(box.function)) return box_name(profile, tree, box);
     const std::string name = clean_text(short_name(profile, box.function));
     return name.empty() ? "[no name]" : name;
 }

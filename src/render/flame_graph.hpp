@@ -18,6 +18,7 @@ struct FlameGraphOptions {
     std::string colors = "hot";          // see palette.hpp
     bool icicle = false;                 // root at the top
     bool reverse = false;                // merge from the leaves
+    bool each_thread = false;            // in an SVG threads that are alike are gathered, as in the page
     unsigned width = 1200;               // pixels
     const PageSource* source = nullptr;  // for the HTML page; null: none
     double min_width = 0.1;  // percent of all samples; narrower frames are gathered in one visible box per caller

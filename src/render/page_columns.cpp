@@ -162,7 +162,7 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
                          " frames; write an .svg"};
         }
         ColumnSink sink(profile, numbers, most);
-        BoxWalk(profile, stacks, *all, min_width, sink).run();
+        BoxWalk(profile, stacks, *all, min_width, shown_functions(profile), sink).run();
         if (sink.full()) continue;
         sink.place_gathered(profile);
         PageColumns columns;

@@ -165,7 +165,8 @@ std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::str
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
     const auto palette = Palette::by_name(options.colors);
     if (!palette) return palette.error();
-    const auto tree = build_call_tree(profile, {.reverse = options.reverse, .min_width = options.min_width});
+    const auto tree = build_call_tree(
+        profile, {.reverse = options.reverse, .min_width = options.min_width, .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     SvgPage page;
     page.hash = hash_of(profile, *tree, options);

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "render/shown_function.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -49,6 +51,29 @@ void merge_threads(NamedProfile& profile) {
     const std::vector<std::string> groups = thread_groups(names);
     for (std::size_t at = 0; at < ids.size(); ++at)
         profile.functions[ids[at]].name = profile.strings.intern(groups[at]);
+}
+
+GatheredThreads gather_threads(const NamedProfile& profile) {
+    GatheredThreads made{shown_functions(profile), {}};
+    std::set<FunctionId> used;
+    for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
+        const FunctionId id = profile.frames[profile.nodes[node].frame].function;
+        if (profile.functions[id].kind == FrameKind::thread) used.insert(made.shown[id]);
+    }
+    std::vector<std::string> names;
+    for (const FunctionId id : used) names.emplace_back(profile.strings.view(profile.functions[id].name));
+    const std::vector<std::string> groups = thread_groups(names);
+    std::map<std::string, FunctionId> first;
+    std::map<FunctionId, FunctionId> member_of;
+    std::size_t at = 0;
+    for (const FunctionId id : used) {
+        const std::string& group = groups[at];
+        if (group != names[at++]) member_of[id] = first.try_emplace(group, id).first->second;
+    }
+    for (const auto& [group, id] : first) made.names[id] = group;
+    for (FunctionId& id : made.shown)
+        if (const auto found = member_of.find(id); found != member_of.end()) id = found->second;
+    return made;
 }
 
 }  // namespace flameprobe

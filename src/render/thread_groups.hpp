@@ -1,6 +1,7 @@
 // Pools of threads: worker-0 to worker-31 are one thing.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,12 @@ std::vector<std::string> thread_groups(const std::vector<std::string>& names, st
 /// Gives the threads of a group its name, in the stacks; the list of threads stays as it is. In a profile without a run
 /// (folded text) the first frame of a stack is the thread.
 void merge_threads(NamedProfile& profile);
+
+/// What is shown for each function where threads of a group are one box: its first member, under the group's name.
+struct GatheredThreads {
+    std::vector<FunctionId> shown;  // of each function (see shown_function.hpp)
+    std::map<FunctionId, std::string> names;
+};
+GatheredThreads gather_threads(const NamedProfile& profile);
 
 }  // namespace flameprobe

@@ -49,6 +49,7 @@ constexpr std::string_view text =
     "      --title TEXT      --subtitle TEXT\n"
     "      --colors NAME     hot, cold, mono, module\n"
     "      --icicle          root at the top\n"
+    "      --each-thread     in an SVG, PNG or PDF too, where more than four that are alike are one: worker-*\n"
     "      --reverse         merge from the leaves: who is it that calls the hot functions\n"
     "      --width N         of the picture, in pixels (default 1200)\n"
     "      --source[=DIR]    in an .html: lines of the hottest functions with their samples, and instructions; files\n"

@@ -175,6 +175,20 @@ TEST_CASE("pictures that share a page have ids of their own") {
     CHECK(id(svg_of(ProfileOf().folded("a 1\n").profile)) != id(svg_of(ProfileOf().folded("b 1\n").profile)));
 }
 
+TEST_CASE("more than four threads that are alike are one box, unless each is asked for") {
+    ProfileOf made;
+    for (int i = 0; i < 32; ++i) made.stack({"t:worker-" + std::to_string(i), "run"}, 1);
+    for (int i = 0; i < 4; ++i) made.stack({"t:io" + std::to_string(i), "run"}, 1);
+    FlameGraphOptions all;
+    all.each_thread = true;
+    const std::string svg = svg_of(made.profile), each = svg_of(made.profile, all);
+    CHECK(count_of(svg, "<title>worker-") == 1);
+    CHECK(svg.find("<title>worker-*\n32 samples, 88.89 %") != std::string::npos);
+    CHECK(count_of(svg, "<title>io") == 4);
+    CHECK(count_of(each, "<title>worker-") == 32);
+    CHECK(made.profile.name(made.profile.nodes[1].frame) == "worker-0");
+}
+
 TEST_CASE("no samples, no picture") {
     std::string out;
     const auto done = write_svg(NamedProfile{}, {}, [&](std::string_view piece) { out += piece; });
