@@ -1,6 +1,7 @@
 """Headless Chromium for the tests, with the Debian packages chromium-driver and python3-selenium only."""
 import atexit
 import base64
+import glob
 import hashlib
 import os
 import shutil
@@ -30,6 +31,22 @@ def strict_policy(elements):
         return " ".join("'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'" for text in texts)
     policy = "default-src 'none'; " + "; ".join(f"{kind}-src {hashes(texts)}" for kind, texts in elements.items())
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+
+
+def private_memory(mark):
+    """MiB that only the renderer processes of this browser have."""
+    total = 0
+    for directory in glob.glob("/proc/[0-9]*"):
+        try:
+            with open(directory + "/cmdline", encoding="utf-8", errors="replace") as file:
+                command = file.read()
+            if "--type=renderer" not in command or mark not in command:
+                continue
+            with open(directory + "/smaps_rollup", encoding="ascii") as file:
+                total += sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
+        except OSError:
+            pass
+    return total / 1024
 
 
 class Browser:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/images: screenshots.py BUILD DIRECTORY [NAME...]. Profiles real programs, and opens their pages in
-Chromium. Needs redis-server, PostgreSQL and g++; takes about three minutes. `meson test` does not run it."""
+Chromium. Needs redis-server, PostgreSQL and g++, and for tokio cargo, librust-tokio-dev and iperf3; takes some minutes. `meson test`
+does not run it."""
 import base64
 import contextlib
 import glob
@@ -18,6 +19,9 @@ from selenium.webdriver.support.ui import WebDriverWait
 from browser import Browser
 
 BUILD, OUT = map(os.path.abspath, sys.argv[1:3])
+os.environ["FLAMEPROBE_BUILD"] = BUILD
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from programs import forwarder_built  # noqa: E402
 WANTED = set(sys.argv[3:])
 RENDER, FLAMEPROBE = f"{BUILD}/tools/render/flameprobe-render", f"{BUILD}/tools/flameprobe/flameprobe"
 LIBRARY, MAKE_PICTURES = f"{BUILD}/preload/libflameprobe.so", f"{BUILD}/tests/integration/browser/make-pictures"
@@ -134,6 +138,32 @@ def redis(out, commands, *options, requests=400000, **settings):
         server.wait()
 
 
+def demo(out):
+    """The server of tools/demo under its load."""
+    # A path from the build's directory, since the picture shows it.
+    server = subprocess.Popen(["tests/targets/demo-server", "120"], env=environment(out), stdout=subprocess.PIPE, text=True, cwd=BUILD)
+    try:
+        subprocess.run([f"{BUILD}/tests/targets/demo-load", server.stdout.readline().strip(), str(SECONDS)], check=True,
+                       stdout=subprocess.DEVNULL)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def tokio(out):
+    """A forwarder of two workers between iperf3's two ends."""
+    target, port = str(free_port()), str(free_port())
+    other_end = subprocess.Popen(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", target], stdout=subprocess.DEVNULL)
+    forwarder = subprocess.Popen([forwarder_built(), port, target], env=environment(out), stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(2)
+        subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", "4", "-t", str(SECONDS)], check=True, stdout=subprocess.DEVNULL)
+    finally:
+        for process in (forwarder, other_end):
+            process.terminate()
+            process.wait()
+
+
 def make(directory):
     """{name: (page, fragment)}, made as they are asked for."""
     path = lambda name: os.path.join(directory, name)
@@ -148,6 +178,8 @@ def make(directory):
                     pass
             elif name == "python":
                 subprocess.run([sys.executable, "-c", PYTHON], env=environment(path(name)), check=True)
+            elif name == "tokio":
+                tokio(path(name))
             else:
                 with redis(path(name), "get,set", *(() if name == "redis" else ("--appendonly", "yes", "--dir", directory))):
                     pass
@@ -169,6 +201,7 @@ def make(directory):
         "dark": lambda: page("redis", profile("redis")),
         "phone": lambda: page("redis", profile("redis")),
         "python": lambda: page("python", profile("python")),
+        "tokio": lambda: page("tokio", profile("tokio")),
         "large": large,
         "redis-waits": lambda: page("redis-waits", "--event", "offcpu", profile("redis-waits")),
         "redis-busy-waits": lambda: page("redis-busy-waits", "--event", "offcpu", profile("redis-busy-waits")),
@@ -182,7 +215,7 @@ def make(directory):
 # name: (width, height, dark, fragment)
 SHOTS = {
     "redis": (1200, 640, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1200, 640, True, "#fold=1"), "phone": (390, 700, False, ""),
-    "python": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
+    "python": (1200, 640, False, "#fold=1"), "tokio": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
     "live": (1200, 560, True, ""),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
     "postgres-waits": (1200, 640, False, "#fold=1"),
@@ -221,6 +254,9 @@ def shoot_live(page, directory):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="flameprobe-shots-") as directory, Browser() as page:
+        if not WANTED or "demo" in WANTED:
+            demo(os.path.join(directory, "demo"))
+            subprocess.run([RENDER, "demo.fprobe", "-o", os.path.join(OUT, "demo.svg"), "--min-width", "0.2"], cwd=directory, check=True)
         for name, made in make(directory).items():
             if not WANTED or name in WANTED:
                 shoot(page, name, "file://" + made())

@@ -4,7 +4,6 @@
 Numbers are compared with the tables'; how long things take is printed only. FLAMEPROBE_PAGE_STACKS chooses how many
 stacks are measured.
 """
-import glob
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ import unittest
 
 from selenium.webdriver.common.by import By
 
-from browser import Browser
+from browser import Browser, private_memory
 
 PROGRAM = sys.argv.pop(1)
 
@@ -34,22 +33,6 @@ const step = (now) => {
   done([.5, .95, .999].map((part) => times[Math.floor(times.length * part)]));
 };
 requestAnimationFrame(step)"""
-
-
-def private_memory(mark):
-    """MiB that only the renderer processes of this browser have."""
-    total = 0
-    for directory in glob.glob("/proc/[0-9]*"):
-        try:
-            with open(directory + "/cmdline", encoding="utf-8", errors="replace") as file:
-                command = file.read()
-            if "--type=renderer" not in command or mark not in command:
-                continue
-            with open(directory + "/smaps_rollup", encoding="ascii") as file:
-                total += sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
-        except OSError:
-            pass
-    return total / 1024
 
 
 class LargeTest(unittest.TestCase):
