@@ -111,13 +111,15 @@ def redis(directory, env, seconds):
 class Program:
     start: object
     calls: tuple  # in which it is known to wait: beginnings of names, since CPUs and versions differ
+    rooted: float = 0.99
     long: bool = False  # takes more than some seconds, or a build
 
 
 PROGRAMS = {
     "redis": Program(redis, ("epoll",)),
     "python": Program(python, ("futex", "clock_nanosleep", "epoll")),
-    "node": Program(node, ("futex", "epoll")),
+    # A lock that JavaScript waits for, on a busy machine, is below code without unwind tables.
+    "node": Program(node, ("futex", "epoll"), rooted=0.9),
     "asio": Program(asio, ("futex", "epoll", "clock_nanosleep")),
     "postgres": Program(postgres, ("epoll",), long=True),
     "tokio": Program(forwarder, ("futex", "epoll"), long=True),
@@ -142,7 +144,7 @@ class WaitingPrograms(Case):
                 if not is_rooted(frames):
                     cut[";".join(frames)] += microseconds
         self.assertGreater(sum(seen.values()), 500_000)
-        self.assertGreaterEqual(rooted / sum(seen.values()), 0.99, sorted(cut.items(), key=lambda one: -one[1])[:5])
+        self.assertGreaterEqual(rooted / sum(seen.values()), program.rooted, sorted(cut.items(), key=lambda one: -one[1])[:5])
         for begin in program.calls:
             self.assertTrue(any(call.startswith(begin) for call in seen), (begin, dict(seen)))
         for call in seen:

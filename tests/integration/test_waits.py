@@ -43,15 +43,17 @@ class Waits(Case):
         return said_by(ran.stdout), read_folded(result.path("offcpu.folded").read_text()), result
 
     def check_shares(self, program="waits", before=(), **settings):
-        said, stacks, _ = self.waits(program, before, **settings)
+        said, stacks, result = self.waits(program, before, **{"FORMAT": "folded,json"} | settings)
         told, all_of = told_by(stacks)
         told["waits"] = told.pop(program[:15], told["waits"])  # comm, and the name of the main thread
         all_told = sum(sum(of.values()) for of in told.values())
         all_said = sum(ns for of in said.values() for what, ns in of.items() if what in WAITS)
-        # Of each thread's waits some hundreds are looked at: their shares, not their sum, are a sample.
+        # Of each thread's waits some hundreds are looked at, on a busy machine less: their shares, not their sum, are a sample,
+        # whose distance is about 1.1 / sqrt(n), give or take 0.3.
+        read = json.loads(result.path("json").read_text())["counters"]["off-CPU: waits with a stack"]
         distance = sum(abs(said[thread].get(wait, 0) / all_said - told[thread][wait] / all_told)
                        for thread in said for wait in WAITS) / 2
-        self.assertLess(distance, 0.02 * math.sqrt(10 / SECONDS) + 0.02, (said, told))
+        self.assertLess(distance, 0.02 + 2.6 / math.sqrt(read), (read, said, told))
         for frames, _ in stacks:
             for wait, call in WAITS.items():
                 if named(frames, wait) and frames[-1] != "[preempted]":
@@ -121,7 +123,8 @@ class Waits(Case):
         all_said, all_told = sum(blocked.values()), sum(sum(of.values()) for of in told.values())
         self.assertAlmostEqual(all_told / all_said, 1, delta=0.1)  # threads are found a tenth of a second after their birth
         distance = sum(abs(seconds / all_said - told[thread][wait] / all_told) for (thread, wait), seconds in blocked.items()) / 2
-        self.assertLess(distance, 0.08 * math.sqrt(10 / SECONDS), (said, told))
+        looks = json.loads(result.path("json").read_text())["counters"]["off-CPU: looks at threads"]
+        self.assertLess(distance, 0.05 + 5 / math.sqrt(looks), (looks, said, told))
         for frames, _ in stacks:
             for wait, call in WAITS.items():
                 if named(frames, wait) and frames[-1] != "[preempted]":
@@ -187,7 +190,7 @@ class Waits(Case):
             self.assertLessEqual(sum(of["kernel_ns"].values()), of["ns"])
             if of["kernel_ns"] and call == "clock_nanosleep":
                 self.assertTrue(all("sleep" in channel for channel in of["kernel_ns"]), of)
-        self.assertAlmostEqual(sum(of["waits"] for of in calls.values()), summary["counters"]["off-CPU: waits"], delta=len(calls))
+        self.assertAlmostEqual(sum(of["waits"] or 0 for of in calls.values()), summary["counters"]["off-CPU: waits"], delta=len(calls))
         self.assertGreater(summary["counters"]["page faults, minor"], 0)
         self.assertGreater(summary["counters"]["peak memory, bytes"], 1 << 20)
         self.assertRegex(result.path("svg").read_text(), r"minor page faults, .* peak memory, .* context switches to wait")
