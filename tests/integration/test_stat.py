@@ -57,8 +57,10 @@ class Stat(Case):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "", ""))
         figures = json.loads(out.read_text())
         calls = {of["call"]: of for of in figures["blocked"]}
-        self.assertGreater(calls["clock_nanosleep"]["seconds"], 0.99)
-        self.assertGreater(calls["wait4"]["seconds"], 0.9)  # the shell's
+        # A second and more of each; waits of the same quarter of a second that no look met may take a part of that.
+        self.assertGreater(calls["clock_nanosleep"]["seconds"], 0.7)
+        self.assertGreater(calls["wait4"]["seconds"], 0.7)  # the shell's
+        self.assertGreater(figures["blocked_seconds"], 1.99)
         self.assertGreaterEqual(figures["blocked_seconds"], sum(of["seconds"] for of in calls.values()) - 0.001)
         self.assertEqual(os.listdir(self.directory), ["waits.json"])
         done = run([COMMAND, "stat", "--event=wall", sys.executable, "-c", SLEEPS], self.directory)
