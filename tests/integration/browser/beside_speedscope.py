@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from browser import Browser, private_memory
+from browser import Browser, cpu_seconds, private_memory
 
 BUILD, SPEEDSCOPE = map(os.path.abspath, sys.argv[1:3])
 REPETITIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 5
@@ -33,17 +33,18 @@ def folded(path, stacks):
 
 
 def show(address, shown):
-    """Seconds until it is painted, and MiB of the browser's renderer then."""
+    """Seconds until it is painted, CPU seconds and MiB of the browser's renderer then."""
     with Browser() as page:
         page.driver.get("about:blank")
-        before, begin = private_memory(page.directory.name), time.monotonic()
+        mark = page.directory.name
+        before, used, begin = private_memory(mark), cpu_seconds(mark), time.monotonic()
         page.driver.get(address)
         while not page.run(shown):
             time.sleep(0.01)
             if time.monotonic() - begin > 300:
                 sys.exit(f"{address}: nothing is shown after five minutes")
         page.driver.execute_async_script(NEXT_FRAMES)
-        return time.monotonic() - begin, private_memory(page.directory.name) - before
+        return time.monotonic() - begin, cpu_seconds(mark) - used, private_memory(mark) - before
 
 
 def rows(directory, stacks):
@@ -63,11 +64,11 @@ def rows(directory, stacks):
         for name, (address, shown, _) in tools.items():
             measured[name].append(show(address, shown))
     for name, (_, _, file) in tools.items():
-        seconds, memory = (statistics.median(values) for values in zip(*measured[name]))
-        yield f"| {stacks:,} | {name} | {os.path.getsize(path(file)) / 2**20:.2f} MiB | {seconds:.2f} s | {memory:.0f} MiB |"
+        seconds, used, memory = (statistics.median(values) for values in zip(*measured[name]))
+        yield f"| {stacks:,} | {name} | {os.path.getsize(path(file)) / 2**20:.2f} MiB | {seconds:.2f} s | {used:.2f} s | {memory:.0f} MiB |"
 
 
-print("| stacks | | file | shown after | memory |\n|---|---|---|---|---|")
+print("| stacks | | file | shown after | CPU time | memory |\n|---|---|---|---|---|---|")
 for size in (1_000, 100_000):
     with tempfile.TemporaryDirectory(prefix="flameprobe-beside-") as place:
         for row in rows(place, size):

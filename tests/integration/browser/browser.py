@@ -1,6 +1,7 @@
 """Headless Chromium for the tests, with the Debian packages chromium-driver and python3-selenium only."""
 import atexit
 import base64
+import contextlib
 import glob
 import hashlib
 import os
@@ -33,20 +34,31 @@ def strict_policy(elements):
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
 
 
+def renderers(mark):
+    """Directories in /proc of the renderer processes of the browser that has `mark` in its command line."""
+    for directory in glob.glob("/proc/[0-9]*"):
+        with contextlib.suppress(OSError), open(directory + "/cmdline", encoding="utf-8", errors="replace") as file:
+            command = file.read()
+            if "--type=renderer" in command and mark in command:
+                yield directory
+
+
 def private_memory(mark):
     """MiB that only the renderer processes of this browser have."""
     total = 0
-    for directory in glob.glob("/proc/[0-9]*"):
-        try:
-            with open(directory + "/cmdline", encoding="utf-8", errors="replace") as file:
-                command = file.read()
-            if "--type=renderer" not in command or mark not in command:
-                continue
-            with open(directory + "/smaps_rollup", encoding="ascii") as file:
-                total += sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
-        except OSError:
-            pass
+    for directory in renderers(mark):
+        with contextlib.suppress(OSError), open(directory + "/smaps_rollup", encoding="ascii") as file:
+            total += sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
     return total / 1024
+
+
+def cpu_seconds(mark):
+    """CPU time that they have used: what a busy machine does not change much."""
+    total = 0
+    for directory in renderers(mark):
+        with contextlib.suppress(OSError), open(directory + "/stat", encoding="utf-8", errors="replace") as file:
+            total += sum(int(ticks) for ticks in file.read().rpartition(")")[2].split()[11:13])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 class Browser:
