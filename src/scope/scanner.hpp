@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "scope/function_match.hpp"
-#include "scope/label_book.hpp"
+#include "scope/label_cache.hpp"
 #include "scope/record_scan.hpp"
 #include "unwind/unwinder.hpp"
 
@@ -84,7 +84,7 @@ private:
     const CodeMap& map_;
     std::unique_ptr<FunctionMatch> owned_functions_;
     FunctionMatch& functions_;
-    LabelBook labels_;
+    LabelCache labels_;
     ScopeStatistics statistics_;
     std::vector<ScopeRecord> records_;  // kept for their capacity
     std::vector<Placed> placed_;

@@ -10,7 +10,7 @@
 
 #include "base/self_memory.hpp"
 #include "flameprobe/scope.hpp"
-#include "scope/label_book.hpp"
+#include "scope/label_cache.hpp"
 
 using namespace flameprobe;
 
@@ -59,49 +59,49 @@ TEST_CASE("interning more texts than the limit ends in one label that says so") 
 }
 
 TEST_CASE("a label's text, key and value are read by address") {
-    LabelBook book(read_self);
-    const auto plain = book.labels(address("checkout"), 1);
+    LabelCache cache(read_self);
+    const auto plain = cache.labels(address("checkout"), 1);
     REQUIRE(plain.size() == 1);
     CHECK(plain[0]->text == "checkout");
     CHECK(plain[0]->key.empty());
     // By the separator, not by the look: this literal was not made by intern(key, value).
-    CHECK(book.labels(address("a=b"), 1)[0]->key.empty());
-    const auto pair = book.labels(address("tenant\x1f"
-                                          "acme"),
-                                  1);
+    CHECK(cache.labels(address("a=b"), 1)[0]->key.empty());
+    const auto pair = cache.labels(address("tenant\x1f"
+                                           "acme"),
+                                   1);
     REQUIRE(pair.size() == 1);
     CHECK(pair[0]->text == "tenant=acme");
     CHECK(pair[0]->key == "tenant");
     CHECK(pair[0]->value == "acme");
-    const auto path = book.labels(address("outer\x1einner"), 1);
+    const auto path = cache.labels(address("outer\x1einner"), 1);
     REQUIRE(path.size() == 2);
     CHECK(path[0]->text == "outer");
     CHECK(path[1]->text == "inner");
 }
 
 TEST_CASE("equal texts at two addresses are one label, and no text is none") {
-    LabelBook book(read_self);
+    LabelCache cache(read_self);
     const std::string copies[] = {"same", "same"};
-    CHECK(book.labels(address(copies[0].c_str()), 1)[0] == book.labels(address(copies[1].c_str()), 1)[0]);
-    CHECK(book.size() == 1);
-    CHECK(book.labels(address(""), 1).empty());
-    CHECK(book.labels(0, 1).empty());
-    CHECK(book.labels(0x10, 1).empty());
+    CHECK(cache.labels(address(copies[0].c_str()), 1)[0] == cache.labels(address(copies[1].c_str()), 1)[0]);
+    CHECK(cache.size() == 1);
+    CHECK(cache.labels(address(""), 1).empty());
+    CHECK(cache.labels(0, 1).empty());
+    CHECK(cache.labels(0x10, 1).empty());
 }
 
 TEST_CASE("a text that ends where memory ends without a zero is none") {
-    LabelBook book([](std::uint64_t, std::span<std::byte> out) {
+    LabelCache cache([](std::uint64_t, std::span<std::byte> out) {
         std::memset(out.data(), 'x', 100);
         return std::size_t{100};
     });
-    CHECK(book.labels(4096, 1).empty());
+    CHECK(cache.labels(4096, 1).empty());
 }
 
 TEST_CASE("an address may hold another text once code was mapped anew") {
     char text[] = "first";
-    LabelBook book(read_self);
-    CHECK(book.labels(address(text), 1)[0]->text == "first");
+    LabelCache cache(read_self);
+    CHECK(cache.labels(address(text), 1)[0]->text == "first");
     std::strcpy(text, "other");
-    CHECK(book.labels(address(text), 1)[0]->text == "first");
-    CHECK(book.labels(address(text), 2)[0]->text == "other");
+    CHECK(cache.labels(address(text), 1)[0]->text == "first");
+    CHECK(cache.labels(address(text), 2)[0]->text == "other");
 }

@@ -12,7 +12,7 @@
 
 namespace flameprobe {
 
-/// One scope's label. Equal texts are one ScopeLabel; stays where it is as long as its LabelBook.
+/// One scope's label. Equal texts are one ScopeLabel; stays where it is as long as its LabelCache.
 struct ScopeLabel {
     std::uint32_t id = 0;  // 0, 1, 2, ... in the order of first sight
     std::string text;      // "checkout", or "tenant=acme"
@@ -24,9 +24,9 @@ struct ScopeLabel {
 using ReadMemory = std::function<std::size_t(std::uint64_t address, std::span<std::byte> out)>;
 
 /// One thread only.
-class LabelBook {
+class LabelCache {
 public:
-    explicit LabelBook(ReadMemory read) : read_(std::move(read)) {}
+    explicit LabelCache(ReadMemory read) : read_(std::move(read)) {}
 
     /// What the label at `address` stands for: one scope, or several, outermost first, for a context that was taken
     /// along from another thread. Empty if there is no readable text. `generation` is the code map's: a literal's

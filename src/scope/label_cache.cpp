@@ -1,4 +1,4 @@
-#include "scope/label_book.hpp"
+#include "scope/label_cache.hpp"
 
 #include <array>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace flameprobe {
 
-std::span<const ScopeLabel* const> LabelBook::labels(std::uint64_t address, std::uint64_t generation) {
+std::span<const ScopeLabel* const> LabelCache::labels(std::uint64_t address, std::uint64_t generation) {
     if (generation != generation_) {
         by_address_.clear();
         generation_ = generation;
@@ -17,7 +17,7 @@ std::span<const ScopeLabel* const> LabelBook::labels(std::uint64_t address, std:
     return by_address_.emplace(address, read_path(address)).first->second;
 }
 
-LabelBook::Path LabelBook::read_path(std::uint64_t address) {
+LabelCache::Path LabelCache::read_path(std::uint64_t address) {
     std::array<std::byte, FLAMEPROBE_LABEL_BYTES + 1> bytes;
     const std::size_t size = read_(address, bytes);
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), size);
@@ -35,7 +35,7 @@ LabelBook::Path LabelBook::read_path(std::uint64_t address) {
     return path;
 }
 
-const ScopeLabel* LabelBook::label(std::string_view text) {
+const ScopeLabel* LabelCache::label(std::string_view text) {
     const auto known = by_text_.find(text);
     if (known != by_text_.end()) return &known->second;
     ScopeLabel made;
@@ -49,6 +49,6 @@ const ScopeLabel* LabelBook::label(std::string_view text) {
     return &by_text_.emplace(std::string(text), std::move(made)).first->second;
 }
 
-std::size_t LabelBook::memory() const { return by_address_.size() * 64 + by_text_.size() * 192; }
+std::size_t LabelCache::memory() const { return by_address_.size() * 64 + by_text_.size() * 192; }
 
 }  // namespace flameprobe
