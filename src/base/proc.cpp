@@ -1,17 +1,16 @@
 #include "base/proc.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
-#include <memory>
 #include <string_view>
 
 #include "base/descriptor.hpp"
 #include "base/host_process.hpp"
+#include "base/task_list.hpp"
 
 namespace flameprobe {
 namespace {
@@ -36,6 +35,7 @@ std::optional<std::string> read_small_file(const char* path) {
     char buffer[4096];
     for (;;) {
         const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR) continue;
         if (got < 0) return std::nullopt;
         if (got == 0) return text;
         text.append(buffer, static_cast<std::size_t>(got));
@@ -44,14 +44,8 @@ std::optional<std::string> read_small_file(const char* path) {
 
 std::vector<std::uint32_t> list_threads() {
     std::vector<std::uint32_t> tids;
-    if (!proc_is_of_this_namespace()) return tids;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir((host_proc_directory() + "/task").c_str()),
-                                                        &::closedir);
-    if (!directory) return tids;
-    while (const dirent* entry = ::readdir(directory.get())) {
-        const unsigned long tid = std::strtoul(entry->d_name, nullptr, 10);
-        if (tid != 0) tids.push_back(static_cast<std::uint32_t>(tid));
-    }
+    // A collector outside of the host is not in its list.
+    if (proc_is_of_this_namespace()) static_cast<void>(TaskList(host_proc_directory() + "/task").read(tids));
     return tids;
 }
 

@@ -1,12 +1,10 @@
 #include "capture/map_watch.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "capture/proc_maps.hpp"
+#include "base/proc_maps.hpp"
 
 namespace flameprobe {
 namespace {
@@ -44,12 +42,12 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
     next_ns_ = now_ns + std::max<std::uint64_t>(1000 * millisecond, 100 * cost_ns_);
     if (!maps) return;
     std::vector<Known> found;
-    found.reserve(maps->mappings.size());
-    for (const auto& mapping : maps->mappings) {
-        found.push_back({mapping.start, mapping.start + mapping.size, mapping.file_offset, mapping.inode,
-                         mapping.device, std::string(mapping.path)});
+    areas_.clear();
+    for (const auto& line : maps->lines) {
+        areas_.push_back({line.start, line.end, line.readable, line.path == "[stack]"});
+        if (line.executable)
+            found.push_back({line.start, line.end, line.offset, line.inode, line.device, std::string(line.path)});
     }
-    parse_areas(maps->text);
     const bool news = compare(std::move(found), sink, now_ns);
     if (std::exchange(asked_, false))
         patience_ns_ = news ? least_patience_ns : std::min(2 * patience_ns_, 1000 * millisecond);
@@ -80,25 +78,6 @@ bool MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t 
     }
     known_ = std::move(found);
     return news;
-}
-
-void MapWatch::parse_areas(const std::string& text) {
-    areas_.clear();
-    const char* line = text.c_str();
-    while (*line != '\0') {
-        const char* const end = std::strchr(line, '\n');
-        char* at = nullptr;
-        Area area{};
-        area.start = std::strtoull(line, &at, 16);
-        if (*at == '-') area.end = std::strtoull(at + 1, &at, 16);
-        area.readable = at[0] == ' ' && at[1] == 'r';
-        constexpr char name[] = "[stack]";
-        area.main_stack = end != nullptr && static_cast<std::size_t>(end - line) > sizeof name &&
-                          std::memcmp(end - (sizeof name - 1), name, sizeof name - 1) == 0;
-        areas_.push_back(area);
-        if (end == nullptr) break;
-        line = end + 1;
-    }
 }
 
 MapWatch::Range MapWatch::stack_below(std::uint64_t control_block) const {

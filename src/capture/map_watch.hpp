@@ -42,7 +42,6 @@ private:
         std::uint64_t start, end;
         bool readable, main_stack;
     };
-    void parse_areas(const std::string& text);
     bool compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns);
 
     std::vector<Known> known_;  // executable, by start

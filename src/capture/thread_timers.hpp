@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/task_list.hpp"
 #include "capture/handler/state.hpp"
 #include "capture/map_watch.hpp"
 #include "capture/raw_sample.hpp"
-#include "capture/task_list.hpp"
 
 namespace flameprobe {
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
-#include "capture/proc_maps.hpp"
+#include "base/proc_maps.hpp"
 
 namespace flameprobe {
 namespace {
@@ -30,7 +30,16 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
     pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
     pipeline_.unsampled_time().tells_of_missing_samples(run.kernel == "on");
     if (const auto maps = read_proc_maps()) {
-        for (const auto& mapping : maps->mappings) pipeline_.mapping(mapping);
+        for (const auto& line : maps->lines) {
+            if (!line.executable) continue;
+            pipeline_.mapping({.start = line.start,
+                               .size = line.end - line.start,
+                               .file_offset = line.offset,
+                               .device = line.device,
+                               .inode = line.inode,
+                               .path = line.path,
+                               .build_id = {}});
+        }
     }
 }
 

@@ -81,19 +81,4 @@ Bytes FileBytes::read(std::uint64_t offset, std::uint64_t size) const {
     return {buffers_.back().get(), size};
 }
 
-std::string read_proc_file(const char* path) {
-    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
-    std::string text;
-    if (!file) return text;
-    for (std::size_t done = 0;;) {
-        text.resize(done + (std::size_t{1} << 20));
-        const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
-        if (got < 0 && errno == EINTR) continue;
-        done += got > 0 ? static_cast<std::size_t>(got) : 0;
-        if (got > 0) continue;
-        text.resize(done);
-        return text;
-    }
-}
-
 }  // namespace flameprobe

@@ -1,5 +1,5 @@
 // The bytes of a file, in the way that suits where we run. A private mapping is the cheapest, but raises SIGBUS when
-// the file is truncated meanwhile, so inside somebody else's program files are read onto the heap, section by section.
+// the file is truncated meanwhile, so inside the host files are read onto the heap, section by section.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +55,5 @@ private:
     mutable std::mutex mutex_;
     mutable std::deque<std::unique_ptr<std::byte[]>> buffers_;
 };
-
-/// A file whose size only reading tells; empty if it cannot be opened.
-std::string read_proc_file(const char* path);
 
 }  // namespace flameprobe

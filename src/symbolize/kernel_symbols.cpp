@@ -4,7 +4,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "symbolize/file_bytes.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe {
 
@@ -14,7 +14,7 @@ std::size_t underscores(std::string_view name) { return std::min(name.find_first
 
 }  // namespace
 
-KernelSymbols KernelSymbols::running() { return parse(read_proc_file("/proc/kallsyms")); }
+KernelSymbols KernelSymbols::running() { return parse(read_small_file("/proc/kallsyms").value_or("")); }
 
 KernelSymbols KernelSymbols::parse(std::string text) {
     KernelSymbols symbols;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
 #include "symbolize/file_bytes.hpp"
 
@@ -19,29 +20,19 @@ namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
 
-struct MapsLine {
-    std::uint64_t start = 0, end = 0, offset = 0, inode = 0;
-    char permissions[5] = {};
-};
-
 /// The lines of the one loaded file that `address` lies in: a file's first line has offset 0.
 std::vector<MapsLine> lines_around(std::uint64_t address) {
-    const std::string maps = read_proc_file("/proc/thread-self/maps");
     std::vector<MapsLine> group;
+    const auto maps = read_proc_maps();
+    if (!maps) return group;
     bool found = false;
-    for (std::size_t at = 0; at < maps.size();) {
-        const std::size_t end = std::min(maps.find('\n', at), maps.size());
-        const std::string text = maps.substr(at, end - at);
-        at = end + 1;
-        MapsLine line;
-        if (std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64, &line.start,
-                        &line.end, line.permissions, &line.offset, &line.inode) != 5 ||
-            line.inode == 0)
-            continue;
+    for (MapsLine line : maps->lines) {
+        if (line.inode == 0) continue;
         if (group.empty() || group.back().inode != line.inode || line.offset == 0) {
             if (found) break;
             group.clear();
         }
+        line.path = {};  // which ends with the text
         group.push_back(line);
         found = found || (address >= line.start && address < line.end);
     }
@@ -94,12 +85,12 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
     std::string image;
     for (const MapsLine& line : lines) {
         const std::uint64_t size = line.end - line.start;
-        if (line.permissions[0] != 'r' || size > most_bytes || line.offset > most_bytes) continue;
+        if (!line.readable || size > most_bytes || line.offset > most_bytes) continue;
         image.resize(std::max<std::size_t>(image.size(), line.offset + size));
         read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
     }
     unrelocate_dynamic(image, lines[0].start);
-    // What section headers it may hold are of the file's end, which nobody mapped whole.
+    // What section headers it may hold are of the file's end, which is not mapped whole.
     Elf64_Ehdr header{};
     if (image.size() < sizeof header) return std::nullopt;
     std::memcpy(&header, image.data(), sizeof header);

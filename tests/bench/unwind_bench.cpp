@@ -9,13 +9,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
 #include "cpu/arch.hpp"
 #include "cpu/interrupted.hpp"
@@ -68,20 +68,15 @@ Snapshot take() {
 }
 
 void add_mappings(CodeMap& map) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long start = 0, end = 0, offset = 0;
-        char access[5] = {};
-        const auto path = line.find('/');
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx", &start, &end, access, &offset) != 4 || access[2] != 'x' ||
-            path == std::string::npos)
-            continue;
+    const auto maps = read_proc_maps();
+    for (const MapsLine& line : maps->lines) {
+        if (!line.executable || !line.path.starts_with('/')) continue;
         CodeRegion region;
         region.kind = RegionKind::file;
-        region.start = start;
-        region.end = end;
-        region.file_offset = offset;
-        region.path = line.substr(path);
+        region.start = line.start;
+        region.end = line.end;
+        region.file_offset = line.offset;
+        region.path = line.path;
         map.add(region);
     }
 }

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/proc_maps.hpp"
 #include "unwind/unwinder.hpp"
 
 using namespace flameprobe;
@@ -23,19 +23,15 @@ struct World {
     std::unique_ptr<Unwinder> by_frame_pointer = make_fp_unwinder(map);
 
     World() {
-        std::ifstream maps("/proc/self/maps");
-        for (std::string line; std::getline(maps, line);) {
-            unsigned long start = 0, end = 0, offset = 0;
-            char access[5] = {};
-            if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx", &start, &end, access, &offset) != 4 || access[2] != 'x')
-                continue;
+        const auto maps = read_proc_maps();
+        for (const MapsLine& line : maps->lines) {
+            if (!line.executable) continue;
             CodeRegion region;
-            region.start = start;
-            region.end = end;
-            region.file_offset = offset;
-            const auto path = line.find('/');
-            region.kind = path == std::string::npos ? RegionKind::anonymous : RegionKind::file;
-            if (path != std::string::npos) region.path = line.substr(path);
+            region.start = line.start;
+            region.end = line.end;
+            region.file_offset = line.offset;
+            region.kind = line.path.starts_with('/') ? RegionKind::file : RegionKind::anonymous;
+            region.path = line.path;
             map.add(region);
         }
     }

@@ -1,37 +1,28 @@
 #include "live_map.hpp"
 
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
-#include <cstdio>
-#include <fstream>
-#include <string>
+#include <algorithm>
+
+#include "base/proc_maps.hpp"
 
 namespace flameprobe::testing {
 
 void add_own_mappings(CodeMap& map) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long start = 0, end = 0, offset = 0, inode = 0;
-        unsigned major = 0, minor = 0;
-        char access[5] = {};
-        int path = 0;
-        // proc(5): address range, access, offset, device, inode, path
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, access, &offset, &major, &minor,
-                        &inode, &path) != 7 ||
-            access[2] != 'x')
-            continue;
+    const auto maps = read_proc_maps();
+    for (const MapsLine& line : maps->lines) {
+        if (!line.executable || line.path == "[vsyscall]") continue;
         CodeRegion region;
-        region.start = start;
-        region.end = end;
-        region.file_offset = offset;
-        region.device = makedev(major, minor);
-        region.inode = inode;
-        region.path = line.substr(static_cast<std::size_t>(path));
-        region.kind = region.path == "[vdso]"                             ? RegionKind::vdso
-                      : region.path.empty() || region.path.front() != '/' ? RegionKind::anonymous
-                                                                          : RegionKind::file;
-        if (region.path != "[vsyscall]") map.add(region);
+        region.start = line.start;
+        region.end = line.end;
+        region.file_offset = line.offset;
+        region.device = line.device;
+        region.inode = line.inode;
+        region.path = line.path;
+        region.kind = region.path == "[vdso]"        ? RegionKind::vdso
+                      : region.path.starts_with('/') ? RegionKind::file
+                                                     : RegionKind::anonymous;
+        map.add(region);
     }
 }
 

@@ -9,15 +9,15 @@
 
 namespace flameprobe {
 
-/// /proc/self/task, kept open: what it tells costs little, and survives a chroot or an unmounted /proc. The descriptor
-/// is in the collector's own table. Collector thread only.
+/// A process's /proc/PID/task, kept open: what it tells costs little, and survives a chroot or an unmounted /proc. One
+/// thread only.
 class TaskList {
 public:
-    TaskList();
+    explicit TaskList(const std::string& directory = "/proc/self/task");
 
     /// Threads of the process, from the directory's link count; 0 where /proc is not mounted.
     std::size_t count() const;
-    /// Their tids, sorted, into `tids`. False where /proc is not mounted.
+    /// Their tids, sorted, into `tids`. False where /proc is not mounted, or if the calling thread is not among them.
     bool read(std::vector<std::uint32_t>& tids) const;
     /// /proc/self/task/TID/`name`; nothing if the thread is gone.
     std::optional<std::string> file(std::uint32_t tid, const char* name) const;

@@ -1,4 +1,4 @@
-#include "capture/task_list.hpp"
+#include "base/task_list.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,8 @@
 
 namespace flameprobe {
 
-TaskList::TaskList() : directory_(::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+TaskList::TaskList(const std::string& directory)
+    : directory_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
 std::size_t TaskList::count() const {
     struct stat state {};

@@ -1,0 +1,57 @@
+#include "base/proc_maps.hpp"
+
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/proc.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// Takes a number and the character behind it from `line`.
+template <class Number>
+bool take(std::string_view& line, int base, char behind, Number& out) {
+    const char* const last = line.data() + line.size();
+    const auto [end, error] = std::from_chars(line.data(), last, out, base);
+    if (error != std::errc{} || end == last || *end != behind) return false;
+    line.remove_prefix(static_cast<std::size_t>(end + 1 - line.data()));
+    return true;
+}
+
+// "start-end perms offset major:minor inode   path"
+bool parse_line(std::string_view line, MapsLine& out) {
+    unsigned major = 0, minor = 0;
+    if (!take(line, 16, '-', out.start) || !take(line, 16, ' ', out.end) || line.size() < 5) return false;
+    out.readable = line[0] == 'r';
+    out.executable = line[2] == 'x';
+    line.remove_prefix(5);
+    if (!take(line, 16, ' ', out.offset) || !take(line, 16, ':', major) || !take(line, 16, ' ', minor) ||
+        !take(line, 10, ' ', out.inode))
+        return false;
+    out.device = makedev(major, minor);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    out.path = line;
+    return true;
+}
+
+}  // namespace
+
+ProcMaps::ProcMaps(std::string of_proc) : text(of_proc.begin(), of_proc.end()) {
+    const std::string_view all(text.data(), text.size());
+    for (std::size_t at = 0; at < all.size();) {
+        const std::size_t end = std::min(all.find('\n', at), all.size());
+        MapsLine line;
+        if (parse_line(all.substr(at, end - at), line)) lines.push_back(line);
+        at = end + 1;
+    }
+}
+
+Result<ProcMaps> read_proc_maps() {
+    auto text = read_small_file("/proc/thread-self/maps");
+    if (!text) return Error{"/proc/thread-self/maps cannot be read: is /proc mounted?"};
+    return ProcMaps(std::move(*text));
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// A line of /proc/PID/maps (proc(5)).
+struct MapsLine {
+    std::uint64_t start = 0, end = 0, offset = 0, device = 0, inode = 0;
+    bool readable = false, executable = false;
+    std::string_view path;  // or [stack], [vdso], ...; empty: none
+};
+
+/// The mappings of this process, in address order. The views live as long as the object, which cannot be copied.
+struct ProcMaps {
+    explicit ProcMaps(std::string of_proc);
+    ProcMaps(ProcMaps&&) = default;
+
+    std::vector<char> text;
+    std::vector<MapsLine> lines;
+};
+
+/// From /proc/thread-self/maps: /proc/self is the main thread, which has no memory any more once it has ended.
+Result<ProcMaps> read_proc_maps();
+
+}  // namespace flameprobe
