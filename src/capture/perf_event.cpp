@@ -34,16 +34,12 @@ constexpr EventName known_events[] = {
     {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
 };
 
-bool is_clock(const EventName& event) {
-    return event.type == PERF_TYPE_SOFTWARE && event.config <= PERF_COUNT_SW_TASK_CLOCK;
-}
-
 // Counted things have no natural period: let the kernel steer towards the frequency, except for rare software events,
 // each of which is worth a sample.
-void set_rate(perf_event_attr& attr, const EventName& event, std::uint64_t frequency) {
-    if (is_clock(event)) {
+void set_rate(perf_event_attr& attr, std::uint64_t frequency) {
+    if (is_clock(attr)) {
         attr.sample_period = uneven_period(frequency, monotonic_ns());
-    } else if (event.type == PERF_TYPE_HARDWARE) {
+    } else if (attr.type == PERF_TYPE_HARDWARE) {
         attr.freq = 1;
         attr.sample_freq = frequency;
     } else {
@@ -51,7 +47,40 @@ void set_rate(perf_event_attr& attr, const EventName& event, std::uint64_t frequ
     }
 }
 
+/// What all events have whose records come through rings.
+perf_event_attr event_for_rings(std::uint32_t type, std::uint64_t config) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = type;
+    attr.config = config;
+    attr.exclude_hv = 1;
+    attr.disabled = 1;
+    attr.inherit = 1;
+    attr.inherit_thread = 1;  // Linux 5.13: threads, but not child processes, which get sessions of their own
+    attr.remove_on_exec = 1;  // Linux 5.13: the collector may outlive the image that it knows
+    attr.sample_id_all = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.watermark = 1;
+    return attr;
+}
+
 }  // namespace
+
+bool is_clock(const perf_event_attr& attributes) {
+    return attributes.type == PERF_TYPE_SOFTWARE && attributes.config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
+const char* kind_of(const perf_event_attr& attributes) {
+    if (is_clock(attributes)) return "software clock";
+    return attributes.type == PERF_TYPE_HARDWARE ? "hardware counter" : "software event";
+}
+
+std::uint64_t permitted_frequency(std::uint64_t asked) {
+    const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
+    const auto most = limit && *limit > 0 ? static_cast<std::uint64_t>(*limit) : asked;
+    return std::max<std::uint64_t>(std::min(asked, most), 1);
+}
 
 // Where the samples begin cannot be set: an inherited event begins with a whole period, and PERF_EVENT_IOC_PERIOD does
 // not reach it. So that a program whose own rhythm is a millisecond does not meet every sample at the same place, the
@@ -78,11 +107,8 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     if (event == std::end(known_events)) {
         return Error{"unknown event '" + options.event + "': accepted are " + event_names()};
     }
-    perf_event_attr attr{};
-    attr.size = sizeof attr;
-    attr.type = event->type;
-    attr.config = event->config;
-    set_rate(attr, *event, std::max<std::uint64_t>(1, options.frequency));
+    perf_event_attr attr = event_for_rings(event->type, event->config);
+    set_rate(attr, std::max<std::uint64_t>(1, options.frequency));
     attr.sample_type = sample_layout;
     if (options.stack_bytes != 0) {
         attr.sample_type |= PERF_SAMPLE_STACK_USER;
@@ -92,39 +118,20 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     attr.exclude_callchain_user = 1;
     if (options.kernel) attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     attr.exclude_kernel = options.kernel ? 0 : 1;
-    attr.exclude_hv = 1;
-    attr.disabled = 1;
-    attr.inherit = 1;
-    attr.inherit_thread = 1;  // Linux 5.13: threads, but not child processes, which get sessions of their own
-    attr.remove_on_exec = 1;  // Linux 5.13: the collector may outlive the image that it knows
-    attr.sample_id_all = 1;
     attr.mmap = 1;  // without it, mmap2 records of executable memory are not written
     attr.mmap2 = 1;
     attr.build_id = 1;
     attr.comm = 1;
     attr.task = 1;
-    attr.use_clockid = 1;
-    attr.clockid = CLOCK_MONOTONIC;
-    attr.watermark = 1;
     return attr;
 }
 
 // With the kernel excluded it is permitted wherever the sampling event is, and the records are the same.
 perf_event_attr make_switch_attributes() {
-    perf_event_attr attr{};
-    attr.size = sizeof attr;
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_DUMMY;
+    perf_event_attr attr = event_for_rings(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
     attr.sample_type = sample_layout & ~static_cast<std::uint64_t>(PERF_SAMPLE_REGS_USER);
     attr.context_switch = 1;
-    attr.exclude_kernel = attr.exclude_hv = 1;
-    attr.disabled = 1;
-    attr.inherit = attr.inherit_thread = 1;
-    attr.remove_on_exec = 1;
-    attr.sample_id_all = 1;
-    attr.use_clockid = 1;
-    attr.clockid = CLOCK_MONOTONIC;
-    attr.watermark = 1;
+    attr.exclude_kernel = 1;
     return attr;
 }
 

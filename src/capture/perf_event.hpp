@@ -2,12 +2,16 @@
 #pragma once
 
 #include <linux/perf_event.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/proc.hpp"
 #include "base/result.hpp"
 #include "capture/event_source.hpp"
 
@@ -23,6 +27,15 @@ perf_event_attr make_switch_attributes();
 /// Samples of page faults in user code, where they are the same but for their period: the number of faults since the
 /// last. For a ring of their own beside that of an event of make_attributes() that is a clock.
 perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency);
+
+/// Whether the event is a clock of CPU time.
+bool is_clock(const perf_event_attr& attributes);
+/// "software clock", "hardware counter" or "software event".
+const char* kind_of(const perf_event_attr& attributes);
+
+/// As much of a frequency as the kernel allows (perf_event_max_sample_rate), at least 1: above that it throttles
+/// (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
+std::uint64_t permitted_frequency(std::uint64_t asked);
 
 /// Nanoseconds between two samples of a clock, 0.2 to 1 percent more than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
@@ -40,6 +53,22 @@ Descriptor keep_apart(std::uint32_t thread);
 /// An event of a thread that ran before sampling began costs a descriptor. False where those that are left are needed
 /// for files: RLIMIT_NOFILE counts per table, and the collector's own is no larger.
 bool leaves_descriptors(const Descriptor& event);
+
+/// Calls attach(tid) once for each thread of the host but the caller and the main thread. Threads born while this goes
+/// on inherit from their creator if that one is attached; those that slip through in between are found by listing again
+/// until no new thread was attached, as attach() says.
+template <class Attach>
+void attach_running_threads(const Attach& attach) {
+    std::vector<std::uint32_t> known = {static_cast<std::uint32_t>(::gettid()), static_cast<std::uint32_t>(::getpid())};
+    for (bool found = true; found;) {
+        found = false;
+        for (const std::uint32_t tid : list_threads()) {
+            if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
+            known.push_back(tid);
+            found |= attach(tid);
+        }
+    }
+}
 
 /// What to say of `threads` for which there was none.
 std::string describe_unattached(std::size_t threads);

@@ -48,7 +48,6 @@ private:
     Result<void> open_main(const CaptureOptions& options);
     void open_switches(std::uint32_t tid);
     bool attach_switches(std::uint32_t tid, const CpuRing& ring);
-    void attach_running_threads();
     void draw_period();
     bool attach(std::uint32_t tid);
     bool control(unsigned long request);
@@ -76,8 +75,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     auto attributes = make_attributes(options);
     if (!attributes) return attributes.error();
     attributes_ = *attributes;
-    const bool clock = attributes_.type == PERF_TYPE_SOFTWARE && attributes_.config <= PERF_COUNT_SW_TASK_CLOCK;
-    if (clock) {
+    if (is_clock(attributes_)) {
         attributes_.sample_type |= PERF_SAMPLE_PERIOD;
         layout_.period_ns = attributes_.sample_period;
     }
@@ -87,7 +85,12 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     if (options.switches) open_switches(main_thread);
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
-    attach_running_threads();
+    attach_running_threads([this](std::uint32_t tid) {
+        ++facts_.earlier_threads;
+        if (facts_.unattached_threads == 0) return attach(tid);
+        ++facts_.unattached_threads;
+        return false;
+    });
     own_ = keep_apart(main_thread);
     describe(options);
     return {};
@@ -140,36 +143,14 @@ bool RingSource::attach(std::uint32_t tid) {
     return others_.size() != before;
 }
 
-// Threads born while this goes on inherit from their creator if that one is attached; those that slip through between
-// are found by listing again until a round finds no new thread.
-void RingSource::attach_running_threads() {
-    const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-    std::vector<std::uint32_t> known = {self, static_cast<std::uint32_t>(::getpid())};
-    for (bool found = true; found;) {
-        found = false;
-        for (const std::uint32_t tid : list_threads()) {
-            if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
-            known.push_back(tid);
-            ++facts_.earlier_threads;
-            if (facts_.unattached_threads != 0)
-                ++facts_.unattached_threads;
-            else
-                found |= attach(tid);
-        }
-    }
-}
-
 void RingSource::describe(const CaptureOptions& options) {
     facts_.engine = "ring";
     facts_.works_outside = true;
     facts_.event = options.event;
-    const bool clock = attributes_.type == PERF_TYPE_SOFTWARE && attributes_.config <= PERF_COUNT_SW_TASK_CLOCK;
-    facts_.event_kind = clock                                    ? "software clock"
-                        : attributes_.type == PERF_TYPE_HARDWARE ? "hardware counter"
-                                                                 : "software event";
+    facts_.event_kind = kind_of(attributes_);
     facts_.kernel = attributes_.exclude_kernel == 0;
     facts_.frequency = options.frequency;
-    facts_.period_ns = clock ? attributes_.sample_period : 0;
+    facts_.period_ns = is_clock(attributes_) ? attributes_.sample_period : 0;
     for (const auto& ring : rings_) facts_.buffer_bytes += ring.ring.data_bytes();
     const std::uint64_t records = rings_.bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;

@@ -1,5 +1,5 @@
 // perf events that signal the thread they interrupt (sigtrap, Linux 5.13): no ring, no interrupt of another processor,
-// any frequency. On request only, since SIGTRAP is no friend of debuggers.
+// any frequency. On request only, since debuggers use SIGTRAP themselves.
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -47,7 +47,7 @@ public:
 
 private:
     void describe(const CaptureOptions& options);
-    void attach_running_threads();
+    bool attach(std::uint32_t tid);
     void control(unsigned long request);
 
     HandlerMemory memory_;
@@ -64,14 +64,11 @@ private:
 void SignalSource::describe(const CaptureOptions& options) {
     facts_.engine = "signal";
     facts_.event = options.event;
-    const bool clock = attributes_.type == PERF_TYPE_SOFTWARE && attributes_.config <= PERF_COUNT_SW_TASK_CLOCK;
-    facts_.event_kind = clock                                    ? "software clock"
-                        : attributes_.type == PERF_TYPE_HARDWARE ? "hardware counter"
-                                                                 : "software event";
+    facts_.event_kind = kind_of(attributes_);
     facts_.kernel = false;
     facts_.handlers = true;
     facts_.frequency = options.frequency;
-    facts_.period_ns = clock ? attributes_.sample_period : 0;
+    facts_.period_ns = is_clock(attributes_) ? attributes_.sample_period : 0;
     facts_.buffer_bytes = memory_.bytes();
     facts_.fill_ns = std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpu_count() * options.frequency);
     facts_.note = "samples that fall in the kernel are not taken: a signal pending at exec would kill the program";
@@ -83,25 +80,18 @@ Result<void> SignalSource::open_events() {
     if (!event) return event.error();
     events_.push_back(std::move(*event));
     apart_ = keep_apart(static_cast<std::uint32_t>(::getpid()));
-    attach_running_threads();
+    attach_running_threads([this](std::uint32_t tid) { return attach(tid); });
     if (facts_.unattached_threads != 0) facts_.note = describe_unattached(facts_.unattached_threads);
     return {};
 }
 
-void SignalSource::attach_running_threads() {
-    std::vector<std::uint32_t> known = {static_cast<std::uint32_t>(::gettid()), static_cast<std::uint32_t>(::getpid())};
-    for (bool found = true; found;) {
-        found = false;
-        for (const std::uint32_t tid : list_threads()) {
-            if (std::find(known.begin(), known.end(), tid) != known.end()) continue;
-            known.push_back(tid);
-            auto event = open_event(attributes_, tid, -1);
-            if (event ? !leaves_descriptors(*event) : errno == EMFILE) ++facts_.unattached_threads;
-            if (!event || facts_.unattached_threads != 0) continue;  // the thread has ended, or there are too many
-            events_.push_back(std::move(*event));
-            found = true;
-        }
-    }
+/// False if the thread has ended, or there is no descriptor for it.
+bool SignalSource::attach(std::uint32_t tid) {
+    auto event = open_event(attributes_, tid, -1);
+    if (event ? !leaves_descriptors(*event) : errno == EMFILE) ++facts_.unattached_threads;
+    if (!event || facts_.unattached_threads != 0) return false;
+    events_.push_back(std::move(*event));
+    return true;
 }
 
 void SignalSource::control(unsigned long request) {
@@ -175,9 +165,7 @@ perf_event_attr signalling(perf_event_attr attributes) {
 
 Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& asked) {
     CaptureOptions options = asked;
-    const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
-    if (limit && *limit > 0) options.frequency = std::min(options.frequency, static_cast<std::uint64_t>(*limit));
-    options.frequency = std::max<std::uint64_t>(options.frequency, 1);
+    options.frequency = permitted_frequency(options.frequency);
     if (!is_default_for_host(SIGTRAP) && !holds_signal(SIGTRAP)) {
         return Error{"the program has a handler for SIGTRAP itself: FLAMEPROBE_ENGINE=ring or timer does without"};
     }

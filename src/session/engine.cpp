@@ -6,16 +6,11 @@
 
 #include "base/proc.hpp"
 #include "capture/event_trial.hpp"
+#include "capture/perf_event.hpp"
 #include "sandbox/seccomp_probe.hpp"
 
 namespace flameprobe {
 namespace {
-
-// Above this the kernel throttles (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
-std::uint64_t permitted_frequency(std::uint64_t asked) {
-    const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
-    return limit && *limit > 0 ? std::min(asked, static_cast<std::uint64_t>(*limit)) : asked;
-}
 
 CaptureOptions capture_options(const Options& options) {
     CaptureOptions capture;
