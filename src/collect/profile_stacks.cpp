@@ -1,7 +1,6 @@
 #include "collect/profile_stacks.hpp"
 
 #include "base/clock.hpp"
-#include "profile/named_note.hpp"
 #include "unwind/elf_image.hpp"
 
 namespace flameprobe {

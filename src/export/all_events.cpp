@@ -4,16 +4,6 @@
 #include <unordered_map>
 
 namespace flameprobe {
-namespace {
-
-struct FunctionHash {
-    std::size_t operator()(const Function& function) const {
-        return std::hash<std::uint64_t>()((std::uint64_t{function.name} << 32 | function.file) ^
-                                          (std::uint64_t{function.module} << 16) ^ function.line);
-    }
-};
-
-}  // namespace
 
 AllEvents::AllEvents(const NamedProfile& profile) {
     if (profile.others.empty()) {

@@ -34,6 +34,8 @@ enum class Note : std::uint64_t {
     throttled,             // the kernel slowed the event down
     overflow,              // FlameProbe's own memory limit: the stack was not kept
 };
+/// Location::address of a note whose text is its mapping's path. Readers from before there was one show `[note 5]`.
+inline constexpr std::uint64_t named_note = 5;
 
 /// As every output shows it; empty for a number that stands for none.
 constexpr std::string_view note_text(Note note) {

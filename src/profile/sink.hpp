@@ -28,10 +28,23 @@ public:
     virtual void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) {}
     /// Ids count up from 1. May come again for the same id.
     virtual void event(EventId /*id*/, const EventInfo& /*info*/) {}
-    /// Of another event than the run's own, so that what knows of none does not take it for CPU time.
+    /// Of another event than the run's own: a reader that has no events must not take it for CPU time.
     virtual void event_sample(EventId /*event*/, const Sample& /*sample*/) {}
     virtual void death(const Death& /*death*/) {}
     virtual void count(const WorkCount& /*count*/) {}
+};
+
+/// For sinks that want some kinds of records only.
+class PartialSink : public ProfileSink {
+public:
+    void run(const RunInfo& /*info*/) override {}
+    void string(std::uint32_t /*id*/, const std::string& /*text*/) override {}
+    void mapping(MappingId /*id*/, const Mapping& /*mapping*/) override {}
+    void location(LocationId /*id*/, const Location& /*location*/) override {}
+    void stack(StackId /*id*/, const StackNode& /*node*/) override {}
+    void thread(ThreadId /*id*/, const Thread& /*thread*/) override {}
+    void sample(const Sample& /*sample*/) override {}
+    void summary(const Summary& /*summary*/) override {}
 };
 
 }  // namespace flameprobe

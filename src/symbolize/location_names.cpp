@@ -29,7 +29,7 @@ std::vector<Symbol> from_archive(const std::vector<ArchivedSymbol>& archived, co
 
 }  // namespace
 
-std::size_t LocationNames::FunctionHash::operator()(const Function& function) const {
+std::size_t FunctionHash::operator()(const Function& function) const {
     std::size_t hash = 0;
     for (const std::uint32_t part :
          {function.name, function.file, function.line, function.module, static_cast<std::uint32_t>(function.kind)}) {

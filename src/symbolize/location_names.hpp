@@ -31,9 +31,6 @@ private:
     void add(LocationId id, const std::vector<Symbol>& symbols);
     FunctionId function(const Function& function);
 
-    struct FunctionHash {
-        std::size_t operator()(const Function& function) const;
-    };
     struct Range {
         std::uint32_t begin = 0, end = 0;
     };

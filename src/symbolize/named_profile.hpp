@@ -36,6 +36,10 @@ struct Function {
     bool operator==(const Function&) const = default;
 };
 
+struct FunctionHash {
+    std::size_t operator()(const Function& function) const;
+};
+
 /// A function at one place in it.
 struct NamedFrame {
     FunctionId function = 0;

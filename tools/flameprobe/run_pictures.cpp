@@ -31,15 +31,10 @@ struct Found {
     std::string stem() const { return path.substr(0, path.size() - std::string_view(".fprobe").size()); }
 };
 
-class FactsOnly final : public ProfileSink {
+class FactsOnly final : public PartialSink {
 public:
     explicit FactsOnly(Found& into) : into_(into) {}
     void run(const RunInfo& info) override { into_.run = info; }
-    void string(std::uint32_t, const std::string&) override {}
-    void mapping(MappingId, const Mapping&) override {}
-    void location(LocationId, const Location&) override {}
-    void stack(StackId, const StackNode&) override {}
-    void thread(ThreadId, const Thread&) override {}
     void sample(const Sample& sample) override { into_.hits = add_saturated(into_.hits, sample.hits); }
     void summary(const Summary& summary) override { into_.summary = summary; }
 

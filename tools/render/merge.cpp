@@ -7,16 +7,6 @@
 
 namespace flameprobe {
 
-std::size_t ProfileMerger::FunctionHash::operator()(const Function& function) const {
-    std::size_t hash = 0;
-    for (const std::uint32_t part :
-         {function.name, function.file, function.line, function.module, static_cast<std::uint32_t>(function.kind)}) {
-        hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
 ProfileMerger::ProfileMerger() { result_.nodes.emplace_back(); }
 
 std::vector<FunctionId> ProfileMerger::add_functions(const NamedProfile& input) {

@@ -31,10 +31,6 @@ private:
     std::uint64_t unit_of(const NamedProfile& input);
     void add_counts(const NamedProfile& input);
 
-    struct FunctionHash {
-        std::size_t operator()(const Function& function) const;
-    };
-
     static constexpr std::uint64_t in_nanoseconds = 1;  // RunInfo::period_ns
 
     NamedProfile result_;

@@ -1,12 +1,15 @@
 // A collector thread that drains an event source into memory, for tests of sources.
 #pragma once
 
+#include <doctest/doctest.h>
 #include <pthread.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -16,8 +19,16 @@
 #include <vector>
 
 #include "capture/event_source.hpp"
+#include "known_shares.hpp"
 
 namespace flameprobe::test {
+
+// TSan's run-time needs every thread to be libc's, and strict seccomp kills for its system calls.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool under_tsan = true;
+#else
+inline constexpr bool under_tsan = false;
+#endif
 
 struct Taken {
     std::uint64_t time_ns;
@@ -125,5 +136,25 @@ private:
     Seen seen_;
     std::thread thread_;
 };
+
+/// A thread that ran run_known_shares() was sampled as it ran.
+inline void check_shares(const Seen& seen, std::uint32_t tid) {
+    std::array<double, 4> hits{};
+    double all = 0;
+    for (const auto& sample : seen.samples) {
+        const int share = known_share_of(sample.registers.pc());
+        if (sample.tid != tid || share < 0) continue;
+        hits[static_cast<std::size_t>(share)] += 1;
+        all += 1;
+    }
+    REQUIRE(all > 200);
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+        const double p = known_shares[i] / 100.0;
+        CAPTURE(i);
+        CAPTURE(hits[i] / all);
+        // Five standard deviations of a binomial: one run in 1.7 million fails by chance.
+        CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
+    }
+}
 
 }  // namespace flameprobe::test

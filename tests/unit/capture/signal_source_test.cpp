@@ -51,23 +51,7 @@ TEST_CASE("perf signals see known shares in threads old and new" * doctest::skip
     collected.rounds(2);
     const Seen& seen = collected.finish();
 
-    for (const std::uint32_t tid : {old_tid.load(), new_tid.load()}) {
-        std::array<double, 4> hits{};
-        double all = 0;
-        for (const auto& sample : seen.samples) {
-            const int share = known_share_of(sample.registers.pc());
-            if (sample.tid != tid || share < 0) continue;
-            hits[static_cast<std::size_t>(share)] += 1;
-            all += 1;
-        }
-        CAPTURE(all);
-        REQUIRE(all > 300);
-        for (std::size_t i = 0; i < hits.size(); ++i) {
-            const double p = known_shares[i] / 100.0;
-            CAPTURE(hits[i] / all);
-            CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
-        }
-    }
+    for (const std::uint32_t tid : {old_tid.load(), new_tid.load()}) check_shares(seen, tid);
     CHECK(seen.mapped_late == 0);
     CHECK(seen.started.contains(old_tid));
 }

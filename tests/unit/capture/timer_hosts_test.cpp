@@ -45,13 +45,6 @@ void count_tick(int) { host_ticks = host_ticks + 1; }
 
 }  // namespace
 
-// TSan's run-time needs every thread to be libc's.
-#ifdef __SANITIZE_THREAD__
-constexpr bool under_tsan = true;
-#else
-constexpr bool under_tsan = false;
-#endif
-
 TEST_CASE("threads are found that ran before, that come later, and that no libc knows of" * doctest::skip(under_tsan)) {
     std::atomic<bool> go{false};
     std::atomic<std::uint32_t> early_tid{0}, late_tid{0}, raw_tid{0};

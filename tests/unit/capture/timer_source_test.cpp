@@ -15,25 +15,6 @@ namespace {
 
 std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 
-void check_shares(const Seen& seen, std::uint32_t tid) {
-    std::array<double, 4> hits{};
-    double all = 0;
-    for (const auto& sample : seen.samples) {
-        const int share = known_share_of(sample.registers.pc());
-        if (sample.tid != tid || share < 0) continue;
-        hits[static_cast<std::size_t>(share)] += 1;
-        all += 1;
-    }
-    REQUIRE(all > 200);
-    for (std::size_t i = 0; i < hits.size(); ++i) {
-        const double p = known_shares[i] / 100.0;
-        CAPTURE(i);
-        CAPTURE(hits[i] / all);
-        // Five standard deviations of a binomial: one run in 1.7 million fails by chance.
-        CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
-    }
-}
-
 }  // namespace
 
 TEST_CASE("CPU timers see known shares, and samples x period are the thread's CPU time") {

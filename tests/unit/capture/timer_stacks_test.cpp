@@ -28,13 +28,6 @@ std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)
 
 }  // namespace
 
-// Strict seccomp kills for the system calls of TSan's run-time.
-#ifdef __SANITIZE_THREAD__
-constexpr bool under_tsan = true;
-#else
-constexpr bool under_tsan = false;
-#endif
-
 namespace {
 
 ucontext_t scheduler, coroutine;
@@ -164,7 +157,7 @@ TEST_CASE("in a container's filter coroutines' stacks are copied whole" * doctes
     CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("who enters a filter is known by its stack where perf events signal" *
+TEST_CASE("a thread that enters a filter is found by its stack where perf events signal" *
           doctest::skip(under_tsan || !open_signal_source({}))) {
     Collected collected(&open_signal_source, {.frequency = 1000}, std::chrono::milliseconds(5));
     REQUIRE(collected.error() == "");

@@ -13,8 +13,7 @@
 namespace flameprobe {
 
 /// Keeps what it is given.
-struct Kept final : ProfileSink {
-    void run(const RunInfo&) override {}
+struct Kept final : PartialSink {
     void string(std::uint32_t, const std::string& text) override { strings.push_back(text); }
     void mapping(MappingId id, const Mapping& mapping) override {
         CHECK(id == mappings.size());
@@ -32,7 +31,6 @@ struct Kept final : ProfileSink {
     }
     void thread(ThreadId, const Thread& thread) override { threads.push_back(thread); }
     void sample(const Sample& sample) override { samples.push_back(sample); }
-    void summary(const Summary&) override {}
 
     /// Kinds of the mappings on the path, root first.
     std::vector<MappingKind> path(StackId stack) const {

@@ -13,17 +13,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Weights final : public ProfileSink {
+class Weights final : public PartialSink {
 public:
     std::uint64_t sum = 0;
-    void run(const RunInfo&) override {}
-    void string(std::uint32_t, const std::string&) override {}
-    void mapping(MappingId, const Mapping&) override {}
-    void location(LocationId, const Location&) override {}
-    void stack(StackId, const StackNode&) override {}
-    void thread(ThreadId, const Thread&) override {}
     void sample(const Sample& sample) override { sum += sample.weight; }
-    void summary(const Summary&) override {}
 };
 
 class Folder {

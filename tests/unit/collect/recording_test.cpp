@@ -48,10 +48,8 @@ public:
 };
 
 /// What stands in a profile.
-struct Told final : ProfileSink {
+struct Told final : PartialSink {
     explicit Told(const std::string& path) { REQUIRE(read_profile(path, *this)); }
-    void run(const RunInfo&) override {}
-    void string(std::uint32_t, const std::string&) override {}
     void mapping(MappingId id, const Mapping& mapping) override {
         if (mapping.kind == MappingKind::note) notes = id;
     }

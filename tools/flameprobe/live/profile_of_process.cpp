@@ -15,16 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Reads until the run is known, which is in the first block.
-class PidReader final : public ProfileSink {
+class PidReader final : public PartialSink {
 public:
     void run(const RunInfo& info) override { pid = info.pid; }
-    void string(std::uint32_t, const std::string&) override {}
-    void mapping(MappingId, const Mapping&) override {}
-    void location(LocationId, const Location&) override {}
-    void stack(StackId, const StackNode&) override {}
-    void thread(ThreadId, const Thread&) override {}
-    void sample(const Sample&) override {}
-    void summary(const Summary&) override {}
     std::uint32_t pid = 0;
 };
 
