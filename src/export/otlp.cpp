@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "export/hash.hpp"
-#include "export/numbered_strings.hpp"
 #include "export/otlp_encoding.hpp"
 #include "export/profile_tables.hpp"
 #include "export/profile_values.hpp"

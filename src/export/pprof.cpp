@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "export/gzip.hpp"
-#include "export/numbered_strings.hpp"
 #include "export/profile_tables.hpp"
 #include "export/profile_values.hpp"
 #include "export/protobuf.hpp"

@@ -4,7 +4,8 @@ namespace flameprobe {
 
 namespace {
 
-constexpr int most_references = 16;  // a hostile file could have a circle
+constexpr int most_references = 16;       // a hostile file could have a circle
+constexpr std::size_t most_names = 4096;  // bytes
 
 /// In one pass over the attributes of a DIE: dwarf_attr makes one for each.
 struct NameAttributes {
@@ -37,6 +38,36 @@ struct NameAttributes {
     }
 };
 
+std::string type_name(Dwarf_Die at) {
+    std::string marks;  // behind the name, as demanglers write them
+    for (int i = 0; i < most_references; ++i) {
+        switch (::dwarf_tag(&at)) {
+            case DW_TAG_pointer_type:
+                marks.insert(0, "*");
+                break;
+            case DW_TAG_reference_type:
+                marks.insert(0, "&");
+                break;
+            case DW_TAG_rvalue_reference_type:
+                marks.insert(0, "&&");
+                break;
+            case DW_TAG_const_type:
+                marks.insert(0, " const");
+                break;
+            case DW_TAG_volatile_type:
+                marks.insert(0, " volatile");
+                break;
+            default: {
+                const char* const name = text_of(at, DW_AT_name);
+                return (name == nullptr ? "..." : name) + marks;
+            }
+        }
+        auto type = attribute_of(at, DW_AT_type);
+        if (!type || ::dwarf_formref_die(&*type, &at) == nullptr) return "void" + marks;
+    }
+    return "...";
+}
+
 }  // namespace
 
 DieName name_of(Dwarf_Die die) {
@@ -51,6 +82,24 @@ DieName name_of(Dwarf_Die die) {
         if (attributes.origin.valp == nullptr || ::dwarf_formref_die(&attributes.origin, &die) == nullptr) break;
     }
     return name;
+}
+
+std::string parameters_of(const Dwarf_Die& function) {
+    std::string text;
+    walk_dies(function, [&](Dwarf_Die& die, std::size_t) {
+        const int tag = ::dwarf_tag(&die);
+        if (tag == DW_TAG_unspecified_parameters) text += text.empty() ? "..." : ", ...";
+        if (tag != DW_TAG_formal_parameter || text.size() > most_names) return false;
+        Dwarf_Die type, origin = die;
+        auto attribute = attribute_of(die, DW_AT_abstract_origin);
+        if (attribute && ::dwarf_formref_die(&*attribute, &origin) == nullptr) return false;
+        if (::dwarf_hasattr(&origin, DW_AT_artificial) != 0) return false;  // `this`
+        attribute = attribute_of(origin, DW_AT_type);
+        const bool known = attribute && ::dwarf_formref_die(&*attribute, &type) != nullptr;
+        text += (text.empty() ? "" : ", ") + (known ? type_name(type) : std::string("..."));
+        return false;
+    });
+    return "(" + text + ")";
 }
 
 }  // namespace flameprobe

@@ -1,6 +1,8 @@
 // What a function's DIE, and those that it refers to, say about its name.
 #pragma once
 
+#include <string>
+
 #include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {
@@ -14,5 +16,9 @@ struct DieName {
 
 /// Follows DW_AT_abstract_origin and DW_AT_specification from concrete and inlined functions to whatever names them.
 DieName name_of(Dwarf_Die die);
+
+/// The parameters of a function, for one that has no linkage name to tell them: `(int, Config const&)`, as far as the
+/// types have names; what has none is `...`.
+std::string parameters_of(const Dwarf_Die& function);
 
 }  // namespace flameprobe

@@ -7,7 +7,6 @@
 
 #include "symbolize/demangle.hpp"
 #include "symbolize/die_name.hpp"
-#include "symbolize/type_name.hpp"
 
 namespace flameprobe {
 

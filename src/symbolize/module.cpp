@@ -5,7 +5,6 @@
 #include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
-#include "symbolize/entry_point.hpp"
 #include "symbolize/plt.hpp"
 
 namespace flameprobe {

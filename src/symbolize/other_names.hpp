@@ -6,12 +6,28 @@
 #include <vector>
 
 #include "profile/model.hpp"
+#include "symbolize/elf_file.hpp"
 #include "symbolize/kernel_symbols.hpp"
 #include "symbolize/perf_map.hpp"
+#include "symbolize/symbol_table.hpp"
 #include "symbolize/symbolizer.hpp"
-#include "symbolize/vdso_symbols.hpp"
 
 namespace flameprobe {
+
+/// The vdso is in no file: its image lies in every process, ours included, and is the same in all on one boot.
+class VdsoSymbols {
+public:
+    /// Of the running kernel; finds nothing where there is no vdso, or where its build id is another.
+    /// `build_id`: raw bytes, empty if unknown.
+    explicit VdsoSymbols(const std::string& build_id);
+
+    /// The function at an offset into the image, empty if unknown.
+    std::string find(std::uint64_t offset) const;
+
+private:
+    std::unique_ptr<ElfFile> file_;
+    SymbolTable symbols_;
+};
 
 /// Reads what it needs when it is first asked for; the kernel's symbols, which take long, in prepare(). One thread at a
 /// time.

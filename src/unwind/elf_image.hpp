@@ -19,7 +19,8 @@ public:
     /// The file at region.path, or nothing if it is not the one mapped (build id; else device and inode; where the
     /// kernel told neither, the file's word is taken).
     static std::optional<ElfImage> from_file(const CodeRegion& region);
-    /// What the loader mapped of it: program headers, .eh_frame_hdr, .eh_frame and notes; no sections.
+    /// For the vdso, and for files that were deleted, replaced or cannot be read. What the loader mapped of it: program
+    /// headers, .eh_frame_hdr, .eh_frame and notes; no sections.
     static std::optional<ElfImage> from_memory(const CodeRegion& region);
     /// Takes bytes laid out as in a file.
     static std::optional<ElfImage> from_bytes(MemoryMap bytes);

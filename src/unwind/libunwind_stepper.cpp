@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstring>
+#include <span>
+#include <vector>
 
+#include "base/self_memory.hpp"
 #include "cpu/arch.hpp"
 #include "cpu/libunwind_registers.hpp"
-#include "unwind/table_reader.hpp"
 
 // Exported by libunwind-<cpu> for callers of the remote interface, but declared in no installed header
 // (libunwind's include/dwarf.h, dwarf_search_unwind_table).
@@ -16,6 +18,35 @@ extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, 
 
 namespace flameprobe {
 namespace {
+
+/// Words of mapped tables, read safely and kept for a while: libunwind asks for them one by one, a system call each.
+class TableReader {
+public:
+    bool word(std::uint64_t address, std::uint64_t& out) {
+        if (address % block_size > block_size - sizeof out)
+            return read_self(address, std::as_writable_bytes(std::span(&out, 1))) == sizeof out;
+        const std::uint64_t start = address - address % block_size;
+        Block& block = blocks_[start / block_size % blocks_.size()];
+        if (block.address != start) {
+            block.address = read_self(start, block.bytes) == block_size ? start : 0;
+            if (block.address == 0) return false;
+        }
+        std::memcpy(&out, block.bytes.data() + address % block_size, sizeof out);
+        return true;
+    }
+    /// What was read may have been unmapped since.
+    void forget() {
+        for (Block& block : blocks_) block.address = 0;
+    }
+
+private:
+    static constexpr std::uint64_t block_size = 256;
+    struct Block {
+        std::uint64_t address = 0;
+        std::array<std::byte, block_size> bytes;
+    };
+    std::vector<Block> blocks_ = std::vector<Block>(128);
+};
 
 /// What the accessors see, passed through libunwind as `void*`.
 struct View {
