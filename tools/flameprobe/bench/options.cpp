@@ -1,10 +1,10 @@
 #include "options.hpp"
 
-#include <getopt.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
+
+#include "command_line.hpp"
 
 namespace flameprobe::bench {
 
@@ -40,54 +40,6 @@ const char* const bench_usage =
 
 namespace {
 
-enum Letter : int {
-    library = 256,
-    waiting,
-    count,
-    unit,
-    per,
-    ready_port,
-    ready_line,
-    ready_url,
-    within,
-    warm_up,
-    seconds,
-    stop,
-    sweep,
-    env
-};
-
-constexpr option long_options[] = {{"out", required_argument, nullptr, 'o'},
-                                   {"repeat", required_argument, nullptr, 'r'},
-                                   {"freq", required_argument, nullptr, 'F'},
-                                   {"waiting", no_argument, nullptr, waiting},
-                                   {"library", required_argument, nullptr, library},
-                                   {"name", required_argument, nullptr, 'n'},
-                                   {"load", required_argument, nullptr, 'l'},
-                                   {"work", required_argument, nullptr, 'w'},
-                                   {"count", required_argument, nullptr, count},
-                                   {"unit", required_argument, nullptr, unit},
-                                   {"per", required_argument, nullptr, per},
-                                   {"ready-port", required_argument, nullptr, ready_port},
-                                   {"ready-line", required_argument, nullptr, ready_line},
-                                   {"ready-url", required_argument, nullptr, ready_url},
-                                   {"within", required_argument, nullptr, within},
-                                   {"warm-up", required_argument, nullptr, warm_up},
-                                   {"seconds", required_argument, nullptr, seconds},
-                                   {"stop", required_argument, nullptr, stop},
-                                   {"sweep", required_argument, nullptr, sweep},
-                                   {"env", required_argument, nullptr, env},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {nullptr, 0, nullptr, 0}};
-
-Result<unsigned> whole_number(const std::string& option, const std::string& text, unsigned most) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most)
-        return Error{option + " " + text + ": has to be a whole number from 1 to " + std::to_string(most)};
-    return value;
-}
-
 /// A number as TOML writes it, else a string in quotes.
 std::string toml_value(const std::string& text) {
     double number = 0;
@@ -122,63 +74,20 @@ class FileText {
 public:
     std::string name = "bench", ready, work, reading, sweeps, environment, rest, load;
 
-    Result<void> add(int letter, const std::string& value) {
-        switch (letter) {
-            case 'n':
-                name = value;
-                break;
-            case 'l':
-                load = value;
-                break;
-            case 'w':
-                put(work, "pattern", value);
-                break;
-            case count:
-                put(work, "count", value);
-                break;
-            case unit:
-                put(work, "unit", value);
-                break;
-            case per:
-                put(work, "per", value);
-                break;
-            case ready_port:
-                put(ready, "port", value);
-                break;
-            case ready_line:
-                put(ready, "line", value);
-                break;
-            case ready_url:
-                put(ready, "url", value);
-                break;
-            case within:
-                put(ready, "within", value);
-                break;
-            case warm_up:
-                rest += "warm_up = " + toml_string(value) + "\n";
-                break;
-            case seconds:
-                rest += "seconds = " + toml_string(value) + "\n";
-                break;
-            case stop:
-                rest += "stop = " + toml_string(value) + "\n";
-                break;
-            case env:
-                return add_pair("--env", value, [this](const std::string& key, const std::string& text) {
-                    environment += toml_string(key) + " = " + toml_string(text) + "\n";
-                });
-            case sweep:
-                return add_pair("--sweep", value, [this](const std::string& key, const std::string& text) {
-                    std::istringstream list(text);
-                    std::string values;
-                    for (std::string one; std::getline(list, one, ',');)
-                        values += (values.empty() ? "" : ", ") + toml_value(one);
-                    sweeps += toml_string(key) + " = [" + values + "]\n";
-                });
-            default:
-                break;
-        }
-        return {};
+    void add_variable(const std::string& variable, const std::string& value) {
+        environment += toml_string(variable) + " = " + toml_string(value) + "\n";
+    }
+    void add_sweep(const std::string& variable, const std::string& text) {
+        std::istringstream list(text);
+        std::string values;
+        for (std::string one; std::getline(list, one, ',');) values += (values.empty() ? "" : ", ") + toml_value(one);
+        sweeps += toml_string(variable) + " = [" + values + "]\n";
+    }
+    void add_line(const char* key, const std::string& value) {
+        rest += std::string(key) + " = " + toml_string(value) + "\n";
+    }
+    static void put(std::string& table, const char* key, const std::string& value) {
+        table += (table.empty() ? "" : ", ") + std::string(key) + " = " + toml_string(value);
     }
     std::string text(const std::vector<std::string>& command, unsigned repeat, unsigned frequency, bool waits) const {
         std::string words;
@@ -193,19 +102,6 @@ public:
         if (!work.empty()) out += "work = { " + work + " }\n";
         return out;
     }
-
-private:
-    static void put(std::string& table, const char* key, const std::string& value) {
-        table += (table.empty() ? "" : ", ") + std::string(key) + " = " + toml_string(value);
-    }
-    template <class Put>
-    static Result<void> add_pair(const std::string& option, const std::string& value, const Put& put_pair) {
-        const std::size_t equals = value.find('=');
-        if (equals == 0 || equals == std::string::npos || equals + 1 == value.size())
-            return Error{option + " " + value + ": has to be NAME=" + (option == "--sweep" ? "1,2,4" : "VALUE")};
-        put_pair(value.substr(0, equals), value.substr(equals + 1));
-        return {};
-    }
 };
 
 struct Parsed {
@@ -216,63 +112,101 @@ struct Parsed {
     BenchRequest request;
 };
 
-Result<void> add(Parsed& parsed, int letter) {
-    const std::string value = optarg == nullptr ? "" : optarg;
-    if (letter == 'h')
-        parsed.request.help = true;
-    else if (letter == 'o')
-        parsed.request.out = value;
-    else if (letter == library)
-        parsed.request.library = value;
-    else if (letter == waiting)
-        parsed.waiting = true;
-    else if (letter == 'r' || letter == 'F') {
-        const auto number = whole_number(letter == 'r' ? "--repeat" : "--freq", value, letter == 'r' ? 1000 : 20000);
-        if (!number) return number.error();
-        (letter == 'r' ? parsed.repeat : parsed.frequency) = *number;
-    } else {
-        parsed.for_a_file_only = false;
-        return parsed.text.add(letter, value);
-    }
+Problem whole_number(const std::string& text, unsigned most, std::optional<unsigned>& into) {
+    const auto value = number_in<unsigned>(text);
+    if (!value || *value < 1 || *value > most)
+        return "'" + text + "' has to be a whole number from 1 to " + std::to_string(most);
+    into = *value;
     return {};
+}
+
+template <class Add>
+Problem pair(const std::string& text, const char* accepted, const Add& add) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+        return "'" + text + "' has to be NAME=" + accepted;
+    add(text.substr(0, equals), text.substr(equals + 1));
+    return {};
+}
+
+using P = Parsed;
+using Value = const std::string&;
+
+std::vector<CommandOption<P>> known_options() {
+    std::vector<CommandOption<P>> options = {
+        {"out", required_argument, always([](P& p, Value v) { p.request.out = v; }), 'o'},
+        {"repeat", required_argument, [](P& p, Value v) { return whole_number(v, 1000, p.repeat); }, 'r'},
+        {"freq", required_argument, [](P& p, Value v) { return whole_number(v, 20000, p.frequency); }, 'F'},
+        {"waiting", no_argument, always([](P& p, Value) { p.waiting = true; })},
+        {"library", required_argument, always([](P& p, Value v) { p.request.library = v; })},
+        {"help", no_argument, always([](P& p, Value) { p.request.help = true; }), 'h'},
+    };
+    // Those that describe a scenario.
+    const auto add = [&options](const char* name, char letter, auto take) {
+        options.push_back({name, required_argument,
+                           [take](P& p, Value v) -> Problem {
+                               p.for_a_file_only = false;
+                               return take(p.text, v);
+                           },
+                           letter});
+    };
+    const auto into = [&add](const char* name, std::string FileText::*table, const char* key) {
+        add(name, 0, always([table, key](FileText& t, Value v) { FileText::put(t.*table, key, v); }));
+    };
+    add("name", 'n', always([](FileText& t, Value v) { t.name = v; }));
+    add("load", 'l', always([](FileText& t, Value v) { t.load = v; }));
+    add("work", 'w', always([](FileText& t, Value v) { FileText::put(t.work, "pattern", v); }));
+    into("count", &FileText::work, "count");
+    into("unit", &FileText::work, "unit");
+    into("per", &FileText::work, "per");
+    into("ready-port", &FileText::ready, "port");
+    into("ready-line", &FileText::ready, "line");
+    into("ready-url", &FileText::ready, "url");
+    into("within", &FileText::ready, "within");
+    add("warm-up", 0, always([](FileText& t, Value v) { t.add_line("warm_up", v); }));
+    add("seconds", 0, always([](FileText& t, Value v) { t.add_line("seconds", v); }));
+    add("stop", 0, always([](FileText& t, Value v) { t.add_line("stop", v); }));
+    add("env", 0, [](FileText& t, Value v) {
+        return pair(v, "VALUE", [&t](Value name, Value value) { t.add_variable(name, value); });
+    });
+    add("sweep", 0, [](FileText& t, Value v) {
+        return pair(v, "1,2,4", [&t](Value name, Value values) { t.add_sweep(name, values); });
+    });
+    return options;
 }
 
 }  // namespace
 
 Result<BenchRequest> parse_bench_options(int argc, char* argv[]) {
     Parsed parsed;
-    optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "+o:r:F:n:l:w:h", long_options, nullptr)) != -1;) {
-        if (letter == '?') return Error{""};  // getopt has said why
-        if (auto added = add(parsed, letter); !added) return added.error();
-    }
+    const auto options = known_options();
+    const auto first = take_options<Parsed>(argc, argv, options, parsed, true);
+    if (!first) return first.error();
+    const int at = *first;
     if (parsed.request.help) return parsed.request;
-    const bool command = optind > 0 && optind <= argc && std::string(argv[optind - 1]) == "--";
-    if (optind >= argc) return Error{"name a bench file, or a command after --"};
+    const bool command = at <= argc && std::string(argv[at - 1]) == "--";
+    if (at >= argc) return Error{"name a bench file, or a command after --"};
     std::string path = "options";
     Result<BenchFile> file = Error{""};
     if (command) {
-        const std::string text = parsed.text.text({argv + optind, argv + argc}, parsed.repeat.value_or(3),
+        const std::string text = parsed.text.text({argv + at, argv + argc}, parsed.repeat.value_or(3),
                                                   parsed.frequency.value_or(499), parsed.waiting);
         file = parse_bench_file(text, path);
     } else {
-        path = argv[optind];
+        path = argv[at];
         // Options may stand behind the file's name too.
-        const int at = optind;
-        if (at + 1 < argc) {
-            optind = at + 1;
-            for (int letter; (letter = getopt_long(argc, argv, "+o:r:F:h", long_options, nullptr)) != -1;) {
-                if (letter == '?') return Error{""};
-                if (auto added = add(parsed, letter); !added) return added.error();
-            }
-            if (optind < argc)
-                return Error{std::string(argv[optind]) + ": one bench file at a time; a command stands after --"};
-        }
+        std::vector<char*> behind{argv[0]};
+        behind.insert(behind.end(), argv + at + 1, argv + argc + 1);
+        const int count = argc - at;
+        const auto last = take_options<Parsed>(count, behind.data(), options, parsed, true);
+        if (!last) return last.error();
+        if (*last < count)
+            return Error{std::string(behind[static_cast<std::size_t>(*last)]) +
+                         ": one bench file at a time; a command stands after --"};
         if (!parsed.for_a_file_only)
             return Error{
                 "with a bench file, scenarios are described in the file (-o, --repeat, --freq, --waiting and --library "
-                "go with "
-                "one)"};
+                "go with one)"};
         file = read_bench_file(path);
     }
     if (!file) return file.error();
