@@ -28,26 +28,21 @@ Json sweep(const std::map<std::string, SweepValue>& values) {
 }
 
 Json run_json(const RunRecord& run) {
-    return {{"repetition", run.repetition},
-            {"profile", run.profiles.front()},
-            {"profiles", run.profiles},
-            {"work", optional(run.work)},
-            {"work_per_second", optional(run.work_per_second())},
-            {"latency", optional(run.latency)},
-            {"seconds", run.seconds},
-            {"cpu_seconds", run.cpu_seconds},
-            {"cpu_ns_per_unit", run.cpu_ns_per_unit()},
-            {"samples", run.samples},
-            {"sampled_share", run.sampled_share},
-            {"voluntary_switches", run.voluntary_switches},
-            {"involuntary_switches", run.involuntary_switches},
-            {"minor_faults", run.minor_faults},
-            {"major_faults", run.major_faults},
-            {"peak_kib", run.peak_kib},
-            {"blocked_seconds", run.blocked_seconds()},
-            {"preempted_seconds", run.preempted_seconds()},
-            {"waits_ns", run.waits},
-            {"remarks", run.remarks}};
+    Json json = {{"repetition", run.repetition},
+                 {"profile", run.profiles.front()},
+                 {"profiles", run.profiles},
+                 {"work", optional(run.work)},
+                 {"work_per_second", optional(run.work_per_second())},
+                 {"latency", optional(run.latency)},
+                 {"seconds", run.seconds},
+                 {"cpu_seconds", run.cpu_seconds},
+                 {"cpu_ns_per_unit", run.cpu_ns_per_unit()}};
+    visit_counts(run, [&json](const char* name, const auto& value) { json[name] = value; });
+    json["blocked_seconds"] = run.blocked_seconds();
+    json["preempted_seconds"] = run.preempted_seconds();
+    json["waits_ns"] = run.waits;
+    json["remarks"] = run.remarks;
+    return json;
 }
 
 Json function_json(const FunctionCost& function) {

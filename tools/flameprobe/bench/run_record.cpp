@@ -47,25 +47,14 @@ double RunRecord::sample_cost() const {
 Result<void> write_run(const RunRecord& run, const std::string& path) {
     Json functions = Json::object();
     for (const auto& [name, time] : run.functions) functions[name] = {time.self_ns, time.total_ns};
-    const Json json = {{"failure", run.failure},
-                       {"repetition", run.repetition},
-                       {"from_unix_ns", run.from_unix_ns},
-                       {"to_unix_ns", run.to_unix_ns},
-                       {"profiles", run.profiles},
-                       {"seconds", run.seconds},
-                       {"cpu_seconds", run.cpu_seconds},
-                       {"work", number_or_null(run.work)},
-                       {"latency", number_or_null(run.latency)},
-                       {"samples", run.samples},
-                       {"sampled_share", run.sampled_share},
-                       {"voluntary_switches", run.voluntary_switches},
-                       {"involuntary_switches", run.involuntary_switches},
-                       {"minor_faults", run.minor_faults},
-                       {"major_faults", run.major_faults},
-                       {"peak_kib", run.peak_kib},
-                       {"waits", run.waits},
-                       {"remarks", run.remarks},
-                       {"functions", functions}};
+    Json json = {
+        {"failure", run.failure},         {"repetition", run.repetition},     {"from_unix_ns", run.from_unix_ns},
+        {"to_unix_ns", run.to_unix_ns},   {"profiles", run.profiles},         {"seconds", run.seconds},
+        {"cpu_seconds", run.cpu_seconds}, {"work", number_or_null(run.work)}, {"latency", number_or_null(run.latency)}};
+    visit_counts(run, [&json](const char* name, const auto& value) { json[name] = value; });
+    json["waits"] = run.waits;
+    json["remarks"] = run.remarks;
+    json["functions"] = std::move(functions);
     OutputFile file(path);
     if (!file.failed()) file.write(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     return file.commit();
@@ -85,13 +74,7 @@ Result<RunRecord> read_run(const std::string& path) try {
     run.cpu_seconds = json.at("cpu_seconds").get<double>();
     run.work = optional_number(json, "work");
     run.latency = optional_number(json, "latency");
-    run.samples = json.at("samples").get<std::uint64_t>();
-    run.sampled_share = json.at("sampled_share").get<double>();
-    run.voluntary_switches = json.at("voluntary_switches").get<std::uint64_t>();
-    run.involuntary_switches = json.at("involuntary_switches").get<std::uint64_t>();
-    run.minor_faults = json.at("minor_faults").get<std::uint64_t>();
-    run.major_faults = json.at("major_faults").get<std::uint64_t>();
-    run.peak_kib = json.at("peak_kib").get<std::uint64_t>();
+    visit_counts(run, [&json](const char* name, auto& value) { json.at(name).get_to(value); });
     run.waits = json.value("waits", WaitTimes());
     run.remarks = json.at("remarks").get<std::vector<std::string>>();
     for (const auto& [name, time] : json.at("functions").items())

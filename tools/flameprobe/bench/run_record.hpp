@@ -51,6 +51,18 @@ struct RunRecord {
     double sample_cost() const;
 };
 
+/// visit(name in JSON, member) for what is written of a run, and shown in the report, as it is.
+template <class Run, class Visit>
+void visit_counts(Run& run, const Visit& visit) {
+    visit("samples", run.samples);
+    visit("sampled_share", run.sampled_share);
+    visit("voluntary_switches", run.voluntary_switches);
+    visit("involuntary_switches", run.involuntary_switches);
+    visit("minor_faults", run.minor_faults);
+    visit("major_faults", run.major_faults);
+    visit("peak_kib", run.peak_kib);
+}
+
 Result<void> write_run(const RunRecord& run, const std::string& path);
 Result<RunRecord> read_run(const std::string& path);
 
