@@ -1,10 +1,8 @@
-#include "doctor.hpp"
-
 #include <cstdio>
 #include <string_view>
 
-#include "machine_report.hpp"
-#include "program_report.hpp"
+#include "commands.hpp"
+#include "report.hpp"
 
 namespace flameprobe {
 

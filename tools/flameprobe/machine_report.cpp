@@ -1,5 +1,3 @@
-#include "machine_report.hpp"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "capture/blocked_reader.hpp"
 #include "preload_path.hpp"
 #include "render/numbers.hpp"
+#include "report.hpp"
 #include "session/engine.hpp"
 #include "session/options.hpp"
 #include "symbolize/kernel_symbols.hpp"

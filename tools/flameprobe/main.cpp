@@ -1,23 +1,10 @@
-// flameprobe: starts programs under the profiler, and tells what stands in its way.
+// flameprobe: starts programs under the profiler, and tells what would hinder it.
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
 
-#include "bench/bench.hpp"
-#include "compare/compare.hpp"
-#include "doctor.hpp"
-#ifdef FLAMEPROBE_HAS_LIVE
-#include "live/live.hpp"
-#endif
-#ifdef FLAMEPROBE_HAS_TOP
-#include "live/top.hpp"
-#endif
-#ifdef FLAMEPROBE_HAS_PUSH
-#include "push/command.hpp"
-#endif
-#include "run.hpp"
-#include "stat/stat.hpp"
+#include "commands.hpp"
 
 namespace {
 

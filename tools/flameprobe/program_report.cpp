@@ -1,5 +1,3 @@
-#include "program_report.hpp"
-
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -7,6 +5,7 @@
 
 #include "output_of.hpp"
 #include "program.hpp"
+#include "report.hpp"
 
 namespace flameprobe {
 

@@ -4,7 +4,7 @@
 
 namespace flameprobe {
 
-/// Lines of "label  finding", and below a finding what mends it.
+/// What `flameprobe doctor` found: lines of "label  finding", and below a finding what mends it.
 class Report {
 public:
     void heading(const std::string& text) { text_ += (text_.empty() ? "" : "\n") + text + "\n"; }
@@ -18,5 +18,12 @@ public:
 private:
     std::string text_;
 };
+
+/// Which engine and unwinder would be used here and why, found by opening them as the library would. False if nothing
+/// can be sampled.
+bool report_machine(Report& report);
+/// What a program and its libraries lack: symbols, debug information, unwind tables, a loader that preloads. False if
+/// it cannot be profiled.
+bool report_program(Report& report, const std::string& name);
 
 }  // namespace flameprobe

@@ -1,5 +1,3 @@
-#include "run.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "base/machine.hpp"
 #include "child.hpp"
 #include "command_line.hpp"
+#include "commands.hpp"
 #include "git_state.hpp"
 #ifdef FLAMEPROBE_HAS_LIVE
 #include "live/live.hpp"

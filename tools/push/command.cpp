@@ -1,8 +1,7 @@
-#include "push/command.hpp"
-
 #include <cstdio>
 #include <optional>
 
+#include "flameprobe/commands.hpp"
 #include "push/metrics_server.hpp"
 #include "push/report.hpp"
 #include "push/uploader.hpp"

@@ -1,11 +1,10 @@
-#include "bench.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "../commands.hpp"
 #include "../git_state.hpp"
 #include "../output_of.hpp"
 #include "../preload_path.hpp"

@@ -1,5 +1,3 @@
-#include "compare.hpp"
-
 #include <getopt.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "../commands.hpp"
 #include "archive.hpp"
 #include "changes.hpp"
 #include "export/output_file.hpp"

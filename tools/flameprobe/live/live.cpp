@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "../commands.hpp"
 #include "base/number.hpp"
 #include "growing_profile.hpp"
 #include "page_server.hpp"
@@ -42,7 +43,7 @@ struct LivePage::State {
     explicit State(pid_t pid) : growing(pid) {}
 
     GrowingProfile growing;
-    // What was read last serves all who ask until there is more, and reading takes a tenth of one CPU at most.
+    // What was read last answers all requests until there is more, and reading takes a tenth of one CPU at most.
     std::string data, problem;
     std::chrono::steady_clock::time_point next{};
     std::optional<PageServer> server;  // the last: its thread uses the others

@@ -10,9 +10,6 @@
 
 namespace flameprobe {
 
-/// `flameprobe live PID`; returns the exit status.
-int live_command(int argc, char* argv[]);
-
 /// The page of a process, for `run --live` too; served as long as it lives.
 class LivePage {
 public:

@@ -1,5 +1,3 @@
-#include "top.hpp"
-
 #include <getopt.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "../commands.hpp"
 #include "growing_profile.hpp"
 #include "process_id.hpp"
 #include "screen.hpp"

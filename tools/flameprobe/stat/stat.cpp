@@ -1,5 +1,3 @@
-#include "stat.hpp"
-
 #include <getopt.h>
 #include <sys/wait.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "../child.hpp"
+#include "../commands.hpp"
 #include "../run_check.hpp"
 #include "base/clock.hpp"
 #include "counters.hpp"

@@ -1,0 +1,31 @@
+// The commands of `flameprobe`. argv[0] is the command's name; each returns the exit status.
+#pragma once
+
+namespace flameprobe {
+
+/// `flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]`. Ends as the command ends; 2 if it was not started for usage, 3
+/// if a gate was not passed.
+int run_command(int argc, char* argv[]);
+
+/// `flameprobe bench`. 0: all runs went well, 1: some failed, 2: usage or a bad file, 128 + n: interrupted.
+int bench_command(int argc, char* argv[]);
+
+/// `flameprobe compare OLD NEW`. 0: done, 1: bad input, 2: usage, 3: above --fail-above.
+int compare_command(int argc, char* argv[]);
+
+/// `flameprobe stat -- COMMAND`. Ends as the command ends; 2 for usage.
+int stat_command(int argc, char* argv[]);
+
+/// `flameprobe top PID`.
+int top_command(int argc, char* argv[]);
+
+/// `flameprobe live PID`.
+int live_command(int argc, char* argv[]);
+
+/// `flameprobe push ...`.
+int push_command(int argc, char* argv[]);
+
+/// `flameprobe doctor [PROGRAM]`. 0: everything needed works, 1: nothing could be sampled, 2: usage.
+int doctor_command(int argc, char* argv[]);
+
+}  // namespace flameprobe

@@ -1,8 +1,0 @@
-#pragma once
-
-namespace flameprobe {
-
-/// `flameprobe top PID`; returns the exit status.
-int top_command(int argc, char* argv[]);
-
-}  // namespace flameprobe

@@ -1,8 +1,0 @@
-#pragma once
-
-namespace flameprobe {
-
-/// `flameprobe push ...`; `argv[0]` is "push". Returns the exit status.
-int push_command(int argc, char* argv[]);
-
-}  // namespace flameprobe
