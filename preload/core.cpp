@@ -34,7 +34,7 @@ void* open_core() {
         char path[PATH_MAX];
         const int length = ::snprintf(path, sizeof path, "%s/%s", library_directory(), place);
         if (length < 0 || length >= PATH_MAX || ::access(path, R_OK) != 0) continue;
-        // RTLD_LOCAL: its libraries are nobody else's. RTLD_NODELETE: its threads outlive every dlclose.
+        // RTLD_LOCAL: the host does not see its libraries. RTLD_NODELETE: its threads outlive every dlclose.
         return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     }
     return nullptr;

@@ -1,5 +1,5 @@
 // sigaction(2) and its older relatives, as the host sees them. Where the host has SIG_DFL for a fatal signal, our
-// handler stands in for it; everything the host reads back is what it set itself.
+// handler takes its place; everything the host reads back is what it set itself.
 //
 // Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
 // threads that set one signal at the same time race here as they do in the kernel.
@@ -18,7 +18,7 @@ namespace {
 constexpr int signals = 65;
 
 struct StandIn {
-    FatalHandler handler;   // null: not ours to touch
+    FatalHandler handler;   // null: not a signal that we handle
     struct sigaction host;  // what the host set with its SIG_DFL: flags and mask
 };
 constinit StandIn stand_ins[signals] = {};
@@ -116,7 +116,7 @@ int real_sigaction(int number, const struct sigaction* action, struct sigaction*
 void stand_in_for_default(int number, FatalHandler handler) {
     struct sigaction now;
     if (real_sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) {
-        // Ignored for now (nohup): if the host asks for the default one day, we stand in then.
+        // Ignored for now (nohup): if the host sets the default later, our handler takes its place then.
         stand_ins[number].handler = handler;
         return;
     }

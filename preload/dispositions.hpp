@@ -19,7 +19,7 @@ int real_sigaction(int number, const struct sigaction* action, struct sigaction*
 
 /// Installs the fatal signals' handler; before the host's main.
 void watch_fatal_signals();
-/// In a forked child: nobody is ending it yet.
+/// In a forked child: no thread is ending it yet.
 void forget_ending_in_child();
 
 }  // namespace flameprobe

@@ -4,7 +4,7 @@
 
 namespace flameprobe {
 
-/// The function that ours stands in front of: the next one in the loading order, looked up once.
+/// The function that ours replaces: the next one in the loading order, looked up once.
 template <class Function>
 Function* next(Function*& cache, const char* name) noexcept {
     Function* found = __atomic_load_n(&cache, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-// A server that starts as root and then becomes somebody else may lose the right to create files where its results
+// A server that starts as root and then becomes another user may lose the right to create files where its results
 // belong. Its result file is created before; the collector keeps it open, and takes the host's new user itself.
 #include <errno.h>
 #include <grp.h>

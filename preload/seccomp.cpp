@@ -1,6 +1,6 @@
 // A thread that enters a seccomp filter may lose any system call, or be killed for it. What the collector needs is made
 // before, and handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp), for which
-// libc has no function; whoever is not root must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
+// libc has no function; an ordinary user must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
 #include "seccomp.hpp"
 
 #include <errno.h>

@@ -38,7 +38,7 @@ bool Settings::has_name(const char* name) const {
 }
 
 // ld.so(8): entries are separated by spaces or colons, and a name may have a path. /etc/ld.so.preload counts as well,
-// but says nothing that could be read here cheaply: whoever uses it sets FLAMEPROBE_START.
+// but says nothing that could be read here cheaply: a user of it sets FLAMEPROBE_START.
 bool is_preloaded() {
     const char* list = ::getenv("LD_PRELOAD");
     return list != nullptr && ::strstr(list, "libflameprobe.so") != nullptr;

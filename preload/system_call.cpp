@@ -11,7 +11,7 @@
 using SystemCall = long(long, ...);
 
 extern "C" {
-/// What ours stands in front of; null until it has been looked up.
+/// The function that ours replaces; null until it has been looked up.
 __attribute__((visibility("hidden"), used)) constinit SystemCall* flameprobe_next_syscall_ = nullptr;
 
 /// For seccomp(2), and for the first call of all. Takes what `syscall` was given, gives the next function.

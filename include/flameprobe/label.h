@@ -71,7 +71,7 @@ static inline const char* flameprobe_intern(const char* text, size_t size) {
     size = flameprobe_cut_label_(text, size);
     struct flameprobe_label_node_** const bucket =
         &flameprobe_labels_v1[flameprobe_hash_label_(text, size) % FLAMEPROBE_LABEL_BUCKETS_];
-    /* Acquire pairs with the release below: whoever sees a node sees its text. */
+    /* Acquire pairs with the release below: a thread that sees a node sees its text. */
     struct flameprobe_label_node_* head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
     const char* found = flameprobe_find_label_(head, NULL, text, size);
     if (found != NULL) return found;

@@ -82,7 +82,7 @@ __attribute__((always_inline)) static inline void flameprobe_scope_enter(struct 
                                                                          const char* label) {
     /* A jump that the compiler must reckon with but that is never emitted. The call at its end makes the function no
      * leaf, so that it gets a frame: a leaf keeps its variables in the red zone below the stack pointer (psABI 3.2.2),
-     * and nobody who copies the stack copies that. */
+     * and a copy of the stack does not hold that. */
     __asm__ goto("" : : : : flameprobe_never);
     flameprobe_scope_enter_at_(scope, label, flameprobe_here_());
     return;

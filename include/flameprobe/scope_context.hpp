@@ -20,8 +20,8 @@ public:
     explicit StackSearch(std::uintptr_t from) noexcept : at_(from) {}
 
     /// The record of the innermost scope of `chain`, or null if it does not lie within a mebibyte above what was found
-    /// so far. Stack that is not mapped ends the search: the kernel checks what a plain read would die of, and on a
-    /// stack of the program's own nobody knows where it ends.
+    /// so far. Stack that is not mapped ends the search: a system call checks it, since a plain read could
+    /// fault and the end of a stack of the program's own is not known.
     const flameprobe_scope* find(std::uintptr_t chain) noexcept {
         constexpr std::uintptr_t furthest = std::uintptr_t{1} << 20;
         for (const std::uintptr_t end = at_ + furthest;;) {

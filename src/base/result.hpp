@@ -1,5 +1,5 @@
-// Errors as values: nothing in FlameProbe throws across a stage, because most of it runs inside somebody else's
-// program.
+// Errors as values: nothing in FlameProbe throws across a stage, because most of it runs inside the
+// program that it profiles.
 #pragma once
 
 #include <optional>

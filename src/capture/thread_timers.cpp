@@ -60,8 +60,8 @@ void ThreadTimers::stop() {
     }
 }
 
-// Two readings without anybody new prove that nobody was missed between. Without /proc the main thread is known, and
-// threads that attach themselves.
+// Two readings in a row without a new thread prove that no thread was missed in between. Without /proc the main thread
+// is known, and threads that attach themselves.
 void ThreadTimers::scan_tasks() {
     for (bool found = true; found;) {
         found = false;

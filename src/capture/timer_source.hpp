@@ -30,7 +30,7 @@ public:
     void drain(EventSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
 
-    // drain() in parts, for one who puts the samples between others in order of time.
+    // drain() in parts, for a source that merges these samples with others by time.
     void begin_round(EventSink& sink);
     /// CLOCK_MONOTONIC of the next sample of the round; ~0 if there is none.
     std::uint64_t next_time() const;

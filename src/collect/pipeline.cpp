@@ -134,7 +134,7 @@ void Pipeline::in_page_faults(std::uint32_t tid, std::uint64_t periods) {
     }
 }
 
-// Code that has been unloaded before anybody told of it, where no kernel does: it may come again.
+// Code that was unloaded before its mapping was read (engines without perf records): it may be loaded again.
 bool Pipeline::in_no_mapping() const {
     return walk_.frames.size() == 1 && walk_.frames.front().region == CodeFrame::no_region;
 }

@@ -100,8 +100,9 @@ bool ProfileFile::is_ours(const OutputDirectory& directory, const std::string& n
     return directory.status(name, named) && same_file(named, ours_);
 }
 
-// A new file takes the older one's name in one step, once it holds something; who reads the older one keeps it. Where
-// that is refused (privileges were dropped meanwhile) the profile goes on under its temporary name rather than nowhere.
+// A new file takes the older one's name in one step, once it holds something; a process that reads the older one keeps
+// it. Where that is refused (privileges were dropped meanwhile) the profile goes on under its temporary name rather
+// than nowhere.
 void ProfileFile::publish() {
     if (unpublished_.empty()) return;
     const auto directory = OutputDirectory::of(own_path());
@@ -117,7 +118,7 @@ void ProfileFile::publish() {
 
 Result<void> ProfileFile::flush() {
     if (auto flushed = writer_.flush(); !flushed) {
-        if (writer_.bytes_written() == 0) remove();  // an empty file helps nobody
+        if (writer_.bytes_written() == 0) remove();  // an empty file has no use
         return flushed;
     }
     publish();

@@ -85,7 +85,7 @@ public:
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
     /// takes it away again.
     Result<void> secure() { return file_.create(); }
-    /// Takes away a file that was created but got no sample: before exec, after which nobody would.
+    /// Removes a file that was created but got no sample: before exec, since no code of ours runs after it.
     void drop_empty_file() {
         if (!has_samples()) file_.remove();
     }

@@ -15,7 +15,7 @@ Result<void> Rotation::put_away(std::string path, std::uint64_t samples) {
     earlier_.pop_front();
     if (::unlink(oldest.path.c_str()) == 0)
         given_up_ += oldest.samples;
-    else if (errno != ENOENT)  // else somebody has moved it to where it is safe
+    else if (errno != ENOENT)  // else the user has moved it elsewhere
         return Error{oldest.path +
                      " cannot be removed to make room for the next part of the profile: " + std::strerror(errno)};
     return {};

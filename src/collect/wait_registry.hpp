@@ -1,5 +1,5 @@
 // What each thread does between its switch records: runs, waits, or was preempted; and what its waits weigh. Plain
-// bookkeeping: who reads stacks and writes samples is collect/off_cpu.
+// bookkeeping: collect/off_cpu reads stacks and writes samples.
 #pragma once
 
 #include <array>

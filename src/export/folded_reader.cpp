@@ -212,7 +212,7 @@ void FoldedReader::State::add(NodeId node, std::uint64_t weight) {
 }
 
 void FoldedReader::State::bad_line(std::string_view text) {
-    if (text.find_first_not_of(" \t\r\v\f") == std::string_view::npos) return;  // blank lines harm nobody
+    if (text.find_first_not_of(" \t\r\v\f") == std::string_view::npos) return;  // blank lines are passed over
     if (bad++ > 0) return;
     first_bad = lines;
     bad_excerpt = excerpt(text);

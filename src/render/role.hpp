@@ -1,4 +1,4 @@
-// What a function is to the person who reads the picture: their own code, a library's, what only leads from one to the
+// What a function is to the reader of the picture: their own code, a library's, what only leads from one to the
 // other. It decides the colour, and what the page folds away.
 #pragma once
 

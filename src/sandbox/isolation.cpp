@@ -28,7 +28,7 @@ bool isolate_this_thread() {
     if (!take_empty_table()) return false;
     // The umask as the user set it, but the user that writes a result can also read it.
     if (::unshare(CLONE_FS) == 0) ::umask(::umask(077) & 077);
-    // Whoever writes a stray message to 1 or 2 must not hit a file of ours.
+    // A library that writes a message to 1 or 2 must not write into a file of ours.
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = null; fd >= 0 && fd < 2;) fd = ::dup(null);
     return true;

@@ -180,7 +180,7 @@ bool seccomp_kills_for(std::initializer_list<long> system_calls) {
 }
 
 bool filter_would_kill(const void* program, unsigned long flags) {
-    // Whoever listens to a filter (seccomp_unotify(2)) is asked about each call, and might be the host itself.
+    // A process that listens to a filter (seccomp_unotify(2)) is asked about each call, and might be the host itself.
     if ((flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0) return true;
     return kills_a_child([&] {
         if (!enter(program, flags)) end();

@@ -98,7 +98,7 @@ bool Collector::serve() {
             }
             if (is_task() && host_is_over()) {
                 host_ends_ = true;
-                task_.end_without_progress();  // a thread of the host may have been killed with a lock in its hands
+                task_.end_without_progress();  // a thread of the host may have been killed while it held a lock
                 finish();
                 return true;
             }
@@ -162,7 +162,7 @@ bool Collector::handle(std::uint32_t requests) {
 }
 
 std::uint64_t Collector::pause_ns() const {
-    constexpr std::uint64_t unwoken_ns = 4 * millisecond;  // nobody can wake it: see filtered.hpp
+    constexpr std::uint64_t unwoken_ns = 4 * millisecond;  // no thread can wake it: see filtered.hpp
     return host_is_filtered ? std::min(wanted_pause_ns(), unwoken_ns) : wanted_pause_ns();
 }
 
@@ -358,7 +358,7 @@ void Collector::before_filter() {
 }
 
 // The kernel tells when the thread is no more (set_tid_address(2)): the host can wait for that without a system call.
-// libc, whose word that was, thinks the thread's stack in use for ever: a mebibyte is left behind.
+// libc used that word to learn the same: it never frees the thread's stack, a mebibyte.
 void Collector::tell_of_end() {
     thread_alive_.store(1, std::memory_order_release);
     ::syscall(SYS_set_tid_address, &thread_alive_);

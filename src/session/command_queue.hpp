@@ -38,7 +38,7 @@ public:
     /// wait() without a system call: see filtered.hpp.
     bool spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
 
-    /// Collector side: sleeps until somebody asks or the time is over; gives the requests.
+    /// Collector side: sleeps until there is a request or the time is over; gives the requests.
     std::uint32_t take(std::uint64_t nanoseconds) noexcept;
     void answer() noexcept;
     /// "I am at work": see wait().

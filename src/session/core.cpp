@@ -26,7 +26,7 @@ namespace {
 /// The one session. A forked child leaves its parent's where it lies, since its state may be anything.
 constinit std::atomic<Session*> the_session{nullptr};
 
-/// Held by whoever starts through the API, since that may put another session in the place of this one.
+/// Held by a thread that starts sampling through the API, which may put another session in the place of this one.
 constinit std::mutex starting;
 
 Session* current() noexcept { return the_session.load(std::memory_order_acquire); }
@@ -92,7 +92,7 @@ void after_fork() {
     Session* parent = current();
     if (host_is_filtered) return the_session.store(nullptr, std::memory_order_release);  // no thread can be made
     if (parent != nullptr && parent->of_this_process()) return;
-    new (&starting) std::mutex;  // whoever held it is not in this process
+    new (&starting) std::mutex;  // the thread that held it is not in this process
     if (parent == nullptr) return;
     guarded(nullptr, 0, [&]() -> Outcome {
         begin_unit_counts();
@@ -118,8 +118,8 @@ std::string problem_with(const char* const* lines, size_t count) {
     return problem;
 }
 
-/// The session for these settings, with the results of the one it follows written. Whoever is still in the old one is
-/// told that it has ended.
+/// The session for these settings, with the results of the one it follows written. A thread that is still in the old
+/// one is told that it has ended.
 Session* begin_session(std::vector<std::string> settings, Session* before) {
     auto* session = new Session(std::move(settings), before != nullptr);
     the_session.store(session, std::memory_order_release);

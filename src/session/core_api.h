@@ -97,7 +97,7 @@ struct flameprobe_core {
     int (*scopes_in_use)(void);
 };
 
-/* The only symbol that libflameprobe-core.so exports. To be called once, by whoever opened it. */
+/* The only symbol that libflameprobe-core.so exports. To be called once, by the code that opened it. */
 const struct flameprobe_core* flameprobe_core_table(void);
 
 #ifdef __cplusplus

@@ -200,7 +200,7 @@ bool Session::only_caller_lives() const {
     });
 }
 
-// Where /proc is not mounted nobody can tell. Then the collector ends instead, and libc counts right by itself.
+// Where /proc is not mounted the threads cannot be counted: the collector ends instead, so that libc counts right.
 bool Session::left_alone() {
     if (!is_thread_of_host() || collector_.finishing()) return false;
     if (list_threads().empty()) {

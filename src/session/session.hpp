@@ -16,7 +16,7 @@ namespace flameprobe {
 class Session {
 public:
     /// Thread-safe from here on. The first of a run says in the log what was wrong with the settings; a later one (a
-    /// child's, or that of a start with other options) replaces nobody's results.
+    /// child's, or that of a start with other options) does not replace the results of another.
     Session(std::vector<std::string> settings, bool later);
 
     const Options& options() const { return options_; }

@@ -121,8 +121,8 @@ int Task::clone_task() {
     return ::clone(begin, stack_.data() + stack_.size(), flags, this, nullptr, nullptr, &alive_);
 }
 
-// Made by a process in between that ends at once, the task is init's child from the start, who reaps it; as the host's
-// it would stay a zombie if it ended first, since the host does not wait for it.
+// Made by a process in between that ends at once, the task is init's child from the start, which reaps it; as the
+// host's it would stay a zombie if it ended first, since the host does not wait for it.
 bool Task::take_over(std::function<void()> body) {
     body_ = std::move(body);
     host_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));

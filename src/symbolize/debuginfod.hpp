@@ -1,4 +1,4 @@
-// Debug files from the servers that DEBUGINFOD_URLS names. Uses the network: only for those who ask for it.
+// Debug files from the servers that DEBUGINFOD_URLS names. Uses the network: only if the user asks for it.
 #pragma once
 
 #include <chrono>

@@ -43,7 +43,7 @@ void* run_loop(void* loop) {
 
 unsigned allowed_cpus() {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // more than 1,024 CPUs: nobody waits for symbols there
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // more than 1,024 CPUs
     return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 

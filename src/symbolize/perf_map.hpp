@@ -13,8 +13,8 @@ namespace flameprobe {
 
 class PerfMap {
 public:
-    /// Of a process. Anybody may write to /tmp, so only a regular file of this user's or root's is read; otherwise, and
-    /// where there is none, the map is empty.
+    /// Of a process. Every user may write to /tmp, so only a regular file of this user's or root's is read; otherwise,
+    /// and where there is none, the map is empty.
     static PerfMap of_process(std::uint32_t pid);
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
     /// as code is thrown away and its room used again.

@@ -25,7 +25,7 @@ class CallCheck {
 public:
     /// `map` must outlive it.
     explicit CallCheck(const CodeMap& map) : map_(map), own_(std::make_unique<ModuleTable>()), modules_(*own_) {}
-    /// With tables that somebody else owns, who makes them forget.
+    /// With tables of the caller, which must also make them forget what was unmapped.
     CallCheck(const CodeMap& map, ModuleTable& shared) : map_(map), modules_(shared) {}
 
     /// The call that ends right before `return_address`.

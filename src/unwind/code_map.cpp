@@ -7,7 +7,7 @@ namespace {
 
 using Regions = std::vector<std::shared_ptr<const CodeRegion>>;
 
-/// What is left of `old` in [start, end): a region of its own, because whoever remembers `old` must forget it.
+/// What is left of `old` in [start, end): a region of its own, because caches must forget `old`.
 CodeRegion piece(const CodeRegion& old, std::uint64_t start, std::uint64_t end, std::uint32_t id) {
     CodeRegion left = old;
     left.id = id;

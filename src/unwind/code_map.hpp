@@ -35,7 +35,7 @@ public:
     /// The lowest address from which code without a gap leads to `address`, at most `most` bytes below it. Memory of a
     /// just-in-time compiler goes on from region to region: they are cut where it changes the permissions of a part.
     std::uint64_t code_since(std::uint64_t address, std::uint64_t most) const;
-    /// Grows by one with every `add`: whoever remembers anything by address forgets it when this changed.
+    /// Grows by one with every `add`: a cache by address is to be emptied when it has changed.
     std::uint64_t generation() const { return generation_; }
     const std::vector<std::shared_ptr<const CodeRegion>>& regions() const { return regions_; }
 

@@ -100,7 +100,7 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     rule.signal_frame = signal_frame;
     const Saved return_address = saved_register(frame, static_cast<unsigned>(return_column), address);
     const bool has_cfa = set_cfa(frame, address, rule);
-    // "undefined" is how _start, clone3 and the like say that nobody called them; the only proof of a whole stack.
+    // "undefined" is how _start, clone3 and the like say that they have no caller; the only proof of a whole stack.
     if (return_address.how == Saved::How::undefined) {
         rule.kind = RuleKind::root;
         return rule;

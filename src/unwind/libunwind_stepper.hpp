@@ -15,7 +15,7 @@ namespace flameprobe {
 /// One thread only.
 class LibunwindStepper {
 public:
-    /// Both must outlive it; who owns `modules` makes it forget.
+    /// Both must outlive it; the owner of `modules` makes it forget.
     LibunwindStepper(const CodeMap& map, ModuleTable& modules);
     ~LibunwindStepper();
 

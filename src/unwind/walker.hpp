@@ -101,7 +101,7 @@ private:
         return end;
     }
 
-    /// A signal handler returns to where nobody called it from.
+    /// A signal handler returns to the interrupted instruction, and not to a call.
     bool in_signal_frame(std::uint64_t return_address) {
         const UnwindRule* const rule = rules_.rule(return_address - 1);
         return rule != nullptr && rule->signal_frame;

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     const int highest = limit.rlim_cur > 65536 ? 65536 : (int)limit.rlim_cur;
     for (int fd = 0; fd < highest; ++fd) close(fd);
     close_range(0, ~0U, 0);
-    const int null = open("/dev/null", O_RDWR); /* the lowest is free again: nobody took 0, 1 or 2 */
+    const int null = open("/dev/null", O_RDWR); /* the lowest is free again: 0, 1 and 2 were not taken */
     const int out = dup(null), err = dup(null);
     daemon_work();
     const int verdict = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0666);

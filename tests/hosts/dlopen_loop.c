@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
         CHECK(work != NULL);
         CHECK(work(100000) == expected);
         CHECK(dlclose(library) == 0);
-        CHECK(dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD) == NULL); /* really gone: nobody else holds it */
+        CHECK(dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD) == NULL); /* really gone: nothing else holds it */
     }
     printf("loaded %ld times\n", times);
     return 0;

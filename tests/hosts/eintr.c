@@ -1,5 +1,5 @@
 /* A census of interrupted calls: eintr MILLISECONDS. Threads that work and then block, in every way a server blocks,
-   each for a few milliseconds at a time; nobody sends them signals, so the sum of EINTR is 0. */
+   each for a few milliseconds at a time; they are sent no signals, so the sum of EINTR is 0. */
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>

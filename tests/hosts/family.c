@@ -145,7 +145,7 @@ static void forks_in_a_crowd(int children) {
     for (int i = 0; i < crowd; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-/* The parent ends first; the child goes on. A pipe tells whoever waits when it has ended. */
+/* The parent ends first; the child goes on. A pipe tells the test when it has ended. */
 static void orphan(void) {
     const pid_t child = fork();
     CHECK(child >= 0);

@@ -41,7 +41,7 @@ static void use_up_descriptors(void) {
 static volatile sig_atomic_t strays;
 static void on_stray(int number) {
     (void)number;
-    ++strays; /* nobody here sends any */
+    ++strays; /* this program sends none */
 }
 
 static void take_every_signal(void) {

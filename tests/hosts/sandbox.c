@@ -113,7 +113,7 @@ static void deny_for_everyone(void) {
     ENTER(code, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
-/* A child that no libc function made, as sandboxes have them: it ends at once, and waits for nobody meanwhile. */
+/* A child that no libc function made, as sandboxes have them: it ends at once, and waits for no other. */
 static void child_of_no_fork(void) {
     struct rusage used;
     int status = 0;

@@ -10,7 +10,7 @@ static void tick(int number, siginfo_t* info, void* context) {
     if (info->si_code == SI_KERNEL)
         ++ticks; /* what ITIMER_PROF sends */
     else
-        ticks += 1000000; /* what nobody here asked for */
+        ticks += 1000000; /* a signal that this program did not ask for */
 }
 
 int main(void) {

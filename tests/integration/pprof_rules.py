@@ -1,4 +1,4 @@
-"""A pprof file, decoded without anybody's library, and the rules it has to keep: those of profile.proto, of Parca
+"""A pprof file, decoded without a library, and the rules it has to keep: those of profile.proto, of Parca
 (pkg/normalizer/validate.go) and of Pyroscope (pkg/validation/validate.go, with its default limits)."""
 
 import gzip

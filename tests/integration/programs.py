@@ -1,4 +1,4 @@
-"""Programs nobody here wrote, as Debian ships them (without frame pointers, most of them stripped), each under a load:
+"""Programs of others, as Debian ships them (without frame pointers, most of them stripped), each under a load:
 a generator per program that gives (name, Run, executable's path) once it has ended. `env` is what it is started with."""
 
 import os
@@ -102,7 +102,7 @@ http {{
 def nginx(directory, env, seconds):
     server, wrk = find("nginx"), find("wrk")
     port, begun = free_port(), time.monotonic()
-    os.chmod(directory, 0o777)  # the workers of a master that is root are somebody else
+    os.chmod(directory, 0o777)  # the workers of a master that is root run as another user
     os.chmod(directory.parent, 0o755)
     (directory / "www").mkdir()
     (directory / "www" / "page.txt").write_text(words(4000))

@@ -1,5 +1,5 @@
 """Fault injection: the n-th call of every system call that FlameProbe makes fails with each plausible errno, and the host
-ends right in every case. tests/targets/inject makes them fail, whoever makes the call; it begins to count where
+ends right in every case. tests/targets/inject makes them fail, in every thread; it begins to count where
 libflameprobe.so opens its core, so that what fails is ours and not the dynamic linker's work for the host.
 
 The quick set fails the first and the last call of each kind; the full one every call."""

@@ -40,7 +40,7 @@ class Names(Case):
             self.assertLessEqual(len(list(self.directory.glob("*.fprobe"))), 3)  # the shell may have one, too
 
     def test_two_runs_at_once(self):
-        """The one that began first is still at work: its file is nobody else's to replace."""
+        """The one that began first is still at work: no other process may replace its file."""
         both = f"{WORK.replace('200', '1500')} & sleep 0.7; env -u FLAMEPROBE_ROOT {WORK}; wait"
         ran = run(["env", "-u", "LD_PRELOAD", "sh", "-c", f"export LD_PRELOAD={profiled()['LD_PRELOAD']}; {both}"],
                   self.directory, {k: v for k, v in profiled(OUT="x", FREQ=499).items() if k != "LD_PRELOAD"})

@@ -461,7 +461,7 @@ class Progress(Case):
         while True:
             try:
                 piece = os.read(ours, 4096)
-            except OSError:  # EIO: nobody has the terminal open any more
+            except OSError:  # EIO: no process has the terminal open any more
                 break
             if not piece:
                 break

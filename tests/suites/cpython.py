@@ -25,7 +25,7 @@ def verdicts(module, env, timeout, only=()):
     """{test: verdict}, with the module's own under its name."""
     with tempfile.TemporaryDirectory(prefix="flameprobe-suite-") as directory:
         chosen = [word for name in only for word in ("-m", name)]
-        # Virtual machines' sockets wait for ever where nobody listens on the other side, profiled or not.
+        # Virtual machines' sockets wait for ever without a listener on the other side, profiled or not.
         ran = run([PYTHON, "-m", "test", "-v", "-i", "*VSOCK*", "--timeout", str(timeout - 30), *chosen, module], directory, env, timeout)
     found = {f"{name} ({where})": verdict for name, where, verdict in VERDICT.findall(ran.stdout + ran.stderr)}
     found[module] = "timeout" if ran.timed_out else f"exit {ran.returncode}"

@@ -71,7 +71,8 @@ Labels WindowLoader::labels_of(const NamedProfile& profile) const {
     for (const RunFact& fact : run.facts)
         if (fact.name == "commit" && fact.value != "none") all["git_commit"] = fact.value;
     if (is_kubernetes(run)) all["pod"] = all["host"];
-    for (const RunFact& label : run.labels)  // files may be anybody's: only what FLAMEPROBE_LABELS would take
+    for (const RunFact& label :
+         run.labels)  // other users may have written the file: only what FLAMEPROBE_LABELS would take
         if (const auto own = parse_labels(label.name + '=' + label.value); own && own->size() == 1)
             all[own->front().first] = own->front().second;
     for (const auto& [key, value] : settings_.labels) all[key] = value;

@@ -54,7 +54,7 @@ Result<int> take_options(int argc, char* const argv[], std::span<const CommandOp
     return result;
 }
 
-/// Makes a CommandOption::take of what no value is wrong for.
+/// A CommandOption::take that accepts every value.
 template <class Do>
 auto always(Do what) {
     return [what](auto& into, const std::string& value) {

@@ -144,7 +144,7 @@ bool yield_signal(int signal, bool may_call) noexcept {
     State* const state = visit.state();
     if (state == nullptr || !state->sampling.load(std::memory_order_relaxed) || state->signal != signal) return true;
     if (!state->timers || !may_call) return false;
-    // Before the timers are gone through: who arms one from now on sees it, or is seen by the loop.
+    // Before the loop over the timers: a thread that arms one meanwhile sees this, or the loop sees its timer.
     state->yielded.store(true, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < state->slot_count; ++i) {
         const ThreadSlot& slot = state->slots[i];

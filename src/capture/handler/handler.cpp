@@ -79,7 +79,7 @@ std::uint64_t now(const State& state) noexcept {
 }
 
 // rt_sigreturn makes uc_stack the thread's alternate stack (kernel/signal.c, restore_altstack): so a thread
-// that nobody prepared gets one here, without a system call, and no later signal needs room on a small stack.
+// that was not prepared gets one here, without a system call, and no later signal needs room on a small stack.
 void give_alternate_stack(const ThreadSlot& slot, ucontext_t& context) noexcept {
     const std::uint64_t base = slot.alternate.load(std::memory_order_acquire);
     if (base == 0 || (context.uc_stack.ss_flags & SS_DISABLE) == 0) return;

@@ -10,7 +10,7 @@ namespace flameprobe::handler {
 /// One of a fixed table. Claimed by the thread itself (attach_this_thread) or by the collector for it, freed by the
 /// collector alone once the thread is gone. The alternate stack stays with the slot for its next thread.
 struct alignas(64) ThreadSlot {
-    // Written by whoever claimed the slot, before `ready`.
+    // Written by the thread that claimed the slot, before `ready`.
     std::uint32_t generation = 0;  // grows with every thread: tells late signals of the one before
     std::int32_t timer = -1;       // the kernel's timer id; -1 if none could be had
     std::uint64_t first_ns =

@@ -1,5 +1,5 @@
-// Scopes across co_await: a coroutine's variables live on the heap, where no guard is seen, so whoever resumes it takes
-// its context along. Guards only: nothing of FlameProbe is needed to build or run this.
+// Scopes across co_await: a coroutine's variables live on the heap, where no guard is seen, so the code that resumes it
+// takes its context along. Guards only: nothing of FlameProbe is needed to build or run this.
 #include <coroutine>
 #include <ctime>
 #include <deque>

@@ -1,6 +1,6 @@
 // Two hundred labels in known shares, each opened for a microsecond and more, nested, on several threads, on stacks
-// switched by hand, in random order. The functions tell the truth: whoever is in inside<n> is in label Ln and its
-// group's, and whoever is in outside in none.
+// switched by hand, in random order. The functions tell the truth: a sample in inside<n> is in label Ln and its
+// group's, and one in outside is in none.
 //
 // usage: exact_shares ROUNDS     prints the units of work of each label
 #include <setjmp.h>

@@ -32,7 +32,7 @@ def garbage(handler, _):
 
 
 def drip(handler, _):
-    """A byte now and then, for longer than anybody waits."""
+    """A byte now and then, for longer than the uploader waits."""
     for byte in b"HTTP/1.1 200 OK\r\n" * 100:
         if handler.engine.closing.wait(0.1):
             return

@@ -65,7 +65,7 @@ class FormatCase(Case):
                 for profile in group["profiles"] for frame in profile["frames"]]
         self.assertEqual(per_function(rows), totals(self.stacks(stem), without))
         for profile in group["profiles"]:
-            self.assertEqual(profile["weight"], profile["nonIdle"], "idle time that nobody measured")
+            self.assertEqual(profile["weight"], profile["nonIdle"], "idle time that was not measured")
         return group
 
     def check_firefox(self, stem, without):

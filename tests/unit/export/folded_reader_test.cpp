@@ -71,7 +71,7 @@ TEST_CASE("a stack that starts with the letters of the one before is another") {
 
 TEST_CASE("two columns of counts everywhere: the second counts") {
     CHECK(folded(read_folded("a;b 10 20\na;c 5 0\na;d 0 7\n").profile) == "a;b 20\na;d 7\n");
-    // One line without: then 10 and 12 are part of a name, which is written so that nobody misreads it.
+    // One line without: then 10 and 12 are part of a name, which is written so that it cannot be misread.
     CHECK(folded(read_folded("a;operator 12 20\na;c 5\n").profile) == "a;c 5\na;operator_12 20\n");
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("an older result is not replaced by an empty one") {
     CHECK(directory.files() == 1);
 }
 
-TEST_CASE("no room: the older file stays, the new one goes, and nobody is killed by SIGXFSZ") {
+TEST_CASE("no room: the older file stays, the new one goes, and SIGXFSZ does not kill") {
     const Directory directory;
     const std::string path = directory / "x.folded";
     put(path, "old");

@@ -6,7 +6,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("names lose what nobody says aloud") {
+TEST_CASE("names lose what readers do not need") {
     const std::pair<const char*, const char*> names[] = {
         {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append(char const*)",
          "std::string::append"},

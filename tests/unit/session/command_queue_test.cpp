@@ -63,7 +63,7 @@ TEST_CASE("a last request is answered under its own ticket, whatever else is ask
     }
 }
 
-TEST_CASE("whoever waits on a collector that is stuck is let go") {
+TEST_CASE("a thread that waits on a collector that is stuck goes on") {
     CommandQueue mailbox;
     CHECK_FALSE(mailbox.wait(mailbox.ask(request_finish), second / 5));
 }
@@ -82,7 +82,7 @@ TEST_CASE("a collector that says it is alive is waited for longer than the patie
     collector.join();
 }
 
-TEST_CASE("whoever waits on a collector that has ended is let go, with the answer if there is one") {
+TEST_CASE("a thread that waits on a collector that has ended goes on, with the answer if there is one") {
     CommandQueue mailbox;
     const auto answered = mailbox.ask(request_flush);
     std::thread([&] {

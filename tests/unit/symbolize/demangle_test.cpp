@@ -78,7 +78,7 @@ TEST_CASE("names that are built to hurt come back") {
     CHECK(!demangle("_Z" + std::string(100000, 'P') + "i").empty());
     CHECK(!demangle("_ZN" + std::string(50000, 'S') + "E").empty());
     CHECK(!demangle(std::string(1 << 20, 'x')).empty());
-    // Sixty pairs, each of two of the pair before: 2^60 elements, if anybody wrote them down.
+    // Sixty pairs, each of two of the pair before: 2^60 elements if written out.
     std::string pairs = "_RMC0";
     std::vector<std::size_t> starts;
     for (int i = 0; i < 60; ++i) {

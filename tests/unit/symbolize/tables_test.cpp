@@ -64,7 +64,7 @@ TEST_CASE("an older entry that reaches over newer ones still counts") {
     CHECK(map.find(0x1300) == "outer");
 }
 
-TEST_CASE("a perf map in /tmp is read for run-time code, if nobody else can have written it") {
+TEST_CASE("a perf map in /tmp is read for run-time code, if no other user can have written it") {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
     std::ofstream(path) << "1800 100 LazyCompile:*work /app.js:12\n1900 10 _ZN4shop4leafEi\n";

@@ -68,7 +68,7 @@ KEPT void wait_read(const int* ends) {
     char byte = 0;
     (void)!write(ends[1], &byte, 1);
     (void)!read(ends[0], &byte, 1);
-    (void)!read(ends[0], &byte, 1);  // nobody writes
+    (void)!read(ends[0], &byte, 1);  // there is no writer
     STAY;
 }
 KEPT void with_alloca(std::size_t size) {

@@ -1,4 +1,4 @@
-// Registers and stacks that nobody would believe: no crash, no endless walk, and every frame is code of the map.
+// Registers and stacks of random bytes: no crash, no endless walk, and every frame is code of the map.
 #include <doctest/doctest.h>
 
 #include <cstring>

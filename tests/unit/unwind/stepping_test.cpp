@@ -33,7 +33,7 @@ struct Tally {
     bool refused = false;
     std::string first;  // what the first disagreement looked like
 
-    /// During a jump out of several frames nobody can say who the callers are.
+    /// During a jump out of several frames the callers are not defined.
     void excuse_jump() {
         excused_until = instants + jump_completion;
         const auto recent = [&](std::size_t instant) { return instant + jump_preparation >= instants; };

@@ -106,7 +106,7 @@ TEST_CASE("a thread in the kernel stands behind its syscall instruction") {
     CHECK(addresses(scene.go()) == Addresses{0xfff, 0x9000});
 }
 
-TEST_CASE("what no rule can say, libunwind steps over") {
+TEST_CASE("libunwind steps over frames that no unwind rule describes") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::irregular);
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x9000});

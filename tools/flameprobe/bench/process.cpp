@@ -53,7 +53,7 @@ Result<Process> Process::start(const ProcessRequest& request) {
     const pid_t ours = getpid(), pid = fork();
     if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
     if (pid == 0) become(request, arguments.data(), ours, to.get());
-    setpgid(pid, pid);  // also here: whoever comes first
+    setpgid(pid, pid);  // also here: parent or child may come first
     to.reset();
     int error = 0;
     if (read(from.get(), &error, sizeof error) == sizeof error) {

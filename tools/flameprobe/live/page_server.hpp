@@ -1,4 +1,4 @@
-// A page on a loopback port, for the one who knows its token.
+// A page on a loopback port, for clients that send its token.
 #pragma once
 
 #include <cstdint>

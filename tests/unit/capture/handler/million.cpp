@@ -16,7 +16,7 @@
 #include "capture/handler/handler.hpp"
 #include "capture/handler_memory.hpp"
 
-// Counted before libc's own, which they call: whoever allocates in this program is seen.
+// Counted before libc's own, which they call: every allocation in this program is seen.
 static std::atomic<unsigned long> allocations{0};
 extern "C" {
 void* __libc_malloc(std::size_t);

@@ -93,7 +93,7 @@ TEST_CASE("what is not ours goes to the host: other codes, other values, late si
     send(SIGPROF, SI_TIMER, 0x77);  // a timer of the host
     CHECK(host_calls == 1);
     CHECK(host_value == reinterpret_cast<void*>(0x77));
-    send(SIGPROF, SI_QUEUE, handler.token());  // the right value, but sent by somebody
+    send(SIGPROF, SI_QUEUE, handler.token());  // the right value, but sent by a process
     CHECK(host_calls == 2);
     ::raise(SIGPROF);
     CHECK(host_calls == 3);
@@ -162,7 +162,7 @@ TEST_CASE("a forked child finds no slot, no sample and no sampling") {
     CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("a stack that nobody described is copied up to what is mapped, and a described one up to its end") {
+TEST_CASE("a stack of unknown extent is copied up to what is mapped, and a described one up to its end") {
     Handler handler(16, 60 * 1024);
     CellReader reader(handler.memory.state());
     send(SIGPROF, SI_TIMER, handler.token());
