@@ -64,7 +64,7 @@ void* Collector::thread_main(void* self) {
 }
 
 void Collector::prepare() {
-    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address});
+    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill});
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
     // Else its pauses would end together with the program's own timers, and looks come just after their waits.

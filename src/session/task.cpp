@@ -132,8 +132,8 @@ bool Task::take_over(std::function<void()> body) {
     if (memory == MAP_FAILED) return false;
     stack_ = MemoryMap(memory, stack_bytes);
     ::madvise(memory, stack_bytes, MADV_DONTFORK);
-    const auto self = static_cast<int>(::syscall(SYS_gettid));
-    if (::prctl(PR_GET_TID_ADDRESS, &thread_id_) != 0 || thread_id_ == nullptr || *thread_id_ != self)
+    thread_ = static_cast<int>(::syscall(SYS_gettid));
+    if (::prctl(PR_GET_TID_ADDRESS, &thread_id_) != 0 || thread_id_ == nullptr || *thread_id_ != thread_)
         thread_id_ = nullptr;
     if (is_adopted_by_host()) {
         if (clone_task() < 0) return false;
@@ -152,11 +152,13 @@ bool Task::take_over(std::function<void()> body) {
 }
 
 // Nothing here may touch errno, or anything else of the thread's, before the thread is gone. The kernel wakes by the
-// address's shared key (set_tid_address(2)).
+// address's shared key (set_tid_address(2)); but not for a thread that was killed before it had set the address, by the
+// host's exit for one.
 void Task::run() {
     while (thread_alive_.load(std::memory_order_acquire) != 0) {
         const timespec limit{0, 10'000'000};
         handler::system_call(SYS_futex, &thread_alive_, FUTEX_WAIT, 1, &limit);
+        if (handler::system_call(SYS_tgkill, host_process(), thread_, 0) == -ESRCH) break;
     }
     block_all_signals_but_alarm();
     if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes

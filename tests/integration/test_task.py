@@ -70,6 +70,13 @@ class OneThread(TaskCase):
         self.assertEqual((group, session), (tasks[0], tasks[0]))
         self.assertEqual(sorted(os.readlink(f"/proc/{tasks[0]}/fd/{n}") for n in (0, 1, 2)), ["/dev/null"] * 3)
 
+    def test_a_thread_that_was_killed_before_the_kernel_could_tell_of_its_end(self):
+        """Without its address set (set_tid_address(2)) the kernel does not say that the thread is gone; the collector was left
+        behind for ever when the host ended at that moment."""
+        ran = run([target("inject"), "set_tid_address", "1+", "EPERM", "--", host("single"), "look"], self.directory, profiled(**RING))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("single_work", ran.result("host-single").path("folded").read_text())
+
     def test_it_gives_up_the_rights_that_the_host_gives_up(self):
         os.chmod(self.directory, 0o777)
         process = self.start("single", "drop", "65534", "20")

@@ -57,6 +57,7 @@ constexpr struct {
                    {"ftruncate", SYS_ftruncate},
                    {"fsync", SYS_fsync},
                    {"newfstatat", SYS_newfstatat},
+                   {"set_tid_address", SYS_set_tid_address},
                    {"ioctl", SYS_ioctl},
                    {"prctl", SYS_prctl},
                    {"unshare", SYS_unshare},
