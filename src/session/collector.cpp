@@ -209,10 +209,12 @@ void Collector::start() {
 }
 
 // Names, tables and files cost more than a process of a millisecond uses: they begin with the first sample. Not where
-// something else than samples is told, at any time: windows, waits.
+// something else than samples is told, at any time: windows, waits; nor without /proc, which is said at the start,
+// since a host that dies says nothing any more.
 bool Collector::recorded_later() const {
     return !recording_ && is_task() && options_.dump_every_ns == 0 && !options_.off_cpu() &&
-           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0;
+           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0 &&
+           ::access("/proc/self/task", F_OK) == 0;
 }
 
 bool Collector::records() {
