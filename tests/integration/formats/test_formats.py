@@ -142,16 +142,16 @@ class MadeByHand(FormatCase):
     def test_pprof_labels(self):
         self.have(tools.go)
         tags = self.tags("sample.exact.pb.gz")
-        self.assertRegex(tags, r"(?m)^ *tenant: Total 6 of \d+")
+        self.assertRegex(tags, r"(?m)^ *tenant: Total 6\b")
         self.assertNotIn("tenant=acme", tags)
         for line in (r"6 .*: acme$", r"30 .*: checkout$", r"6 .*: checkout > payment; step 2$", r"81 .*: worker 3$",
                      r"32 .*: demo$", r"81 .*: 101$"):
-            self.assertRegex(tags, r"(?m)^\s*" + line)
+            self.assertRegex(tags, r"(?m)^\s*" + line.replace(" ", r"(\.0)? ", 1))  # Debian's pprof has a digit more
 
     def test_pprof_threads_are_labels_only_where_asked_for(self):
         self.have(tools.go)
         self.assertNotIn("thread:", self.tags("sample.pb.gz"))
-        self.assertRegex(self.tags("sample.folded.pb.gz"), r"(?m)^\s*81 .*: worker \*$")
+        self.assertRegex(self.tags("sample.folded.pb.gz"), r"(?m)^\s*81(\.0)? .*: worker \*$")
 
     def tags(self, name):
         return tools.pprof("-tags", "-sample_index=samples", "-unit=count", str(self.directory / name),
