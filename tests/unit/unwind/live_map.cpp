@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "base/proc.hpp"
 #include "base/proc_maps.hpp"
 
 namespace flameprobe::testing {
 
 void add_own_mappings(CodeMap& map) {
-    const auto maps = read_proc_maps();
-    for (const MapsLine& line : maps->lines) {
+    // qemu-user shows the maps of the program that it emulates under this name only.
+    const ProcMaps maps(read_small_file("/proc/self/maps").value_or(""));
+    for (const MapsLine& line : maps.lines) {
         if (!line.executable || line.path == "[vsyscall]") continue;
         CodeRegion region;
         region.start = line.start;
