@@ -31,7 +31,7 @@ def cpu(usage):
 
 
 @contextlib.contextmanager
-def nobody(_pid, _into):
+def unwatched(_pid, _into):
     yield
 
 
@@ -98,7 +98,7 @@ def main():
     options = parser.parse_args()
     if options.small:
         options.pairs, options.rounds = 1, 1500
-    ways = {"alone": nobody, "flameprobe top": top, "flameprobe live": live}
+    ways = {"alone": unwatched, "flameprobe top": top, "flameprobe live": live}
     took, own = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(options.pairs):
         for name, watch in ways.items():
