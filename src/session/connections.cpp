@@ -33,7 +33,7 @@ bool is_tcp(int descriptor) noexcept {
            (lingering.l_onoff == 0 || lingering.l_linger == 0);
 }
 
-/// A socket to which nobody connects, or whose other end, which stays open, says nothing. -1: there is none.
+/// A socket to which no peer connects, or whose other end, which stays open, says nothing. -1: there is none.
 int silent_socket(bool listening) noexcept {
     int ends[2] = {-1, -1};
     if (!listening)

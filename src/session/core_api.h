@@ -39,7 +39,7 @@ struct flameprobe_core {
     void (*flush)(void);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
-    /* The host's last own code has run, and finish() follows: closes its connections, so that nobody else waits for the
+    /* The host's last own code has run, and finish() follows: closes its connections, so that no peer waits for the
      * results. Does nothing where nothing was sampled, in a process in a filter, and in one that is not the one that
      * was loaded. Async-signal-safe. */
     void (*leave_network)(void);
