@@ -92,9 +92,12 @@ void UnsampledTime::thread_over(const EndedThread& ended) {
     Brief& of_its_kind = brief(ended);
     ++of_its_kind.threads;
     threads_.used(of_its_kind.thread, cpu_ns);
+    const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
     // Where the kernel's time is not sampled, that is where a longer thread has been.
     if (samples_all_time_ || cpu_ns < period_ns_)
-        write_brief(of_its_kind.thread, of_its_kind.stack, rest_.add(static_cast<std::int64_t>(cpu_ns)));
+        write_brief(of_its_kind.thread, of_its_kind.stack, weight);
+    else if (weight != 0)
+        note(Note::kernel_not_permitted, of_its_kind.thread, weight);
 }
 
 UnsampledTime::Brief& UnsampledTime::brief(const EndedThread& ended) {
@@ -124,9 +127,16 @@ void UnsampledTime::write_brief(ThreadId thread, StackId stack, std::uint64_t we
 // many periods, and one truncated stack would then be as many: it stands on a rooted stack.
 void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin) {
     Sampled& sampled = of(thread);
-    const std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(sampled.credit_ns);
+    std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(sampled.credit_ns);
     const auto most = static_cast<std::int64_t>(std::max(3 * period_ns_, most_rest_ns));
-    if (!samples_all_time_ || rest < -most) return;
+    if (!samples_all_time_) {
+        // Less than a period may have gone by since its last sample; the remainder was in the kernel.
+        const std::int64_t kernel = std::max<std::int64_t>(0, rest - static_cast<std::int64_t>(period_ns_));
+        if (const std::uint64_t weight = rest_.add(kernel); weight != 0)
+            note(Note::kernel_not_permitted, thread, weight);
+        rest -= kernel;
+    }
+    if (rest < -most) return;
     if (rest > most) {
         if (tells_of_missing_ && summary_.lost + lost_somewhere_ + summary_.throttled == 0)
             note(Note::lost, thread, static_cast<std::uint64_t>(rest) / period_ns_);
@@ -154,7 +164,7 @@ void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
             const std::uint64_t weight =
                 samples_all_time_ || cpu_ns < period_ns_ ? rest_.add(static_cast<std::int64_t>(cpu_ns)) : 0;
             if (weight != 0) write_brief(threads_.find(tid), brief_stack({}), weight);
-        } else if (const ThreadId thread = threads_.find(tid); cpu_ns > of(thread).credit_ns) {
+        } else if (const ThreadId thread = threads_.find(tid); samples_all_time_ && cpu_ns > of(thread).credit_ns) {
             write_rest(thread, cpu_ns, {});  // what is read of a thread that runs may be a tick old
         }
     }

@@ -37,7 +37,9 @@ class Brief(Case):
                     true = brief_ns / process_ns
                     # What a thread uses before and after its work is in its half, too.
                     spread = 4 * math.sqrt(true * (1 - true) / hits)
-                    self.assertGreater(brief / every, true - spread - 0.01)
+                    # Where perf may not sample the kernel, the time there has no stack.
+                    unknown = sum(count for frames, count in ran.result().stacks() if frames[-1] == "[kernel, not permitted]")
+                    self.assertGreater(brief / every, true - spread - 0.01 - unknown / every)
                     self.assertLess(brief / every, 1 - main_ns / process_ns + spread + 0.01)
 
     def test_ring(self):
