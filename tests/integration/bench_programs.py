@@ -3,6 +3,7 @@
 import signal
 import socket
 import sys
+import time
 
 
 def burn(amount):
@@ -20,9 +21,10 @@ def serve(port, work):
                     connection.sendall(b".")
 
 
-def load(port, requests):
+def load(port, requests, pause_ms=0):
     with socket.create_connection(("127.0.0.1", port)) as connection:
         for _ in range(requests):
+            time.sleep(pause_ms / 1000)
             connection.sendall(b"?")
             if not connection.recv(1):
                 sys.exit("the server has hung up")
