@@ -201,6 +201,7 @@ void Collector::start() {
         not_recorded_since_ = Recording::count_from_now(units_from_birth);
     } else {
         if (!recording_) begin_profile(monotonic_ns());
+        if (broken_) return;  // the spool is refused
         if (auto resumed = recording_->resume(units_from_birth); !resumed) return give_up(resumed.error().message);
     }
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);

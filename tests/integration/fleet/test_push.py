@@ -153,7 +153,7 @@ class Secrets(PushCase):
         done = self.push("--once", url="http://127.0.0.1:9/")
         self.assertEqual(done.returncode, 1)
         self.assertIn("chmod 700", done.stderr)
-        ran = run([target("shares"), "threads", "50"], self.directory, profiled(PUSH=self.spool, LOG="stderr"))
+        ran = run([target("shares"), "threads", "1000"], self.directory, profiled(PUSH=self.spool, LOG="stderr", FREQ=999))
         self.assertEqual(ran.returncode, 0)
         self.assertIn("lets other users rename files", ran.stderr)
         self.assertEqual(list(self.spool.iterdir()), [])
