@@ -99,7 +99,7 @@ class Waits(Case):
         top = render("--event", "offcpu", "--top", "40", result.path("fprobe"))
         self.assertIn("futex", top.stdout)
         for frames, _ in read_folded(result.path("folded").read_text()):
-            self.assertNotIn(frames[-1], WAITS.values())
+            self.assertNotEqual(frames[-1], "futex")  # the others are functions of libc as well
         wall = read_folded(render("--event", "wall", "--format", "folded", "-o", "-", result.path("fprobe")).stdout)
         self.assertGreater(sum(count for _, count in wall), microseconds)
         refused = render("--event", "cycles", "--top", "5", result.path("fprobe"))
