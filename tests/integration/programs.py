@@ -70,14 +70,16 @@ def ended(process, directory, begun, what):
     return Run(process.returncode, "", log, directory, time.monotonic() - begun, process.pid)
 
 
-def redis(directory, env, seconds):
+def redis(directory, env, seconds, load_of=("-n", "30000", "-c", "20", "-t", "set,get,lpush,lrange_100,zadd,mset"), pause=0):
+    """`load_of`: options of redis-benchmark, which is run again and again with pauses in seconds."""
     server, benchmark, client = find("redis-server"), find("redis-benchmark"), find("redis-cli")
     port, begun = free_port(), time.monotonic()
     with started([server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory],
                  directory, env) as process:
         wait_until(lambda: listening(port), what="redis-server listens")
         while time.monotonic() < begun + seconds:
-            load([benchmark, "-p", port, "-q", "-n", "30000", "-c", "20", "-t", "set,get,lpush,lrange_100,zadd,mset"])
+            load([benchmark, "-p", port, "-q", *load_of])
+            time.sleep(pause)
         subprocess.run([client, "-p", str(port), "shutdown", "nosave"], env=clean_environment(), timeout=20,
                        capture_output=True, check=False)
         return ended(process, directory, begun, "redis-server"), server

@@ -8,9 +8,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+import programs
 from figures import is_rooted
 from harness import Case, clean_environment, profiled, read_folded, sized, started, target, wait_until
-from programs import Missing, ended, find, forwarder, free_port, listening, load, whole
+from programs import Missing, ended, find, forwarder, free_port, whole
 
 SECONDS = sized(2, 4)
 NOT_SAMPLED = {"[wait not sampled]", "[preempted]", "[lost]"}  # time that no look stands for
@@ -94,17 +95,7 @@ def postgres(directory, env, seconds):
 
 def redis(directory, env, seconds):
     """With pauses: under a steady load it hardly waits."""
-    server, benchmark, client = find("redis-server"), find("redis-benchmark"), find("redis-cli")
-    port, begun = free_port(), time.monotonic()
-    with started([server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory],
-                 directory, env) as process:
-        wait_until(lambda: listening(port), what="redis-server listens")
-        while time.monotonic() < begun + seconds:
-            load([benchmark, "-p", port, "-q", "-n", "2000", "-c", "2", "-t", "set,get"])
-            time.sleep(0.1)
-        subprocess.run([client, "-p", str(port), "shutdown", "nosave"], env=clean_environment(), timeout=20,
-                       capture_output=True, check=False)
-        return ended(process, directory, begun, "redis-server"), server
+    return programs.redis(directory, env, seconds, ("-n", "2000", "-c", "2", "-t", "set,get"), pause=0.1)
 
 
 @dataclass(frozen=True)
