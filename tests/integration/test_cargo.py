@@ -1,7 +1,9 @@
 """cargo flameprobe, from its path and offline: a binary, an example, a benchmark and a test are run under FlameProbe."""
 
 import os
+import shutil
 import unittest
+from pathlib import Path
 
 from harness import COMMAND, ROOT, Case, clean_environment, read_folded, run
 
@@ -33,7 +35,10 @@ class Cargo(Case):
         }.items():
             (self.package / path).parent.mkdir(exist_ok=True)
             (self.package / path).write_text(text)
-        environment = clean_environment(FLAMEPROBE=None, CARGO_NET_OFFLINE="true", CARGO_TARGET_DIR=self.directory / "target")
+        # Of one toolchain: where cargo is rustup's and Debian's rustc is earlier in the PATH, cargo alone cannot build.
+        rustc = Path(shutil.which("cargo")).with_name("rustc")
+        environment = clean_environment(FLAMEPROBE=None, CARGO_NET_OFFLINE="true", CARGO_TARGET_DIR=self.directory / "target",
+                                        RUSTC=rustc if rustc.exists() else None)
         done = run(["cargo", "install", "--offline", "--locked", "--debug", "--path", CRATE, "--root", self.directory / "tools"],
                    self.directory, env=environment, timeout=200)
         if done.returncode != 0 and "rustup could not choose" in done.stderr:
