@@ -226,8 +226,10 @@ void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals)
         number("line", function.line);
         number("self", row.total.self);
         share("self_share", row.total.self, totals.samples);
+        number("self_hits", row.total.self_hits);
         number("total", row.total.total);
         share("total_share", row.total.total, totals.samples);
+        number("total_hits", row.total.total_hits);
         json_.end_object();
     });
 }

@@ -21,6 +21,14 @@ struct Children {
     }
 };
 
+struct Amount {
+    std::uint64_t weight = 0, hits = 0;
+    void add(const Amount& other) {
+        weight = add_saturated(weight, other.weight);
+        hits = add_saturated(hits, other.hits);
+    }
+};
+
 /// Walks the trie with an explicit stack (stacks are deeper than ours), and adds a node's weight to its function unless
 /// the function is already open further down the path.
 class Walk {
@@ -49,27 +57,27 @@ private:
 
     void weigh(Totals& totals) {
         self_.resize(profile_.nodes.size());
-        for (const NamedCount& count : profile_.counts)
-            self_[count.node] = add_saturated(self_[count.node], count.weight);
+        for (const NamedCount& count : profile_.counts) self_[count.node].add({count.weight, count.hits});
         total_ = self_;
-        for (std::size_t id = profile_.nodes.size() - 1; id > 0; --id) {  // a parent comes before its children
-            std::uint64_t& parent = total_[profile_.nodes[id].parent];
-            parent = add_saturated(parent, total_[id]);
-        }
-        totals.samples = total_[0];
+        for (std::size_t id = profile_.nodes.size() - 1; id > 0; --id)  // a parent comes before its children
+            total_[profile_.nodes[id].parent].add(total_[id]);
+        totals.samples = total_[0].weight;
     }
     void enter(NodeId node, Totals& totals) {
         const FunctionId id = function(node);
         FunctionTotal& sum = totals.functions[id];
-        sum.self = add_saturated(sum.self, self_[node]);
-        if (open_[id]++ == 0) sum.total = add_saturated(sum.total, total_[node]);
+        sum.self = add_saturated(sum.self, self_[node].weight);
+        sum.self_hits = add_saturated(sum.self_hits, self_[node].hits);
+        if (open_[id]++ > 0) return;
+        sum.total = add_saturated(sum.total, total_[node].weight);
+        sum.total_hits = add_saturated(sum.total_hits, total_[node].hits);
     }
 
     const NamedProfile& profile_;
     Children children_;
     std::vector<FunctionId> of_;
     std::vector<std::uint32_t> open_;  // how often each function is on the path
-    std::vector<std::uint64_t> self_, total_;
+    std::vector<Amount> self_, total_;
 };
 
 }  // namespace

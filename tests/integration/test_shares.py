@@ -1,12 +1,14 @@
 """The picture is true: programs whose shares are fixed by construction (tests/targets/shares), in every engine and at
-several frequencies. Each share must lie where a binomial at the true share lies; the level is divided by the number of
-comparisons, so that all of them together fail by chance once in a thousand runs."""
+several frequencies. Each share must lie where a binomial at the true share lies, in hits: one that a late tick of a virtual
+machine made heavy is still one observation. The level is divided by the number of comparisons, so that all of them
+together fail by chance once in a thousand runs."""
 
+import json
 import math
 import unittest
 from statistics import NormalDist
 
-from harness import ENGINES, Case, profiled, run, shares, sized, target
+from harness import ENGINES, Case, named, profiled, render, run, sized, target
 
 # (mode, function, leaf share, inclusive share); None: not asked. Threads are their own first frame.
 TRUTH = [
@@ -23,26 +25,15 @@ TRUTH = [
 ROUNDS = {"threads": 2000}
 FREQUENCIES = (99, 997, 4000)
 EVERY = [(engine, frequency) for engine in ENGINES for frequency in FREQUENCIES]
-TICK = 250  # CONFIG_HZ of Debian's kernels
 
 
-def own_stacks(stacks):
-    """Without what stands for no sample, without start-up (no main, no thread function), and without the helper that
-    does the work: it is inlined, and its time is its caller's. The same for kernel frames: an interrupt's."""
-    kept = []
-    for frames, count in stacks:
-        if not any("main" in f or "thread_work" in f for f in frames):
-            continue
-        while frames and (frames[-1].endswith("_[k]") or "burn" in frames[-1]):
-            frames = frames[:-1]
-        kept.append((frames, count))
-    return kept
-
-
-def independent(samples, engine, frequency):
-    """CPU timers fire at most at the kernel's tick; above that, one sample stands for several periods. For some it is many: a
-    tick that comes late in a virtual machine, of which one of 2,000 had 56 at 997 Hz; that is worth half of the samples."""
-    return samples * TICK / frequency / 2 if engine == "timer" and frequency > TICK else samples
+def own_functions(profile):
+    """Hits of each function and thread (leaf, inclusive), and of all stacks. Left out: start-up (no main, no thread function),
+    and the frames of the inlined helper that does the work and of the kernel (an interrupt's): their time is their caller's."""
+    told = render(profile, "--focus", "main|thread_work", "--hide", r"burn|_\[k\]$", "--format", "json", "-o", "-")
+    summary = json.loads(told.stdout)
+    hits = {row["name"]: (row["self_hits"], row["total_hits"]) for row in summary["functions"]}
+    return hits | {thread["name"]: (None, thread["hits"]) for thread in summary["threads"]}, summary["stack_hits"]
 
 
 def tolerance(share, samples, comparisons):
@@ -60,15 +51,15 @@ class Shares(Case):
                 ran = run([target("shares"), mode, ROUNDS.get(mode, rounds), target("libshares-plugin.so")], directory,
                           profiled(ENGINE=engine, FREQ=frequency))
                 self.assertEqual(ran.returncode, 0, ran.stderr)
-                stacks = own_stacks(ran.result().stacks())
-                samples = sum(count for _, count in stacks)
+                functions, samples = own_functions(ran.result().path("fprobe"))
                 self.assertGreater(samples, 30, ran.stderr)
                 for row_mode, function, leaf, inclusive in TRUTH:
                     for share, is_leaf in ((leaf, True), (inclusive, False)):
                         if row_mode != mode or share is None:
                             continue
-                        hits, _ = shares(stacks, function, is_leaf)
-                        allowed = tolerance(share, independent(samples, engine, frequency), comparisons)
+                        hits = sum(own if is_leaf else whole for name, (own, whole) in functions.items()
+                                   if named([name], function))
+                        allowed = tolerance(share, samples, comparisons)
                         where = "leaf" if is_leaf else "inclusive"
                         self.assertAlmostEqual(hits / samples, share, delta=allowed,
                                                msg=f"{function} {where}, {samples} samples")

@@ -71,6 +71,21 @@ TEST_CASE("the summary of folded text has no facts about a run") {
     CHECK(summary["functions"][0]["self_share"] == doctest::Approx(4.0 / 7));
 }
 
+TEST_CASE("functions of the summary have hits beside weights") {
+    NamedProfile profile = read_folded("main;a 3\nmain;a;a 4\n").profile;
+    for (NamedCount& count : profile.counts) count.hits = 1;
+    const json summary = written(write_json_summary, profile);
+    CHECK(summary["stack_hits"] == 2);
+    const json& a = summary["functions"][0];
+    CHECK(a["name"] == "a");
+    CHECK(a["self"] == 7);
+    CHECK(a["self_hits"] == 2);
+    CHECK(a["total_hits"] == 2);
+    const json& main = summary["functions"][1];
+    CHECK(main["self_hits"] == 0);
+    CHECK(main["total_hits"] == 2);
+}
+
 TEST_CASE("speedscope: one profile a thread, weights that add up, one frame a function") {
     const json file = written(write_speedscope, SampleProfile().get());
     REQUIRE(file["profiles"].size() == 2);
