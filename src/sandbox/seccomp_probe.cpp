@@ -19,8 +19,8 @@
 #include "base/clock.hpp"
 #include "base/memory_map.hpp"
 #include "base/proc.hpp"
+#include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "capture/handler/signal_return.hpp"
 #include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
@@ -119,13 +119,8 @@ void on_alarm(int) { progress->handled = progress->entered.load(); }
 
 // A timer's signal comes when the filter is in force, with no system call of the child's own.
 [[noreturn]] void try_return_in(const void* program, unsigned long flags, Progress* shared) {
-    constexpr unsigned long restorer_flag = 0x04000000;
-    struct {  // as the kernel has it; libc's is interposed
-        void (*handler)(int);
-        unsigned long flags;
-        void (*restorer)();
-        std::uint64_t mask;
-    } const action{&on_alarm, restorer_flag, &flameprobe_signal_return, 0};
+    handler::KernelAction action;
+    action.handler = reinterpret_cast<std::uintptr_t>(&on_alarm);
     constexpr std::uint64_t alarm = std::uint64_t{1} << (SIGALRM - 1);
     constexpr itimerval every_millisecond{{0, 1000}, {0, 1000}};
     progress = shared;

@@ -64,7 +64,8 @@ void* Collector::thread_main(void* self) {
 }
 
 void Collector::prepare() {
-    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill});
+    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill,
+                                                         SYS_setitimer, SYS_ppoll});
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
     // Else its pauses would end together with the program's own timers, and looks come just after their waits.
@@ -86,6 +87,7 @@ void Collector::prepare() {
 bool Collector::serve() {
     for (bool going_on = true; going_on;) {
         const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
+        task_.progress();
         try {
             if (may_leave_ && !sampling() && (requests & (request_start | request_toggle)) != 0 && !broken_ && open() &&
                 engine_.source->facts().works_outside && (!options_.off_cpu() || may_read_from_outside())) {
@@ -98,7 +100,6 @@ bool Collector::serve() {
             }
             if (is_task() && host_is_over()) {
                 host_ends_ = true;
-                task_.end_without_progress();  // a thread of the host may have been killed while it held a lock
                 finish();
                 return true;
             }

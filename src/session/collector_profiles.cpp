@@ -83,7 +83,7 @@ void Collector::finish() {
 
 void Collector::alive() {
     commands_.alive();
-    if (is_task() && host_ends_) task_.end_without_progress();
+    task_.progress();
 }
 
 // While a host lives, a task makes no threads: see Task::may_have_threads(). A thread of the host makes none while

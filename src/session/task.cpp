@@ -27,6 +27,7 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/kernel_abi.hpp"
 
@@ -88,14 +89,30 @@ void register_restartable_sequences() {
         __atomic_store_n(reinterpret_cast<std::uint32_t*>(area + cpu_id), failed, __ATOMIC_RELAXED);
 }
 
+// Of the one task in this memory, for the handler.
+constinit std::atomic<int> watched_host{-1};  // a pidfd
+constinit std::atomic<int> looks_without_progress{0};
+
+/// Each half minute, with the host no more at the second look at least. Nothing of libc, which may hold its own locks
+/// here.
+void end_after_host(int) {
+    pollfd host{watched_host.load(), POLLIN, 0};
+    const timespec at_once{};
+    if (handler::system_call(SYS_ppoll, &host, 1, &at_once, 0L, 8L) == 1 && ++looks_without_progress > 1)
+        handler::system_call(SYS_exit_group, 0);
+}
+
 // libc leaves two of its own signals open, which are for threads of the host. SIGALRM, which no other code should send,
-// ends the task, whatever the host has set for it: end_without_progress(). Bare system calls, since libc's are
-// interposed.
+// is the task's. Bare system calls, since libc's are interposed.
 void block_all_signals_but_alarm() {
     const std::uint64_t all_but_alarm = ~(std::uint64_t{1} << (SIGALRM - 1));
-    const std::uint64_t by_default[4] = {};  // struct sigaction, as the kernel has it
-    ::syscall(SYS_rt_sigaction, SIGALRM, by_default, nullptr, sizeof all_but_alarm);
+    handler::KernelAction action;
+    action.handler = reinterpret_cast<std::uintptr_t>(&end_after_host);
+    action.flags |= SA_RESTART;
+    ::syscall(SYS_rt_sigaction, SIGALRM, &action, nullptr, sizeof all_but_alarm);
     ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all_but_alarm, nullptr, sizeof all_but_alarm);
+    constexpr itimerval half_minutes{{30, 0}, {30, 0}};
+    ::syscall(SYS_setitimer, ITIMER_REAL, &half_minutes, nullptr);
 }
 
 }  // namespace
@@ -160,6 +177,7 @@ void Task::run() {
         handler::system_call(SYS_futex, &thread_alive_, FUTEX_WAIT, 1, &limit);
         if (handler::system_call(SYS_tgkill, host_process(), thread_, 0) == -ESRCH) break;
     }
+    watched_host = host_.get();
     block_all_signals_but_alarm();
     if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes
     register_restartable_sequences();
@@ -185,10 +203,7 @@ bool Task::may_have_threads() {
     return has_endless_thread_;
 }
 
-void Task::end_without_progress() const {
-    constexpr itimerval patience{{0, 0}, {30, 0}};
-    ::syscall(SYS_setitimer, ITIMER_REAL, &patience, nullptr);
-}
+void Task::progress() const { looks_without_progress.store(0, std::memory_order_relaxed); }
 
 bool Task::host_ended() const {
     pollfd watched{host_.get(), POLLIN, 0};

@@ -40,9 +40,9 @@ public:
     /// prevents it.
     bool may_have_threads();
 
-    /// In the task, once the host is no more: it ends in half a minute unless this is called again. The profile is in
-    /// its file by then; a picture of it may not be.
-    void end_without_progress() const;
+    /// In the task, at every step of its work: it gets on. Without that it ends within a minute of the host's end: it may
+    /// wait for a lock, malloc's for one, that a killed thread of the host holds for ever.
+    void progress() const;
 
     /// For every thread. The kernel writes 0 when a task has ended.
     bool ended() const noexcept { return alive_.load(std::memory_order_acquire) == 0; }

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import Case, clean_environment, host, profiled, run, target, wait_until
+from harness import SIZE, Case, clean_environment, host, profiled, run, target, wait_until
 
 RING = {"ENGINE": "ring", "FREQ": 997}
 
@@ -36,7 +36,8 @@ class TaskCase(Case):
     def start(self, *argv, **settings):
         """The host, at the line that it prints when it has work behind it."""
         process = subprocess.Popen([host(argv[0]), *argv[1:]], cwd=self.directory, env=profiled(**RING, **settings),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True)
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(process.stdin.close)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -100,6 +101,40 @@ class OneThread(TaskCase):
             os.kill(task, signal.SIGKILL)
         self.assertEqual(process.wait(30), 0)
         self.assertTrue((self.directory / f"flameprobe.host-single.{process.pid}.fprobe").exists())
+
+
+class Lock(TaskCase):
+    """The collector shares the host's memory, so it may wait for a lock that a killed thread of the host holds."""
+
+    def start_waiting(self, mode):
+        process = self.start("locked", mode)
+        tasks = tasks_of(process.pid)
+        self.assertEqual(len(tasks), 1)
+        return process, tasks[0]
+
+    def end(self, process):
+        process.stdin.write("\n")
+        process.stdin.close()
+        self.assertEqual(process.wait(30), 0)
+
+    def test_of_a_host_that_has_ended(self):
+        process, task = self.start_waiting("end")
+        self.end(process)
+
+        def ended():
+            if SIZE == "quick" and lines_of_task(task):
+                os.kill(task, signal.SIGALRM)  # which its timer sends every half minute
+            return not lines_of_task(task)
+        wait_until(ended, 100, "the end of the task")
+        self.assertEqual(list(self.directory.glob("*.svg")), [], "it did not wait: this tests nothing")
+
+    def test_of_a_host_that_lives(self):
+        """Its patience has no end then."""
+        process, task = self.start_waiting("stay")
+        for _ in range(5):
+            os.kill(task, signal.SIGALRM)
+        self.end(process)
+        self.assertIn("main", self.picture(process.pid, "host-locked"))
 
 
 def lines_of_task(pid):

@@ -7,8 +7,8 @@
 #include <atomic>
 
 #include "capture/handler/hooks.hpp"
+#include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "capture/handler/signal_return.hpp"
 #include "capture/handler/stack_copy.hpp"
 #include "capture/handler/state.hpp"
 #include "cpu/interrupted.hpp"
@@ -28,14 +28,6 @@ struct HostAction {
 };
 constinit HostAction host_actions[65];
 
-// As the kernel lays them out (include/uapi/asm-generic/signal.h), which libc's structure does not follow.
-struct KernelAction {
-    std::uintptr_t handler;
-    unsigned long flags;
-    void (*restorer)();
-    std::uint64_t mask;
-};
-constexpr unsigned long restorer_flag = 0x04000000;
 // siginfo_t's _perf member (include/uapi/asm-generic/siginfo.h), which glibc 2.36 lacks: si_perf_data follows si_addr.
 constexpr int trap_perf = 6;
 
@@ -147,7 +139,7 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     if (handler == reinterpret_cast<std::uintptr_t>(SIG_IGN)) return;
     if (handler == reinterpret_cast<std::uintptr_t>(SIG_DFL)) {
         // Every signal that we use kills by default. It is blocked until we return, and finds the default action then.
-        const KernelAction action{0, restorer_flag, &flameprobe_signal_return, 0};
+        const KernelAction action;
         system_call(SYS_rt_sigaction, long{signal}, &action, 0L, 8L);
         system_call(SYS_tgkill, system_call(SYS_getpid), system_call(SYS_gettid), long{signal});
         return;
@@ -176,10 +168,11 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
 }
 
 int install(int signal) noexcept {
-    const KernelAction action{reinterpret_cast<std::uintptr_t>(&on_signal),
-                              SA_SIGINFO | SA_RESTART | SA_ONSTACK | restorer_flag, &flameprobe_signal_return,
-                              ~std::uint64_t{0}};
-    KernelAction before{};
+    KernelAction action;
+    action.handler = reinterpret_cast<std::uintptr_t>(&on_signal);
+    action.flags |= SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    action.mask = ~std::uint64_t{0};
+    KernelAction before;
     if (const long result = system_call(SYS_rt_sigaction, long{signal}, 0L, &before, 8L); result != 0)
         return static_cast<int>(-result);
     if (is_ours(before.handler)) return 0;
