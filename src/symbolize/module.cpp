@@ -5,6 +5,7 @@
 #include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
+#include "symbolize/go_functions.hpp"
 #include "symbolize/plt.hpp"
 
 namespace flameprobe {
@@ -100,6 +101,7 @@ void Module::load_symbols() {
         }
     }
     if (main_) {
+        if (!has_contents(*main_, ".symtab")) add_go_functions(*main_, symbols_);
         functions_ = FunctionStarts(*main_);
         if (const auto entry = entry_symbol(*main_, functions_)) symbols_.add(*entry);
         add_plt_stubs(*main_, symbols_);

@@ -4,7 +4,7 @@
 #include <gelf.h>
 
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 #include "cpu/arch.hpp"
 #include "unwind/frame_rule.hpp"
@@ -12,15 +12,15 @@
 namespace flameprobe {
 namespace {
 
-/// dwarf_begin_elf reads every debug section into memory, which may be gigabytes: ask only where it is worth it.
-bool has_debug_frame(Elf* elf) {
+/// Whether a section's name ends so, and the file has its content.
+bool has_section(Elf* elf, std::string_view ending) {
     std::size_t names = 0;
     if (::elf_getshdrstrndx(elf, &names) != 0) return false;
     for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section)) != nullptr;) {
         GElf_Shdr header;
         if (::gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
         const char* const name = ::elf_strptr(elf, names, header.sh_name);
-        if (name != nullptr && std::strcmp(name, ".debug_frame") == 0) return true;
+        if (name != nullptr && std::string_view(name).ends_with(ending)) return true;
     }
     return false;
 }
@@ -48,7 +48,10 @@ FunctionIndex index_of(const ElfImage& image) {
 }  // namespace
 
 CfiTables::CfiTables(ElfImage image)
-    : image_(std::move(image)), index_(index_of(image_)), eh_frame_(::dwarf_getcfi_elf(image_.elf())) {}
+    : image_(std::move(image)),
+      index_(index_of(image_)),
+      eh_frame_(::dwarf_getcfi_elf(image_.elf())),
+      is_go_(has_section(image_.elf(), ".go.buildinfo")) {}
 
 CfiTables::~CfiTables() {
     if (eh_frame_ != nullptr) ::dwarf_cfi_end(eh_frame_);
@@ -58,7 +61,8 @@ CfiTables::~CfiTables() {
 Dwarf_CFI_s* CfiTables::debug_frame() {
     if (!debug_frame_sought_) {
         debug_frame_sought_ = true;
-        if (has_debug_frame(image_.elf())) dwarf_ = ::dwarf_begin_elf(image_.elf(), DWARF_C_READ, nullptr);
+        // dwarf_begin_elf reads every debug section into memory, which may be gigabytes: only where it is worth it.
+        if (has_section(image_.elf(), ".debug_frame")) dwarf_ = ::dwarf_begin_elf(image_.elf(), DWARF_C_READ, nullptr);
         if (dwarf_ != nullptr) debug_frame_ = ::dwarf_getcfi(dwarf_);
     }
     return debug_frame_;

@@ -23,6 +23,8 @@ public:
     CfiTables& operator=(const CfiTables&) = delete;
 
     const ElfImage& image() const { return image_; }
+    /// Whether Go's linker made it.
+    bool is_go() const { return is_go_; }
     /// The rule for the instruction at `address` of the process, which the file has at `address - bias`. Its kind is
     /// no_cfi where neither .eh_frame nor .debug_frame covers it.
     UnwindRule rule(std::uint64_t address, std::uint64_t bias);
@@ -48,6 +50,7 @@ private:
     FunctionIndex index_;
     Dwarf_CFI_s* eh_frame_ = nullptr;
     Dwarf* dwarf_ = nullptr;
+    bool is_go_ = false;
     bool debug_frame_sought_ = false;
     Dwarf_CFI_s* debug_frame_ = nullptr;  // owned by dwarf_
 };

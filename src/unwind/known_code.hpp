@@ -10,6 +10,11 @@ namespace flameprobe {
 /// If the bytes at `address`, for which no table has a rule, are such code: sets `rule`. Reads memory safely.
 bool known_code_rule(std::uint64_t address, UnwindRule& rule);
 
+/// In a module that Go's linker made: sets `rule` where a goroutine begins (runtime.goexit), which no table says,
+/// and where the runtime has changed to another stack than its caller's (asmcgocall, systemstack, mcall), of which the
+/// tables say what is wrong: the walk ends there. Reads memory safely.
+bool go_runtime_rule(std::uint64_t address, UnwindRule& rule);
+
 /// Corrects a rule that comes from a table which is known to be wrong.
 void mend_table_rule(UnwindRule& rule);
 

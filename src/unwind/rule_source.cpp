@@ -20,6 +20,7 @@ const UnwindRule* RuleSource::fill(std::uint64_t lookup) {
     if (tables.cfi != nullptr) rule = tables.cfi->rule(lookup, tables.bias);
     rule.address = lookup;
     rule.region = region->id;
+    if (tables.cfi != nullptr && tables.cfi->is_go() && go_runtime_rule(lookup, rule)) return cache_.insert(rule);
     if ((rule.kind == RuleKind::no_cfi || rule.signal_frame) && known_code_rule(lookup, rule))
         return cache_.insert(rule);
     if (rule.kind == RuleKind::no_cfi || with_records_) look_at_code(*region, tables, rule);
@@ -34,6 +35,9 @@ void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Table
     const bool is_caller = read_call_site(rule.address + 1, map_).kind != CallSite::Kind::none;
     rule.leads_out = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
     rule.in_file = region.kind != RegionKind::anonymous;
+    // All of Go's functions with a frame keep them, by instructions that differ from release to release.
+    rule.keeps_records = tables.cfi != nullptr && tables.cfi->is_go();
+    if (rule.keeps_records) return;
     const std::uint64_t set_up = last_record_set_up(map_.code_since(rule.address, searched), rule.address);
     // Code with CFI before this hole says nothing about the hole.
     rule.keeps_records =

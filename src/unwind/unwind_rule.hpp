@@ -46,6 +46,7 @@ struct UnwindRule {
     SlotOrigin third_origin : 2 = SlotOrigin::cfa;
     bool cfa_is_loaded : 1 = false;
     bool signal_frame : 1 = false;
+    bool uncalled : 1 = false;  // returned to from a function that nothing has called
     // Told for code without CFI only:
     bool after_syscall : 1 = false;
     bool keeps_records : 1 = false;  // frame records are set up in the code before it

@@ -96,15 +96,15 @@ private:
 
     End checked(End end, const Cursor& cursor) {
         if (!end && cursor.doubtful && !cursor.interrupted && !rules_.follows_any_call(cursor.pc) &&
-            !in_signal_frame(cursor.pc))
+            !needs_no_call(cursor.pc))
             return WalkEnd::no_unwind_info;
         return end;
     }
 
-    /// A signal handler returns to the interrupted instruction, and not to a call.
-    bool in_signal_frame(std::uint64_t return_address) {
+    /// A signal handler returns to the interrupted instruction, and a goroutine's first function to behind a nop.
+    bool needs_no_call(std::uint64_t return_address) {
         const UnwindRule* const rule = rules_.rule(return_address - 1);
-        return rule != nullptr && rule->signal_frame;
+        return rule != nullptr && (rule->signal_frame || rule->uncalled);
     }
 
     End step_irregular(Cursor& cursor) {
@@ -245,7 +245,7 @@ private:
         if (!stack_.word(record + 8, pc)) return WalkEnd::truncated;
         if (state != RecordState::before && !stack_.word(record, fp)) return WalkEnd::truncated;
         pc = Cpu::strip(pc);
-        if (!returns_from(rule, lookup, pc) && !in_signal_frame(pc)) return WalkEnd::no_unwind_info;
+        if (!returns_from(rule, lookup, pc) && !needs_no_call(pc)) return WalkEnd::no_unwind_info;
         cursor.pc = pc;
         cursor.fp = fp;
         cursor.sp = cfa_ = record + Cpu::frame_record_size;

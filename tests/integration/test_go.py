@@ -1,0 +1,88 @@
+"""Go programs with C code in them: a goroutine's stack is whole and named, stripped or not. Only the ring engine can sample
+one: Go's runtime takes every signal for itself, by system calls of its own."""
+
+import os
+import unittest
+
+from formats.tools import Missing, go
+from harness import Case, clean_environment, profiled, run, shares
+
+PROGRAM = """
+package main
+
+// static unsigned long __attribute__((noinline)) c_work(unsigned long n) {
+//     volatile unsigned long sum = 1;
+//     for (unsigned long i = 0; i < n; i++) sum = sum * 2862933555777941757ul + 3037000493ul;
+//     return sum;
+// }
+import "C"
+
+//go:noinline
+func leaf(n int) uint64 {
+	sum := uint64(1)
+	for i := 0; i < n; i++ {
+		sum = sum*6364136223846793005 + 1442695040888963407
+	}
+	return sum
+}
+
+//go:noinline
+func middle(n int) uint64 { return leaf(n) + 1 }
+
+func main() {
+	done := make(chan bool)
+	for worker := 0; worker < 2; worker++ {
+		go func() {
+			for i := 0; i < 40; i++ {
+				middle(4000000)
+				C.c_work(2000000)
+			}
+			done <- true
+		}()
+	}
+	<-done
+	<-done
+	println("done")
+}
+"""
+
+
+class Go(Case):
+    def profile(self, *build):
+        source = self.fresh_directory("source")
+        (source / "main.go").write_text(PROGRAM)
+        (source / "go.mod").write_text("module sample\n\ngo 1.19\n")
+        try:
+            compiler = go()
+        except Missing as missing:
+            self.skipTest(missing)
+        environment = clean_environment(CGO_ENABLED=1, GOTOOLCHAIN="local", GOPROXY="off", GOFLAGS=None,
+                                        HOME=os.environ.get("HOME", self.directory))
+        built = run([compiler, "build", *build, "-o", self.directory / "sample", "."], source, env=environment, timeout=200)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        ran = run([self.directory / "sample"], self.fresh_directory("out"), env=profiled(ENGINE="ring", FREQ=997))
+        self.assertEqual((ran.returncode, ran.stderr), (0, "done\n"))
+        return ran.result().stacks()
+
+    def check(self, *build):
+        stacks = self.profile(*build)
+        leaves = [(frames, count) for frames, count in stacks if shares([(frames, 1)], "main.leaf")[0]]
+        goroutines = [(frames, count) for frames, count in leaves
+                      if frames[1].startswith("runtime.goexit") and frames[2:5] == ["main.main.func1", "main.middle", "main.leaf"]]
+        whole, every = (sum(count for _, count in some) for some in (goroutines, leaves))
+        self.assertGreater(every, 100, stacks)
+        self.assertGreaterEqual(whole, 0.99 * every, leaves)
+        # C code runs on another stack; what called it is not in the copy, and must not be guessed from old bytes there.
+        callers = {tuple(frames[1:frames.index(frame)]) for frames, _ in stacks for frame in frames if "runtime.asmcgocall" in frame}
+        self.assertIn(("[truncated]",), callers)
+        self.assertEqual([each for each in callers if each != ("[truncated]",) and not each[0].startswith("runtime.goexit")], [])
+
+    def test_goroutines_are_whole(self):
+        self.check()
+
+    def test_stripped(self):
+        self.check("-ldflags=-s -w")
+
+
+if __name__ == "__main__":
+    unittest.main()
