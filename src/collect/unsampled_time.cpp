@@ -12,6 +12,8 @@ constexpr std::uint64_t most_after_end_ns = 50'000;
 constexpr std::uint64_t few_periods = 10;
 // What a thread may have used since its last sample: CPU timers are noticed at the tick.
 constexpr std::uint64_t most_rest_ns = 10'000'000;
+// Whatever a thread did before it was found: with more, samples should have come.
+constexpr std::uint64_t longest_brief_ns = 100'000'000;
 
 }  // namespace
 
@@ -93,11 +95,14 @@ void UnsampledTime::thread_over(const EndedThread& ended) {
     ++of_its_kind.threads;
     threads_.used(of_its_kind.thread, cpu_ns);
     const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
-    // Where the kernel's time is not sampled, that is where a longer thread has been.
-    if (samples_all_time_ || cpu_ns < period_ns_)
+    if (cpu_ns >= period_ns_ && !samples_all_time_) {
+        // That is where a longer thread has been.
+        if (weight != 0) note(Note::kernel_not_permitted, of_its_kind.thread, weight);
+    } else if (cpu_ns > std::max(few_periods * period_ns_, longest_brief_ns)) {
+        if (weight != 0) note(Note::lost, of_its_kind.thread, weight);
+    } else {
         write_brief(of_its_kind.thread, of_its_kind.stack, weight);
-    else if (weight != 0)
-        note(Note::kernel_not_permitted, of_its_kind.thread, weight);
+    }
 }
 
 UnsampledTime::Brief& UnsampledTime::brief(const EndedThread& ended) {

@@ -137,6 +137,15 @@ TEST_CASE("a thread's only sample, truncated, does not stand for the rest of its
     CHECK(pipeline.summary().truncated == 1);
 }
 
+TEST_CASE("a thread that ran for long and has no sample was not brief") {
+    Kept kept;
+    constexpr std::uint64_t period = 1'000'000;
+    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
+    pipeline.unsampled_time().thread_over({.tid = 0x7ffffff0, .cpu_ns = 500 * period, .name = "long"});
+    CHECK(pipeline.unsampled_time().too_brief() == 0);
+    CHECK(pipeline.summary().lost == 500);
+}
+
 TEST_CASE("memory that grows with threads that were never sampled is reported") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
