@@ -18,7 +18,7 @@ int (*next_execveat)(int, const char*, char* const[], char* const[], int) = null
 
 // Does nothing in a vfork child, whose pid is not the session's.
 void flush() noexcept {
-    if (const flameprobe_core* core = core_if_loaded()) core->flush();
+    if (const flameprobe_core* core = core_if_loaded()) core->ask(request_flush);
 }
 
 size_t count_arguments(const char* first, va_list rest) {

@@ -18,12 +18,12 @@ class Change {
 public:
     Change() noexcept : core_(core_if_loaded()) {
         if (core_ == nullptr) return;
-        core_->secure();
+        core_->ask(request_secure);
         away_ = core_->step_aside_if_unequal() != 0;
     }
     ~Change() {
         const int saved = errno;
-        if (core_ != nullptr) away_ ? core_->come_back() : core_->follow_credentials();
+        if (core_ != nullptr) away_ ? core_->come_back() : core_->ask(request_credentials);
         errno = saved;
     }
     Change(const Change&) = delete;

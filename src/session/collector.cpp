@@ -146,7 +146,7 @@ bool Collector::handle(std::uint32_t requests) {
         recording_->drop_empty_file();
     }
     if ((requests & request_secure) != 0) secure();
-    if ((requests & request_follow) != 0 && is_task()) task_.follow_credentials();
+    if ((requests & request_credentials) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump();
     if ((requests & request_finish) != 0) {
         host_ends_ = true;

@@ -4,23 +4,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "session/request.h"
+
 namespace flameprobe {
 
-enum Request : std::uint32_t {
-    request_nothing = 0,  // but an answer
-    request_start = 1,
-    request_stop = 2,
-    request_dump = 4,
-    request_flush = 8,  // what was sampled up to now is in the file when it is answered
-    request_finish = 16,
-    request_toggle = 32,
-    request_secure = 64,    // create the file now
-    request_leave = 128,    // end the thread; another will be launched
-    request_retire = 256,   // finish, and give the memory back: another session follows
-    request_filter = 512,   // a seccomp filter is about to be put on every thread: end if it would kill
-    request_follow = 2048,  // the host's user is another one
-    request_yield = 1024,   // the host takes the signal that the engine samples with: stop, and say so
-};
+using Request = flameprobe_request;
 
 class Task;
 

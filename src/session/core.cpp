@@ -124,7 +124,7 @@ Session* begin_session(std::vector<std::string> settings, Session* before) {
     auto* session = new Session(std::move(settings), before != nullptr);
     the_session.store(session, std::memory_order_release);
     if (before != nullptr && before->of_this_process()) {
-        before->retire();
+        before->ask(request_retire);
         before->messages();
     }
     if (session->options().toggle_signal != 0) listen_for_toggle(session->options().toggle_signal);
@@ -171,13 +171,13 @@ int is_running() {
     return session != nullptr && session->of_this_process() && session->sampling() ? 1 : 0;
 }
 
-void flush() {
-    if (Session* session = current()) session->flush();
+void ask(flameprobe_request request) {
+    if (Session* session = current()) session->ask(request);
 }
 void died(int signal, const void* info, const void* context) {
     Session* session = current();
     if (session == nullptr || !session->of_this_process()) return;
-    session->flush();  // before anything that a corrupt process might not survive
+    session->ask(request_flush);  // before anything that a corrupt process might not survive
     session->crash_record().write(signal, *static_cast<const siginfo_t*>(info), context);
 }
 void leave_network() {
@@ -185,12 +185,6 @@ void leave_network() {
 }
 void finish() {
     if (Session* session = current()) session->finish();
-}
-void secure() {
-    if (Session* session = current()) session->secure();
-}
-void follow_credentials() {
-    if (Session* session = current()) session->follow_credentials();
 }
 void messages() {
     if (host_is_filtered) return;
@@ -249,7 +243,7 @@ int scopes_in_use() { return Pipeline::scopes_seen() && !host_is_filtered ? 1 : 
 void expect_seccomp() {
     if (host_is_filtered) return;
     Session* session = current();
-    if (session != nullptr) session->secure();  // a child's engine may only just be starting
+    if (session != nullptr) session->ask(request_secure);  // a child's engine may only just be starting
     host_is_filtered = true;
     if (session != nullptr) session->wake_collector();
     handler::expect_seccomp();
@@ -303,13 +297,11 @@ constexpr flameprobe_core table = {
     .stop = stop,
     .dump = dump,
     .is_running = is_running,
-    .flush = flush,
+    .ask = ask,
     .died = died,
     .leave_network = leave_network,
     .finish = finish,
     .messages = messages,
-    .secure = secure,
-    .follow_credentials = follow_credentials,
     .attaches_threads = attaches_threads,
     .attach_thread = attach_thread,
     .thread_ended = thread_ended,

@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/request.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 8
+#define FLAMEPROBE_CORE_VERSION 9
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -35,8 +37,9 @@ struct flameprobe_core {
     int (*dump)(const char* path, char* message, size_t size);
     int (*is_running)(void);
 
-    /* What was sampled up to now is in the file when it returns. Async-signal-safe. */
-    void (*flush)(void);
+    /* Returns when the collector has acted, or where there is none, or in another process (a vfork child). One request,
+     * such as request_flush: those that need no more than this (session/request.h). Async-signal-safe. */
+    void (*ask)(enum flameprobe_request request);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
     /* The host's last own code has run, and finish() follows: closes its connections, so that no peer waits for the
@@ -49,11 +52,6 @@ struct flameprobe_core {
     void (*finish)(void);
     /* Writes what there is to tell to stderr. Not async-signal-safe. */
     void (*messages)(void);
-    /* Creates the result file now: the process is about to lose the right to. */
-    void (*secure)(void);
-    /* The host's user may be another one now: a collector that is no thread of the host takes it too.
-     * Async-signal-safe. */
-    void (*follow_credentials)(void);
     /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are
      * async-signal-safe. Whether attach_thread() is of use, and the call, in a new thread before its own work. */
     int (*attaches_threads)(void);

@@ -219,14 +219,10 @@ Outcome Session::stand_by() { return launch(); }
 void Session::toggle() noexcept {
     if (launched_) collector_.commands().ask(request_toggle);
 }
-void Session::flush() noexcept {
-    if (sampling() && of_this_process()) ask_and_wait(request_flush);
-}
-void Session::secure() noexcept {
-    if (launched_ && of_this_process()) ask_and_wait(request_secure);
-}
-void Session::follow_credentials() noexcept {
-    if (launched_ && collector_.is_task() && of_this_process()) ask_and_wait(request_follow);
+void Session::ask(Request request) noexcept {
+    if (!launched_ || collector_.finishing() || !of_this_process()) return;
+    if (request == request_flush && !sampling()) return;  // a child on its way to exec is not held up
+    ask_and_wait(request);
 }
 void Session::yield_signal() noexcept {
     if (!sampling() || !of_this_process()) return;
@@ -264,9 +260,6 @@ void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept
                        .caller = caller};
     ::prctl(PR_GET_NAME, thread.name);
     collector_.ended_threads().tell(thread);
-}
-void Session::retire() noexcept {
-    if (launched_ && of_this_process()) ask_and_wait(request_retire);
 }
 
 }  // namespace flameprobe

@@ -54,15 +54,12 @@ public:
 
     // Async-signal-safe.
     void toggle() noexcept;
-    void flush() noexcept;
-    void secure() noexcept;
-    void follow_credentials() noexcept;
+    /// Waits until the collector has acted; nothing where there is none, or in another process.
+    void ask(Request request) noexcept;
     /// Lets it see that host_is_filtered.
     void wake_collector() noexcept { collector_.commands().wake(); }
     void leave_network() noexcept;
     void finish() noexcept;
-    /// Like finish(), and gives back what memory it can: another session has taken this one's place.
-    void retire() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
     /// A filter is about to be entered: nothing is left that it would kill for.
