@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/trie_index.hpp"
 #include "export/folded_line.hpp"
 #include "export/frame_names.hpp"
 #include "export/text.hpp"
-#include "export/trie_index.hpp"
 
 namespace flameprobe {
 

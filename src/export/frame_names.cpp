@@ -1,9 +1,8 @@
 #include "export/frame_names.hpp"
 
 #include <array>
-#include <utility>
 
-#include "export/hash.hpp"
+#include "base/hash.hpp"
 
 namespace flameprobe {
 
@@ -36,7 +35,7 @@ std::uint64_t function_key(StringId name, FrameKind kind) {
 
 }  // namespace
 
-FrameNames::FrameNames(NamedProfile& profile) : profile_(profile), slots_(1024) {
+FrameNames::FrameNames(NamedProfile& profile) : profile_(profile) {
     for (FunctionId id = 0; id < profile.functions.size(); ++id) {
         const Function& function = profile.functions[id];
         functions_.try_emplace(function_key(function.name, function.kind), id);
@@ -44,45 +43,21 @@ FrameNames::FrameNames(NamedProfile& profile) : profile_(profile), slots_(1024) 
     for (FrameId id = 0; id < profile.frames.size(); ++id) {
         const NamedFrame& frame = profile.frames[id];
         if (frame.line == 0 && frame.location == NamedFrame::no_location)
-            insert(hash_name(profile.name(id), profile.functions[frame.function].kind), id);
+            ids_.find_or_add(hash_name(profile.name(id), profile.functions[frame.function].kind), id,
+                             [](FrameId) { return false; });
     }
 }
 
 FrameId FrameNames::intern(std::string_view text) {
     const auto [name, kind] = split_kind(text);
-    const std::uint64_t hash = hash_name(name, kind);
-    for (std::size_t slot = hash & (slots_.size() - 1);; slot = (slot + 1) & (slots_.size() - 1)) {
-        const Slot& found = slots_[slot];
-        if (found.frame_and_one == 0) break;
-        if (found.tag == static_cast<std::uint32_t>(hash >> 32) && is(found.frame_and_one - 1, name, kind))
-            return found.frame_and_one - 1;
-    }
-    const auto frame = static_cast<FrameId>(profile_.frames.size());
-    profile_.frames.push_back({function(name, kind), 0, NamedFrame::no_location});
-    insert(hash, frame);
+    const auto next = static_cast<FrameId>(profile_.frames.size());
+    const FrameId frame = ids_.find_or_add(hash_name(name, kind), next, [&](FrameId id) { return is(id, name, kind); });
+    if (frame == next) profile_.frames.push_back({function(name, kind), 0, NamedFrame::no_location});
     return frame;
 }
 
 bool FrameNames::is(FrameId frame, std::string_view name, FrameKind kind) const {
     return profile_.functions[profile_.frames[frame].function].kind == kind && profile_.name(frame) == name;
-}
-
-void FrameNames::insert(std::uint64_t hash, FrameId frame) {
-    if ((used_ + 1) * 2 > slots_.size()) grow();
-    std::size_t slot = hash & (slots_.size() - 1);
-    while (slots_[slot].frame_and_one != 0) slot = (slot + 1) & (slots_.size() - 1);
-    slots_[slot] = {static_cast<std::uint32_t>(hash >> 32), frame + 1};
-    ++used_;
-}
-
-void FrameNames::grow() {
-    const auto old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
-    used_ = 0;
-    for (const Slot& slot : old) {
-        if (slot.frame_and_one == 0) continue;
-        const FrameId frame = slot.frame_and_one - 1;
-        insert(hash_name(profile_.name(frame), profile_.functions[profile_.frames[frame].function].kind), frame);
-    }
 }
 
 FunctionId FrameNames::function(std::string_view name, FrameKind kind) {

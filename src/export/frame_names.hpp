@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
+#include "base/id_table.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -19,19 +19,11 @@ public:
     FrameId intern(std::string_view text);
 
 private:
-    struct Slot {
-        std::uint32_t tag = 0;
-        std::uint32_t frame_and_one = 0;  // 0: free
-    };
-
     bool is(FrameId frame, std::string_view name, FrameKind kind) const;
-    void insert(std::uint64_t hash, FrameId frame);
-    void grow();
     FunctionId function(std::string_view name, FrameKind kind);
 
     NamedProfile& profile_;
-    std::vector<Slot> slots_;
-    std::size_t used_ = 0;
+    IdTable ids_;                                              // by name and kind
     std::unordered_map<std::uint64_t, FunctionId> functions_;  // by name and kind
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "export/hash.hpp"
+#include "base/hash.hpp"
 #include "export/otlp_encoding.hpp"
 #include "export/profile_tables.hpp"
 #include "export/profile_values.hpp"

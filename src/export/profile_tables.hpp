@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/trie_index.hpp"
 #include "export/all_events.hpp"
 #include "export/sample_labels.hpp"
-#include "export/trie_index.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/trie_index.hpp"
 #include "export/text.hpp"
-#include "export/trie_index.hpp"
 
 namespace flameprobe {
 

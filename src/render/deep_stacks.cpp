@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "render/pair_index.hpp"
+#include "base/trie_index.hpp"
 
 namespace flameprobe {
 
@@ -50,8 +50,11 @@ private:
         return made;
     }
     NodeId child(NodeId parent, FrameId frame) {
-        const auto [id, added] = children_.insert(parent, frame, static_cast<NodeId>(out_.nodes.size()));
-        if (added) out_.nodes.push_back({parent, frame});
+        const auto next = static_cast<NodeId>(out_.nodes.size());
+        const NodeId id = children_.find_or_claim(parent, frame, next, [&](NodeId node) {
+            return std::pair(out_.nodes[node].parent, out_.nodes[node].frame);
+        });
+        if (id == next) out_.nodes.push_back({parent, frame});
         return id;
     }
 
@@ -62,7 +65,7 @@ private:
     ShortenedStacks& out_;
     std::vector<NodeId> copied_;
     std::vector<FrameId> path_;
-    PairIndex children_;
+    TrieIndex children_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "merge_facts.hpp"
 #include "symbolize/raw_profile.hpp"
 
@@ -29,10 +30,10 @@ std::vector<FrameId> ProfileMerger::add_frames(const NamedProfile& input) {
     std::vector<FrameId> now(input.frames.size());
     for (FrameId id = 0; id < now.size(); ++id) {
         const NamedFrame frame{functions[input.frames[id].function], input.frames[id].line, NamedFrame::no_location};
-        const auto [known, is_new] =
-            frames_.insert(frame.function, frame.line, static_cast<FrameId>(result_.frames.size()));
-        if (is_new) result_.frames.push_back(frame);
-        now[id] = known;
+        const auto next = static_cast<FrameId>(result_.frames.size());
+        now[id] = frames_.find_or_add(hash_pair(frame.function, frame.line), next,
+                                      [&](FrameId known) { return result_.frames[known] == frame; });
+        if (now[id] == next) result_.frames.push_back(frame);
     }
     return now;
 }
@@ -42,9 +43,11 @@ std::vector<NodeId> ProfileMerger::add_nodes(const NamedProfile& input) {
     std::vector<NodeId> now(input.nodes.size());
     for (NodeId id = 1; id < now.size(); ++id) {
         const NamedNode node{now[input.nodes[id].parent], frames[input.nodes[id].frame]};
-        const auto [known, is_new] = nodes_.insert(node.parent, node.frame, static_cast<NodeId>(result_.nodes.size()));
-        if (is_new) result_.nodes.push_back(node);
-        now[id] = known;
+        const auto next = static_cast<NodeId>(result_.nodes.size());
+        now[id] = nodes_.find_or_claim(node.parent, node.frame, next, [&](NodeId known) {
+            return std::pair(result_.nodes[known].parent, result_.nodes[known].frame);
+        });
+        if (now[id] == next) result_.nodes.push_back(node);
     }
     return now;
 }
@@ -83,9 +86,12 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
     result_.process_first |= input.process_first;
     for (const NamedCount& count : input.counts) {
         const ThreadId thread = count.thread < threads.size() ? threads[count.thread] : 0;
-        const auto [known, is_new] =
-            counts_.insert(nodes[count.node], thread, static_cast<std::uint32_t>(result_.counts.size()));
-        if (is_new) result_.counts.push_back({nodes[count.node], thread, 0, 0});
+        const NodeId node = nodes[count.node];
+        const auto next = static_cast<std::uint32_t>(result_.counts.size());
+        const std::uint32_t known = counts_.find_or_add(hash_pair(node, thread), next, [&](std::uint32_t one) {
+            return result_.counts[one].node == node && result_.counts[one].thread == thread;
+        });
+        if (known == next) result_.counts.push_back({node, thread, 0, 0});
         NamedCount& sum = result_.counts[known];
         sum.weight = add_saturated(sum.weight, multiply_saturated(count.weight, unit));
         sum.hits = add_saturated(sum.hits, count.hits);

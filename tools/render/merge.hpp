@@ -6,7 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "render/pair_index.hpp"
+#include "base/id_table.hpp"
+#include "base/trie_index.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -37,9 +38,9 @@ private:
     std::uint64_t period_before_ = 1;  // that weights had before they became nanoseconds
     std::size_t inputs_ = 0;
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;
-    PairIndex frames_;  // by function and line
-    PairIndex nodes_;   // by parent and frame
-    PairIndex counts_;  // by node and thread
+    IdTable frames_;   // by function and line
+    TrieIndex nodes_;  // by parent and frame
+    IdTable counts_;   // by node and thread
     std::unordered_map<std::string, ThreadId> threads_;
 };
 

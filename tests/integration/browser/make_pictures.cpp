@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/trie_index.hpp"
 #include "demo_profile.hpp"
 #include "render/flame_graph.hpp"
 #include "render/function_totals.hpp"
-#include "render/pair_index.hpp"
 
 using namespace flameprobe;
 
@@ -106,13 +106,15 @@ NamedProfile many_stacks(std::uint32_t stacks) {
         profile.frames.push_back({.function = id});
     }
     profile.nodes.push_back({});
-    PairIndex children;
+    TrieIndex children;
     std::vector<NodeId> path{0};
     std::vector<bool> ends(1);
     const auto descend = [&](FrameId frame) {
-        const auto [node, added] =
-            children.insert(path.back(), frame, static_cast<std::uint32_t>(profile.nodes.size()));
-        if (added) {
+        const auto next = static_cast<NodeId>(profile.nodes.size());
+        const NodeId node = children.find_or_claim(path.back(), frame, next, [&](NodeId id) {
+            return std::pair(profile.nodes[id].parent, profile.nodes[id].frame);
+        });
+        if (node == next) {
             profile.nodes.push_back({path.back(), frame});
             ends.push_back(false);
         }
