@@ -37,7 +37,7 @@ namespace {
 
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "return";
-    work_ms(argc > 2 ? std::atof(argv[2]) : 300);
+    work_ms(argc > 2 ? std::atof(argv[2]) : 150);
     std::printf("ending by %s\n", mode);
     std::fflush(stdout);
     last_function(mode);

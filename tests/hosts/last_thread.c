@@ -6,7 +6,7 @@
 #include "host.h"
 
 static NOINLINE void* worker(void* last) {
-    work_ms(200);
+    work_ms(80);
     if (last != NULL) {
         printf("last thread ends\n");
         fflush(stdout);

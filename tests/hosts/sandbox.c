@@ -58,11 +58,11 @@ static void allow_little(unsigned flags, unsigned otherwise) {
 }
 
 static NOINLINE void sandboxed_work(void) {
-    work_ms(300);
+    work_ms(100);
     __asm__ volatile("");
 }
 static NOINLINE void open_work(void) {
-    work_ms(200);
+    work_ms(80);
     __asm__ volatile("");
 }
 

@@ -24,7 +24,7 @@ static void fiber(int number) {
 }
 
 static void switch_stacks(void) {
-    enum { rounds = 3000 };
+    enum { rounds = 1000 };
     const unsigned long once = crunch(20000);
     for (int i = 0; i < fibers; ++i) {
         CHECK(getcontext(&contexts[i]) == 0);

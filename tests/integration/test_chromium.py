@@ -5,7 +5,7 @@ import os
 import shutil
 import unittest
 
-from harness import LIBRARY, Case, clean_environment, profiled, render, run
+from harness import LIBRARY, SIZE, Case, clean_environment, profiled, render, run
 
 PAGE = ("<p>waiting</p><script>let sum = 0; for (let i = 0; i < 2e7; ++i) sum += i % 7;"
         "document.querySelector('p').textContent = 'loaded ' + (sum > 0);</script>")
@@ -44,6 +44,7 @@ class Chromium(Case):
             self.assertEqual(info.returncode, 0, info.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    @unittest.skipUnless(SIZE == "all", "the quick set has it in its sandbox")
     def test_as_root_without_its_sandbox(self):
         self.check([], ["--no-sandbox"])
 

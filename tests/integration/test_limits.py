@@ -80,7 +80,7 @@ class Taken(Case):
         ran = run([host("sandbox"), "kill_everyone"], self.fresh_directory("ring"), profiled(ENGINE="ring", FREQ=499))
         self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
         self.assertNotIn("seccomp", ran.stderr)
-        self.assert_function(ran.result().stacks(), "open_work", at_least=60)
+        self.assert_function(ran.result().stacks(), "open_work", at_least=20)
 
     def test_return(self):
         """Where a filter lets no handler return, who needs one ends before, and says so; the rings go on."""
@@ -90,7 +90,7 @@ class Taken(Case):
                 self.assertFalse(any("sandboxed_work" in stack for stack, _ in result.stacks()))
         ran = run([host("sandbox"), "no_return"], self.fresh_directory("ring"), profiled(ENGINE="ring", FREQ=499))
         self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
-        self.assert_function(ran.result().stacks(), "sandboxed_work", at_least=100)
+        self.assert_function(ran.result().stacks(), "sandboxed_work", at_least=25)
 
     def ended_by_filter(self, mode, engine, why):
         ran = run([host("sandbox"), mode], self.fresh_directory(engine), profiled(ENGINE=engine, FREQ=499))
@@ -98,7 +98,7 @@ class Taken(Case):
         result = ran.result()
         self.assertIn(why, ran.stderr)
         self.assertIn(why, render(result.path("fprobe"), "--info").stdout)
-        self.assert_function(result.stacks(), "open_work", at_least=60)
+        self.assert_function(result.stacks(), "open_work", at_least=20)
         return result
 
 
