@@ -68,7 +68,7 @@ TEST_CASE("damaged files do no harm") {
         const auto file = open_elf(std::string(TEST_VARIANTS "/") + name);
         REQUIRE(file != nullptr);
         CHECK(name_image(good) >= 512);
-        for (int round = 0; round < 150; ++round) {
+        for (int round = 0; round < 50; ++round) {
             std::string image = good;
             for (unsigned damage = 1 + random() % 8; damage > 0; --damage) {
                 const std::size_t at = interesting_offset(*file, random);
