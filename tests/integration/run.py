@@ -1,10 +1,17 @@
 """Runs test modules of this folder and ends with one line that tests/count_cases.py adds up:
 run.py MODULE[.CLASS[.TEST]]... Subtests count as tests of their own. Exit status 1 on a failure, 77 if all was skipped."""
 
+import resource
 import sys
 import time
 import unittest
 from pathlib import Path
+
+
+def cpu_seconds():
+    """Of this process and of the programs that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 class CountingResult(unittest.TextTestResult):
@@ -12,12 +19,12 @@ class CountingResult(unittest.TextTestResult):
         super().__init__(*args, **kwargs)
         self.passed = 0
         self.subtests = 0
-        self.started = 0.0
+        self.started = self.used = 0.0
 
     def startTest(self, test):
         super().startTest(test)
         self.subtests = 0
-        self.started = time.monotonic()
+        self.started, self.used = time.monotonic(), cpu_seconds()
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -36,7 +43,7 @@ class CountingResult(unittest.TextTestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
-        self.stream.writeln(f"    {time.monotonic() - self.started:.1f} s")
+        self.stream.writeln(f"    {time.monotonic() - self.started:.1f} s, {cpu_seconds() - self.used:.1f} s of CPU time")
 
 
 def main():
