@@ -40,8 +40,8 @@ public:
     /// prevents it.
     bool may_have_threads();
 
-    /// In the task, at every step of its work: it gets on. Without that it ends within a minute of the host's end: it may
-    /// wait for a lock, malloc's for one, that a killed thread of the host holds for ever.
+    /// In the task, at every step of its work: it gets on. Without that it ends within a minute of the host's end: it
+    /// may wait for a lock, malloc's for one, that a killed thread of the host holds for ever.
     void progress() const;
 
     /// For every thread. The kernel writes 0 when a task has ended.

@@ -1,5 +1,5 @@
-/* A host whose allocator never returns from a moment on, as after a thread was killed that held its lock. It lives on, or
- * ends: locked stay | end */
+/* A host whose allocator never returns from a moment on, as after a thread was killed that held its lock. It lives on,
+ * or ends: locked stay | end */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
