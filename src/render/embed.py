@@ -1,20 +1,29 @@
 #!/usr/bin/env python3
-"""Turns text files into C++ string constants: embed.py OUTPUT NAME=FILE[+FILE...]...
+"""Turns text files into C++ string constants: embed.py OUTPUT TOKENS NAME=FILE[+FILE...]...
 
 Whole-line comments, blank lines and indentation are left out: they are for the people who read the source.
+In style sheets $light.ink is a value of TOKENS, and $light all of them as custom properties. light_ink is a constant, too.
 A constant page_policy allows the inline elements of page_css and page_js by their hashes.
 """
 import base64
 import hashlib
+import json
 import re
 import sys
 
 
-def shrink(path, text):
+def with_tokens(text, tokens):
+    def value(found):
+        group, name = tokens[found[1]], found[2]
+        return group[name] if name else "; ".join(f"--{one}: {of}" for one, of in group.items())
+    return re.sub(r"\$(light|dark|fonts)(?:\.(\w+))?", value, text)
+
+
+def shrink(path, text, tokens):
     if path.endswith(".js"):
         text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
     if path.endswith(".css"):
-        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        text = with_tokens(re.sub(r"/\*.*?\*/", "", text, flags=re.S), tokens)
     lines = (line.strip() for line in text.splitlines())
     return "".join(line + "\n" for line in lines if line)
 
@@ -27,7 +36,9 @@ def policy(css, js):
 
 
 def main():
-    output, *items = sys.argv[1:]
+    output, tokens_path, *items = sys.argv[1:]
+    with open(tokens_path, encoding="utf-8") as file:
+        tokens = json.load(file)
     # C++ only requires compilers to take literals of 65,536 characters; gcc and clang take any.
     parts = ["// Made by embed.py.\n#include \"render/assets.hpp\"\n\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n\n"
              "namespace flameprobe::assets {\n"]
@@ -37,12 +48,14 @@ def main():
         text = ""
         for path in paths.split("+"):
             with open(path, encoding="utf-8") as file:
-                piece = shrink(path, file.read())
+                piece = shrink(path, file.read(), tokens)
             if not path.endswith(".html") and ("]]>" in piece or "</script" in piece.lower()):
                 sys.exit(f"{path}: contains the end of the element it will stand in")
             text += piece
         texts[name] = text
     texts["page_policy"] = policy(texts["page_css"], texts["page_js"])
+    for side in ("light", "dark"):
+        texts[side + "_ink"] = tokens[side]["ink"]
     for name, text in texts.items():
         # A string literal may have 65,536 characters at least, but MSVC's 16 KiB is the habit that costs nothing.
         pieces = [text[at:at + 8000] for at in range(0, len(text), 8000)]

@@ -14,7 +14,7 @@
 namespace flameprobe {
 
 /// One colour for pages with a light and one for pages with a dark background, "#rrggbb". Dark text on the first and
-/// light text on the second has a contrast of at least 4.5 (WCAG 2.1, 1.4.3 AA).
+/// light text on the second (assets::light_ink, dark_ink) has a contrast of at least 4.5 (WCAG 2.1, 1.4.3 AA).
 struct Shade {
     std::string_view light;
     std::string_view dark;
@@ -24,10 +24,6 @@ struct NamedShade {
     std::string name;  // a class: a letter for the kind and a number for the shade
     Shade shade;
 };
-
-/// Text and background of the page, for the contrast promised above.
-inline constexpr Shade page_color{"#fdfcfa", "#1b1a19"};
-inline constexpr Shade text_color{"#1c1b1a", "#f5f3f0"};
 
 /// The letter of a role's classes.
 char letter_of(Role role, bool inlined);

@@ -1,13 +1,11 @@
 // Writes the pictures that the browser tests open: make_pictures DIRECTORY [--stacks N].
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/trie_index.hpp"
 #include "demo_profile.hpp"
 #include "render/flame_graph.hpp"
-#include "render/function_totals.hpp"
 
 using namespace flameprobe;
 
@@ -41,6 +39,25 @@ NamedProfile timed_profile() {
     profile.bin_ns = profile.summary.duration_ns / 10;
     for (std::uint32_t at = 0; at < profile.counts.size(); ++at)
         profile.times.push_back({at, at % 10, profile.counts[at].weight, profile.counts[at].hits});
+    return profile;
+}
+
+/// The CPU time of timed_profile(), and the waiting time of the same run: half a second of worker-1's in the second
+/// step.
+NamedProfile waiting_profile() {
+    NamedProfile profile = timed_profile();
+    NamedProfile waits = test::demo_profile();
+    waits.run.event = event_name::offcpu;
+    waits.run.period_ns = 1;
+    waits.bin_ns = profile.bin_ns;
+    for (NamedCount& count : waits.counts) count.weight = 0;
+    for (std::uint32_t at = 0; at < waits.counts.size(); ++at) {
+        if (waits.threads[waits.counts[at].thread].name != "worker-1") continue;
+        waits.counts[at].weight = 500'000'000;
+        waits.times.push_back({at, 1, waits.counts[at].weight, 1});
+        break;
+    }
+    profile.others.push_back(std::move(waits));
     return profile;
 }
 
@@ -132,24 +149,14 @@ NamedProfile many_stacks(std::uint32_t stacks) {
     return profile;
 }
 
-/// NAME.html, and in NAME.json the totals that the page has to show: {"samples": n, "functions": {name: [self,
-/// total]}}.
-bool make_large(const std::string& name, std::uint32_t stacks) {
-    const NamedProfile profile = many_stacks(stacks);
-    const Totals totals = function_totals(profile);
-    nlohmann::json truth = {{"samples", totals.samples}};
-    for (const FunctionTotal& total : totals.functions)
-        truth["functions"][std::string(profile.strings.view(profile.functions[total.function].name))] = {total.self,
-                                                                                                         total.total};
-    std::ofstream(name + ".json") << truth;
-    return make(name + ".html", write_html, profile, {});
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc == 4 && std::string{argv[2]} == "--stacks")
-        return make_large(std::string{argv[1]} + "/stacks", static_cast<std::uint32_t>(std::stoul(argv[3]))) ? 0 : 1;
+        return make(std::string{argv[1]} + "/stacks.html", write_html,
+                    many_stacks(static_cast<std::uint32_t>(std::stoul(argv[3]))), {})
+                   ? 0
+                   : 1;
     if (argc != 2) return 2;
     const std::string directory = std::string{argv[1]} + "/";
     const NamedProfile demo = test::demo_profile();
@@ -167,6 +174,7 @@ int main(int argc, char** argv) {
     good = make(directory + "hostile.svg", write_svg, hostile_profile(), {}) && good;
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
+    good = make(directory + "waits.html", write_html, waiting_profile(), {}) && good;
     NamedProfile weighted = weighted_profile();
     good = make(directory + "weighted.html", write_html, weighted, {}) && good;
     weighted.bin_ns = weighted.summary.duration_ns;

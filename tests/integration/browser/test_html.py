@@ -305,14 +305,6 @@ class HtmlTest(PageTest):
         self.assertTrue(any(row[2].startswith("std::map<std::string, Item, std::less<std::string>") for row in self.rows()))
         self.assertIn("long=1", self.page.run("return location.hash"))
 
-    def test_a_label_keeps_its_last_component_and_stays_in_sight(self):
-        self.open()
-        fit = """const pen = document.createElement('canvas').getContext('2d');
-          pen.font = '12px monospace';
-          const column = pen.measureText('x').width;
-          return arguments[0].map((columns) => fitName(pen, 'shop::Server::answer', columns * column + .5))"""
-        self.assertEqual(self.page.run(fit, [20, 19, 10, 5]), ["shop::Server::answer", "…Server::answer", "…answer", "answ…"])
-
     def drawn(self):
         """What the graph writes: every label."""
         self.page.run("""window.drawn = []; const prototype = CanvasRenderingContext2D.prototype;
@@ -439,6 +431,60 @@ class HtmlTest(PageTest):
         self.assertIn("time=1-2", self.page.run("return location.hash"))
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.text("share"), "")
+
+    def test_a_strip_tells_of_its_thread_and_of_its_waits(self):
+        self.open("waits.html")
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
+        self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")  # waits are read when the page has been shown
+        width, height = canvas.size["width"], canvas.size["height"]
+        tenth = (width - 150) / 10
+
+        def told(step, row):
+            x, y = 150 + tenth * (step + .5) - width / 2, 22 * (row + .5) - height / 2
+            ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(x), int(y)).perform()
+            return self.details()
+        rows = [told(1, row) for row in range(3)]
+        # A tenth of the run has 1.23 s, so half a second is two fifths of it.
+        self.assertTrue(any(re.match(r"worker-1 \(4712\), 1\.23 s to 2\.45 s: .*, waiting 40\.\d\d %", text) for text in rows), rows)
+        self.assertEqual(sum("waiting" in text for text in rows), 1, rows)
+        self.assertTrue(all(re.match(r"worker-1 .*: (CPU [\d.]+ %|no CPU time)", told(step, rows.index(next(one for one in rows if "worker-1" in one)))) for step in (0, 2, 5)))
+        self.assertNotIn("waiting", told(5, 0))
+        # What is told goes with the pointer.
+        ActionChains(self.page.driver).move_to_element(self.id("search")).perform()
+        self.assertTrue(self.details().startswith("Point at a box"))
+        self.open("waits.html", "?event=offcpu")
+        self.assertIn("waiting", told(7, 0))  # the last of its two steps
+
+    def test_everything_is_reached_by_keys(self):
+        self.open()
+        self.id("tab-graph").send_keys(Keys.ARROW_RIGHT)
+        self.assertEqual(self.page.run("return document.activeElement.id"), "tab-table")
+        self.page.run("document.querySelector('.body').focus()")
+        self.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+        chosen = self.page.driver.find_element(By.CSS_SELECTOR, ".body [aria-selected=true]")
+        self.assertEqual(self.page.run("return document.querySelector('.body').getAttribute('aria-activedescendant')"), chosen.get_attribute("id"))
+        name = self.rows()[2][2]
+        self.assertIn(name, chosen.text)
+        self.keys(Keys.ENTER)
+        self.assertTrue(self.id("sandwich-view").is_displayed())
+        self.assertIn(name.split("::")[-1], self.text("chosen"))
+        # The menu of a frame, and what is chosen in it, without a pointer.
+        self.open()
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        self.page.run("arguments[0].focus()", canvas)
+        self.keys(Keys.ARROW_UP, Keys.ARROW_RIGHT)
+        self.page.run("arguments[0].dispatchEvent(new MouseEvent('contextmenu', {bubbles: true, cancelable: true, button: -1}))", canvas)
+        self.keys(Keys.ENTER)
+        self.assertIn("only with server", self.text("chips"))
+        self.assertIn("924 samples of these", self.text("share"))
+
+    def test_licences_of_what_the_script_holds_are_in_it(self):
+        with open(os.path.join(PICTURES, "demo.html"), encoding="utf-8") as file:
+            script = re.search(r"<script>(.*)</script>", file.read(), re.S)[1]
+        comments = re.findall(r"/\*! (\S+) [\d.]+\n(.*?)\*/", script, re.S)
+        self.assertEqual([name for name, _ in comments], ["d3-array"])
+        self.assertIn("Copyright", comments[0][1])
+        self.assertIn("copyright notice and this permission notice appear in all copies", " ".join(comments[0][1].split()))
 
     def test_without_scripts_there_is_a_table(self):
         self.page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Large profiles in a real browser: test_large.py MAKE_PICTURES [unittest's options].
+"""Large profiles in a real browser: test_large.py MAKE_PICTURES FLAMEPROBE_RENDER [unittest's options].
 
-Numbers are compared with the tables'; how long things take is printed only. FLAMEPROBE_PAGE_STACKS chooses how many
+Numbers are compared with those of `--top` and with those that are added up here; how long things take is printed only. FLAMEPROBE_PAGE_STACKS chooses how many
 stacks are measured.
 """
-import json
+import collections
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,20 @@ from selenium.webdriver.common.by import By
 
 from browser import Browser, cpu_seconds, private_memory
 
-PROGRAM = sys.argv.pop(1)
+PROGRAM, RENDER = sys.argv.pop(1), sys.argv.pop(1)
+STACKS, FUNCTIONS = 150_000, 30_000
+
+# Every row of the table, as the reader sees it when it is scrolled through: {name: [self, its title, total, its title]}.
+ALL_ROWS = """const body = document.querySelector('.body'), found = {};
+for (let top = 0; top < body.scrollHeight; top += body.clientHeight) {
+  body.scrollTop = top;
+  body.dispatchEvent(new Event('scroll'));
+  for (const line of body.querySelectorAll('.line')) {
+    const [self, total, name] = line.children;
+    found[name.title] = [self.textContent, self.title, total.textContent, total.title];
+  }
+}
+return found"""
 
 # Clicks into the graph every 15 frames; gives the time from frame to frame, in milliseconds.
 ZOOM = """const done = arguments[0], canvas = document.querySelector('#graph canvas'), area = canvas.getBoundingClientRect();
@@ -35,6 +50,27 @@ const step = (now) => {
 requestAnimationFrame(step)"""
 
 
+def random_stacks():
+    """{stack: samples}: a random walk over call trees, the same every time, with recursions."""
+    chance, stacks, stack = random.Random(4), {}, []
+    while len(stacks) < STACKS:
+        del stack[4 + chance.randrange(max(1, len(stack) - 3)):]
+        while len(stack) < 13 or len(stack) < 25 and chance.random() < 0.5:
+            number = chance.randrange(FUNCTIONS) if chance.random() < 0.95 or not stack else int(chance.choice(stack).rsplit("_", 1)[1])
+            stack.append(f"shop::module_{number % 97}::Class<int>::method_{number}")
+        stacks.setdefault(tuple(stack), 1 + chance.randrange(50))
+    return stacks
+
+
+def samples_text(number):
+    return f"{number:,} sample" + ("" if number == 1 else "s")
+
+
+def share_text(part, whole):
+    share = part / whole * 100
+    return "<0.01 %" if 0 < share < 0.005 else ">99.99 %" if 99.995 <= share < 100 else f"{share:.2f} %"
+
+
 class LargeTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory(prefix="flameprobe-large-")
@@ -45,11 +81,6 @@ class LargeTest(unittest.TestCase):
         self.page.__exit__()
         self.directory.cleanup()
 
-    def make(self, stacks):
-        subprocess.run([PROGRAM, self.directory.name, "--stacks", str(stacks)], check=True)
-        with open(os.path.join(self.directory.name, "stacks.json"), encoding="utf-8") as file:
-            return os.path.join(self.directory.name, "stacks.html"), json.load(file)
-
     def open(self, path):
         self.page.open(path)
         while self.page.driver.find_elements(By.ID, "loading"):
@@ -59,37 +90,90 @@ class LargeTest(unittest.TestCase):
         self.page.run("const s = document.getElementById('search'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))", term)
         return self.page.run("return document.getElementById('result').textContent")
 
-    def rows(self):
-        return [row.text.split("\n") for row in self.page.driver.find_elements(By.CSS_SELECTOR, ".body .line")]
+    def details(self):
+        return self.page.run("return document.getElementById('details').textContent")
+
+    def press(self, graph, *keys):
+        for key in keys:
+            self.page.run("""const canvas = document.querySelector(arguments[0] + ' canvas');
+              canvas.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[1], bubbles: true}))""", graph, key)
+        return self.details()
+
+    def told(self, graph, *keys):
+        """Name, samples and share of the frame that keys lead to."""
+        name, number, share = re.match(r"(\S+) – ([\d,]+) samples?, (\S+ %)", self.press(graph, *keys)).groups()
+        return name, int(number.replace(",", "")), share
 
     def test_every_number_is_the_table_s(self):
-        path, truth = self.make(150_000)
-        self.open(path)
-        self.assertEqual(self.search("method_"), "matched 100.00 %")
-        self.page.run("document.getElementById('tab-table').click()")
-        functions, samples = truth["functions"], truth["samples"]
-        order = sorted(functions, key=lambda name: -functions[name][0])
-        # Beginning, middle and end of the table; and callers and callees of some.
-        for name in order[:3] + order[14_000:14_003] + order[-3:]:
-            self.search("^" + name.replace("<int>", "") + "$")
-            self_, total = functions[name]
-            self.assertEqual(self.rows()[0][:2], [self.share(self_, samples), self.share(total, samples)], name)
-            self.page.driver.find_elements(By.CSS_SELECTOR, ".body .line")[0].click()
-            numbers = self.page.run("return document.getElementById('chosen-numbers').textContent")
-            self.assertTrue(numbers.startswith(f"total {self.share(total, samples)}, self {self.share(self_, samples)}, {total:,} sample"), numbers)
-            self.page.run("document.querySelector('#callers canvas').focus()")
-            self.page.run("document.querySelector('#callers canvas').dispatchEvent(new KeyboardEvent('keydown', {key: 'Home', bubbles: true}))")
-            self.assertIn(f"{total:,} sample", self.page.run("return document.getElementById('details').textContent"))
-            self.page.run("document.getElementById('tab-table').click()")
+        stacks = random_stacks()
+        samples, self_, total = sum(stacks.values()), collections.Counter(), collections.Counter()
+        for stack, weight in stacks.items():
+            self_[stack[-1]] += weight
+            total.update(dict.fromkeys(stack, weight))
+        path = lambda name: os.path.join(self.directory.name, name)
+        with open(path("stacks.folded"), "w", encoding="ascii") as file:
+            file.writelines(f"worker;{';'.join(stack)} {weight}\n" for stack, weight in stacks.items())
+        table = subprocess.run([RENDER, path("stacks.folded"), "--top", str(FUNCTIONS), "-o", path("stacks.html")], check=True, capture_output=True, text=True)
+        rows = re.findall(r"^ *([\d,]+) +([\d.]+)% +([\d,]+) +([\d.]+)%  (shop\S+)", table.stdout, re.M)
+        self.assertEqual({row[4]: (int(row[0].replace(",", "")), int(row[2].replace(",", ""))) for row in rows}, {name: (self_[name], total[name]) for name in total})
+        self.assertGreater(len(rows), FUNCTIONS * 0.99)
 
-    @staticmethod
-    def share(part, whole):
-        share = part / whole * 100
-        return "<0.01 %" if 0 < share < 0.005 else f"{share:.2f} %"
+        self.page.size(1300, 2000)
+        self.open(path("stacks.html"))
+        # Tooltips: on the way up, of each frame, what has that beginning.
+        below = dict(stacks)
+        self.press("#graph", "ArrowUp")
+        for depth in range(12):
+            name, number, share = self.told("#graph", "ArrowUp")
+            below = {stack: weight for stack, weight in below.items() if len(stack) > depth and stack[depth] == name}
+            expected = sum(below.values())
+            self.assertEqual((number, share), (expected, share_text(expected, samples)), name)
+            own = sum(weight for stack, weight in below.items() if len(stack) == depth + 1)
+            self.assertIn(f"self {share_text(own, samples)}", self.details())
+        # Search: time counts once, however often matches stand in a stack.
+        for term in ("method_", "method_3", "module_7::", "method_(12|2999)$", "_17<int>|method_2999[0-9]"):
+            found = re.compile(term)
+            marked = {name for name in total if found.search(name) or found.search(name.replace("<int>", ""))}
+            expected = sum(weight for stack, weight in stacks.items() if not marked.isdisjoint(stack))
+            self.assertEqual(self.search(term), f"matched {share_text(expected, samples)}" if expected else "no match", term)
+        # The whole table.
+        self.search("")
+        self.page.run("document.getElementById('tab-table').click()")
+        shown = self.page.run(ALL_ROWS)
+        self.assertEqual(shown, {name: [share_text(self_[name], samples), samples_text(self_[name]), share_text(total[name], samples), samples_text(total[name])] for name in total})
+        # Callers and callees of what has most of them.
+        for name in [name for name, _ in total.most_common(6)]:
+            self.check_callers_and_callees(name, stacks, samples, self_[name], total[name])
+
+    def check_callers_and_callees(self, name, stacks, samples, self_, total):
+        self.page.run("document.getElementById('tab-table').click()")
+        self.search("^" + re.escape(name) + "$")
+        self.page.driver.find_elements(By.CSS_SELECTOR, ".body .line")[0].click()
+        numbers = self.page.run("return document.getElementById('chosen-numbers').textContent")
+        self.assertTrue(numbers.startswith(f"total {share_text(total, samples)}, self {share_text(self_, samples)}, {samples_text(total)}"), numbers)
+        callers, callees = collections.Counter(), collections.Counter()
+        for stack, weight in stacks.items():
+            if name not in stack:
+                continue
+            at = stack.index(name)
+            callers[stack[at - 1] if at > 0 else "worker"] += weight
+            if at + 1 < len(stack):
+                callees[stack[at + 1]] += weight
+        for graph, out, expected in (("#callers", "ArrowUp", callers), ("#callees", "ArrowDown", callees)):
+            self.assertEqual(self.told(graph, "Home"), (name, total, share_text(total, samples)))
+            seen = {}
+            step = out
+            for _ in range(5):
+                of, number, share = self.told(graph, step)
+                step = "ArrowRight"
+                seen[of] = number
+                self.assertEqual((number, share), (expected[of], share_text(expected[of], samples)), f"{graph} of {name}: {of}")
+            self.assertGreater(len(seen), 0)
 
     def test_how_long_a_million_stacks_take(self):
         stacks = int(os.environ.get("FLAMEPROBE_PAGE_STACKS", "1000000"))
-        path, _ = self.make(stacks)
+        subprocess.run([PROGRAM, self.directory.name, "--stacks", str(stacks)], check=True)
+        path = os.path.join(self.directory.name, "stacks.html")
         blank = private_memory(self.page.directory.name)
         used, begin = cpu_seconds(self.page.directory.name), time.monotonic()
         self.open(path)

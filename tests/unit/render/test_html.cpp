@@ -128,10 +128,14 @@ TEST_CASE("no name can end the script, and nothing is loaded from elsewhere") {
     FlameGraphOptions options;
     options.title = "</title></script>@PROFILE@ <b>";
     const std::string html = html_of(made.profile, options);
-    const std::string plain = html_of(test::demo_profile());
+    std::string plain = html_of(test::demo_profile());
     CHECK(count_of(html, "</script") == count_of(plain, "</script"));
     CHECK(html.find("<script>alert") == std::string::npos);
     CHECK(html.find("@PROFILE@ &lt;b&gt;") != std::string::npos);
+    // The licences of libraries name where they are from.
+    REQUIRE(plain.find("/*!") != std::string::npos);
+    for (std::size_t at = plain.find("/*!"); at != std::string::npos; at = plain.find("/*!", at))
+        plain.erase(at, plain.find("*/", at) - at);
     for (const char* outside : {"src=", "href=", "url(", "@import", "http:", "https:", "eval("}) {
         CAPTURE(outside);
         CHECK(plain.find(outside) == std::string::npos);

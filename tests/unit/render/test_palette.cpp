@@ -6,6 +6,7 @@
 #include <map>
 
 #include "demo_profile.hpp"
+#include "render/assets.hpp"
 #include "render/palette.hpp"
 
 using namespace flameprobe;
@@ -34,8 +35,8 @@ TEST_CASE("every label can be read on every colour, in light and in dark") {
         CHECK(palette->classes().size() > 8);
         for (const NamedShade& shade : palette->classes()) {
             CAPTURE(shade.name);
-            CHECK(contrast(shade.shade.light, text_color.light) >= 4.5);
-            CHECK(contrast(shade.shade.dark, text_color.dark) >= 4.5);
+            CHECK(contrast(shade.shade.light, assets::light_ink) >= 4.5);
+            CHECK(contrast(shade.shade.dark, assets::dark_ink) >= 4.5);
         }
     }
     CHECK(contrast("#000000", "#ffffff") == doctest::Approx(21));

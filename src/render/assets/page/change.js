@@ -1,7 +1,7 @@
 // What changed from one profile to the other, and what of it is chance: the arithmetic of tools/render/diff.cpp.
 const Z_OF_999_IN_1000 = 3.29;
 
-class Change {
+export class Change {
   // before, after: {count, hits, of, variance, varianceOf}; count and of are weights
   constructor(before, after) { Object.assign(this, {before, after}); }
   get from() { return this.before.of > 0 ? this.before.count / this.before.of : 0; }
@@ -27,4 +27,4 @@ class Change {
     return (this.difference > 0 ? "p" : "m") + (this.appeared || this.vanished ? 4 : relative > 1 / 3 ? 3 : relative > 1 / 7 ? 2 : 1);
   }
 }
-const signed = (part) => (part < 0 ? "−" : "+") + (Math.abs(part) * 100).toFixed(2) + " %";
+export const signed = (part) => (part < 0 ? "−" : "+") + (Math.abs(part) * 100).toFixed(2) + " %";

@@ -1,11 +1,15 @@
 // What a page of two profiles shows beyond that of one: before, after, both, or their difference; and what changed.
-const SIDES = [["before", "Before"], ["after", "After"], ["both", "Both"], ["difference", "Difference"]];
-const WHICH = {
+import {signed} from "./change.js";
+import {Sides} from "./sides.js";
+import {count, duration, element, find, percent, samples} from "./tools.js";
+
+export const SIDES = [["before", "Before"], ["after", "After"], ["both", "Both"], ["difference", "Difference"]];
+export const WHICH = {
   "": () => true, change: (change) => !change.isNoise, more: (change) => !change.isNoise && change.difference > 0,
   less: (change) => !change.isNoise && change.difference < 0, new: (change) => change.appeared, gone: (change) => change.vanished
 };
 
-class Compare {
+export class Compare {
   constructor(profile, page) {
     Object.assign(this, {profile, page, sides: new Sides(profile)});
     this.buttons = SIDES.map(([side, text], at) => {
@@ -82,7 +86,7 @@ class Compare {
   }
   rows(hits) {
     const which = WHICH[this.page.state.which] || WHICH[""], key = this.profile.sides.bySelf ? "self" : "total";
-    const rows = this.page.makeTable().filter((row) => (!hits || hits[row.fn]) && which(row[key]));
+    const rows = this.page.sums.rows().filter((row) => (!hits || hits[row.fn]) && which(row[key]));
     this.widest = rows.reduce((most, {self, total}) => Math.max(most, Math.abs(self.difference), Math.abs(total.difference)), 0.001) * 1.15;
     return rows;
   }

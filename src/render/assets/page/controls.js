@@ -1,5 +1,8 @@
 // The controls that know nothing of the graphs.
-function fillFacets(profile) {
+import {INLINED, NO_KIND, ROLES, ROLE_LETTERS, SCOPE} from "./data.js";
+import {element, find, percent} from "./tools.js";
+
+export function fillFacets(profile) {
   const used = new Map(), chosen = ["threads", "scopes"].map((id) => [id, find(id).value]);
   for (const [id] of chosen) find(id).textContent = "";
   for (let at = 0; profile.countThread && at < profile.countBox.length; at++) {
@@ -19,7 +22,7 @@ function fillFacets(profile) {
 }
 
 // What colours mean: by role, or as `shades` says: [colour, text].
-function fillLegend(profile, colors, shades) {
+export function fillLegend(profile, colors, shades) {
   const legend = find("legend");
   legend.textContent = "";
   const entry = (color, text) => {
@@ -36,7 +39,7 @@ function fillLegend(profile, colors, shades) {
 }
 
 // What is cut away, each with a button that brings it back.
-function fillChips(state, drop) {
+export function fillChips(state, drop) {
   const chips = find("chips");
   chips.textContent = "";
   for (const [name, text] of [["focus", "only with "], ["hide", "without frames "], ["ignore", "without stacks of "]]) {
@@ -48,7 +51,7 @@ function fillChips(state, drop) {
   chips.hidden = chips.childElementCount === 0;
 }
 
-function chooseThemes(changed) {
+export function chooseThemes(changed) {
   const button = find("theme"), names = ["auto", "light", "dark"];
   const label = () => { button.textContent = "Theme: " + (document.documentElement.dataset.theme || "auto"); };
   button.addEventListener("click", () => {
@@ -61,7 +64,7 @@ function chooseThemes(changed) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 }
 
-function onKey(event, clear) {
+export function onKey(event, clear) {
   const field = find("search"), typing = event.target === field;
   if ((event.ctrlKey || event.metaKey) && event.key === "f" || event.key === "/" && !typing) {
     event.preventDefault();
@@ -78,7 +81,7 @@ function onKey(event, clear) {
   }
 }
 // Each event is a page of its own: CPU time, waiting time, both.
-function offerEvents(profile) {
+export function offerEvents(profile) {
   if (profile.event !== profile.events[0]) {
     document.title = find("title").textContent = profile.title;
     find("subtitle").textContent = profile.subtitle;
@@ -88,5 +91,5 @@ function offerEvents(profile) {
   for (const event of profile.events) element(select, "option", {value: event}, event === "cpu-clock" ? "cpu" : event);
   select.value = profile.event;
   select.parentNode.hidden = false;
-  select.addEventListener("change", () => { location.href = "?event=" + encodeURIComponent(select.value); });
+  select.addEventListener("change", () => { location.assign("?event=" + encodeURIComponent(select.value)); });
 }

@@ -1,4 +1,6 @@
 // The profile as html_data.cpp packed it: deflate and base64, so that nothing in it can end the page's script.
+import {duration, find, samples} from "./tools.js";
+
 async function inflate(text) {
   let packed;
   if (Uint8Array.fromBase64) {
@@ -18,17 +20,25 @@ function takeText(id) {
   return text;
 }
 async function readFacts(text) { return JSON.parse(new TextDecoder().decode(await inflate(text))); }
-async function readProfile(factsText, columnsText) {
+export async function readProfile(factsText, columnsText) {
   const facts = readFacts(factsText), columns = inflate(columnsText);
   return new Profile(await facts, await columns);
 }
 // The first event's data, which names the others, and the chosen event's: page.html?event=offcpu.
-async function readChosenEvent() {
+export async function readChosenEvent() {
   const first = await readFacts(takeText("profile")), chosen = new URLSearchParams(location.search).get("event");
   const other = first.events.includes(chosen);
   const data = other ? await readFacts(takeText("profile-" + chosen)) : first;
   data.events = [first.event, ...first.events];
   return new Profile(data, await inflate(takeText("columns" + (other ? "-" + chosen : ""))));
+}
+
+// The waiting time of the run whose CPU time is shown, by thread and step of time, or null.
+export async function readWaits(profile) {
+  if (profile.waiting || profile.period <= 0 || profile.bins < 2 || !find("profile-offcpu")) return null;
+  const facts = readFacts(takeText("profile-offcpu")), columns = inflate(takeText("columns-offcpu"));
+  const {threads, bin, period, countThread, countBin, countWeight} = new Profile(await facts, await columns);
+  return countBin && countThread && {threads, bin, period, countThread, countBin, countWeight};
 }
 
 // Numbers of seven bits a byte, the lowest first.
@@ -54,8 +64,8 @@ class Column {
 const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 4294967296 ? Uint32Array : Float64Array;
 
 const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
-const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread"], ROLE_LETTERS = "ulxksnt";
-const INLINED = 1, SCOPE = 3, THREAD = 5, NO_KIND = 6, GLUE = 2;
+export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread"], ROLE_LETTERS = "ulxksnt";
+export const INLINED = 1, SCOPE = 3, THREAD = 5, NO_KIND = 6, GLUE = 2;
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree. A
 // count says what the samples of a thread weigh that ended in a box, and where that differs how many they are: a timer's sample

@@ -1,7 +1,10 @@
 // A tree on a canvas. Only what is in sight is made and painted, so neither depth nor number of frames has a limit.
-const ROW = 19, NARROW = 1, MOST_PRINTED = 4000;
+import {ROW, paintGraph, visit} from "./paint.js";
+import {element} from "./tools.js";
 
-class Graph {
+const MOST_PRINTED = 4000;
+
+export class Graph {
   // settle: flames that leave room stand at the bottom of it. `on` is told of hover(spot, event), focus(node), zoom(), key(event,
   // node) and menu(node, event). A spot is a node, or several too narrow to paint: {node: their caller, kids, x, total}.
   constructor(holder, label, context, on, settle = false) {
@@ -81,39 +84,9 @@ class Graph {
     if (depth > 0) return top;
     return this.rootBelow ? Math.min(top, this.holder.clientHeight - ROW) : Math.max(top, 0);
   }
-  isAbove(node) { return node.depth < this.zoomed.depth && this.ancestors.has(node); }
-  // Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all in sight.
-  visit(width, height, box, run) {
-    const {tree, from} = this, scale = width / Math.max(this.to - from, 1e-9), todo = [tree.root];
-    while (todo.length) {
-      const node = todo.pop(), left = (node.x - from) * scale, wide = node.total * scale, top = this.top(node.depth);
-      if (top > -ROW && top < height) box(node, left, wide, top);
-      const above = this.top(node.depth + 1);
-      if (this.rootBelow ? above <= -ROW : above >= height) continue;
-      const kids = tree.kids(node), inSight = above > -ROW && above < height;
-      for (let at = this.firstInSight(kids); at < kids.length && kids[at].x < this.to; at++) {
-        if (kids[at].total * scale >= NARROW) {
-          todo.push(kids[at]);
-          continue;
-        }
-        const first = at, x = kids[at].x;
-        while (at + 1 < kids.length && kids[at + 1].x < this.to && kids[at + 1].total * scale < NARROW) at++;
-        if (inSight) run(node, first, at + 1, (x - from) * scale, (kids[at].x + kids[at].total - x) * scale, above);
-      }
-    }
-  }
-  firstInSight(kids) {
-    let low = 0, high = kids.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (kids[middle].x + kids[middle].total <= this.from) low = middle + 1; else high = middle;
-    }
-    return low;
-  }
   paint() {
-    const {canvas, pen, holder, tree, context} = this;
-    const width = holder.clientWidth, height = holder.clientHeight, ratio = devicePixelRatio || 1;
-    if (width === 0 || height === 0 || !tree) return;
+    const {holder, canvas, pen} = this, width = holder.clientWidth, height = holder.clientHeight, ratio = devicePixelRatio || 1;
+    if (width === 0 || height === 0 || !this.tree) return;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -121,70 +94,13 @@ class Graph {
       canvas.style.height = height + "px";
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    pen.font = context.font;
-    pen.textBaseline = "alphabetic";
-    this.ancestors = new Set(tree.path(this.zoomed));
-    const ink = context.ink(), outlines = [];
-    const paintBox = (node, left, wide, top) => {
-      const {fn} = node, start = Math.max(left, 0), room = Math.min(left + wide, width) - start, above = this.isAbove(node);
-      pen.globalAlpha = above ? 0.55 : context.faded(fn) ? 0.3 : 1;
-      pen.fillStyle = context.color(node, tree);
-      pen.fillRect(start, top, Math.max(room - (wide > 3 ? 1 : 0), 0.5), ROW - 1);
-      if (room > 24) this.label(node, start, room, top, ink);
-      if (!above && context.hit(fn) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
-      if (node === this.hovered) outlines.push([start, top, room, ink, 1]);
-      if (node === this.focused && document.activeElement === canvas) outlines.push([start, top, room, context.focus(), 2]);
-    };
-    const paintRun = (node, first, end, left, wide, top) => {
-      const kids = tree.kids(node);
-      let hit = false;
-      for (let at = first; at < end && !hit; at++) hit = context.hit(kids[at].fn);
-      pen.globalAlpha = context.searching() && !hit ? 0.3 : 1;
-      pen.fillStyle = hit ? context.mark() : context.plain();
-      const start = Math.max(left, 0), room = Math.min(left + wide, width) - start;
-      pen.fillRect(start, top, Math.max(room, 0.5), ROW - 1);
-      if (room > 90 && end - first > 1 && !hit) this.note(`${count(end - first)} narrow frames`, start, room, top, ink);
-    };
-    let root = null;
-    this.visit(width, height, (node, ...where) => { if (node === tree.root) root = where; else paintBox(node, ...where); }, paintRun);
-    if (root) {
-      pen.clearRect(0, root[2] - 1, width, ROW + 1);
-      paintBox(tree.root, ...root);
-    }
-    pen.globalAlpha = 1;
-    for (const outline of outlines) this.outline(...outline);
-  }
-  outline(left, top, wide, color, line) {
-    const {pen} = this;
-    pen.strokeStyle = color;
-    pen.lineWidth = line;
-    pen.strokeRect(left + line / 2, top + line / 2, Math.max(wide - 1 - line, 0.5), ROW - 1 - line);
-  }
-  note(words, start, wide, top, ink) {
-    const {pen} = this, text = fitName(pen, words, wide - 8);
-    pen.fillStyle = ink;
-    pen.globalAlpha *= 0.65;
-    pen.fillText(text, start + 4, top + 13.5);
-    pen.globalAlpha = 1;
-  }
-  // At the box's beginning, or where it comes into sight.
-  label(node, start, wide, top, ink) {
-    const {pen, context} = this, room = wide - 8, name = context.name(node.fn), text = fitName(pen, name, room);
-    if (!text) return;
-    pen.fillStyle = ink;
-    pen.fillText(text, start + 4, top + 13.5);
-    const share = " " + context.share(node, this.tree), used = textWidth(pen, text);
-    if (text === name && used + textWidth(pen, share) < room) {
-      pen.globalAlpha *= 0.65;
-      pen.fillText(share, start + 4 + used, top + 13.5);
-    }
+    paintGraph(this, width, height);
   }
   spot(event) {
     const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
     const over = (left, wide, top) => x >= left && x < left + wide && y >= top && y < top + ROW;
     let found = null;
-    this.visit(area.width, area.height, (node, left, wide, top) => { if (over(left, wide, top) && !(found && node === this.tree.root && this.top(1) === top)) found = {node}; },
+    visit(this, area.width, area.height, (node, left, wide, top) => { if (over(left, wide, top) && !(found && node === this.tree.root && this.top(1) === top)) found = {node}; },
       (node, first, end, left, wide, top) => { if (!found && over(left, wide, top)) found = {node, kids: this.tree.kids(node).slice(first, end)}; });
     const rootTop = this.top(0);
     return y >= rootTop && y < rootTop + ROW ? {node: this.tree.root} : found;
@@ -235,7 +151,7 @@ class Graph {
   }
   neighbour(step) {
     const row = [], {focused} = this;
-    this.visit(this.holder.clientWidth, Infinity, (node) => { if (node.depth === focused.depth) row.push(node); }, () => {});
+    visit(this, this.holder.clientWidth, Infinity, (node) => { if (node.depth === focused.depth) row.push(node); }, () => {});
     row.sort((a, b) => a.x - b.x);
     return row[row.indexOf(focused) + step];
   }

@@ -1,6 +1,6 @@
 // Text in boxes.
 const widths = new Map();
-function textWidth(pen, text) {
+export function textWidth(pen, text) {
   let width = widths.get(text);
   if (width === undefined) {
     if (widths.size > 50000) widths.clear();
@@ -10,7 +10,7 @@ function textWidth(pen, text) {
 }
 // The name if there is room, else as much of its end as begins behind a "::" (the last component tells most), else as many
 // letters of the last component as there is room for.
-function fitName(pen, name, room) {
+export function fitName(pen, name, room) {
   if (room < 14) return "";
   if (name.length < 400 && textWidth(pen, name) <= room) return name;
   let last = name;

@@ -1,12 +1,14 @@
 // What a graph shows. Nodes are made when they come in sight: one stands for all boxes with the same path of functions.
 // Nothing here recurses: stacks may be deeper than the browser's own.
+import {outermost, ownWeights, rowsOf} from "./walk.js";
+
 class LazyNode {
   constructor(fn, parent) {
     Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, kids: null});
   }
 }
 
-class LazyTree {
+export class LazyTree {
   // up: from callee to caller, and a node's `origins` are the boxes, one for each of its own, whose samples it has. Else
   // from caller to callee.
   constructor(profile, total, shape, up, rows) {

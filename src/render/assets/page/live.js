@@ -1,7 +1,11 @@
 // The page of a program that still runs: its data come from the server beside it, and again when there is more.
+import {readProfile} from "./data.js";
+import {Page} from "./page.js";
+import {element, find} from "./tools.js";
+
 const REFRESH_MS = 2000;
 
-class Live {
+export class Live {
   constructor() {
     Object.assign(this, {page: null, last: "", paused: false});
     const button = find("live");

@@ -1,5 +1,7 @@
 // What can be done with a frame: the same by right click, by the menu key and by letters.
-const ACTIONS = [
+import {element} from "./tools.js";
+
+export const ACTIONS = [
   {key: "f", text: "Focus: only stacks with it", of: "node"},
   {key: "h", text: "Hide this function", of: "node"},
   {key: "i", text: "Ignore stacks with it", of: "node"},
@@ -15,7 +17,7 @@ const ACTIONS = [
   {key: "u", text: "Show everything again"}
 ];
 
-class Menu {
+export class Menu {
   // act(key, node) does it.
   constructor(act) {
     this.box = element(document.body, "div", {id: "menu", role: "menu", "aria-label": "Frame", hidden: ""});

@@ -1,14 +1,32 @@
 // The page: from what is chosen to what is shown of it.
-const HINT = "Point at a box, or walk with the arrow keys; right click or the menu key for what can be done with it.";
+import {signed} from "./change.js";
+import {functionColumns} from "./columns.js";
+import {Compare, SIDES} from "./compare.js";
+import {chooseThemes, fillChips, fillFacets, fillLegend, onKey} from "./controls.js";
+import {NO_KIND} from "./data.js";
+import {Details} from "./details.js";
+import {Graph} from "./graph.js";
+import {LazyTree} from "./lazy_tree.js";
+import {ACTIONS, Menu} from "./menu.js";
+import {SourceView} from "./source.js";
+import {State, VIEWS} from "./state.js";
+import {Memory, Sums} from "./sums.js";
+import {Table} from "./table.js";
+import {TimeTree} from "./time_tree.js";
+import {Timeline} from "./timeline.js";
+import {copyText, escapeRegex, find, matcher, percent} from "./tools.js";
+import {shareOf} from "./walk.js";
 
-class Page {
+export class Page {
   constructor(profile) {
     this.profile = profile;
     this.state = new State(profile);
     this.hits = null;
-    this.shown = {};  // what the weights, the graph and the table were made for
     this.graphs = [];
+    this.memory = new Memory();
+    this.details = new Details(this);
     this.compare = profile.sides ? new Compare(profile, this) : null;
+    this.sums = new Sums(profile, this.state, this.compare);
     this.makeViews();
     fillFacets(profile);
     this.timeline.use(profile);
@@ -22,7 +40,7 @@ class Page {
   replace(profile) {
     const {state} = this, scrolled = this.main.scrolled;
     this.state.translate(this.profile, profile);
-    Object.assign(this, {profile, shown: {}});
+    Object.assign(this, {profile, memory: new Memory(), sums: new Sums(profile, state, this.compare)});
     fillFacets(profile);
     find("merge").hidden = profile.merged.length === 0;
     this.timeline.use(profile);
@@ -50,7 +68,6 @@ class Page {
   }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
-  get all() { return this.total[0]; }
   get differs() { return this.compare !== null && this.compare.differs; }
   // Of the two graphs of a comparison the one goes where the other went.
   follow(of) {
@@ -65,7 +82,8 @@ class Page {
     const context = {
       font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (fn) => this.name(fn),
       color: (node, tree) => this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
-      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : percent(node.total, tree.all), plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
+      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : percent(node.total, tree.all),
+      plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
       searching: () => this.hits !== null, hit: (fn) => this.hits !== null && this.hits[fn] === 1, faded: (fn) => this.hits !== null && this.hits[fn] === 0
     };
     const graph = (id, label, onZoom, settle) => {
@@ -87,52 +105,14 @@ class Page {
     if (this.compare) this.other = graph("graph-after", "Flame graph of the later profile", zoomed);
     this.callers = graph("callers", "Callers", open, true);
     this.callees = graph("callees", "Callees", open);
-    this.timeline = new Timeline((time) => this.change({time, zoom: ""}));
+    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), (text) => { if (text) this.details.note(text); else this.tell(null, null); });
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
-    const bar = (cell, part, hits) => {
-      element(cell, "i", {}).style.width = Math.min(part / this.all * 100, 100) + "%";
-      element(cell, "span", {}, percent(part, this.all));
-      cell.title = [this.profile.samplesText(hits), this.profile.time(part)].filter(Boolean).join(", ");
-    };
-    this.functions = new Table(find("functions"), [...(this.compare ? this.compare.columns() : [
-      {title: "Self", key: "self", value: (row) => row.self, fill: (cell, row) => bar(cell, row.self, this.hitsOf(row).self)},
-      {title: "Total", key: "total", value: (row) => row.total, fill: (cell, row) => bar(cell, row.total, this.hitsOf(row).total)}
-    ]),
-      {title: "Function", key: "name", value: (row) => this.name(row.fn), fill: (cell, row) => {
-        element(cell, "em", {}).style.background = this.color(row.fn);
-        cell.append(this.name(row.fn).slice(0, 400));
-        cell.title = this.profile.name(row.fn).slice(0, 2000);
-      }},
-      {title: "Where", key: "where", value: (row) => this.profile.place(row.fn), fill: (cell, row) => {
-        cell.textContent = this.profile.place(row.fn);
-        cell.title = this.profile.path(row.fn);
-      }}
-    ], (row) => this.openSandwich(row.fn));
+    this.functions = new Table(find("functions"), functionColumns(this), (row) => this.openSandwich(row.fn));
   }
 
-  // Weights are time; what is called samples is their number.
-  numbers(total, hits, self, all) {
-    const parts = [this.profile.samplesText(hits), percent(total, all), this.profile.time(total)];
-    if (self !== null) parts.push("self " + percent(self, all));
-    return parts.filter(Boolean).join(", ");
-  }
-  describe(graph, {node, kids}) {
-    if (kids) {
-      const total = kids.reduce((all, kid) => all + kid.total, 0), hits = kids.reduce((all, kid) => all + this.hitsIn(graph.tree, kid), 0);
-      return {name: kids.length === 1 ? this.profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`, numbers: this.differs ? percent(total, graph.tree.all) : this.numbers(total, hits, null, graph.tree.all), place: "click to see them"};
-    }
-    if (this.compare) return {name: this.profile.name(node.fn), numbers: this.compare.describe(graph.tree, node), place: this.profile.place(node.fn)};
-    const self = graph.tree.up ? null : graph.tree.selfOf(node);
-    return {name: this.profile.name(node.fn), numbers: this.numbers(node.weight ?? node.total, this.hitsIn(graph.tree, node), self, graph.tree.all), place: this.profile.place(node.fn)};
-  }
-  // The details have a line of their own, so that nothing covers the picture.
   tell(graph, spot) {
-    const text = spot ? this.describe(graph, spot) : this.chosen ? this.describe(this.chosen.graph, this.chosen) : null;
-    find("details").textContent = text || !["graph", "sandwich"].includes(this.state.view) ? "" : HINT;
-    if (!text) return;
-    element(find("details"), "b", {}, text.name.length > 600 ? text.name.slice(0, 450) + " … " + text.name.slice(-150) : text.name);
-    element(find("details"), "span", {}, ` – ${text.numbers}${text.place ? ", " + text.place : ""}`);
+    if (spot || !this.chosen) this.details.show(graph, spot); else this.details.show(this.chosen.graph, this.chosen);
   }
   choose(graph, node) {
     this.chosen = {graph, node};
@@ -174,31 +154,6 @@ class Page {
     this.change({fn, view: "sandwich"});
   }
 
-  // Each part is made again only when what it shows has changed.
-  changed(what, ...parts) {
-    const wanted = parts.join("\n");
-    if (this.shown[what] === wanted) return false;
-    this.shown[what] = wanted;
-    return true;
-  }
-  weigh() {
-    const {profile, state} = this, {thread, scope, focus, ignore, range} = state;
-    if (!this.changed("weights", thread, scope, focus, ignore, state.time)) return;
-    const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
-    const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
-    const choice = {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range, marks: profile.bins > 1 ? new Uint8Array(profile.size) : null};
-    this.kept = choice.marks;
-    if (this.compare) {
-      this.compare.weigh(choice);
-      find("share").textContent = this.compare.share();
-      return;
-    }
-    this.total = weigh(profile, choice);
-    // The number of samples in each box, made when it is asked for: without the column each weighs one.
-    this.hitTotals = profile.countHits ? () => { const made = weigh(profile, {...choice, marks: null}, profile.countHits); this.hitTotals = () => made; return made; } : () => this.total;
-    find("share").textContent = this.all === profile.samples ? "" : `${this.profile.samplesText(this.hitTotals()[0]) || this.profile.time(this.all)} of these, ${percent(this.all, profile.samples)}` +
-      (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
-  }
   show() {
     const {state} = this;
     for (const view of VIEWS) {
@@ -211,9 +166,9 @@ class Page {
     find("orders").hidden = state.view !== "graph";
     this.timeline.show(state.merge, state.range, this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
-    this.weigh();
+    this.sums.weigh();
+    find("share").textContent = this.sums.shareText();
     if (this.compare) {
-      this.total = this.compare.weights;
       this.compare.show(state.view);
       this.legend();
     }
@@ -227,15 +182,10 @@ class Page {
     find("reset").hidden = state.view !== "graph" || this.main.whole;
     this.search();
   }
-  get shapeKey() { return [this.shown.weights, this.state.fold, this.state.inlined, this.state.hide, this.state.merge, this.state.side].join("\n"); }
-  get shape() {
-    if (this.changed("shape", this.shapeKey)) this.lastShape = shapeOf(this.profile, this.state);
-    return this.lastShape;
-  }
   showGraph() {
     const {state, profile} = this;
-    if (this.changed("graph", this.shapeKey, state.reverse, state.icicle, state.chart)) {
-      const tree = state.chart ? this.chart() : state.reverse ? LazyTree.leaves(profile, this.total, this.shape) : LazyTree.roots(profile, this.total, this.shape);
+    if (this.memory.changed("graph", this.sums.key, state.reverse, state.icicle, state.chart)) {
+      const tree = state.chart ? this.chart() : state.reverse ? LazyTree.leaves(profile, this.sums.total, this.sums.shape) : LazyTree.roots(profile, this.sums.total, this.sums.shape);
       this.main.show(tree, !state.icicle, state.zoom);
       find("caption-before").hidden = !state.chart;
       if (this.other) this.showOther();
@@ -249,51 +199,39 @@ class Page {
     profile.countThread.forEach((thread, at) => use.set(thread, (use.get(thread) || 0) + profile.countWeight[at]));
     const thread = state.thread >= 0 ? state.thread : Array.from(use).reduce((a, b) => b[1] > a[1] ? b : a)[0], [tid, name] = profile.threads[thread];
     find("caption-before").textContent = `Over time: ${name || "thread"}${tid ? ` (${tid})` : ""}; where nothing stands it did not run`;
-    return new TimeTree(profile, this.shape, thread, this.kept, state.range);
+    return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range);
   }
   showOther() {
     const {state, profile, compare: {sides: {total}}} = this, both = state.side === "both";
     for (const id of ["caption-before", "caption-after", "graph-after"]) find(id).hidden = !both;
     find("graphs").classList.toggle("two", both);
-    if (both) this.other.show(state.reverse ? LazyTree.leaves(profile, total[1], this.shape) : LazyTree.roots(profile, total[1], this.shape), !state.icicle, state.zoom);
+    if (both) this.other.show(state.reverse ? LazyTree.leaves(profile, total[1], this.sums.shape) : LazyTree.roots(profile, total[1], this.sums.shape), !state.icicle, state.zoom);
   }
-  makeTable() {
-    if (this.changed("table", this.shapeKey)) this.rows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);
-    return this.rows;
-  }
-  // {self, total} of a row as numbers of samples.
-  hitsOf(row) {
-    const {profile} = this;
-    if (!profile.countHits) return row;
-    if (this.changed("hit rows", this.shapeKey)) this.hitRows = new Map(functionTable(profile, this.hitTotals(), this.shape).map((one) => [one.fn, one]));
-    return this.hitRows.get(row.fn) || {self: 0, total: 0};
-  }
-  hitsIn(tree, node) { return node.hits ?? (this.profile.countHits ? tree.sum(node, this.hitTotals()) : node.total); }
   showTable() {
     const {hits} = this;
     if (this.compare) return this.functions.show(this.compare.rows(hits));
-    const rows = this.makeTable();
+    const rows = this.sums.rows();
     this.functions.show(hits ? rows.filter((row) => hits[row.fn]) : rows.slice());
   }
   showSandwich() {
-    const rows = this.makeTable(), {profile, state} = this;
+    const rows = this.sums.rows(), {profile, state} = this;
     const weight = (row) => this.compare ? Math.abs(row.self.difference) : row.self;
     const fn = state.fn < 0 ? (rows.length ? rows.reduce((a, b) => weight(b) > weight(a) ? b : a).fn : -1) : state.fn;
     if (fn < 0) return;
     const found = rows.find((one) => one.fn === fn), row = found || {self: 0, total: 0};
     find("chosen").textContent = profile.name(fn);
     if (this.compare) find("chosen-numbers").textContent = found ? `${this.compare.text(found.total)}; self ${this.compare.text(found.self)}` : "";
-    else find("chosen-numbers").textContent = `total ${percent(row.total, this.all)}, self ${percent(row.self, this.all)}` +
-      [this.profile.samplesText(this.hitsOf(row).total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
-    if (!this.changed("sandwich", this.shapeKey, fn)) return;
-    this.callers.show(LazyTree.around(profile, this.total, this.shape, fn, true), true);
-    this.callees.show(LazyTree.around(profile, this.total, this.shape, fn, false), false);
+    else find("chosen-numbers").textContent = `total ${percent(row.total, this.sums.all)}, self ${percent(row.self, this.sums.all)}` +
+      [this.profile.samplesText(this.sums.hitsOf(row).total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
+    if (!this.memory.changed("sandwich", this.sums.key, fn)) return;
+    this.callers.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, true), true);
+    this.callees.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, false), false);
   }
   search() {
     const {profile, state} = this, match = matcher(state.search, state.exact);
     this.hits = match.test && profile.matching(match.test);
-    const share = this.hits ? shareOf(profile, this.total, this.hits) : 0, least = profile.gathered > 0 ? "at least " : "";
-    find("result").textContent = !this.hits ? "" : share > 0 ? `matched ${least}${percent(share, this.all)}${match.note}` : "no match" + match.note;
+    const share = this.hits ? shareOf(profile, this.sums.total, this.hits) : 0, least = profile.gathered > 0 ? "at least " : "";
+    find("result").textContent = !this.hits ? "" : share > 0 ? `matched ${least}${percent(share, this.sums.all)}${match.note}` : "no match" + match.note;
     if (state.view === "table") this.showTable();
     for (const graph of this.graphs) graph.paintSoon();
   }
@@ -324,7 +262,7 @@ class Page {
     find("merge").hidden = this.profile.merged.length === 0;
     chooseThemes(() => this.readTheme());
     for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => this.print(on));
-    addEventListener("hashchange", () => { this.shown = {}; state.load(this.profile); this.show(); });
+    addEventListener("hashchange", () => { this.memory = new Memory(); state.load(this.profile); this.show(); });
     addEventListener("keydown", (event) => onKey(event, () => { find("search").value = ""; this.change({search: ""}); }));
   }
 }

@@ -1,5 +1,8 @@
 // Which functions are shown, and as what: {hidden, alias} by function, and whether a function that calls itself is one box.
-function shapeOf(profile, {fold, inlined, hide, merge}) {
+import {GLUE, INLINED, NO_KIND, THREAD} from "./data.js";
+import {matcher} from "./tools.js";
+
+export function shapeOf(profile, {fold, inlined, hide, merge}) {
   const {kind, role} = profile.functions;
   const marked = hide ? profile.matching(matcher(hide, true).test) : null;
   const hidden = Uint8Array.from(kind, (of, fn) => of !== NO_KIND && of !== THREAD &&

@@ -1,5 +1,8 @@
 // The weights of a comparison: of every box before and after, and as one picture of both.
-class Sides {
+import {Change} from "./change.js";
+import {functionTable, weigh} from "./walk.js";
+
+export class Sides {
   constructor(profile) {
     this.profile = profile;
     const {countWeight, countHits} = profile;

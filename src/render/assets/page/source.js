@@ -1,5 +1,7 @@
 // Lines and instructions of a hot function, with the samples in the margin. Weights are of all samples of the profile.
-class SourceView {
+import {element, find, percent} from "./tools.js";
+
+export class SourceView {
   // open(fn) chooses another function, code(on) the instructions.
   constructor(profile, page, open, code) {
     Object.assign(this, {profile, page});

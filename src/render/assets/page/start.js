@@ -1,11 +1,20 @@
+import {offerEvents} from "./controls.js";
+import {readChosenEvent, readWaits} from "./data.js";
+import {Live} from "./live.js";
+import {Page} from "./page.js";
+import {find} from "./tools.js";
+
 if ("live" in document.body.dataset) {
   new Live().run();
 } else {
-  readChosenEvent().then((profile) => {
-    new Page(profile);
+  readChosenEvent().then(async (profile) => {
+    const page = new Page(profile);
     offerEvents(profile);
     find("loading").remove();
+    const waits = await readWaits(profile);
+    if (waits) page.timeline.addWaits(waits);
   }).catch((error) => {
-    find("loading").textContent = "This page could not read its data (" + error.message + "). It needs a browser from 2023 or later; the .svg needs none.";
+    const line = find("loading") || find("details");
+    line.textContent = "This page could not read its data (" + error.message + "). It needs a browser from 2023 or later; the .svg needs none.";
   });
 }

@@ -1,12 +1,14 @@
 // What the reader has chosen. The address after "#" holds all of it, so that a link shows the same.
-const VIEWS = ["graph", "table", "sandwich", "source"];
+import {SIDES, WHICH} from "./compare.js";
+
+export const VIEWS = ["graph", "table", "sandwich", "source"];
 const bit = (text) => text === "1";
 const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String], ["c", "exact", bit],
   ["r", "reverse", bit], ["i", "icicle", bit], ["fn", "fn", Number], ["z", "zoom", String], ["focus", "focus", String], ["hide", "hide", String],
   ["ignore", "ignore", String], ["fold", "fold", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String],
   ["side", "side", String], ["which", "which", String], ["code", "code", bit], ["y", "chart", bit]];
 
-class State {
+export class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
       focus: "", hide: "", ignore: "", fold: false, inlined: true, merge: profile.merged.length > 0, long: false, time: "",

@@ -1,7 +1,9 @@
 // The functions in rows; only those in sight exist as elements.
+import {element} from "./tools.js";
+
 const LINE = 26;
 
-class Table {
+export class Table {
   // columns: {title, key, value(row) for sorting, fill(cell, row)}; `on(row)` opens one.
   constructor(holder, columns, on) {
     Object.assign(this, {holder, columns, on, rows: [], key: columns[0].key, down: true, selected: 0});

@@ -1,6 +1,6 @@
 // A flame chart: one thread's stacks in the order of time. Width is time, as fine as the profile's steps of it; where nothing
 // stands the thread did not run. Nodes are made when they come in sight, as in LazyTree.
-class TimeTree {
+export class TimeTree {
   // kept: of each box whether its samples are wanted; range: [first step, behind the last] or null.
   constructor(profile, shape, thread, kept, range) {
     Object.assign(this, {profile, shape, up: false, chains: new Map()});

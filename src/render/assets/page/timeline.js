@@ -1,64 +1,40 @@
 // When: a strip for each thread, its use of the CPU over time; a stretch of it can be chosen, by pointer or keys.
-const STRIP = 22, AXIS = 16, NAME = 150, MOST_STRIPS = 12;
+import {ticks} from "d3-array";
+import {fitName} from "./labels.js";
+import {stripsOf} from "./strips.js";
+import {duration, element, find, percent} from "./tools.js";
 
-class Timeline {
-  // choose("from-to") gets the bins, or "" for all of the time.
-  constructor(choose) {
-    Object.assign(this, {profile: null, choose, range: null, drag: null, key: null, strips: []});
+const STRIP = 22, AXIS = 18, NAME = 150, TICK_ROOM = 110;
+const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
+
+export class Timeline {
+  // choose("from-to") gets the bins, or "" for all of the time; tell(text) what the pointer is on, or "".
+  constructor(choose, tell) {
+    Object.assign(this, {profile: null, waits: null, choose, tell, range: null, drag: null, key: null, strips: []});
     this.holder = find("times");
     this.canvas = element(this.holder, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "timeline",
-      "aria-label": "CPU use over time. Arrow keys move the chosen stretch of time, with Shift they widen it, Escape chooses all."});
+      "aria-label": "Use of time by threads. Arrow keys move the chosen stretch of time, with Shift they widen it, Escape chooses all."});
     const {canvas} = this;
     canvas.addEventListener("pointerdown", (event) => this.begin(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.finish(event));
+    canvas.addEventListener("pointerleave", () => this.tell(""));
     canvas.addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.paint(this.theme)).observe(this.holder);
   }
   use(profile) {
-    Object.assign(this, {profile, key: null, strips: []});
+    Object.assign(this, {profile, waits: null, key: null, strips: []});
     this.holder.hidden = profile.bins < 2;
   }
-  // Sums of each strip: all samples, those that say nothing of where time went, and those in scopes.
-  measure(merge) {
-    const {profile} = this, {countBox, countThread, countWeight, countBin, end, fn, functions} = profile;
-    const groups = new Map(merge ? profile.merged.map(([of, group]) => [profile.name(of), profile.name(group)]) : []);
-    const strips = new Map(), stripOf = profile.threads.map(([tid, name], thread) => {
-      const label = groups.get(name) || (name || "thread") + (tid ? ` (${tid})` : ""), key = groups.has(name) ? label : thread;
-      if (!strips.has(key)) strips.set(key, {label, weight: 0, all: new Float64Array(profile.bins), unknown: new Float64Array(profile.bins), scope: new Uint8Array(profile.bins)});
-      return strips.get(key);
-    });
-    const isGap = functions.name.map((name, of) => functions.kind[of] === 4 && /^\[(lost|truncated)/.test(name));
-    let inScope = 0, inGap = 0, box = 0;
-    for (let at = 0; at < countBox.length; at++) {
-      for (; box <= countBox[at]; box++) {
-        if (functions.kind[fn[box]] === SCOPE && box >= inScope) inScope = end[box];
-        if (isGap[fn[box]] && box >= inGap) inGap = end[box];
-      }
-      const strip = stripOf[countThread[at]], bin = countBin[at], weight = countWeight[at];
-      if (!strip) continue;
-      strip.weight += weight;
-      strip.all[bin] += weight;
-      if (countBox[at] < inGap) strip.unknown[bin] += weight;
-      if (countBox[at] < inScope) strip.scope[bin] = 1;
-    }
-    const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
-    const others = busiest.splice(MOST_STRIPS);
-    if (others.length) {
-      const sum = {label: `${others.length} other threads`, weight: 0, all: new Float64Array(profile.bins), unknown: new Float64Array(profile.bins), scope: new Uint8Array(profile.bins)};
-      for (const strip of others) for (let bin = 0; bin < profile.bins; bin++) {
-        sum.all[bin] += strip.all[bin];
-        sum.unknown[bin] += strip.unknown[bin];
-        sum.scope[bin] |= strip.scope[bin];
-      }
-      busiest.push(sum);
-    }
-    return busiest;
+  // The same run's waiting time, which shows in the same strips.
+  addWaits(waits) {
+    Object.assign(this, {waits, strips: stripsOf(this.profile, this.key, waits)});
+    this.paint(this.theme);
   }
   show(merge, range, theme) {
     this.range = range;
     if (this.holder.hidden) return;
-    if (this.key !== merge) this.strips = this.measure(merge);
+    if (this.key !== merge) this.strips = stripsOf(this.profile, merge, this.waits);
     this.key = merge;
     this.paint(theme);
   }
@@ -82,12 +58,7 @@ class Timeline {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.font = "11px " + getComputedStyle(document.body).fontFamily;
     this.strips.forEach((strip, row) => this.paintStrip(pen, strip, row * STRIP, width));
-    pen.fillStyle = theme.soft;
-    for (let tick = 0; tick < 5; tick++) {
-      pen.textAlign = tick === 0 ? "left" : tick === 4 ? "right" : "center";
-      pen.fillText(duration(profile.bins * profile.bin * tick / 4), this.x(profile.bins * tick / 4), height - 4);
-    }
-    pen.textAlign = "left";
+    this.paintAxis(pen, width, height);
     const range = this.drag || this.range;
     if (!range) return;
     pen.globalAlpha = 0.65;
@@ -98,28 +69,59 @@ class Timeline {
     pen.strokeStyle = theme.focus;
     pen.strokeRect(this.x(range[0]) + 0.5, 0.5, Math.max(this.x(range[1]) - this.x(range[0]) - 1, 1), height - AXIS - 1);
   }
+  paintAxis(pen, width, height) {
+    const {profile, theme} = this, time = profile.bins * profile.bin, unit = time < 2 * MINUTE ? SECOND : time < 2 * HOUR ? MINUTE : HOUR;
+    pen.fillStyle = theme.soft;
+    for (const tick of ticks(0, time / unit, Math.max(2, Math.floor((width - this.left) / TICK_ROOM)))) {
+      const x = this.x(tick * unit / profile.bin), text = duration(tick * unit), half = pen.measureText(text).width / 2;
+      pen.fillRect(Math.min(x, width - 1), height - AXIS, 1, 4);
+      pen.fillText(text, Math.max(this.left, Math.min(x - half, width - 2 * half)), height - 3);
+    }
+  }
+  // What a full row is: one CPU. Of several threads in one strip the busiest step.
+  most(strip) {
+    const whole = this.profile.period > 0 ? this.profile.bin / this.profile.period : 0;
+    return strip.all.reduce((most, all, bin) => Math.max(most, all + strip.waiting[bin]), whole) || 1;
+  }
   // A full row is one CPU; more (several threads in one strip) is scaled to the busiest bin.
   paintStrip(pen, strip, top, width) {
     const {profile, theme} = this, columns = Math.min(profile.bins, Math.floor(width - this.left)), bins = profile.bins / columns;
     pen.fillStyle = theme.soft;
     pen.fillText(fitName(pen, strip.label, this.left - 8), 0, top + 14);
-    const whole = profile.period > 0 ? profile.bin / profile.period : 0, most = Math.max(whole, strip.all.reduce((a, b) => Math.max(a, b), 0)) || 1;
-    const high = STRIP - 5;
+    const high = STRIP - 5, most = this.most(strip);
     for (let column = 0; column < columns; column++) {
       const from = Math.floor(column * bins), to = Math.max(from + 1, Math.floor((column + 1) * bins));
-      let all = 0, unknown = 0, scope = 0;
-      for (let bin = from; bin < to; bin++) { all += strip.all[bin]; unknown += strip.unknown[bin]; scope |= strip.scope[bin]; }
+      let all = 0, unknown = 0, waiting = 0, scope = 0;
+      for (let bin = from; bin < to; bin++) { all += strip.all[bin]; unknown += strip.unknown[bin]; waiting += strip.waiting[bin]; scope |= strip.scope[bin]; }
       const left = this.x(from), wide = Math.max(this.x(to) - left - 0.3, 0.7), scale = high / most / (to - from);
+      const fill = (color, below, amount, least = 0) => {
+        pen.fillStyle = color;
+        pen.fillRect(left, top + high - (below + amount) * scale, wide, Math.max(amount * scale, least));
+      };
+      fill(theme.colors.u0, 0, all - unknown);
       // What was lost or truncated is a gap under a line: it was used, but not for what can be shown.
-      pen.fillStyle = theme.colors.u0;
-      pen.fillRect(left, top + high - (all - unknown) * scale, wide, (all - unknown) * scale);
-      pen.fillStyle = theme.colors.n0;
-      if (unknown > 0) pen.fillRect(left, top + high - all * scale, wide, 1);
+      if (unknown > 0) fill(theme.colors.n0, all, 0, 1);
+      if (waiting > 0) fill(theme.plain, all, waiting);
       pen.fillStyle = theme.colors.s0;
       if (scope) pen.fillRect(left, top + high + 1, wide, 2);
     }
     pen.fillStyle = theme.plain;
     pen.fillRect(this.left, top + high, width - this.left, 0.7);
+  }
+  // Thread, time and use about the pointer: of at least ten samples' time, since one sample is all or nothing.
+  describe(event) {
+    const {profile} = this, strip = this.strips[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top) / STRIP)];
+    if (!strip || profile.period <= 0) return "";
+    const steps = Math.ceil(Math.max(profile.bins / (this.canvas.clientWidth - this.left), 10 * profile.period / profile.bin, 1));
+    const from = Math.max(0, Math.min(Math.floor(this.bin(event)) - (steps >> 1), profile.bins - steps)), to = Math.min(from + steps, profile.bins);
+    const whole = (to - from) * profile.bin / profile.period;
+    const use = (column, text) => {
+      const weight = column.subarray(from, to).reduce((sum, one) => sum + one, 0);
+      return weight > 0 ? `${text} ${percent(weight, whole)}` : "";
+    };
+    return `${strip.label}, ${duration(from * profile.bin)} to ${duration(to * profile.bin)}: ` +
+      [use(strip.all, profile.waiting ? "waiting" : "CPU") || "no CPU time", use(strip.waiting, "waiting"), use(strip.unknown, "lost or truncated"),
+        strip.scope.subarray(from, to).includes(1) ? "in scopes" : ""].filter(Boolean).join(", ");
   }
   begin(event) {
     if (event.button !== 0) return;
@@ -131,7 +133,7 @@ class Timeline {
     return [Math.min(from, this.profile.bins - 1), Math.max(to, from + 1)];
   }
   move(event) {
-    if (this.anchor === undefined) return;
+    if (this.anchor === undefined) return this.tell(this.describe(event));
     this.drag = this.stretch(event);
     this.paint(this.theme);
   }

@@ -1,6 +1,5 @@
-"use strict";
-const find = (id) => document.getElementById(id);
-function element(parent, name, attributes, text) {
+export const find = (id) => document.getElementById(id);
+export function element(parent, name, attributes, text) {
   const made = document.createElement(name);
   for (const key in attributes) made.setAttribute(key, attributes[key]);
   if (text !== undefined) made.textContent = text;
@@ -9,17 +8,17 @@ function element(parent, name, attributes, text) {
 }
 
 const grouped = new Intl.NumberFormat("en");
-const count = (number) => grouped.format(number);
-const samples = (number) => count(number) + (number === 1 ? " sample" : " samples");
+export const count = (number) => grouped.format(number);
+export const samples = (number) => count(number) + (number === 1 ? " sample" : " samples");
 // A part that is there must not read as nothing, nor one that is not the whole as the whole.
-function percent(part, whole) {
+export function percent(part, whole) {
   const share = whole > 0 ? part / whole * 100 : 0;
   if (share > 0 && share < 0.005) return "<0.01 %";
   if (share < 100 && share >= 99.995) return ">99.99 %";
   return share.toFixed(2) + " %";
 }
 // "1.23 s", "4 min 05 s": as numbers.cpp writes them.
-function duration(ns) {
+export function duration(ns) {
   const seconds = ns / 1e9, whole = Math.floor(seconds), two = (number) => String(Math.floor(number)).padStart(2, "0");
   if (ns === 0) return "0 s";
   if (seconds < 1e-3) return Number((ns / 1e3).toFixed(1)) + " µs";
@@ -28,7 +27,7 @@ function duration(ns) {
   return whole < 7200 ? `${Math.floor(whole / 60)} min ${two(whole % 60)} s` : `${Math.floor(whole / 3600)} h ${two(whole / 60 % 60)} min`;
 }
 
-function matcher(term, exact) {
+export function matcher(term, exact) {
   if (!term) return {test: null, note: ""};
   try {
     const expression = new RegExp(term, exact ? "" : "i");
@@ -38,9 +37,9 @@ function matcher(term, exact) {
     return {test: (name) => fold(name).includes(part), note: " (as text)"};
   }
 }
-const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+export const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-function copyText(text) {
+export function copyText(text) {
   const area = element(document.body, "textarea", {});
   area.value = text;
   area.select();

@@ -1,4 +1,5 @@
 // Passes over all boxes. A box's subtree is the stretch up to its end, so what is "inside" needs no stack.
+import {NO_KIND, THREAD} from "./data.js";
 
 // Of which boxes the samples are kept: 1, or 0. scope, focus and ignore: marks of functions, or null.
 function keptBoxes(profile, {scope, focus, ignore}, kept) {
@@ -17,7 +18,7 @@ function keptBoxes(profile, {scope, focus, ignore}, kept) {
 // The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; range as [first
 // bin, behind the last] or null. `weights`: of each count. `marks`, if given, notes whose samples are kept wherever and
 // whenever they are from.
-function weigh(profile, choice, weights = profile.countWeight) {
+export function weigh(profile, choice, weights = profile.countWeight) {
   const {thread, side, scope, focus, ignore, range, marks} = choice, {size, end, countBox, countThread, countSide, countBin} = profile;
   const kept = marks || scope || focus || ignore ? keptBoxes(profile, choice, marks || new Uint8Array(size)) : null;
   const [from, to] = range && countBin ? range : [0, Infinity], times = range && countBin ? countBin : null;
@@ -36,7 +37,7 @@ function weigh(profile, choice, weights = profile.countWeight) {
 }
 
 // Time below matching functions; it counts once, however often matches stand in one stack.
-function shareOf(profile, total, marks) {
+export function shareOf(profile, total, marks) {
   const {size, end, fn} = profile;
   let share = 0;
   for (let box = 1; box < size; box++) {
@@ -48,7 +49,7 @@ function shareOf(profile, total, marks) {
 }
 
 // Self and total of every function that is shown; a recursion's time counts once. What is hidden is its caller's own.
-function functionTable(profile, total, shape) {
+export function functionTable(profile, total, shape) {
   const {size, end, fn, functions} = profile, {hidden, alias} = shape, functionCount = profile.functionCount;
   const self = new Float64Array(functionCount), sum = new Float64Array(functionCount), until = new Int32Array(functionCount);
   const open = new Int32Array(profile.depth + 2), openFn = new Int32Array(profile.depth + 2);
@@ -75,7 +76,7 @@ function functionTable(profile, total, shape) {
 }
 
 // Where a function stands and no caller of it is the same function: its time, counted once.
-function outermost(profile, total, shape, wanted) {
+export function outermost(profile, total, shape, wanted) {
   const {size, end, fn} = profile, found = [];
   for (let box = 1; box < size; box++) {
     if (total[box] === 0) { box = end[box] - 1; continue; }
@@ -87,7 +88,7 @@ function outermost(profile, total, shape, wanted) {
 }
 
 // The samples that end in each box, as far as it is shown, in the same order as `total`. And how deep it gets.
-function ownWeights(profile, total, shape) {
+export function ownWeights(profile, total, shape) {
   const {size, end, fn} = profile, {hidden, alias} = shape;
   const own = new Float64Array(size), open = new Int32Array(profile.depth + 2);
   let level = -1, rows = 0;
@@ -102,7 +103,7 @@ function ownWeights(profile, total, shape) {
   }
   return {own, rows};
 }
-function rowsOf(profile, total, shape) {
+export function rowsOf(profile, total, shape) {
   // All of it is shown.
   if (shape.whole && total[0] === profile.samples) return profile.depth + 1;
   const {size, end, fn} = profile, {hidden, alias} = shape, open = new Int32Array(profile.depth + 2);

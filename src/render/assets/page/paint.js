@@ -1,0 +1,94 @@
+// What of a graph is in sight, and how it looks.
+import {bisector} from "d3-array";
+import {fitName, textWidth} from "./labels.js";
+import {count} from "./tools.js";
+
+export const ROW = 19;
+const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4;
+const endOf = bisector((node) => node.x + node.total);
+
+// Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all in sight; a run is of
+// kids that are too narrow to paint each.
+export function visit(graph, width, height, box, run) {
+  const {tree, from, to, rootBelow} = graph, scale = width / Math.max(to - from, 1e-9), todo = [tree.root];
+  while (todo.length) {
+    const node = todo.pop(), left = (node.x - from) * scale, wide = node.total * scale, top = graph.top(node.depth);
+    if (top > -ROW && top < height) box(node, left, wide, top);
+    const above = graph.top(node.depth + 1);
+    if (rootBelow ? above <= -ROW : above >= height) continue;
+    const kids = tree.kids(node), inSight = above > -ROW && above < height;
+    for (let at = endOf.right(kids, from); at < kids.length && kids[at].x < to; at++) {
+      if (kids[at].total * scale >= NARROW) {
+        todo.push(kids[at]);
+        continue;
+      }
+      const first = at, x = kids[at].x;
+      while (at + 1 < kids.length && kids[at + 1].x < to && kids[at + 1].total * scale < NARROW) at++;
+      if (inSight) run(node, first, at + 1, (x - from) * scale, (kids[at].x + kids[at].total - x) * scale, above);
+    }
+  }
+}
+
+class Painter {
+  constructor(graph, width, height) {
+    const {pen, context, tree, zoomed} = graph;
+    Object.assign(this, {graph, pen, context, tree, width, height, ink: context.ink(), outlines: [], ancestors: new Set(tree.path(zoomed))});
+  }
+  paint() {
+    const {pen, tree, width, height} = this;
+    let root = null;
+    pen.clearRect(0, 0, width, height);
+    pen.font = this.context.font;
+    pen.textBaseline = "alphabetic";
+    visit(this.graph, width, height, (node, ...where) => { if (node === tree.root) root = where; else this.box(node, ...where); }, (...run) => this.run(...run));
+    // Over what is scrolled below it.
+    if (root) {
+      pen.clearRect(0, root[2] - 1, width, ROW + 1);
+      this.box(tree.root, ...root);
+    }
+    pen.globalAlpha = 1;
+    for (const outline of this.outlines) this.outline(...outline);
+  }
+  box(node, left, wide, top) {
+    const {pen, context, graph, ink} = this, start = Math.max(left, 0), room = Math.min(left + wide, this.width) - start;
+    const above = node.depth < graph.zoomed.depth && this.ancestors.has(node);
+    pen.globalAlpha = above ? 0.55 : context.faded(node.fn) ? 0.3 : 1;
+    pen.fillStyle = context.color(node, this.tree);
+    pen.fillRect(start, top, Math.max(room - (wide > 3 ? 1 : 0), 0.5), ROW - 1);
+    if (room > LETTERS) this.label(node, start, room, top);
+    if (!above && context.hit(node.fn) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
+    if (node === graph.hovered) this.outlines.push([start, top, room, ink, 1]);
+    if (node === graph.focused && document.activeElement === graph.canvas) this.outlines.push([start, top, room, context.focus(), 2]);
+  }
+  run(node, first, end, left, wide, top) {
+    const {pen, context} = this, kids = this.tree.kids(node), start = Math.max(left, 0), room = Math.min(left + wide, this.width) - start;
+    let hit = false;
+    for (let at = first; at < end && !hit; at++) hit = context.hit(kids[at].fn);
+    pen.globalAlpha = context.searching() && !hit ? 0.3 : 1;
+    pen.fillStyle = hit ? context.mark() : context.plain();
+    pen.fillRect(start, top, Math.max(room, 0.5), ROW - 1);
+    if (room > 90 && end - first > 1 && !hit) this.faint(fitName(pen, `${count(end - first)} narrow frames`, room - 2 * PAD), start + PAD, top);
+  }
+  // At the box's beginning, or where it comes into sight.
+  label(node, start, wide, top) {
+    const {pen, context} = this, room = wide - 2 * PAD, name = context.name(node.fn), text = fitName(pen, name, room);
+    if (!text) return;
+    pen.fillStyle = this.ink;
+    pen.fillText(text, start + PAD, top + BASELINE);
+    const share = " " + context.share(node, this.tree), used = textWidth(pen, text);
+    if (text === name && used + textWidth(pen, share) < room) this.faint(share, start + PAD + used, top);
+  }
+  faint(text, x, top) {
+    const {pen} = this;
+    pen.fillStyle = this.ink;
+    pen.globalAlpha *= 0.65;
+    pen.fillText(text, x, top + BASELINE);
+  }
+  outline(left, top, wide, color, line) {
+    const {pen} = this;
+    pen.strokeStyle = color;
+    pen.lineWidth = line;
+    pen.strokeRect(left + line / 2, top + line / 2, Math.max(wide - 1 - line, 0.5), ROW - 1 - line);
+  }
+}
+export function paintGraph(graph, width, height) { new Painter(graph, width, height).paint(); }

@@ -1,0 +1,70 @@
+// How much of the CPU each thread used when, step by step of the profile's time; and how long it waited, where that was
+// measured as well.
+import {SCOPE} from "./data.js";
+
+const MOST_STRIPS = 12, NOT_KNOWN = 4;
+
+class Strip {
+  // all: samples; unknown: of them those that say nothing of where time went; waiting: in the samples' unit; scope: 1 where
+  // samples are in a scope.
+  constructor(label, bins) {
+    Object.assign(this, {label, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
+  }
+  add(strip) {
+    for (const column of ["all", "unknown", "waiting"]) strip[column].forEach((weight, bin) => { this[column][bin] += weight; });
+    strip.scope.forEach((one, bin) => { this.scope[bin] |= one; });
+    this.weight += strip.weight;
+  }
+}
+
+function addSamples(profile, stripOf) {
+  const {countBox, countThread, countWeight, countBin, end, fn, functions} = profile;
+  const isGap = functions.name.map((name, of) => functions.kind[of] === NOT_KNOWN && /^\[(lost|truncated)/.test(name));
+  let inScope = 0, inGap = 0, box = 0;
+  for (let at = 0; at < countBox.length; at++) {
+    for (; box <= countBox[at]; box++) {
+      if (functions.kind[fn[box]] === SCOPE && box >= inScope) inScope = end[box];
+      if (isGap[fn[box]] && box >= inGap) inGap = end[box];
+    }
+    const strip = stripOf[countThread[at]], bin = countBin[at], weight = countWeight[at];
+    if (!strip) continue;
+    strip.weight += weight;
+    strip.all[bin] += weight;
+    if (countBox[at] < inGap) strip.unknown[bin] += weight;
+    if (countBox[at] < inScope) strip.scope[bin] = 1;
+  }
+}
+
+// The other profile has steps of its own, which begin at the same time: some multiple of these, or a part of one.
+function addWaits(profile, waits, stripOf) {
+  const numberOf = new Map(profile.threads.map(([tid], thread) => [tid, thread])), part = waits.bin / profile.bin, unit = waits.period / profile.period;
+  waits.countThread.forEach((thread, at) => {
+    const strip = stripOf[numberOf.get(waits.threads[thread][0])];
+    if (!strip) return;
+    const from = waits.countBin[at] * part, to = from + part, weight = waits.countWeight[at] * unit;
+    for (let bin = Math.floor(from); bin < to && bin < profile.bins; bin++) {
+      strip.waiting[bin] += weight * (Math.min(bin + 1, to) - Math.max(bin, from)) / part;
+    }
+  });
+}
+
+// Of the threads that were sampled, the busiest first. merge: threads that are alike are one; waits: the profile of waiting
+// time, or null.
+export function stripsOf(profile, merge, waits) {
+  const groups = new Map(merge ? profile.merged.map(([of, group]) => [profile.name(of), profile.name(group)]) : []), strips = new Map();
+  const stripOf = profile.threads.map(([tid, name], thread) => {
+    const label = groups.get(name) || (name || "thread") + (tid ? ` (${tid})` : ""), key = groups.has(name) ? label : thread;
+    if (!strips.has(key)) strips.set(key, new Strip(label, profile.bins));
+    return strips.get(key);
+  });
+  addSamples(profile, stripOf);
+  if (waits && waits.period > 0 && profile.period > 0) addWaits(profile, waits, stripOf);
+  const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
+  const others = busiest.splice(MOST_STRIPS);
+  if (others.length) {
+    const sum = new Strip(`${others.length} other threads`, profile.bins);
+    for (const strip of others) sum.add(strip);
+    busiest.push(sum);
+  }
+  return busiest;
+}

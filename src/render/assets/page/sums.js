@@ -1,0 +1,72 @@
+// What is added up of the samples that are chosen. Each sum is made when it is asked for, and again when what it is made of
+// has changed.
+import {SCOPE} from "./data.js";
+import {shapeOf} from "./shape.js";
+import {duration, matcher, percent} from "./tools.js";
+import {functionTable, weigh} from "./walk.js";
+
+// Whether something was made for other values than these.
+export class Memory {
+  constructor() { this.made = {}; }
+  changed(what, ...values) {
+    const wanted = values.join("\n");
+    if (this.made[what] === wanted) return false;
+    this.made[what] = wanted;
+    return true;
+  }
+}
+
+export class Sums {
+  constructor(profile, state, compare) {
+    Object.assign(this, {profile, state, compare, memory: new Memory(), total: null, kept: null});
+  }
+  get all() { return this.total[0]; }
+  weigh() {
+    const {profile, state, compare} = this, {thread, scope, focus, ignore, range} = state;
+    if (this.memory.changed("weights", thread, scope, focus, ignore, state.time)) {
+      const marks = (term) => term ? profile.matching(matcher(term, true).test) : null;
+      const ofScope = scope ? Uint8Array.from(profile.functions.name, (name, fn) => profile.kind(fn) === SCOPE && name === scope ? 1 : 0) : null;
+      const choice = {thread, scope: ofScope, focus: marks(focus), ignore: marks(ignore), range, marks: profile.bins > 1 ? new Uint8Array(profile.size) : null};
+      this.kept = choice.marks;
+      if (compare) {
+        compare.weigh(choice);
+      } else {
+        this.total = weigh(profile, choice);
+        // The number of samples in each box: without the column each weighs one.
+        this.hitTotals = null;
+        this.weighHits = () => profile.countHits ? weigh(profile, {...choice, marks: null}, profile.countHits) : this.total;
+      }
+    }
+    if (compare) this.total = compare.weights;
+  }
+  get hits() { return this.hitTotals ??= this.weighHits(); }
+  // Of how much of the profile all numbers are.
+  shareText() {
+    const {profile, state: {range}} = this;
+    if (this.compare) return this.compare.share();
+    if (this.all === profile.samples) return "";
+    const amount = profile.samplesText(this.hits[0]) || profile.time(this.all);
+    return `${amount} of these, ${percent(this.all, profile.samples)}` + (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
+  }
+  // Changes with everything that graphs and tables are made of.
+  get key() {
+    const {thread, scope, focus, ignore, time, fold, inlined, hide, merge, side} = this.state;
+    return [thread, scope, focus, ignore, time, fold, inlined, hide, merge, side].join("\n");
+  }
+  get shape() {
+    if (this.memory.changed("shape", this.key)) this.lastShape = shapeOf(this.profile, this.state);
+    return this.lastShape;
+  }
+  // The table of functions.
+  rows() {
+    if (this.memory.changed("table", this.key)) this.lastRows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);
+    return this.lastRows;
+  }
+  // {self, total} of a row as numbers of samples.
+  hitsOf(row) {
+    if (!this.profile.countHits) return row;
+    if (this.memory.changed("hit rows", this.key)) this.hitRows = new Map(functionTable(this.profile, this.hits, this.shape).map((one) => [one.fn, one]));
+    return this.hitRows.get(row.fn) || {self: 0, total: 0};
+  }
+  hitsIn(tree, node) { return node.hits ?? (this.profile.countHits ? tree.sum(node, this.hits) : node.total); }
+}

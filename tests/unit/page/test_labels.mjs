@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {fitName} from "../../../src/render/assets/page/labels.js";
+
+// Every letter is 7 wide.
+const pen = {measureText: (text) => ({width: Array.from(text).length * 7})};
+const fit = (name, letters) => fitName(pen, name, letters * 7);
+
+test("a name that fits is whole", () => assert.equal(fit("shop::Server::answer", 20), "shop::Server::answer"));
+test("the last components stay", () => {
+  assert.equal(fit("shop::Server::answer", 19), "…Server::answer");
+  assert.equal(fit("shop::Server::answer", 10), "…answer");
+});
+test("of a last component too long its beginning stays", () => assert.equal(fit("shop::Server::answer", 5), "answ…"));
+test("one letter says nothing", () => assert.equal(fit("answer", 2), ""));
+test("a letter of two code units is not cut in half", () => assert.equal(fit("𝒳𝒳𝒳𝒳𝒳𝒳", 4), "𝒳𝒳𝒳…"));

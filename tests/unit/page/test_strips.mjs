@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {stripsOf} from "../../../src/render/assets/page/strips.js";
+
+// all > [scope] > work, and [lost]: two threads, four steps of 8 ms, samples of 1 ms.
+function profile() {
+  return {
+    threads: [[11, "main"], [12, "worker-1"], [13, "worker-2"]], merged: [], bins: 4, bin: 8e6, period: 1e6,
+    functions: {name: ["[scope]", "work", "[lost]", "all"], kind: [3, 0, 4, 6]}, name(fn) { return this.functions.name[fn]; },
+    fn: [3, 0, 1, 2], end: [4, 3, 3, 4], countBox: [1, 2, 2, 3], countThread: [0, 0, 1, 0], countBin: [0, 1, 3, 2], countWeight: [4, 8, 2, 3]
+  };
+}
+const list = (column) => Array.from(column);
+
+test("samples, what of them is lost, and scopes, step by step", () => {
+  const [main, worker] = stripsOf(profile(), false, null);
+  assert.equal(main.label, "main (11)");
+  assert.deepEqual([list(main.all), list(main.unknown), list(main.scope)], [[4, 8, 3, 0], [0, 0, 3, 0], [1, 1, 0, 0]]);
+  assert.deepEqual([worker.label, list(worker.all)], ["worker-1 (12)", [0, 0, 0, 2]]);
+});
+test("a thread that used no CPU time has no strip", () => assert.equal(stripsOf(profile(), false, null).length, 2));
+test("waits are spread over steps of another length, and are in the samples' unit", () => {
+  // Nanoseconds in two steps of 16 ms; the profiles number their threads differently.
+  const waits = {threads: [[12, "worker-1"], [11, "main"]], bin: 16e6, period: 1, countThread: [1, 0, 1], countBin: [0, 0, 1], countWeight: [4e6, 16e6, 8e6]};
+  const [main, worker] = stripsOf(profile(), false, waits);
+  assert.deepEqual(list(main.waiting), [2, 2, 4, 4]);
+  assert.deepEqual(list(worker.waiting), [8, 8, 0, 0]);
+  // And of steps that are finer.
+  const fine = {threads: [[11, "main"]], bin: 4e6, period: 1, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1e6, 2e6, 3e6]};
+  assert.deepEqual(list(stripsOf(profile(), false, fine)[0].waiting), [3, 0, 0, 3]);
+});
+test("like threads are one strip", () => {
+  const of = profile();
+  Object.assign(of, {threads: [[11, "w-1"], [12, "w-2"], [13, "w-3"]], merged: [[4, 6], [5, 6]]});
+  of.functions = {name: [...of.functions.name, "w-1", "w-2", "w-*"], kind: [...of.functions.kind, 5, 5, 5]};
+  const [strip, ...others] = stripsOf(of, true, null);
+  assert.deepEqual([strip.label, list(strip.all), others.length], ["w-*", [4, 8, 3, 2], 0]);
+});
+test("the least busy of many threads share a strip", () => {
+  const of = profile(), threads = Array.from({length: 20}, (_, at) => [100 + at, "t"]);
+  Object.assign(of, {threads, countBox: threads.map(() => 2), countThread: threads.map((_, at) => at), countBin: threads.map(() => 0), countWeight: threads.map((_, at) => 1 + at)});
+  const strips = stripsOf(of, false, null);
+  assert.equal(strips.length, 13);
+  assert.equal(strips[12].label, "8 other threads");
+  assert.equal(strips[12].all[0], 36);
+});

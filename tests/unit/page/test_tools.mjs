@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {duration, matcher, percent} from "../../../src/render/assets/page/tools.js";
+
+test("a share that is there does not read as nothing, nor a part as the whole", () => {
+  assert.deepEqual([percent(0, 9), percent(1, 1e6), percent(999999, 1e6), percent(9, 9), percent(1, 3), percent(1, 0)],
+    ["0.00 %", "<0.01 %", ">99.99 %", "100.00 %", "33.33 %", "0.00 %"]);
+});
+test("times have units", () => {
+  assert.deepEqual([0, 1500, 2.5e6, 1.234e9, 245e9, 7320e9].map(duration), ["0 s", "1.5 µs", "2.5 ms", "1.23 s", "4 min 05 s", "2 h 02 min"]);
+});
+test("what is no regular expression is text", () => {
+  const of = (term, exact) => matcher(term, exact);
+  assert.equal(of("operator new(", false).test("Operator New(unsigned)"), true);
+  assert.equal(of("operator new(", true).test("Operator New(unsigned)"), false);
+  assert.equal(of("operator new(", false).note, " (as text)");
+  assert.equal(of("^ma(in|lloc)$", false).test("malloc"), true);
+  assert.equal(of("", false).test, null);
+});
