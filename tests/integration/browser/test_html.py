@@ -157,7 +157,7 @@ class HtmlTest(PageTest):
 
     def test_only_what_is_in_sight_exists(self):
         self.open("large.html", "#view=table")
-        self.assertGreater(int(self.page.driver.find_element(By.CSS_SELECTOR, ".body").get_attribute("aria-rowcount")), 20000)
+        self.assertGreater(int(self.page.driver.find_element(By.ID, "functions").get_attribute("aria-rowcount")), 20000)
         self.assertLess(len(self.rows()), 80)
         self.id("tab-graph").click()
         self.settle()
@@ -193,6 +193,17 @@ class HtmlTest(PageTest):
         names = {name for _, name in told}
         self.assertLessEqual({"Flame graph", "Functions", "Callers and callees", "Search functions, regular expression", "Thread"}, names)
         self.assertEqual(len([name for role, name in told if role == "application" and ". Arrow keys " in name]), 2)
+        # All that is read stands in a landmark, and a table's heads belong to its rows.
+        outside = self.page.run("""return Array.from(document.querySelectorAll('body *')).filter((one) => one.checkVisibility() && one.childElementCount === 0 && one.textContent.trim() &&
+          !one.closest('script, style, header, main, footer, aside, [role=region][aria-label], #menu')).map((one) => one.outerHTML.slice(0, 100))""")
+        self.assertEqual(outside, [])
+        self.id("tab-table").click()
+        parent = lambda role: "return Array.from(document.querySelectorAll('#table-view [role=" + role + "]'), (one) => one.parentElement.closest('[role]:not([role=presentation])').getAttribute('role'))"
+        self.assertEqual(set(self.page.run(parent("columnheader"))), {"row"})
+        self.assertEqual(self.page.run(parent("row"))[:2], ["grid", "rowgroup"])
+        self.assertEqual(set(self.page.run(parent("rowgroup"))), {"grid"})
+        self.id("tab-graph").click()
+        self.settle()
         # What the keys come to is announced, and all controls can be reached by them.
         self.assertEqual(self.id("details").get_attribute("aria-live"), "polite")
         self.assertEqual(self.id("result").get_attribute("aria-live"), "polite")
@@ -459,10 +470,9 @@ class HtmlTest(PageTest):
         self.open()
         self.id("tab-graph").send_keys(Keys.ARROW_RIGHT)
         self.assertEqual(self.page.run("return document.activeElement.id"), "tab-table")
-        self.page.run("document.querySelector('.body').focus()")
-        self.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+        self.id("functions").send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
         chosen = self.page.driver.find_element(By.CSS_SELECTOR, ".body [aria-selected=true]")
-        self.assertEqual(self.page.run("return document.querySelector('.body').getAttribute('aria-activedescendant')"), chosen.get_attribute("id"))
+        self.assertEqual(self.id("functions").get_attribute("aria-activedescendant"), chosen.get_attribute("id"))
         name = self.rows()[2][2]
         self.assertIn(name, chosen.text)
         self.keys(Keys.ENTER)

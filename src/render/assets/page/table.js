@@ -7,16 +7,19 @@ export class Table {
   // columns: {title, key, value(row) for sorting, fill(cell, row)}; `on(row)` opens one.
   constructor(holder, columns, on) {
     Object.assign(this, {holder, columns, on, rows: [], key: columns[0].key, down: true, selected: 0});
-    this.head = element(holder, "div", {class: "line head", role: "row"});
+    for (const [name, value] of [["role", "grid"], ["tabindex", "0"], ["aria-label", "Functions. Arrow keys choose, Enter opens callers and callees."]]) holder.setAttribute(name, value);
+    this.head = element(holder, "div", {class: "line head", role: "row", "aria-rowindex": 1});
     for (const column of columns) {
       const cell = element(this.head, "span", {class: `cell ${column.key} ${column.class || ""}`, role: "columnheader"});
       const button = element(cell, "button", {type: "button"}, column.title);
       button.addEventListener("click", () => this.sort(column.key, this.key === column.key ? !this.down : column.key !== "name"));
     }
-    this.body = element(holder, "div", {class: "body", tabindex: "0", role: "grid", "aria-label": "Functions. Arrow keys choose, Enter opens callers and callees."});
+    this.body = element(holder, "div", {class: "body", role: "rowgroup", tabindex: "-1"});
     this.spacer = element(this.body, "div", {class: "spacer", role: "presentation"});
     this.body.addEventListener("scroll", () => this.paint());
-    this.body.addEventListener("keydown", (event) => this.press(event));
+    // A click focuses what scrolls; keys and what is chosen are the grid's.
+    this.body.addEventListener("focus", () => holder.focus());
+    holder.addEventListener("keydown", (event) => { if (event.target === holder) this.press(event); });
     new ResizeObserver(() => this.paint()).observe(this.body);
   }
   show(rows) {
@@ -30,7 +33,7 @@ export class Table {
     const order = (a, b) => { const x = column.value(a), y = column.value(b); return x < y ? -1 : x > y ? 1 : 0; };
     this.rows.sort((a, b) => (down ? -order(a, b) : order(a, b)) || (b.total - a.total || 0) || a.fn - b.fn);
     this.columns.forEach((one, at) => this.head.children[at].setAttribute("aria-sort", one.key !== key ? "none" : down ? "descending" : "ascending"));
-    this.body.setAttribute("aria-rowcount", this.rows.length);
+    this.holder.setAttribute("aria-rowcount", this.rows.length + 1);
     this.spacer.style.height = this.rows.length * LINE + "px";
     this.paint();
   }
@@ -40,12 +43,12 @@ export class Table {
     this.spacer.textContent = "";
     for (let at = first; at < last; at++) {
       const row = this.rows[at];
-      const line = element(this.spacer, "div", {class: "line", role: "row", "aria-rowindex": at + 1, id: "row" + at, "aria-selected": at === this.selected});
+      const line = element(this.spacer, "div", {class: "line", role: "row", "aria-rowindex": at + 2, id: "row" + at, "aria-selected": at === this.selected});
       line.style.top = at * LINE + "px";
       for (const column of this.columns) column.fill(element(line, "span", {class: `cell ${column.key} ${column.class || ""}`, role: "gridcell"}), row);
       line.addEventListener("click", () => { this.selected = at; this.on(row); });
     }
-    this.body.setAttribute("aria-activedescendant", "row" + this.selected);
+    this.holder.setAttribute("aria-activedescendant", "row" + this.selected);
   }
   press(event) {
     const page = Math.max(Math.floor(this.body.clientHeight / LINE) - 1, 1);
