@@ -235,6 +235,10 @@ std::string fit_name(std::string_view clean, std::size_t room) {
         last = rest;
         if (columns(rest) + 1 <= room) return "…" + std::string(rest);
     }
+    // Of code without a name where it starts: its file's name alone is that of all others in it.
+    const std::size_t address = clean.starts_with('[') ? clean.rfind("+0x") : clean.npos;
+    if (address != clean.npos && columns(clean.substr(address)) + 1 <= room)
+        return "…" + std::string(clean.substr(address));
     return fit_columns(last, room);
 }
 

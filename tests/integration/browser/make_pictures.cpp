@@ -116,6 +116,11 @@ NamedProfile many_stacks(std::uint32_t stacks) {
         return (seed >> 8) % limit;
     };
     constexpr std::uint32_t functions = 30'000;
+    // Some functions are called far more often than others.
+    const auto any_function = [&] {
+        const std::uint64_t number = random(functions);
+        return static_cast<FrameId>(number * number / functions * number / functions);
+    };
     for (std::uint32_t id = 0; id < functions; ++id) {
         const std::string name =
             "shop::module_" + std::to_string(id % 97) + "::Class<int>::method_" + std::to_string(id);
@@ -140,7 +145,7 @@ NamedProfile many_stacks(std::uint32_t stacks) {
     for (const FrameId frame : {1U, 2U, 3U}) descend(frame);
     while (profile.counts.size() < stacks) {
         path.resize(4 + random(static_cast<std::uint32_t>(path.size()) - 3));
-        while (path.size() < 13 || (path.size() < 25 && random(2) == 0)) descend(random(functions));
+        while (path.size() < 13 || (path.size() < 25 && random(2) == 0)) descend(any_function());
         if (ends[path.back()]) continue;
         ends[path.back()] = true;
         const std::uint64_t samples = 1 + random(50);

@@ -12,5 +12,9 @@ test("the last components stay", () => {
   assert.equal(fit("shop::Server::answer", 10), "…answer");
 });
 test("of a last component too long its beginning stays", () => assert.equal(fit("shop::Server::answer", 5), "answ…"));
+test("of code without a name its address stays", () => {
+  assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 24), "…+0x1a2b40]");
+  assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 10), "[libcrypt…");
+});
 test("one letter says nothing", () => assert.equal(fit("answer", 2), ""));
 test("a letter of two code units is not cut in half", () => assert.equal(fit("𝒳𝒳𝒳𝒳𝒳𝒳", 4), "𝒳𝒳𝒳…"));

@@ -51,6 +51,10 @@ TEST_CASE("a label that is too long keeps its last component") {
     CHECK(fit_name("shop::Server::answer", 5) == "answ…");
     CHECK(fit_name("shop::Server::answer", 2) == "");
     CHECK(fit_name("a::", 2) == "");
+    CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 25) == "[libcrypto.so.3+0x1a2b40]");
+    CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 24) == "…+0x1a2b40]");
+    CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 11) == "…+0x1a2b40]");
+    CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 10) == "[libcrypt…");
 }
 
 TEST_CASE("only code is renamed") {

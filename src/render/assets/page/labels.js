@@ -9,7 +9,7 @@ export function textWidth(pen, text) {
   return width;
 }
 // The name if there is room, else as much of its end as begins behind a "::" (the last component tells most), else as many
-// letters of the last component as there is room for.
+// letters of the last component as there is room for. Of "[libfoo.so+0x1a2b]" the address stays.
 export function fitName(pen, name, room) {
   if (room < 14) return "";
   if (name.length < 400 && textWidth(pen, name) <= room) return name;
@@ -20,6 +20,8 @@ export function fitName(pen, name, room) {
       if (last.length * 3 < room && textWidth(pen, "…" + last) <= room) return "…" + last;
     }
   }
+  const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1;
+  if (address > 0 && textWidth(pen, "…" + name.slice(address)) <= room) return "…" + name.slice(address);
   const letters = Array.from(last.slice(0, 800));
   let low = 0, high = letters.length;
   while (low < high) {

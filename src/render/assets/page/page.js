@@ -164,6 +164,7 @@ export class Page {
     for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined], ["chart", state.chart]]) find(id).setAttribute("aria-pressed", on);
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("orders").hidden = state.view !== "graph";
+    find("details").hidden = state.view === "table" || state.view === "source";
     this.timeline.show(state.merge, state.range, this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
     this.sums.weigh();

@@ -5,15 +5,16 @@ import {SCOPE} from "./data.js";
 const MOST_STRIPS = 12, NOT_KNOWN = 4;
 
 class Strip {
-  // all: samples; unknown: of them those that say nothing of where time went; waiting: in the samples' unit; scope: 1 where
+  // threads: how many are in it; all: samples; unknown: of them those that say nothing of where time went; waiting: in the samples' unit; scope: 1 where
   // samples are in a scope.
   constructor(label, bins) {
-    Object.assign(this, {label, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
+    Object.assign(this, {label, threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
   }
   add(strip) {
     for (const column of ["all", "unknown", "waiting"]) strip[column].forEach((weight, bin) => { this[column][bin] += weight; });
     strip.scope.forEach((one, bin) => { this.scope[bin] |= one; });
     this.weight += strip.weight;
+    this.threads += strip.threads;
   }
 }
 
@@ -55,6 +56,7 @@ export function stripsOf(profile, merge, waits) {
   const stripOf = profile.threads.map(([tid, name], thread) => {
     const label = groups.get(name) || (name || "thread") + (tid ? ` (${tid})` : ""), key = groups.has(name) ? label : thread;
     if (!strips.has(key)) strips.set(key, new Strip(label, profile.bins));
+    strips.get(key).threads++;
     return strips.get(key);
   });
   addSamples(profile, stripOf);

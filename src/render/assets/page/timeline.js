@@ -78,25 +78,31 @@ export class Timeline {
       pen.fillText(text, Math.max(this.left, Math.min(x - half, width - 2 * half)), height - 3);
     }
   }
-  // What a full row is: one CPU. Of several threads in one strip the busiest step.
-  most(strip) {
-    const whole = this.profile.period > 0 ? this.profile.bin / this.profile.period : 0;
-    return strip.all.reduce((most, all, bin) => Math.max(most, all + strip.waiting[bin]), whole) || 1;
+  // Steps of time that are looked at together at least: less than ten samples' time would be noise.
+  get steps() { return Math.max(this.profile.bins / (this.canvas.clientWidth - this.left), 10 * this.profile.period / this.profile.bin, 1); }
+  // Sums of a strip's columns, as wide as a pixel or as ten samples.
+  columns(strip) {
+    const {bins} = this.profile, many = Math.max(1, Math.floor(bins / this.steps)), columns = [];
+    for (let column = 0; column < many; column++) {
+      const from = Math.floor(column * bins / many), to = Math.max(from + 1, Math.floor((column + 1) * bins / many)), one = {from, to, all: 0, unknown: 0, waiting: 0, scope: 0};
+      for (let bin = from; bin < to; bin++) { one.all += strip.all[bin]; one.unknown += strip.unknown[bin]; one.waiting += strip.waiting[bin]; one.scope |= strip.scope[bin]; }
+      columns.push(one);
+    }
+    return columns;
   }
-  // A full row is one CPU; more (several threads in one strip) is scaled to the busiest bin.
+  // A full row is one CPU; of several threads in one strip, what they used at the busiest time.
   paintStrip(pen, strip, top, width) {
-    const {profile, theme} = this, columns = Math.min(profile.bins, Math.floor(width - this.left)), bins = profile.bins / columns;
+    const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
+    const busiest = columns.reduce((most, {from, to, all, waiting}) => Math.max(most, (all + waiting) / (to - from)), 0);
+    const most = (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
     pen.fillStyle = theme.soft;
     pen.fillText(fitName(pen, strip.label, this.left - 8), 0, top + 14);
-    const high = STRIP - 5, most = this.most(strip);
-    for (let column = 0; column < columns; column++) {
-      const from = Math.floor(column * bins), to = Math.max(from + 1, Math.floor((column + 1) * bins));
-      let all = 0, unknown = 0, waiting = 0, scope = 0;
-      for (let bin = from; bin < to; bin++) { all += strip.all[bin]; unknown += strip.unknown[bin]; waiting += strip.waiting[bin]; scope |= strip.scope[bin]; }
+    for (const {from, to, all, unknown, waiting, scope} of columns) {
       const left = this.x(from), wide = Math.max(this.x(to) - left - 0.3, 0.7), scale = high / most / (to - from);
       const fill = (color, below, amount, least = 0) => {
+        const bottom = Math.min(below * scale, high - least), up = Math.min((below + amount) * scale, high);
         pen.fillStyle = color;
-        pen.fillRect(left, top + high - (below + amount) * scale, wide, Math.max(amount * scale, least));
+        pen.fillRect(left, top + high - Math.max(up, bottom + least), wide, Math.max(up - bottom, least));
       };
       fill(theme.colors.u0, 0, all - unknown);
       // What was lost or truncated is a gap under a line: it was used, but not for what can be shown.
@@ -108,11 +114,11 @@ export class Timeline {
     pen.fillStyle = theme.plain;
     pen.fillRect(this.left, top + high, width - this.left, 0.7);
   }
-  // Thread, time and use about the pointer: of at least ten samples' time, since one sample is all or nothing.
+  // Thread, time and use about the pointer.
   describe(event) {
     const {profile} = this, strip = this.strips[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top) / STRIP)];
     if (!strip || profile.period <= 0) return "";
-    const steps = Math.ceil(Math.max(profile.bins / (this.canvas.clientWidth - this.left), 10 * profile.period / profile.bin, 1));
+    const steps = Math.ceil(this.steps);
     const from = Math.max(0, Math.min(Math.floor(this.bin(event)) - (steps >> 1), profile.bins - steps)), to = Math.min(from + steps, profile.bins);
     const whole = (to - from) * profile.bin / profile.period;
     const use = (column, text) => {

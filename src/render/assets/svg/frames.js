@@ -76,6 +76,8 @@ function fitName(name, room, font) {
     last = name.slice(at + 2);
     if (measure("…" + last, font) <= room) return "…" + last;
   }
+  const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1;
+  if (address > 0 && measure("…" + name.slice(address), font) <= room) return "…" + name.slice(address);
   return fit(last, room, font);
 }
 function fontOf(element) {
