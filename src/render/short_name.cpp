@@ -237,8 +237,11 @@ std::string fit_name(std::string_view clean, std::size_t room) {
     }
     // Of code without a name where it starts: its file's name alone is that of all others in it.
     const std::size_t address = clean.starts_with('[') ? clean.rfind("+0x") : clean.npos;
-    if (address != clean.npos && columns(clean.substr(address)) + 1 <= room)
-        return "…" + std::string(clean.substr(address));
+    if (address != clean.npos && columns(clean.substr(address)) + 1 <= room) {
+        const std::string_view end = clean.substr(address);
+        const std::string begin = fit_columns(clean.substr(0, address), room - columns(end));
+        return (begin.empty() ? "…" : begin) + std::string(end);
+    }
     return fit_columns(last, room);
 }
 

@@ -13,7 +13,8 @@ test("the last components stay", () => {
 });
 test("of a last component too long its beginning stays", () => assert.equal(fit("shop::Server::answer", 5), "answ…"));
 test("of code without a name its address stays", () => {
-  assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 24), "…+0x1a2b40]");
+  assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 24), "[libcrypto.so…+0x1a2b40]");
+  assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 11), "…+0x1a2b40]");
   assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 10), "[libcrypt…");
 });
 test("one letter says nothing", () => assert.equal(fit("answer", 2), ""));

@@ -52,7 +52,7 @@ TEST_CASE("a label that is too long keeps its last component") {
     CHECK(fit_name("shop::Server::answer", 2) == "");
     CHECK(fit_name("a::", 2) == "");
     CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 25) == "[libcrypto.so.3+0x1a2b40]");
-    CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 24) == "…+0x1a2b40]");
+    CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 24) == "[libcrypto.so…+0x1a2b40]");
     CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 11) == "…+0x1a2b40]");
     CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 10) == "[libcrypt…");
 }

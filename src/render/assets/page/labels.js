@@ -20,9 +20,12 @@ export function fitName(pen, name, room) {
       if (last.length * 3 < room && textWidth(pen, "…" + last) <= room) return "…" + last;
     }
   }
-  const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1;
-  if (address > 0 && textWidth(pen, "…" + name.slice(address)) <= room) return "…" + name.slice(address);
-  const letters = Array.from(last.slice(0, 800));
+  const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1, end = name.slice(address), left = room - textWidth(pen, end);
+  if (address > 0 && textWidth(pen, "…") <= left) return (beginning(pen, name.slice(0, address), left) || "…") + end;
+  return beginning(pen, last, room);
+}
+function beginning(pen, text, room) {
+  const letters = Array.from(text.slice(0, 800));
   let low = 0, high = letters.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;

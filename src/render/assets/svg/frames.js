@@ -77,7 +77,8 @@ function fitName(name, room, font) {
     if (measure("…" + last, font) <= room) return "…" + last;
   }
   const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1;
-  if (address > 0 && measure("…" + name.slice(address), font) <= room) return "…" + name.slice(address);
+  const end = name.slice(address), left = room - measure(end, font);
+  if (address > 0 && measure("…", font) <= left) return (fit(name.slice(0, address), left, font) || "…") + end;
   return fit(last, room, font);
 }
 function fontOf(element) {
