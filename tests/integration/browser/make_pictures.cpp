@@ -1,4 +1,5 @@
 // Writes the pictures that the browser tests open: make_pictures DIRECTORY [--stacks N].
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -42,21 +43,24 @@ NamedProfile timed_profile() {
     return profile;
 }
 
-/// The CPU time of timed_profile(), and the waiting time of the same run: half a second of worker-1's in the second
-/// step.
+/// The CPU time of timed_profile(), and the waiting time of the same run: half a second of the server's, in a step in
+/// which it does not run.
 NamedProfile waiting_profile() {
     NamedProfile profile = timed_profile();
     NamedProfile waits = test::demo_profile();
     waits.run.event = event_name::offcpu;
     waits.run.period_ns = 1;
     waits.bin_ns = profile.bin_ns;
+    std::uint32_t of = 0;
+    while (waits.threads[waits.counts[of].thread].name != "server") ++of;
+    std::uint32_t free = 0;
+    const auto runs_then = [&](const TimedWeight& one) {
+        return one.bin == free && profile.counts[one.count].thread == waits.counts[of].thread;
+    };
+    while (std::any_of(profile.times.begin(), profile.times.end(), runs_then)) ++free;
     for (NamedCount& count : waits.counts) count.weight = 0;
-    for (std::uint32_t at = 0; at < waits.counts.size(); ++at) {
-        if (waits.threads[waits.counts[at].thread].name != "worker-1") continue;
-        waits.counts[at].weight = 500'000'000;
-        waits.times.push_back({at, 1, waits.counts[at].weight, 1});
-        break;
-    }
+    waits.counts[of].weight = 500'000'000;
+    waits.times.push_back({of, free, waits.counts[of].weight, 1});
     profile.others.push_back(std::move(waits));
     return profile;
 }

@@ -19,11 +19,11 @@ test("samples, what of them is lost, and scopes, step by step", () => {
   assert.deepEqual([worker.label, list(worker.all)], ["worker-1 (12)", [0, 0, 0, 2]]);
 });
 test("a thread that used no CPU time has no strip", () => assert.equal(stripsOf(profile(), false, null).length, 2));
-test("waits are spread over steps of another length, and are in the samples' unit", () => {
+test("waits go on from where they began, beside CPU time; steps of another length, and the samples' unit", () => {
   // Nanoseconds in two steps of 16 ms; the profiles number their threads differently.
   const waits = {threads: [[12, "worker-1"], [11, "main"]], bin: 16e6, period: 1, countThread: [1, 0, 1], countBin: [0, 0, 1], countWeight: [4e6, 16e6, 8e6]};
   const [main, worker] = stripsOf(profile(), false, waits);
-  assert.deepEqual(list(main.waiting), [2, 2, 4, 4]);
+  assert.deepEqual(list(main.waiting), [4, 0, 5, 3]);
   assert.deepEqual(list(worker.waiting), [8, 8, 0, 0]);
   // And of steps that are finer.
   const fine = {threads: [[11, "main"]], bin: 4e6, period: 1, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1e6, 2e6, 3e6]};

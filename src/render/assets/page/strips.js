@@ -36,17 +36,32 @@ function addSamples(profile, stripOf) {
   }
 }
 
-// The other profile has steps of its own, which begin at the same time: some multiple of these, or a part of one.
+// CPU time of each thread by step, of those that are asked for.
+function useOf(profile, wanted) {
+  const {countThread, countBin, countWeight} = profile;
+  countThread.forEach((thread, at) => { const use = wanted.get(thread); if (use) use.cpu[countBin[at]] += countWeight[at]; });
+}
+// A wait is known by where it began and how long it was, and some stand for others that were not looked at: so from its
+// beginning on it fills what the thread has of each step beside its CPU time. The other profile has steps of its own,
+// which begin at the same time, and numbers of its own for threads.
 function addWaits(profile, waits, stripOf) {
   const numberOf = new Map(profile.threads.map(([tid], thread) => [tid, thread])), part = waits.bin / profile.bin, unit = waits.period / profile.period;
-  waits.countThread.forEach((thread, at) => {
-    const strip = stripOf[numberOf.get(waits.threads[thread][0])];
-    if (!strip) return;
-    const from = waits.countBin[at] * part, to = from + part, weight = waits.countWeight[at] * unit;
-    for (let bin = Math.floor(from); bin < to && bin < profile.bins; bin++) {
-      strip.waiting[bin] += weight * (Math.min(bin + 1, to) - Math.max(bin, from)) / part;
-    }
+  const uses = new Map(), whole = profile.bin / profile.period;
+  waits.countThread.forEach((of, at) => {
+    const thread = numberOf.get(waits.threads[of][0]), bin = Math.floor(waits.countBin[at] * part);
+    if (!stripOf[thread] || bin >= profile.bins) return;
+    if (!uses.has(thread)) uses.set(thread, {cpu: new Float64Array(profile.bins), began: new Float64Array(profile.bins)});
+    uses.get(thread).began[bin] += waits.countWeight[at] * unit;
   });
+  useOf(profile, uses);
+  for (const [thread, {cpu, began}] of uses) {
+    let left = 0;
+    began.forEach((weight, bin) => {
+      const here = Math.min(left + weight, Math.max(whole - cpu[bin], 0));
+      left += weight - here;
+      stripOf[thread].waiting[bin] += here;
+    });
+  }
 }
 
 // Of the threads that were sampled, the busiest first. merge: threads that are alike are one; waits: the profile of waiting

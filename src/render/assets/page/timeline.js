@@ -98,7 +98,7 @@ export class Timeline {
     pen.fillStyle = theme.soft;
     pen.fillText(fitName(pen, strip.label, this.left - 8), 0, top + 14);
     for (const {from, to, all, unknown, waiting, scope} of columns) {
-      const left = this.x(from), wide = Math.max(this.x(to) - left - 0.3, 0.7), scale = high / most / (to - from);
+      const left = Math.round(this.x(from)), wide = Math.max(Math.round(this.x(to)) - left, 1), scale = high / most / (to - from);
       const fill = (color, below, amount, least = 0) => {
         const bottom = Math.min(below * scale, high - least), up = Math.min((below + amount) * scale, high);
         pen.fillStyle = color;
