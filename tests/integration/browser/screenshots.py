@@ -205,6 +205,7 @@ def make(directory):
         "large": large,
         "redis-waits": lambda: page("redis-waits", "--event", "offcpu", profile("redis-waits")),
         "redis-busy-waits": lambda: page("redis-busy-waits", "--event", "offcpu", profile("redis-busy-waits")),
+        "strips": lambda: page("strips", profile("mutex-waits")),
         "mutex-waits": lambda: page("mutex-waits", "--event", "offcpu", profile("mutex-waits")),
         "postgres-waits": lambda: page("postgres-waits", "--event", "offcpu", "--tree", *postgres(directory)),
         "diff": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
@@ -217,6 +218,7 @@ SHOTS = {
     "redis": (1200, 640, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1200, 640, True, "#fold=1"), "phone": (390, 700, False, ""),
     "python": (1200, 640, False, "#fold=1"), "tokio": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
     "live": (1200, 560, True, ""),
+    "strips": (1200, 640, False, "#fold=1"),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
     "postgres-waits": (1200, 640, False, "#fold=1"),
 }
