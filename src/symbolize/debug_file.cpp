@@ -20,8 +20,8 @@ std::unique_ptr<ElfFile> open_with_build_id(const std::string& path, const std::
 }
 
 /// Read in pieces, so that a big file does not stay on the heap.
-bool has_crc(const std::string& path, std::uint32_t wanted) {
-    const auto file = FileBytes::open(path, FileAccess::read);
+bool has_crc(const std::string& path, int root, std::uint32_t wanted) {
+    const auto file = FileBytes::open(path, {FileAccess::read, root});
     if (!file) return false;
     constexpr std::uint64_t piece = 64 * 1024;
     std::string buffer(piece, '\0');
@@ -72,7 +72,7 @@ std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileS
         if (!found) continue;
         const std::string &theirs = (*found)->build_id(), &ours = file.build_id();
         if (!theirs.empty() && !ours.empty() && theirs != ours) continue;
-        if (has_crc(path, crc)) return std::move(*found);
+        if (has_crc(path, search.access.root, crc)) return std::move(*found);
     }
     return nullptr;
 }

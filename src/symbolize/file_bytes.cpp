@@ -1,8 +1,10 @@
 #include "symbolize/file_bytes.hpp"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,8 +12,21 @@
 
 namespace flameprobe {
 
+namespace {
+
+/// Below another root directory no link leads out of it: an absolute one begins there again (openat2(2), Linux 5.6).
+int open_below(int root, const char* path, int flags) {
+    if (root < 0) return ::open(path, flags);
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags);
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<FileBytes>> FileBytes::open(const std::string& path, FileAccess access) {
-    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    Descriptor file(open_below(access.root, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return Error{path + ": " + std::strerror(errno)};
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return Error{path + ": " + std::strerror(errno)};
@@ -19,7 +34,7 @@ Result<std::unique_ptr<FileBytes>> FileBytes::open(const std::string& path, File
 
     auto bytes = std::make_unique<FileBytes>();
     bytes->size_ = static_cast<std::uint64_t>(status.st_size);
-    if (access == FileAccess::map && bytes->size_ > 0) {
+    if (access.how == FileAccess::map && bytes->size_ > 0) {
         void* address = ::mmap(nullptr, bytes->size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
         if (address == MAP_FAILED) return Error{path + ": " + std::strerror(errno)};
         bytes->map_ = MemoryMap(address, bytes->size_);

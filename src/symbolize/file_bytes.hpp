@@ -17,7 +17,15 @@
 
 namespace flameprobe {
 
-enum class FileAccess : std::uint8_t { read, map };
+/// How files are read, and in which root directory their paths are looked up.
+struct FileAccess {
+    enum How : std::uint8_t { read, map };
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    FileAccess(How how_to_read, int root_directory = -1) : how(how_to_read), root(root_directory) {}
+
+    How how;
+    int root;  // a descriptor of the directory that paths and links below it begin at; -1: this process's own. Borrowed
+};
 
 using Bytes = std::span<const std::byte>;
 

@@ -24,7 +24,8 @@ bool is_that_file(const ElfFile& file, const Mapping& mapping) {
 }  // namespace
 
 DebugFileSearch debug_search(const SymbolizeOptions& options) {
-    return {options.debug_directories, options.map_files ? FileAccess::map : FileAccess::read};
+    return {options.debug_directories,
+            {options.map_files ? FileAccess::map : FileAccess::read, options.root ? options.root->get() : -1}};
 }
 
 Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
@@ -35,7 +36,16 @@ Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, Mod
     return module;
 }
 
+bool Module::open_in_container(const Mapping& mapping, const SymbolizeOptions& options) {
+    if (!options.root) return false;
+    auto file = ElfFile::open(mapping.path, debug_search(options).access);
+    if (!file || !is_that_file(**file, mapping)) return false;
+    main_ = std::move(*file);
+    return true;
+}
+
 void Module::open_main(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems) {
+    if (open_in_container(mapping, options)) return;
     if (!options.same_place && mapping.build_id.empty()) {
         problems.file = mapping.path +
                         ": has no build id, and the path is another container's or machine's, so names in "
@@ -71,6 +81,8 @@ void Module::find_debug_file(const Mapping& mapping, const SymbolizeOptions& opt
     const std::string& build_id = main_ ? main_->build_id() : mapping.build_id;
     separate_ = find_by_build_id(build_id, search);
     if (!separate_ && main_) separate_ = find_by_debuglink(*main_, search);
+    if (!separate_ && options.root)
+        separate_ = find_by_build_id(build_id, {search.directories, search.access.how});  // of this machine
     if (!separate_ && options.debuginfod && !build_id.empty()) ask_debuginfod(build_id, options, problems);
     if (separate_ && has_contents(*separate_, ".debug_info")) debug_file_ = separate_.get();
 }

@@ -41,6 +41,7 @@ public:
     std::uint64_t debug_size() const;
 
 private:
+    bool open_in_container(const Mapping& mapping, const SymbolizeOptions& options);
     void open_main(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
     void find_debug_file(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
     void ask_debuginfod(const std::string& build_id, const SymbolizeOptions& options, ModuleProblems& problems);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/place.hpp"
@@ -11,6 +12,7 @@ namespace flameprobe {
 
 namespace {
 
+constexpr std::uint64_t most_debug_bytes_of_containers = std::uint64_t{64} << 20;
 constexpr std::int64_t second = 1'000'000'000;
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * second + time.tv_nsec; }
@@ -43,6 +45,11 @@ SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
     const std::string here = place_of("/proc/self");
     const bool elsewhere = options.paths_by_place && !run.place.empty() && run.place != here;
     options.same_place = options.same_place && !elsewhere;
+    if (elsewhere && options.root_of) options.root = options.root_of(run);
+    if (options.root) {
+        options.map_files = false;
+        options.most_debug_bytes = std::min(options.most_debug_bytes, most_debug_bytes_of_containers);
+    }
     options.same_boot = options.same_boot || is_of_this_boot(run) || same_boot(run.place, here);
     if (options.pid == 0 && options.same_boot && !elsewhere && has_own_perf_map(run)) options.pid = run.pid;
     return options;

@@ -13,7 +13,7 @@ bool is_of_this_boot(const RunInfo& run);
 /// /tmp/perf-PID.map was written while or after the run's process lived, rather than by an earlier one of its pid.
 bool has_own_perf_map(const RunInfo& run);
 
-/// `options` with what the caller left open and the run can tell: `same_boot`, `same_place` and `pid`.
+/// `options` with what the caller left open and the run can tell: `same_boot`, `same_place`, `root` and `pid`.
 SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run);
 
 }  // namespace flameprobe

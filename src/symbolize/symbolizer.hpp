@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "profile/model.hpp"
 #include "symbolize/named_profile.hpp"
@@ -29,6 +30,11 @@ struct SymbolizeOptions {
     /// used. load_profile() sets it where `paths_by_place` is set and the profile says where it comes from.
     bool same_place = true;
     bool paths_by_place = false;
+    /// The root directory of the container where a run's paths were seen; null where it cannot be had. Asked for only
+    /// if they were seen elsewhere than here, and called from one thread at a time.
+    std::function<std::shared_ptr<const Descriptor>(const RunInfo& run)> root_of;
+    /// What root_of gave: paths are looked up below it first. Its files are not mapped, as others may truncate them.
+    std::shared_ptr<const Descriptor> root;
     /// Map files rather than read them onto the heap. Cheaper, but a file that is truncated meanwhile raises SIGBUS:
     /// for programs of our own only, never inside a host.
     bool map_files = false;
