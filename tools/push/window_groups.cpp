@@ -88,11 +88,13 @@ Result<NamedProfile> WindowLoader::load_one(const SpoolDirectory& spool, const s
     SymbolizeOptions options;
     options.map_files = true;
     options.paths_by_place = true;
+    options.root_of = [this](const RunInfo& run) { return roots_.find(run.place, run.start_unix_ns); };
     return load_profile(source, {}, options, &cache_);
 }
 
 std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const std::vector<Window>& windows,
                                             std::vector<BadWindow>& bad) {
+    roots_.forget();
     if (const auto now = std::chrono::steady_clock::now(); now >= cache_until_) {
         cache_ = SymbolCache();
         cache_until_ = now + std::chrono::hours(1);
@@ -110,7 +112,9 @@ std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const s
         gathering.add(window, std::move(*profile));
     }
     std::vector<WindowGroup> groups;
-    for (auto& [key, gathering] : gathered) groups.push_back(gathering.take());
+    for (auto& [key, gathering] : gathered) {
+        groups.push_back(gathering.take());
+    }
     return groups;
 }
 

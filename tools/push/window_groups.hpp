@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "merge.hpp"
+#include "push/container_roots.hpp"
 #include "push/settings.hpp"
 #include "push/spool_directory.hpp"
 #include "symbolize/load.hpp"
@@ -40,6 +41,7 @@ private:
     Labels labels_of(const NamedProfile& profile) const;
 
     const Settings& settings_;
+    ContainerRoots roots_;
     SymbolCache cache_;
     std::chrono::steady_clock::time_point cache_until_{};
 };

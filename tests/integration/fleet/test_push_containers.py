@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import profiled, run, target
+from harness import profiled, run, started, target, wait_until
 from push_case import PushCase, pprof_in
 
 
@@ -35,11 +35,27 @@ class OtherMountNamespace(PushCase):
             subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", path], check=True)
 
     def names_sent(self):
+        """The container is gone when its window is sent."""
         program = f'mount --bind "{self.inside}" "{self.path}" && LD_PRELOAD="$P" exec "{self.path}" threads 300'
         env = profiled(PUSH=self.spool, FREQ=499, DUMP_EVERY="24h")
         env["P"] = env.pop("LD_PRELOAD")
         ran = run([*self.unshare, "sh", "-c", program], self.directory, env)
         self.assertEqual(ran.returncode, 0, ran.stderr)
+        return self.pushed_names()
+
+    def names_sent_meanwhile(self):
+        """A process of the container lives on."""
+        program = (f'mount --bind "{self.inside}" "{self.path}" && LD_PRELOAD="$P" "{self.path}" threads 300\n'
+                   'echo $? > ended && exec sleep 100')
+        env = profiled(PUSH=self.spool, FREQ=499, DUMP_EVERY="24h")
+        env["P"] = env.pop("LD_PRELOAD")
+        with started([*self.unshare, "sh", "-c", program], self.directory, env):
+            ended = self.directory / "ended"
+            wait_until(lambda: ended.exists() and ended.read_text(), seconds=60, what="the end of the program")
+            self.assertEqual(ended.read_text(), "0\n")
+            return self.pushed_names()
+
+    def pushed_names(self):
         engine = self.engine()
         done = self.push("--once", url=engine.url)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -51,6 +67,12 @@ class OtherMountNamespace(PushCase):
         names = self.names_sent()
         self.assertFalse([n for n in names if n.startswith("planted_")], names)
         self.assertIn("[server]", names)
+
+    def test_a_container_that_lives_names_its_files(self):
+        self.without_build_id()
+        names = self.names_sent_meanwhile()
+        self.assertFalse([n for n in names if n.startswith("planted_")], names)
+        self.assertTrue([n for n in names if "thread_work" in n], names)
 
     def test_with_a_build_id_only_that_file_counts(self):
         subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", self.path], check=True)

@@ -1,0 +1,83 @@
+#include "push/container_roots.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+
+#include "base/place.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe::push {
+
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t clock_slack_ns = second / 10;  // clocks are set and slewed between the two readings
+
+std::uint64_t now_ns(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * second + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// From proc(5)'s stat: the 22nd field, the 20th behind the name in brackets, in clock ticks since the boot.
+std::optional<std::uint64_t> start_of(const std::string& process) {
+    constexpr int fields_before = 20;
+    const std::string stat = read_small_file((process + "/stat").c_str()).value_or("");
+    auto at = stat.rfind(')');
+    for (int i = 0; i < fields_before && at != stat.npos; ++i) at = stat.find(' ', at + 1);
+    if (at == stat.npos) return std::nullopt;
+    const std::uint64_t ticks = std::strtoull(stat.c_str() + at, nullptr, 10);
+    const std::uint64_t booted = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
+    return booted + ticks * (second / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+/// Names of a process that stay its own when the pid is used again.
+std::string path_of(const Descriptor& process) { return "/proc/self/fd/" + std::to_string(process.get()); }
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+}  // namespace
+
+void ContainerRoots::forget() {
+    oldest_.clear();
+    looked_ = false;
+}
+
+void ContainerRoots::look() {
+    looked_ = true;
+    const std::unique_ptr<DIR, CloseDirectory> all(::opendir("/proc"));
+    if (!all) return;
+    while (const dirent* entry = ::readdir(all.get())) {
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+        Descriptor process(::openat(::dirfd(all.get()), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        const std::string place = process ? place_of(path_of(process)) : "";
+        const auto started = place.empty() ? std::nullopt : start_of(path_of(process));
+        if (!started) continue;
+        Inhabitant& known = oldest_[place];
+        if (!known.process || *started < known.started_unix_ns) known = {std::move(process), *started, nullptr};
+    }
+}
+
+std::shared_ptr<const Descriptor> ContainerRoots::find(const std::string& place, std::uint64_t unix_ns) {
+    if (!looked_) look();
+    const auto found = oldest_.find(place);
+    if (found == oldest_.end() || found->second.started_unix_ns > unix_ns + clock_slack_ns) return nullptr;
+    Inhabitant& inhabitant = found->second;
+    if (!inhabitant.root) {
+        Descriptor root(::openat(inhabitant.process.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!root || place_of(path_of(inhabitant.process)) != place) return nullptr;
+        inhabitant.root = std::make_shared<const Descriptor>(std::move(root));
+    }
+    return inhabitant.root;
+}
+
+}  // namespace flameprobe::push
