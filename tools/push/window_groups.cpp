@@ -114,6 +114,9 @@ std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const s
     std::vector<WindowGroup> groups;
     for (auto& [key, gathering] : gathered) {
         groups.push_back(gathering.take());
+        // Pyroscope leaves out code that it cannot name, and counts it as its caller's own: it gets
+        // "[libfoo.so+0x1a2b40]".
+        if (settings_.protocol == Protocol::pyroscope) groups.back().profile.locations.clear();
     }
     return groups;
 }

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -99,6 +100,28 @@ class Sends(PushCase):
                 self.assertIn(b"service.name", request["body"])
                 continue
             self.assertEqual(pprof_rules.problems(pprof_rules.decode(gzip.decompress(body))), [])
+
+
+    def test_code_without_a_name_has_a_stand_in_for_pyroscope(self):
+        """Which would count it as its caller's own; other engines may name it by its build id."""
+        stripped = self.directory / "stripped"
+        subprocess.run(["strip", "-o", stripped, target("shares")], check=True)
+        self.record(stripped, "threads", "300")
+        kept = self.directory / "kept"
+        shutil.copytree(self.spool, kept)
+        for protocol in ("pprof-http", "pyroscope"):
+            shutil.rmtree(self.spool)
+            shutil.copytree(kept, self.spool)
+            engine = self.engine()
+            self.push("--once", "--protocol", protocol, url=engine.url)
+            body = engine.taken[0]["body"]
+            if protocol == "pyroscope":
+                body = body.split(b"\r\n\r\n", 1)[1].rsplit(b"\r\n--", 1)[0]
+            pprof = pprof_rules.decode(gzip.decompress(body))
+            self.assertEqual(pprof_rules.problems(pprof), [])
+            names = {name for sample in pprof.samples for name in pprof.names(sample)}
+            stand_ins = [name for name in names if name.startswith("[stripped+0x")]
+            self.assertEqual(bool(stand_ins), protocol == "pyroscope", names)
 
 
 class Secrets(PushCase):
