@@ -26,7 +26,8 @@ int push_command(int argc, char* argv[]) {
     if (settings->help) return print(push::usage);
     auto spool = push::SpoolDirectory::open(settings->spool);
     if (!spool) return complain(1, spool.error().message);
-    if (settings->other_users) spool->take_other_users();
+    if (settings->other_users)
+        if (auto taken = spool->take_other_users(); !taken) return complain(1, taken.error().message);
     if (settings->status) return print(push::status_text(*spool, spool->read_counts()));
     auto client = push::HttpClient::make(*settings);
     if (!client) return complain(1, client.error().message);

@@ -73,11 +73,22 @@ Result<SpoolDirectory> SpoolDirectory::open(const std::string& path) {
     return SpoolDirectory(path, std::move(directory));
 }
 
+Result<void> SpoolDirectory::take_other_users() {
+    struct stat status {};
+    if (::fstat(directory_.get(), &status) != 0) return Error{path_ + ": " + std::strerror(errno)};
+    if (::geteuid() != 0 && status.st_uid != ::geteuid())
+        return Error{path_ +
+                     ": with --other-users the spool must belong to the uploader's user, as none but it and root "
+                     "may delete files of others there"};
+    other_users_ = true;
+    return {};
+}
+
 std::vector<Window> SpoolDirectory::windows() {
     std::vector<Window> found;
     of_other_users_ = 0;
     each_file(directory_.get(), [&](const std::string& name, const struct stat& status) {
-        if (!name.ends_with(ending)) return;
+        if (!name.ends_with(ending) || undeletable_.contains(name)) return;
         const bool hidden = name.front() == '.';
         if (hidden && std::time(nullptr) - status.st_mtim.tv_sec < abandoned_after) return;
         if (!other_users_ && status.st_uid != ::geteuid()) {
@@ -98,14 +109,19 @@ Result<Descriptor> SpoolDirectory::open_window(const std::string& name) const {
     return file;
 }
 
-void SpoolDirectory::remove(const std::string& name) const { ::unlinkat(directory_.get(), name.c_str(), 0); }
+Result<void> SpoolDirectory::remove(const std::string& name) {
+    if (::unlinkat(directory_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
+    undeletable_.insert(name);
+    return Error{path_ + '/' + name + ": cannot be deleted: " + std::strerror(errno)};
+}
 
-void SpoolDirectory::reject(const std::string& name, const std::string& answer) const {
+Result<void> SpoolDirectory::reject(const std::string& name, const std::string& answer) {
     ::mkdirat(directory_.get(), "reject", 0700);
     Descriptor reject(::openat(directory_.get(), "reject", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     const std::string shown = name.substr(name.find_first_not_of('.'));
     if (!reject || ::renameat(directory_.get(), name.c_str(), reject.get(), shown.c_str()) != 0) return remove(name);
     write_file(reject.get(), shown + ".answer.txt", answer);
+    return {};
 }
 
 void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_age, const std::vector<Window>& sending,
@@ -120,8 +136,8 @@ void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_a
     for (const Window& window : all) bytes += window.bytes;
     for (const Window& window : all) {
         if (bytes <= most_bytes && now - window.written <= most_age.count()) break;
-        remove(window.name);
         bytes -= window.bytes;
+        if (!remove(window.name)) continue;
         ++counts.dropped;
         counts.dropped_bytes += window.bytes;
     }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,15 @@ public:
     std::vector<Window> windows();
     /// Other users' files that windows() left out, when it was last called.
     std::uint64_t of_other_users() const { return of_other_users_; }
-    void take_other_users() { other_users_ = true; }
+    /// An Error where the spool's sticky bit keeps this user from deleting their files.
+    Result<void> take_other_users();
 
     /// A regular file that is no link; the Error says what it is.
     Result<Descriptor> open_window(const std::string& name) const;
-    void remove(const std::string& name) const;
-    /// Into `reject`, with `answer` beside it.
-    void reject(const std::string& name, const std::string& answer) const;
+    /// What cannot be deleted is not among windows() any more, so that it is not sent again; the Error says why.
+    Result<void> remove(const std::string& name);
+    /// Into `reject`, with `answer` beside it; what cannot be moved is removed.
+    Result<void> reject(const std::string& name, const std::string& answer);
     /// Drops the oldest windows that are not in `sending`, and of the rejected ones, until both bounds hold.
     void bound(std::uint64_t most_bytes, std::chrono::seconds most_age, const std::vector<Window>& sending,
                Counts& counts);
@@ -60,6 +63,7 @@ private:
 
     std::string path_;
     Descriptor directory_;
+    std::set<std::string> undeletable_;
     bool other_users_ = false;
     std::uint64_t of_other_users_ = 0;
 };

@@ -24,6 +24,10 @@ void end(int) { ended = 1; }
 
 void say(const std::string& sentence) { std::fprintf(stderr, "flameprobe push: %s\n", sentence.c_str()); }
 
+void say_if_failed(const Result<void>& done) {
+    if (!done) say(done.error().message);
+}
+
 std::string describe(const Answer& answer) {
     const std::string text = answer.text.substr(0, std::min<std::size_t>(answer.text.find('\n'), 300));
     return answer.status == 0 ? text : std::to_string(answer.status) + (text.empty() ? "" : ": " + text);
@@ -100,7 +104,7 @@ void Uploader::postpone(const WindowGroup& group) {
 void Uploader::set_aside_bad(const std::vector<BadWindow>& bad) {
     for (const BadWindow& window : bad) {
         say(window.name + " is no profile: " + window.why);
-        spool_.reject(window.name, window.why + "\n");
+        say_if_failed(spool_.reject(window.name, window.why + "\n"));
         ++counts_.unreadable;
     }
 }
@@ -150,10 +154,10 @@ void Uploader::finish(const WindowGroup& group, const Answer* refusal) {
     }
     for (const Window& window : group.windows) {
         if (refusal == nullptr) {
-            spool_.remove(window.name);
+            say_if_failed(spool_.remove(window.name));
             ++counts_.sent;
         } else {
-            spool_.reject(window.name, std::to_string(refusal->status) + "\n" + refusal->text + "\n");
+            say_if_failed(spool_.reject(window.name, std::to_string(refusal->status) + "\n" + refusal->text + "\n"));
             ++counts_.refused;
         }
     }
