@@ -93,13 +93,15 @@ Answer HttpClient::post(const Request& request) {
     const Settings& settings = state_->settings;
     Answer answer;
     AnswerText text;
+    auto timeout = settings.timeout;
+    if (request.most_time.count() > 0) timeout = std::min(timeout, request.most_time);
     ::curl_easy_reset(curl);  // connections and their sessions stay
     std::unique_ptr<curl_slist, FreeList> headers(::curl_slist_append(nullptr, "Expect:"));
     const auto header = [&](const std::string& line) {
         headers.reset(::curl_slist_append(headers.release(), line.c_str()));
     };
     for (const std::string& line : request.headers) header(line);
-    if (!settings.tenant.empty()) header("X-Scope-OrgID: " + settings.tenant);
+    if (!settings.tenant.empty() && request.is_secret_known) header("X-Scope-OrgID: " + settings.tenant);
     ::curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
     ::curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     ::curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
@@ -109,12 +111,14 @@ Answer HttpClient::post(const Request& request) {
     ::curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
     ::curl_easy_setopt(curl, CURLOPT_USERAGENT, "flameprobe/" FLAMEPROBE_VERSION);
     ::curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    ::curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(settings.timeout.count()));
+    ::curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
     ::curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, look_at_head);
     ::curl_easy_setopt(curl, CURLOPT_HEADERDATA, &text);
     ::curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_answer);
     ::curl_easy_setopt(curl, CURLOPT_WRITEDATA, &text);
-    if (!state_->token.empty()) {
+    if (!request.is_secret_known) {
+        // Neither of them.
+    } else if (!state_->token.empty()) {
         ::curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
         ::curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, state_->token.c_str());
     } else if (!state_->user.empty()) {

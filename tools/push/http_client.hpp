@@ -16,7 +16,9 @@ struct Request {
     std::string url;
     std::vector<std::string> headers;  // "Name: value"
     std::string body;
-    std::size_t profile_bytes = 0;  // of the profile in it, uncompressed
+    std::size_t profile_bytes = 0;           // of the profile in it, uncompressed
+    std::chrono::milliseconds most_time{0};  // if it is shorter than settings.timeout; 0: that
+    bool is_secret_known = true;             // token, password and tenant may be sent there
 };
 
 struct Answer {

@@ -16,12 +16,6 @@ using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// `url` with `path` at its end, unless it ends so already.
-std::string with_path(std::string url, const std::string& path) {
-    while (url.ends_with('/')) url.pop_back();
-    return url.ends_with(path) ? url : url + path;
-}
-
 /// Of a gzip stream: its last four bytes (RFC 1952), so modulo 2^32.
 std::size_t uncompressed_size(std::string_view gzip) {
     std::size_t size = 0;
@@ -124,7 +118,7 @@ Request request_for(const NamedProfile& profile, const EngineOptions& options, c
     if (settings.protocol == Protocol::parca) return for_parca(profile, options, settings.to);
     Request request;
     if (settings.protocol == Protocol::otlp) {
-        request.url = with_path(settings.to, "/v1development/profiles");
+        request.url = with_path(settings.to, otlp_path);
         request.headers = {"Content-Type: application/x-protobuf", "Content-Encoding: gzip"};
         request.body = gzipped_otlp(profile, options);
     } else {

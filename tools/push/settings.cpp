@@ -27,6 +27,9 @@ const char* const usage =
     "                          sent in several\n"
     "      --timeout TIME      for one request (default 30s)\n"
     "      --metrics PORT      answer Prometheus at http://127.0.0.1:PORT/metrics (0: a free port)\n"
+    "      --metrics-to URL    send the same figures as OTLP metrics (default: with otlp beside the profiles, where "
+    "the\n"
+    "                          Collector takes metrics); off: none\n"
     "      --gather TIME       how long windows gather to be merged (default 15s)\n"
     "      --other-users       take profiles that other users wrote, too\n"
     "      --once              end when the spool is empty or a try failed\n"
@@ -89,6 +92,30 @@ CommandOption<Settings> flag(const char* name, bool Settings::*field, char lette
     return {name, no_argument, always([field](Settings& into, const Text&) { into.*field = true; }), letter};
 }
 
+std::optional<std::string> url_problem(const Text& option, const Text& url) {
+    if (!url.starts_with("http://") && !url.starts_with("https://"))
+        return option + ": '" + url + "' is no http or https URL";
+    if (url.find('@') < url.find('/', url.find("//") + 2))
+        return option + ": a password in the URL would be seen by all users of this machine: use --user-file";
+    return std::nullopt;
+}
+
+std::optional<std::string> choose_metrics_url(Settings& settings) {
+    const Text path = "/v1/metrics";
+    if (settings.metrics_to == "off") {
+        settings.metrics_to.clear();
+    } else if (!settings.metrics_to.empty()) {
+        settings.metrics_to = with_path(settings.metrics_to, path);
+        return url_problem("--metrics-to", settings.metrics_to);
+    } else if (settings.protocol == Protocol::otlp) {
+        Text base = settings.to;
+        if (const auto at = base.rfind(otlp_path); at != base.npos) base.resize(at);
+        settings.metrics_to = with_path(base, path);
+        settings.metrics_to_is_guessed = true;
+    }
+    return std::nullopt;
+}
+
 std::vector<CommandOption<Settings>> known_options() {
     constexpr int value = required_argument;
     return {
@@ -108,6 +135,7 @@ std::vector<CommandOption<Settings>> known_options() {
         {"max-age", value, [](Settings& into, const Text& text) { return time(text, into.most_age); }},
         {"max-request", value, [](Settings& into, const Text& text) { return size(text, into.most_request_bytes); }},
         {"metrics", value, port},
+        text_option("metrics-to", &Settings::metrics_to),
         {"gather", value, [](Settings& into, const Text& text) { return time(text, into.gather); }},
         {"timeout", value, [](Settings& into, const Text& text) { return time(text, into.timeout); }},
         flag("other-users", &Settings::other_users),
@@ -119,6 +147,11 @@ std::vector<CommandOption<Settings>> known_options() {
 
 }  // namespace
 
+std::string with_path(std::string url, const std::string& path) {
+    while (url.ends_with('/')) url.pop_back();
+    return url.ends_with(path) ? url : url + path;
+}
+
 Result<Settings> parse(int argc, char* argv[]) {
     Settings settings;
     const auto options = known_options();
@@ -128,11 +161,9 @@ Result<Settings> parse(int argc, char* argv[]) {
     if (*first != argc) return Error{"'" + std::string(argv[*first]) + "' is no option"};
     if (settings.spool.empty()) return Error{"--spool DIR is missing"};
     if (settings.status) return settings;
-    if (!settings.to.starts_with("http://") && !settings.to.starts_with("https://"))
-        return Error{settings.to.empty() ? "--to URL is missing"
-                                         : "--to: '" + settings.to + "' is no http or https URL"};
-    if (settings.to.find('@') < settings.to.find('/', settings.to.find("//") + 2))
-        return Error{"--to: a password in the URL would be seen by all users of this machine: use --user-file"};
+    if (settings.to.empty()) return Error{"--to URL is missing"};
+    if (auto problem = url_problem("--to", settings.to)) return Error{*problem};
+    if (auto problem = choose_metrics_url(settings)) return Error{*problem};
     if (settings.key_file.empty() != settings.certificate_file.empty()) return Error{"--cert and --key go together"};
     // Pyroscope's burst is 2 MB: a profile over it is answered with 429 for ever.
     if (settings.most_request_bytes == 0)

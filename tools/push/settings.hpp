@@ -32,10 +32,18 @@ struct Settings {
     std::chrono::seconds most_age{3600};
     std::uint64_t most_request_bytes = 0;  // of a profile in one request, uncompressed; parse() gives the protocol's
     std::optional<std::uint16_t> metrics_port;  // on loopback; 0: a free one
+    std::string metrics_to;                     // OTLP metrics to this URL; empty: none
+    bool metrics_to_is_guessed = false;         // from `to`
     std::chrono::milliseconds timeout{30'000};
     std::chrono::milliseconds gather{15'000};  // from one look into the spool to the next: what came is merged
     std::chrono::milliseconds first_wait{1'000}, longest_wait{60'000};  // between tries
 };
+
+/// Where OTLP's receivers take profiles, below their address.
+inline constexpr const char* otlp_path = "/v1development/profiles";
+
+/// `url` with `path` at its end, unless it ends so already.
+std::string with_path(std::string url, const std::string& path);
 
 /// argv[0] is "push". An Error is wrong usage.
 Result<Settings> parse(int argc, char* argv[]);

@@ -159,6 +159,7 @@ void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_a
 
 Counts SpoolDirectory::read_counts() const {
     Counts counts;
+    counts.since = static_cast<std::uint64_t>(std::time(nullptr));
     Descriptor file(::openat(directory_.get(), counts_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     char text[4096];
     const ssize_t size = file ? ::read(file.get(), text, sizeof text) : 0;
@@ -172,6 +173,7 @@ Counts SpoolDirectory::read_counts() const {
     counts.requests = number("requests"), counts.retries = number("retries");
     counts.refused = number("refused"), counts.unreadable = number("unreadable");
     counts.dropped = number("dropped"), counts.dropped_bytes = number("dropped_bytes");
+    if (const std::uint64_t since = number("since"); since != 0) counts.since = since;
     if (const auto error = json.find("last_error"); error != json.end() && error->is_string())
         counts.last_error = error->get<std::string>();
     return counts;
@@ -186,6 +188,7 @@ void SpoolDirectory::write_counts(const Counts& counts) const {
                                          {"dropped", counts.dropped},
                                          {"dropped_bytes", counts.dropped_bytes},
                                          {"unreadable", counts.unreadable},
+                                         {"since", counts.since},
                                          {"last_error", counts.last_error.substr(0, 1000)}};
     write_file(directory_.get(), counts_name,
                json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

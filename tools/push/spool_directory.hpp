@@ -13,13 +13,14 @@
 
 namespace flameprobe::push {
 
-/// What became of windows, since the spool was first used; kept in the spool as JSON.
+/// What became of windows, since the spool was first used (`since`); kept in the spool as JSON.
 struct Counts {
     std::uint64_t sent = 0, sent_bytes = 0;  // windows; bytes of requests
     std::uint64_t requests = 0, retries = 0;
     std::uint64_t refused = 0;                     // by the engine: they lie in `reject`
     std::uint64_t dropped = 0, dropped_bytes = 0;  // for --max-bytes and --max-age
     std::uint64_t unreadable = 0;                  // no profiles: they lie in `reject`
+    std::uint64_t since = 0;                       // Unix time in seconds
     std::string last_error;
 
     bool operator==(const Counts&) const = default;

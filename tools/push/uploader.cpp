@@ -50,6 +50,12 @@ int Uploader::run() {
     action.sa_handler = end;
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
+    const int status = send_until_end();
+    metrics_sender_.send(figures(spool_, counts_), counts_.since);
+    return status;
+}
+
+int Uploader::send_until_end() {
     tell_counts();
     while (ended == 0) {
         bound();
@@ -170,6 +176,7 @@ void Uploader::tell_counts() {
     if (counts_ != told_) spool_.write_counts(counts_);
     told_ = counts_;
     if (metrics_ != nullptr) metrics_->publish(metrics_text(spool_, counts_));
+    if (metrics_sender_.is_due()) metrics_sender_.send(figures(spool_, counts_), counts_.since);
 }
 
 void Uploader::wait_for_engine() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "push/http_client.hpp"
+#include "push/metrics_sender.hpp"
 #include "push/metrics_server.hpp"
 #include "push/spool_directory.hpp"
 #include "push/window_groups.hpp"
@@ -26,6 +27,7 @@ public:
           spool_(spool),
           client_(client),
           metrics_(metrics),
+          metrics_sender_(settings, client),
           loader_(settings),
           counts_(spool.read_counts()) {}
 
@@ -33,6 +35,7 @@ public:
     int run();
 
 private:
+    int send_until_end();
     /// One try at what is in the spool: false if the engine was not there for it.
     bool round(std::size_t most_windows);
     /// Those that failed in the round before only if there are no others, so that a request that the engine always
@@ -44,7 +47,7 @@ private:
     void finish(const WindowGroup& group, const Answer* refusal);
     /// Keeps the bounds of the spool, whose windows in `sending` stay.
     void bound(const std::vector<Window>& sending = {});
-    /// Into the spool, where it differs from what is there, and to the metrics.
+    /// Into the spool, where it differs from what is there, and as metrics.
     void tell_counts();
     void wait_for_engine();
     std::string shown_url() const;
@@ -54,6 +57,7 @@ private:
     SpoolDirectory& spool_;
     HttpClient& client_;
     MetricsServer* metrics_;
+    MetricsSender metrics_sender_;
     WindowLoader loader_;
     Counts counts_, told_;
     Answer last_;

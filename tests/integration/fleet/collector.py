@@ -17,9 +17,13 @@ PROCESS_START = time.time()
 BUILD_SECONDS = 400  # of the 700 that a test has
 CONFIG = """
 receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}}}
-exporters: {{file: {{path: "{file}", format: json, rotation: {{max_megabytes: 100}}}}}}
+exporters:
+  file: {{path: "{file}", format: json, rotation: {{max_megabytes: 100}}}}
+  file/metrics: {{path: "{metrics_file}", format: json, rotation: {{max_megabytes: 100}}}}
 service:
-  pipelines: {{profiles: {{receivers: [otlp], exporters: [file]}}}}
+  pipelines:
+    profiles: {{receivers: [otlp], exporters: [file]}}
+    metrics: {{receivers: [otlp], exporters: [file/metrics]}}
   telemetry: {{metrics: {{level: none}}, logs: {{level: warn}}}}
 """
 
@@ -110,7 +114,8 @@ class Collector:
         self.directory, self.port, self.process = Path(directory), free_port(), None
         self.file = self.directory / "profiles.json"
         self.config = self.directory / "config.yaml"
-        self.config.write_text(CONFIG.format(port=self.port, file=self.file))
+        self.metrics_file = self.directory / "metrics.json"
+        self.config.write_text(CONFIG.format(port=self.port, file=self.file, metrics_file=self.metrics_file))
         self.url = f"http://127.0.0.1:{self.port}/v1development/profiles"
 
     def start(self):
@@ -154,6 +159,15 @@ class Collector:
                                   for a in resource.get("resource", {}).get("attributes", []))
                 for scope in resource.get("scopeProfiles", []):
                     found += [(attributes, profile, data["dictionary"]) for profile in scope["profiles"]]
+        return found
+
+    def metrics(self):
+        """Of every request that it wrote: (resource attributes, {name: metric})."""
+        found = []
+        for line in self.metrics_file.read_text().splitlines():
+            for resource in json.loads(line)["resourceMetrics"]:
+                attributes = {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]}
+                found += [(attributes, {m["name"]: m for m in scope["metrics"]}) for scope in resource["scopeMetrics"]]
         return found
 
 

@@ -53,11 +53,13 @@ def echo(handler, request):
 
 class Engine:
     """`answers` are used up one by one, then 200: a status, (status, headers), (status, headers, text), or one of the
-    functions above; functions are failures, so what they got is in `refused`. `most` is the largest pprof taken; all else
+    functions above; functions are failures, so what they got is in `refused`. What is posted to .../v1/metrics is answered with
+    `metrics_answer` and kept in `metrics`. `most` is the largest pprof taken; all else
     is 413. With `tls` ((certificate, key), and `client_ca`: a client certificate is asked for) it speaks TLS."""
 
     def __init__(self, *answers, most=None, tls=None, client_ca=None):
         self.answers, self.taken, self.refused, self.most = list(answers), [], [], most
+        self.metrics, self.metrics_answer = [], 200
         self.fails = lambda request: False  # 503 instead of 200
         engine = self
 
@@ -71,6 +73,9 @@ class Engine:
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 request = {"path": self.path, "headers": dict(self.headers), "body": body, "time": time.monotonic()}
+                if self.path.endswith("/v1/metrics"):
+                    engine.metrics.append(request)
+                    return self.answer(engine.metrics_answer, {}, b"{}")
                 answer = engine.answers.pop(0) if engine.answers else 503 if engine.fails(request) else 200
                 self.close_connection = True
                 if callable(answer):

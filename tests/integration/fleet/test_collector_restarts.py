@@ -126,6 +126,22 @@ class Restarts(PushCase):
         self.assertTrue(inlined)
         self.assertEqual(found_inlined, inlined)
 
+    def test_what_is_dropped_arrives_as_a_metric(self):
+        for _ in range(2):
+            self.record()
+        engine = collector.Collector(self.directory)
+        self.addCleanup(lambda: engine.stop(hard=True))
+        engine.start()
+        done = self.push("--once", "--protocol", "otlp", "--max-bytes", "1K", "--label", "pod=shop-1", url=engine.url)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("does not take metrics", done.stderr)
+        engine.stop()
+        attributes, metrics = engine.metrics()[-1]
+        self.assertEqual((attributes["service.name"], attributes["pod"]), ("flameprobe-push", "shop-1"))
+        dropped = metrics["flameprobe.push.dropped"]["sum"]
+        self.assertEqual((dropped["isMonotonic"], dropped["aggregationTemporality"]), (True, 2))
+        self.assertEqual([point["asInt"] for point in dropped["dataPoints"]], ["2"])
+
 
 if __name__ == "__main__":
     unittest.main()

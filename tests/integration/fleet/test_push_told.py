@@ -62,6 +62,65 @@ class Metrics(PushCase):
             self.assertIn("2 windows were dropped", log.read_text())
         self.assertEqual((self.status()["dropped"], engine.taken), ("2", []))
 
+    def sent_metrics(self, engine):
+        """{name: metric} of the last request, and its resource's attributes."""
+        (resource,) = json.loads(engine.metrics[-1]["body"])["resourceMetrics"]
+        (scope,) = resource["scopeMetrics"]
+        attributes = {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]}
+        return {m["name"]: m for m in scope["metrics"]}, attributes
+
+    def test_dropped_windows_are_sent_as_a_metric(self):
+        for _ in range(2):
+            self.record()
+        engine = self.engine(503, 503)
+        told = ("--metrics-to", engine.url, "--label", "pod=shop-1")
+        self.push("--once", *told, url=engine.url)
+        metrics, attributes = self.sent_metrics(engine)
+        self.assertEqual(metrics["flameprobe.push.dropped"]["sum"]["dataPoints"][0]["asInt"], "0")
+        self.push("--once", *told, "--max-bytes", "1K", url=engine.url)
+        metrics, attributes = self.sent_metrics(engine)
+        self.assertEqual({path["path"] for path in engine.metrics}, {"/in/v1/metrics"})
+        (dropped,) = metrics["flameprobe.push.dropped"]["sum"]["dataPoints"]
+        self.assertEqual(dropped["asInt"], "2")
+        self.assertTrue(metrics["flameprobe.push.dropped"]["sum"]["isMonotonic"])
+        self.assertEqual(metrics["flameprobe.push.dropped"]["sum"]["aggregationTemporality"], 2)
+        self.assertLessEqual(int(dropped["startTimeUnixNano"]), int(dropped["timeUnixNano"]))
+        self.assertEqual((attributes["service.name"], attributes["pod"]), ("flameprobe-push", "shop-1"))
+        told = {name.replace(" ", "_"): value for name, value in self.status().items() if name != "last error"}
+        points = {name.removeprefix("flameprobe.push."): next(m[kind] for kind in ("sum", "gauge") if kind in m)["dataPoints"]
+                  for name, m in metrics.items()}
+        self.assertEqual({name: (point,) for name, (point,) in points.items()}.keys(), told.keys())
+        for name, (point,) in points.items():
+            self.assertEqual(point["asInt"], told[name], name)
+
+    def test_otlp_sends_metrics_beside_the_profiles_until_it_is_told_that_none_are_taken(self):
+        self.record()
+        base = self.engine()
+        url = base.url.removesuffix("/in")
+        self.push("--once", "--protocol", "otlp", url=url + "/v1development/profiles")
+        self.assertEqual({r["path"] for r in base.metrics}, {"/v1/metrics"})
+        self.push("--once", "--protocol", "otlp", "--metrics-to", "off", url=url)
+        sent = len(base.metrics)
+        base.metrics_answer = 404
+        done = self.push("--once", "--protocol", "otlp", url=url)
+        self.assertEqual((done.returncode, len(base.metrics)), (0, sent + 1))
+        self.assertIn("does not take metrics: 404; none are sent", done.stderr)
+
+    def test_metrics_go_elsewhere_without_secrets_and_hold_up_no_uploads(self):
+        self.record()
+        token = self.directory / "token"
+        token.write_text("s3cret\n")
+        engine, elsewhere = self.engine(), self.engine()
+        elsewhere.metrics_answer = 503
+        done = self.push("--once", "--token-file", token, "--tenant", "me", "--metrics-to", elsewhere.url, url=engine.url)
+        self.assertEqual((done.returncode, len(engine.taken)), (0, 1))
+        self.assertIn("does not take metrics: 503; they are sent again every minute", done.stderr)
+        for request in elsewhere.metrics:
+            self.assertNotIn("Authorization", request["headers"])
+            self.assertNotIn("X-Scope-OrgID", request["headers"])
+        self.push("--once", "--token-file", token, "--metrics-to", engine.url, url=engine.url)
+        self.assertEqual(engine.metrics[0]["headers"]["Authorization"], "Bearer s3cret")
+
     def test_a_connection_that_says_nothing_holds_up_no_uploads(self):
         engine = self.engine()
         argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--gather", "1s", "--metrics", "0"]
