@@ -11,6 +11,7 @@ FLAMEPROBE_BUILD names the build directory. Each ends with what the engine got b
 getrusage's of the uploader, user and system."""
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -101,24 +102,37 @@ def put(window, spool, name):
     (spool / f".{name}").rename(spool / f"{name}.fprobe")
 
 
+def pass_on(written, kept, spool):
+    """Finished windows from where programs write them to the uploader's spool; a second name keeps each to be read."""
+    for window in waiting(written):
+        os.link(window, kept / window.name)
+        window.rename(spool / window.name)
+
+
 def busy(options, directory):
-    spool, engine = directory / "spool", faults.Engine()
-    env = profiled(PUSH=spool)
+    written, kept, spool = (directory / name for name in ("written", "kept", "spool"))
+    for path in (written, kept, spool):
+        path.mkdir(mode=0o700)
+    engine, env = faults.Engine(), profiled(PUSH=written)
     programs = [subprocess.Popen(["nice", "-n", "19", target("shares"), "threads", "100000000"], env=env, cwd=directory,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(options.processes)]
-    try:
-        with Uploader(spool, engine.url, directory) as uploader:
-            time.sleep(options.seconds)
-    finally:
-        for program in programs:
-            program.terminate()
-        for program in programs:
-            program.wait()
-    print(f"{options.processes} busy processes: {uploader.row()}")
-    print(f"  {len(engine.taken)} requests, {sum(len(r['body']) for r in engine.taken) / 1e6:.2f} MB, "
-          f"{received(engine) / 1e9:.1f} s of the processes' CPU time read back")
+    with Uploader(spool, engine.url, directory) as uploader:
+        try:
+            end = time.monotonic() + options.seconds
+            while time.monotonic() < end:
+                pass_on(written, kept, spool)
+                time.sleep(0.2)
+        finally:
+            for program in programs:
+                program.terminate()
+            for program in programs:
+                program.wait()
+        pass_on(written, kept, spool)
+        complete = drained(spool, 120)
+    expected = sum(weight(window) for window in waiting(kept))
+    equal = say(f"{options.processes} busy processes, {len(waiting(kept))} windows", uploader, engine, expected)
     engine.close()
-    return bool(engine.taken)
+    return complete and equal
 
 
 def simulated(options, directory):
@@ -166,25 +180,36 @@ def outage(options, directory):
     return complete and equal and kept == count
 
 
+def program_cpu(spool, options, directory):
+    process = subprocess.Popen([target("shares"), "threads", str(options.work)], env=profiled(PUSH=spool, DUMP_EVERY="1s"),
+                               cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
 def hanging(options, directory):
-    """The programs and the uploader share nothing but the spool; this shows it."""
+    """The programs and the uploader share nothing but the spool; this shows it. Both uploaders run all the time."""
     seconds = {"answers": [], "hangs": []}
-    for _ in range(options.pairs):
-        for kind in seconds:
-            spool = directory / f"spool-{kind}"
-            engine = faults.Engine(*([faults.hang] * 1000 if kind == "hangs" else []))
-            with Uploader(spool, engine.url, directory, "--gather", "1s", "--timeout", "5s"):
-                env = profiled(PUSH=spool, DUMP_EVERY="1s")
-                process = subprocess.Popen([target("shares"), "threads", str(options.work)], env=env, cwd=directory,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                _, _, usage = os.wait4(process.pid, 0)
-                process.returncode = 0
-            engine.close()
-            seconds[kind].append(usage.ru_utime + usage.ru_stime)
+    spools = {kind: directory / f"spool-{kind}" for kind in seconds}
+    engines = {"answers": faults.Engine(), "hangs": faults.Engine(*[faults.hang] * 100000)}
+    with contextlib.ExitStack() as uploaders:
+        for kind, engine in engines.items():
+            uploaders.enter_context(Uploader(spools[kind], engine.url, directory, "--gather", "1s", "--timeout", "20s"))
+        for number in range(options.pairs):
+            for kind in sorted(seconds, reverse=number % 2 == 1):
+                seconds[kind].append(program_cpu(spools[kind], options, directory))
+        for engine in engines.values():
+            engine.closing.set()
+    print(f"requests answered: {len(engines['answers'].taken)}; that hung: {len(engines['hangs'].refused)}")
+    for engine in engines.values():
+        engine.close()
     ratios = [b / a for a, b in zip(seconds["answers"], seconds["hangs"])]
     for kind, values in seconds.items():
-        print(f"engine {kind}: the program's CPU time " + ", ".join(f"{v:.3f}" for v in values) + " s")
-    print(f"hangs / answers: median {statistics.median(ratios):.4f}, from {min(ratios):.4f} to {max(ratios):.4f}")
+        print(f"engine {kind}: the program's CPU time, mean of {len(values)}: {statistics.mean(values):.4f} s")
+    error = statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else float("nan")
+    print(f"hangs / answers: mean {statistics.mean(ratios):.5f}, standard error {error:.5f}; "
+          f"median {statistics.median(ratios):.5f}, from {min(ratios):.4f} to {max(ratios):.4f}")
     return True
 
 
@@ -196,8 +221,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--minutes", type=int, default=30)
     parser.add_argument("--down", type=float, default=10, help="seconds that the engine is down for, of outage")
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--work", type=int, default=3000, help="milliseconds of CPU time, of hanging")
+    parser.add_argument("--pairs", type=int, default=5, help="of runs, of hanging")
+    parser.add_argument("--work", type=int, default=3000, help="rounds of a program's work, of hanging")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="flameprobe-fleet-"))
     try:
