@@ -24,7 +24,7 @@ namespace {
     if (is("segv")) *reinterpret_cast<volatile int*>(std::strlen(mode)) = 1;
     if (is("bus")) ::raise(SIGBUS);
     if (is("fpe")) ::raise(SIGFPE);
-    if (is("ill")) __builtin_trap();
+    if (is("ill")) asm volatile(".long 0xffffffff");  // an instruction of no CPU; __builtin_trap() may be a breakpoint
     if (is("int")) ::raise(SIGINT);
     if (is("term")) ::kill(::getpid(), SIGTERM);
     if (is("hup")) ::raise(SIGHUP);
