@@ -4,6 +4,8 @@
 #include <capstone/capstone.h>
 #endif
 
+#include <elf.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -53,16 +55,21 @@ struct CapstoneClose {
     }
 };
 
+struct CpuOfCode {
+    std::uint16_t machine;  // e_machine
+    cs_arch arch;
+    cs_mode mode;
+};
+constexpr CpuOfCode cpus_of_code[] = {{EM_X86_64, CS_ARCH_X86, CS_MODE_64}, {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM}};
+
+/// Of one CPU's code, whichever this program runs on: a profile may come from another machine.
 class Disassembler {
 public:
-    Disassembler() {
+    explicit Disassembler(std::uint16_t machine) {
+        const auto* const cpu = std::ranges::find(cpus_of_code, machine, &CpuOfCode::machine);
+        if (cpu == std::end(cpus_of_code)) return;
         auto handle = std::make_unique<csh>();
-#ifdef __aarch64__
-        const bool open = cs_open(CS_ARCH_ARM64, CS_MODE_ARM, handle.get()) == CS_ERR_OK;
-#else
-        const bool open = cs_open(CS_ARCH_X86, CS_MODE_64, handle.get()) == CS_ERR_OK;
-#endif
-        if (!open) return;
+        if (cs_open(cpu->arch, cpu->mode, handle.get()) != CS_ERR_OK) return;
         handle_.reset(handle.release());
         cs_option(*handle_, CS_OPT_SKIPDATA, CS_OPT_ON);
     }
@@ -134,7 +141,11 @@ public:
         const auto offset = symbol != nullptr ? module.file->offset_of(symbol->start) : std::nullopt;
         const Bytes code = offset ? module.file->bytes().view(*offset, symbol->end - symbol->start) : Bytes();
         if (code.empty()) return say(source, "no instructions: " + mapping.path + " has no symbol for them");
-        source.instructions = disassembler_.instructions(code, symbol->start);
+        const std::uint16_t machine = module.file->machine();
+        const Disassembler& disassembler = disassemblers_.try_emplace(machine, machine).first->second;
+        if (!disassembler)
+            return say(source, "no instructions: " + mapping.path + " is code of a CPU that is not known");
+        source.instructions = disassembler.instructions(code, symbol->start);
         std::uint64_t elsewhere = 0;
         for (const auto& [place, weight] : found->second) {
             const auto at = place.first == id ? file_address(mapping, *module.file, place.second) : std::nullopt;
@@ -160,7 +171,7 @@ private:
     const NamedProfile& profile_;
     const std::unordered_map<FunctionId, Weights> weights_;
     std::map<std::string, Module> modules_;
-    Disassembler disassembler_;
+    std::map<std::uint16_t, Disassembler> disassemblers_;  // by e_machine
 };
 
 #endif
