@@ -20,8 +20,6 @@ using namespace flameprobe;
 
 namespace {
 
-#if defined(__x86_64__)
-
 struct Counts {
     int reads = 0, rooted = 0, recovered = 0, wrong = 0;
 };
@@ -42,11 +40,7 @@ void compare(Unwinder& unwinder, pid_t process, const user_regs_struct& regs, Co
     counts.wrong += !same || (blocked.end == WalkEnd::root && blocked.frames.size() != whole.frames.size());
 }
 
-#endif
-
 }  // namespace
-
-#if defined(__x86_64__)
 
 TEST_CASE("a blocked thread's stack is right without its registers, and seldom cut") {
     const char* const size = std::getenv("FLAMEPROBE_TESTS");
@@ -87,5 +81,3 @@ TEST_CASE("a blocked thread's stack is right without its registers, and seldom c
     MESSAGE(counts.recovered << " of " << counts.rooted << " rooted, " << counts.wrong << " of " << counts.reads
                              << " wrong");
 }
-
-#endif

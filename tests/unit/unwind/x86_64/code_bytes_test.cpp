@@ -6,8 +6,11 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "unwind/call_bytes.hpp"
 
 using namespace flameprobe;
 using namespace std::string_view_literals;
@@ -62,3 +65,12 @@ TEST_CASE("a call that is made again is the one at the pc") {
 }
 
 TEST_CASE("memory that is not mapped has no number") { CHECK(!system_call_number(0x1000)); }
+
+TEST_CASE("a jump back, and what fills the space behind it, are no jump through memory") {
+    const std::uint8_t bytes[] = {0xe9, 0x79, 0xff, 0xff, 0xff, 0x66, 0x0f, 0x1f, 0x84, 0x00};
+    const auto code = std::as_bytes(std::span(bytes));
+    CHECK(may_jump_to(code, 0x1000, 0x1005 - 0x87));
+    CHECK_FALSE(may_jump_to(code, 0x1000, 0x2000));
+    const std::uint8_t through_memory[] = {0xff, 0x66, 0x10};
+    CHECK(may_jump_to(std::as_bytes(std::span(through_memory)), 0x1000, 0x2000));
+}
