@@ -14,7 +14,7 @@
 namespace flameprobe::testing {
 namespace {
 
-constexpr std::size_t copied = 16u << 10;
+constexpr std::size_t copied = 16u << 10, few_words = 64;
 constexpr std::uint64_t one_stack = 8u << 20;  // addresses further apart belong to different stacks
 
 class ShadowStack {
@@ -77,17 +77,17 @@ int step(pid_t child, int deliver) {
     return WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 }
 
-Snapshot snapshot_of(pid_t child) {
+Snapshot snapshot_of(pid_t child, std::size_t stack_bytes) {
     user_regs_struct raw{};
     iovec whole{&raw, sizeof raw};
     ::ptrace(PTRACE_GETREGSET, child, NT_PRSTATUS, &whole);
     const Registers registers = to_registers(raw);
-    return {registers, read_process(child, registers.sp(), copied)};
+    return {registers, read_process(child, registers.sp(), stack_bytes)};
 }
 
 }  // namespace
 
-Stepped single_step(void (*function)(), const std::function<void(const Instant&)>& watch,
+Stepped single_step(void (*function)(), const Stepping& stepping, const std::function<void(const Instant&)>& watch,
                     const std::function<void()>& jumped) {
     const pid_t child = ::fork();
     if (child == 0) run_traced(function);
@@ -96,10 +96,11 @@ Stepped single_step(void (*function)(), const std::function<void(const Instant&)
     if (!WIFSTOPPED(status)) return Stepped::refused;
 
     ShadowStack shadow;
-    Instant before{child, snapshot_of(child), {}};
+    Instant before{child, 0, snapshot_of(child, copied), {}};
     bool inside = false;
+    std::size_t number = 0;
     for (int deliver = 0, next = 0; (next = step(child, deliver)) >= 0; deliver = next) {
-        Instant now{child, snapshot_of(child), {}};
+        Instant now{child, number, snapshot_of(child, number % stepping.stride == 0 ? copied : few_words), {}};
         const Registers& registers = now.snapshot.registers;
         const std::uint64_t old_pc = before.snapshot.registers.pc(), old_sp = before.snapshot.registers.sp();
         const std::uint64_t back = return_address(now.snapshot);
@@ -113,6 +114,10 @@ Stepped single_step(void (*function)(), const std::function<void(const Instant&)
         }
         now.callers = shadow.callers();
         if (inside) watch(now);
+        if (inside && ++number == stepping.most) {
+            jumped();  // it may have been about to
+            break;
+        }
         before = std::move(now);
     }
     ::kill(child, SIGKILL);

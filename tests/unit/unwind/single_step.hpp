@@ -15,10 +15,17 @@ namespace flameprobe::testing {
 /// Before every instruction of the child.
 struct Instant {
     pid_t process;
-    Snapshot snapshot;
+    std::size_t number;  // from 0, the stepped function's first instruction
+    Snapshot snapshot;   // its stack is whole at each stride-th instant, else a few words
     /// The addresses to look up of the frames above the leaf, nearest first, as far out as the stepped function's
     /// caller.
     std::vector<std::uint64_t> callers;
+};
+
+/// How much is looked at: all, where that takes seconds.
+struct Stepping {
+    std::size_t stride = 1;
+    std::size_t most = ~std::size_t{0};  // instants of one function, which then goes on untraced
 };
 
 enum class Stepped { whole, refused };  // refused: this machine forbids ptrace
@@ -29,10 +36,10 @@ constexpr std::size_t jump_preparation = 300;
 /// Instructions behind the one that moved the stack pointer, before such a jump is over.
 constexpr std::size_t jump_completion = 3;
 
-/// Forks; the child runs `function`. `watch` sees every instant from the function's first instruction to its return.
-/// The child's memory starts as a copy of this process's, so code and tables are at the same addresses here.
-/// `jumped` is told, before the instant that it leads to, of every such jump.
-Stepped single_step(void (*function)(), const std::function<void(const Instant&)>& watch,
+/// Forks; the child runs `function`. `watch` sees every instant from the function's first instruction to its return, or
+/// as many as `stepping` says. The child's memory starts as a copy of this process's, so code and tables are at the
+/// same addresses here. `jumped` is told, before the instant that it leads to, of every such jump.
+Stepped single_step(void (*function)(), const Stepping& stepping, const std::function<void(const Instant&)>& watch,
                     const std::function<void()>& jumped);
 
 }  // namespace flameprobe::testing

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "assembly_subjects.hpp"
 #include "single_step.hpp"
@@ -65,17 +66,24 @@ bool names_the_callers(const Instant& instant, const Walk& walk) {
     return true;
 }
 
-// With ASan the unwinder is slow, and what it reads is what is tested: a part of the instants is enough.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define STEPPING_WITH_ASAN
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(STEPPING_WITH_ASAN)
-constexpr std::size_t stride = 16;
+constexpr bool with_asan = true;
 #else
-constexpr std::size_t stride = 1;
+constexpr bool with_asan = false;
 #endif
+
+// With ASan the unwinder is slow, and what it reads is what is tested: a part of the instants is enough. On an emulated
+// CPU a step takes some ten thousand times as long as the instruction.
+Stepping stepping_here() {
+    if (with_asan) return {.stride = 16};
+    if (std::getenv("FLAMEPROBE_EMULATED") != nullptr) return {.stride = 2, .most = 800};
+    return {};
+}
 
 /// callers: the code outside the subject may not be walkable the unwinder's way.
 enum class Expect { root, callers };
@@ -83,9 +91,10 @@ enum class Expect { root, callers };
 Tally step_through(const Subject& subject, Unwinder& unwinder, const CodeMap& map, Expect expect) {
     Tally tally;
     Walk walk;
+    const Stepping stepping = stepping_here();
     std::vector<std::uint64_t> base;  // the frames outside the subject, from the first instant
     const auto watch = [&](const Instant& instant) {
-        if (tally.instants % stride != 0) {
+        if (instant.number % stepping.stride != 0) {
             ++tally.instants;
             return;
         }
@@ -105,7 +114,7 @@ Tally step_through(const Subject& subject, Unwinder& unwinder, const CodeMap& ma
         if (!good && !excused && tally.first.empty()) describe_disagreement(instant, walk, map, tally.first);
         ++tally.instants;
     };
-    tally.refused = single_step(subject.function, watch, [&] { tally.excuse_jump(); }) == Stepped::refused;
+    tally.refused = single_step(subject.function, stepping, watch, [&] { tally.excuse_jump(); }) == Stepped::refused;
     return tally;
 }
 
