@@ -1,18 +1,23 @@
 #!/bin/sh
 # Builds calls.cpp in every form that debug information takes, as far as the tools at hand allow.
-#   make_variants.sh OUTPUT_DIRECTORY CXX
+#   make_variants.sh OUTPUT_DIRECTORY CXX CLANG GXX PREFIX
+# CLANG and GXX are those compilers, whichever of them CXX is; PREFIX stands before the names of binutils' programs for
+# another CPU.
 # Writes OUTPUT_DIRECTORY/variants.txt, a line for each: NAME WHAT FILE MARKS DEBUG_DIRECTORY, where WHAT is `inlines` if
 # chains and lines can be had or `functions` if only names, MARKS is the file with the symbols that tell the addresses, and
 # DEBUG_DIRECTORY is `-` if none is needed.
 set -eu
 export CCACHE_DISABLE=1 # what a cache keeps names another build's directory and .dwo files
-out=$1 cxx=$2
+out=$1 cxx=$2 clang=$3 gxx=$4 prefix=${5:-}
 source=$(cd "$(dirname "$0")" && pwd)/calls.cpp
 rm -rf "$out"
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$out"
 
+objcopy() { "${prefix}objcopy" "$@"; }
+strip() { "${prefix}strip" "$@"; }
+readelf() { "${prefix}readelf" "$@"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 say() { echo "$1 $2 $out/$3 $out/$4 ${5:--}" >>variants.txt; }
 # Compiled to an object first, so that split files are named after it and stay.
@@ -30,10 +35,12 @@ family() {
         compile "$1-split$version" "$2" -gdwarf-$version -gsplit-dwarf
         say "$1-split$version" inlines "$1-split$version" "$1-split$version"
         for tool in dwp llvm-dwp-14; do
-            have $tool || continue
+            program=$tool
+            [ $tool != dwp ] || program=${prefix}dwp
+            have "$program" || continue
             package=$1-$tool$version
             compile "$package" "$2" -gdwarf-$version -gsplit-dwarf
-            if $tool -e "$package" -o "$package.dwp" 2>/dev/null; then
+            if $program -e "$package" -o "$package.dwp" 2>/dev/null; then
                 rm -f "$package.dwo"
                 say "$package" inlines "$package" "$package"
             fi
@@ -45,11 +52,7 @@ family() {
     say "$1-fixed-address" inlines "$1-fixed-address" "$1-fixed-address"
 }
 family cxx "$cxx"
-for clang in clang++ clang++-14; do
-    have $clang || continue
-    family clang $clang
-    break
-done
+family clang "$clang"
 
 base=cxx-dwarf5
 
@@ -105,7 +108,12 @@ fi
 directory=$(dirname "$source")
 $cxx -x c -O1 -Wl,-z,lazy -o plt-lazy "$directory/stubs.c"
 $cxx -x c -O1 -Wl,-z,now -o plt-now "$directory/stubs.c"
-$cxx -x c -O1 -fcf-protection=full -Wl,-z,ibtplt -Wl,-z,lazy -o plt-ibt "$directory/stubs.c"
+case $($cxx -dumpmachine) in
+    x86_64*) guarded="-fcf-protection=full -Wl,-z,ibtplt" ;;
+    *) guarded="-mbranch-protection=standard -Wl,-z,force-bti" ;;
+esac
+# shellcheck disable=SC2086
+$cxx -x c -O1 $guarded -Wl,-z,lazy -o plt-ibt "$directory/stubs.c"
 $cxx -x c -O1 -fno-pie -no-pie -Wl,-z,lazy -o plt-fixed-address "$directory/stubs.c"
 $cxx -nostdlib -shared -o neighbours-whole.so "$directory/neighbours.S"
 strip --strip-all -o neighbours.so neighbours-whole.so
@@ -119,6 +127,6 @@ done
 
 for version in 4 5; do
     $cxx -O2 -g -gdwarf-$version -o cxx-lambdas$version "$directory/lambdas.cpp"
-    clang++-14 -O2 -g -gdwarf-$version -o clang-lambdas$version "$directory/lambdas.cpp"
-    g++ -O2 -g -gdwarf-$version -o gcc-lambdas$version "$directory/lambdas.cpp"
+    $clang -O2 -g -gdwarf-$version -o clang-lambdas$version "$directory/lambdas.cpp"
+    $gxx -O2 -g -gdwarf-$version -o gcc-lambdas$version "$directory/lambdas.cpp"
 done
