@@ -25,8 +25,11 @@ BUILD = Path(os.environ.get("FLAMEPROBE_BUILD", ROOT / "build")).resolve()
 LIBRARY = BUILD / "preload" / "libflameprobe.so"
 RENDER = BUILD / "tools" / "render" / "flameprobe-render"
 COMMAND = BUILD / "tools" / "flameprobe" / "flameprobe"
-ENGINES = ("ring", "timer", "signal")
+KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+ENGINES = ("ring", "timer", "signal") if KERNEL >= (5, 13) else ("timer",)  # inherit_thread
 SIZE = os.environ.get("FLAMEPROBE_TESTS", "quick")
+GUEST = os.environ.get("FLAMEPROBE_GUEST")  # in a machine of tools/guest: a folder for what tests outside of it look at
+EMULATED = "FLAMEPROBE_EMULATED" in os.environ  # the CPU is: the same work takes ten times as long, and is that much more samples
 
 
 if not (BUILD / "build.ninja").exists():
@@ -252,6 +255,10 @@ class Case(unittest.TestCase):
         path = self.directory / name
         path.mkdir()
         return path
+
+    def need_engine(self, engine):
+        if engine not in ENGINES:
+            self.skipTest(f"the {engine} engine needs Linux 5.13")
 
     def need(self, *programs):
         for program in programs:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import BUILD, ROOT, Run, clean_environment, run, started, wait_until
+from harness import BUILD, EMULATED, ROOT, Run, clean_environment, run, started, wait_until
 
 PATH = "/usr/bin:/usr/sbin:/sbin:" + os.environ.get("PATH", "")  # Debian's first: a wrapper such as ccache is no compiler
 
@@ -70,7 +70,10 @@ def ended(process, directory, begun, what):
     return Run(process.returncode, "", log, directory, time.monotonic() - begun, process.pid)
 
 
-def redis(directory, env, seconds, load_of=("-n", "30000", "-c", "20", "-t", "set,get,lpush,lrange_100,zadd,mset"), pause=0):
+REQUESTS = "2000" if EMULATED else "30000"
+
+
+def redis(directory, env, seconds, load_of=("-n", REQUESTS, "-c", "20", "-t", "set,get,lpush,lrange_100,zadd,mset"), pause=0):
     """`load_of`: options of redis-benchmark, which is run again and again with pauses in seconds."""
     server, benchmark, client = find("redis-server"), find("redis-benchmark"), find("redis-cli")
     port, begun = free_port(), time.monotonic()
@@ -212,6 +215,40 @@ def compiler(directory, env, seconds):
     return whole([make, "-j2"], directory, env)
 
 
+def postgres(directory, env, seconds):
+    """Does not run as root; its processes leave a result each."""
+    bin_directories = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not bin_directories:
+        raise Missing("postgresql")
+    initdb, server, pgbench, ready = (bin_directories[-1] / name for name in ("initdb", "postgres", "pgbench", "pg_isready"))
+    directory.chmod(0o777)
+    directory.parent.chmod(0o755)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    data, port, begun = directory / "data", free_port(), time.monotonic()
+
+    def command(*argv):
+        done = subprocess.run([*user, *map(str, argv)], cwd=directory, env=clean_environment(), capture_output=True, text=True,
+                              timeout=120, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"{argv[0]} failed: {done.stderr[-1000:]}")
+
+    command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+    with started([*user, server, "-D", data, "-p", port, "-k", directory, "-c", "listen_addresses="], directory, env) as process:
+        connect = ["-h", directory, "-p", port, "-U", "postgres", "postgres"]
+        wait_until(lambda: subprocess.run([ready, "-q", "-h", directory, "-p", str(port)], env=clean_environment(),
+                                          check=False).returncode == 0, what="postgres accepts connections", seconds=60)
+        command(pgbench, "-i", "-q", "-s", "1", *connect)
+        command(pgbench, "-n", "-c", "4", "-T", seconds, *connect)
+        process.send_signal(2)  # SIGINT: a fast shutdown
+        return ended(process, directory, begun, "postgres"), str(server)
+
+
+def ripgrep(directory, env, seconds):
+    program = find("rg")
+    (directory / "data").write_text((words(20_000) + "\n") * 30 * seconds)
+    return whole([program, "-j2", "-o", "-r", "$2 $1", "(word[0-9a-f]+) (word[0-9a-f]+)", "data"], directory, env)
+
+
 @dataclass(frozen=True)
 class Program:
     name: str
@@ -226,6 +263,8 @@ PROGRAMS = (
     Program("python3", python, 1, ("_PyEval_EvalFrameDefault",)),
     Program("xz -T2", compressor("xz", "-T2", "-3", "-k", "--block-size=2MiB")),
     Program("zstd -T2", compressor("zstd", "-T2", "-15", "-k", "-q")),
+    Program("postgres", postgres, 2),
+    Program("ripgrep", ripgrep),
     Program("rust -O", rust, 1, ("count_words", "make_words", "rank")),
     Program("rust tokio", forwarder, 1, ("tokio::io::util::copy_bidirectional::transfer_one_direction",)),
 )

@@ -127,6 +127,7 @@ class HostCase(Case):
 
 class Lives(HostCase):
     def check(self, engine):
+        self.need_engine(engine)
         for argv, functions in HOSTS:
             if SIZE == "quick" and engine != "ring" and argv[:2] not in HANDLER_HOSTS:
                 continue
@@ -247,6 +248,7 @@ class Processes(HostCase):
 
 class Ends(HostCase):
     def check(self, engine):
+        self.need_engine(engine)
         for mode, expected in ENDS.items():
             if SIZE == "quick" and engine != "ring" and mode not in HANDLER_ENDS:
                 continue

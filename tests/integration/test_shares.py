@@ -5,10 +5,11 @@ together fail by chance once in a thousand runs."""
 
 import json
 import math
+import os
 import unittest
 from statistics import NormalDist
 
-from harness import ENGINES, Case, named, profiled, render, run, sized, target
+from harness import EMULATED, ENGINES, Case, named, profiled, render, run, sized, target
 
 # (mode, function, leaf share, inclusive share); None: not asked. Threads are their own first frame.
 TRUTH = [
@@ -22,7 +23,7 @@ TRUTH = [
     ("plugin", "plugin_40", 0.40, 0.40), ("plugin", "program_60", 0.60, 0.60),
     ("threads", "half", None, 0.50), ("threads", "third", None, 0.30), ("threads", "fifth", None, 0.20),
 ]
-ROUNDS = {"threads": 2000}
+ROUNDS = {"threads": 400 if EMULATED else 2000}
 FREQUENCIES = (99, 997, 4000)
 EVERY = [(engine, frequency) for engine in ENGINES for frequency in FREQUENCIES]
 
@@ -36,6 +37,12 @@ def own_functions(profile):
     return hits | {thread["name"]: (None, thread["hits"]) for thread in summary["threads"]}, summary["stack_hits"]
 
 
+def on_one_cpu():
+    """An emulator that executes its CPUs in turn lets the time of all go by: of three threads on two of them (0.5, 0.3, 0.2
+    of the work), the one that is alone at the end had 0.44 of the CPU time, 0.50 where there was one CPU."""
+    os.sched_setaffinity(0, {0})
+
+
 def tolerance(share, samples, comparisons):
     z = NormalDist().inv_cdf(1 - 0.001 / comparisons / 2)
     # Samples that hit the few instructions between the pieces of work: at most two in a thousand, besides chance.
@@ -44,12 +51,13 @@ def tolerance(share, samples, comparisons):
 
 class Shares(Case):
     def check(self, engine, frequency, rounds):
+        self.need_engine(engine)
         comparisons = 2 * len(TRUTH) * len(ENGINES) * len(FREQUENCIES)
         for mode in dict.fromkeys(row[0] for row in TRUTH):
             with self.subTest(mode=mode, engine=engine, frequency=frequency):
                 directory = self.fresh_directory(f"{mode}-{engine}-{frequency}")
                 ran = run([target("shares"), mode, ROUNDS.get(mode, rounds), target("libshares-plugin.so")], directory,
-                          profiled(ENGINE=engine, FREQ=frequency))
+                          profiled(ENGINE=engine, FREQ=frequency), preexec_fn=on_one_cpu if EMULATED else None)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 functions, samples = own_functions(ran.result().path("fprobe"))
                 self.assertGreater(samples, 30, ran.stderr)
@@ -66,7 +74,7 @@ class Shares(Case):
 
 
 def add(engine, frequency):
-    rounds = 6000 if frequency < 100 else 2500
+    rounds = (6000 if frequency < 100 else 2500) // (5 if EMULATED else 1)
     setattr(Shares, f"test_{engine}_at_{frequency}", lambda self: self.check(engine, frequency, rounds))
 
 

@@ -33,6 +33,10 @@ def tasks_of(pid):
 
 
 class TaskCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.need_engine("ring")
+
     def start(self, *argv, **settings):
         """The host, at the line that it prints when it has work behind it."""
         process = subprocess.Popen([host(argv[0]), *argv[1:]], cwd=self.directory, env=profiled(**RING, **settings),

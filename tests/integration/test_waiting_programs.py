@@ -1,8 +1,5 @@
 """Where real programs wait: nearly all of their waiting time reaches the start of its thread, and ends in the system call."""
 
-import os
-import subprocess
-import time
 import unittest
 from collections import defaultdict
 from dataclasses import dataclass
@@ -10,8 +7,8 @@ from pathlib import Path
 
 import programs
 from figures import is_rooted
-from harness import Case, clean_environment, profiled, read_folded, sized, started, target, wait_until
-from programs import Missing, ended, find, forwarder, free_port, whole
+from harness import Case, profiled, read_folded, sized, target
+from programs import Missing, find, forwarder, postgres, whole
 
 SECONDS = sized(2, 4)
 NOT_SAMPLED = {"[wait not sampled]", "[preempted]", "[lost]"}  # time that no look stands for
@@ -63,34 +60,6 @@ def asio(directory, env, seconds):
     if not target("waits-asio").exists():
         raise Missing("libboost-dev, when this was built")
     return whole([target("waits-asio"), seconds], directory, env)
-
-
-def postgres(directory, env, seconds):
-    """Does not run as root; its processes leave a result each."""
-    bin_directories = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not bin_directories:
-        raise Missing("postgresql")
-    initdb, server, pgbench, ready = (bin_directories[-1] / name for name in ("initdb", "postgres", "pgbench", "pg_isready"))
-    directory.chmod(0o777)
-    directory.parent.chmod(0o755)
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    data, port, begun = directory / "data", free_port(), time.monotonic()
-
-    def command(*argv):
-        done = subprocess.run([*user, *map(str, argv)], cwd=directory, env=clean_environment(), capture_output=True, text=True,
-                              timeout=120, check=False)
-        if done.returncode != 0:
-            raise AssertionError(f"{argv[0]} failed: {done.stderr[-1000:]}")
-
-    command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
-    with started([*user, server, "-D", data, "-p", port, "-k", directory, "-c", "listen_addresses="], directory, env) as process:
-        connect = ["-h", directory, "-p", port, "-U", "postgres", "postgres"]
-        wait_until(lambda: subprocess.run([ready, "-q", "-h", directory, "-p", str(port)], env=clean_environment(),
-                                          check=False).returncode == 0, what="postgres accepts connections", seconds=60)
-        command(pgbench, "-i", "-q", "-s", "1", *connect)
-        command(pgbench, "-n", "-c", "4", "-T", seconds, *connect)
-        process.send_signal(2)  # SIGINT: a fast shutdown
-        return ended(process, directory, begun, "postgres"), str(server)
 
 
 def redis(directory, env, seconds):

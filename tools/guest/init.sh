@@ -1,35 +1,30 @@
-#!/bin/busybox sh
-# The guest's first process: finds the disks by their serial numbers, runs /in/.guest-command in the root, tells its exit
-# status through the port named "out", and switches the machine off.
-b=/bin/busybox
+#!/.guest/busybox sh
+# The guest's first process: everything is in memory already. Runs /.guest/command, tells its exit status through the port
+# named "text", sends what it left in /tmp/out through "files", and switches the machine off.
+b=/.guest/busybox
 $b mount -t proc proc /proc
 $b mount -t sysfs sys /sys
 $b mount -t devtmpfs dev /dev
-for m in $($b cat /lib/order); do $b insmod /lib/"$m".ko; done
-for d in /sys/block/vd*; do
-  s=$($b cat "$d"/serial)
-  [ -n "$s" ] && eval "$s=/dev/${d##*/}"
+for m in $($b cat /.guest/order); do $b insmod /.guest/"$m".ko; done
+# The emulator names the ports a moment after they are there.
+until [ -e /.guest/text ] && [ -e /.guest/files ] && [ -e /.guest/log ]; do
+  for p in /sys/class/virtio-ports/vport*; do
+    [ ! -e "$p"/name ] || $b ln -sf /dev/"${p##*/}" /.guest/"$($b cat "$p"/name)"
+  done
+  $b usleep 10000
 done
-for p in /sys/class/virtio-ports/vport*; do
-  [ "$($b cat "$p"/name)" = out ] && port=/dev/${p##*/}
-done
-$b mount -t ext4 -o noatime "$root" /root
-$b mount --move /dev /root/dev
-$b mount --move /proc /root/proc
-$b mount --move /sys /root/sys
-$b mount -t tmpfs -o mode=1777 tmp /root/tmp
-$b mount -t tmpfs run /root/run
-$b mkdir -p /root/dev/shm /root/dev/pts
-$b mount -t tmpfs -o mode=1777 shm /root/dev/shm
-$b mount -t devpts pts /root/dev/pts
-$b mount -t ext4 -o noatime "/root$in" /root/in
+$b mount -t tmpfs -o mode=1777 tmp /tmp
+$b mount -t tmpfs run /run
+$b mkdir -p /dev/shm /dev/pts
+$b mount -t tmpfs -o mode=1777 shm /dev/shm
+$b mount -t devpts pts /dev/pts
 $b ifconfig lo 127.0.0.1
 $b hostname guest
-environment='export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8'
-$b chroot /root /bin/bash -c "$environment; cd /in; . ./.guest-command" >"/root$port" 2>&1 </root/dev/null
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8
+cd /
+/bin/bash /.guest/command >/.guest/text 2>&1 </dev/null
 status=$?
-[ -d /root/tmp/out ] && $b tar -C /root/tmp/out -cf "/root$out" .
-$b printf '\n@@guest-exit %d@@\n' $status >"/root$port"
-$b umount /root/in
+[ -d /tmp/out ] && $b tar -C /tmp/out -cf /.guest/files .
+$b printf '\n@@guest-exit %d@@\n' $status >/.guest/text
 $b sync
 $b poweroff -f

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""initramfs.py KERNEL INIT OUT: a cpio archive (newc) of busybox, the virtio modules and INIT as /init.
+"""initramfs.py KERNEL INIT OUT: a cpio archive (newc) of busybox, the modules of virtio's serial ports and INIT as
+/.guest/init, to which the guest's root and what it shall run are appended.
 
 KERNEL is where a kernel's package and busybox-static were unpacked."""
 import sys
 from pathlib import Path
 
 MODULES = ("virtio", "virtio_ring", "virtio_mmio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
-           "virtio_blk", "virtio_console", "crc16", "mbcache", "jbd2", "crc32c_generic", "libcrc32c", "ext4")
+           "virtio_console")
 
 
 class Archive:
@@ -23,18 +24,18 @@ class Archive:
 
 def main(kernel, init, out):
     archive = Archive()
-    for folder in ("bin", "lib", "dev", "proc", "sys", "root"):
+    for folder in (".guest", "dev", "proc", "sys"):
         archive.add(folder, 0o040755)
     archive.add("dev/console", 0o020600, device=(5, 1))
-    archive.add("bin/busybox", 0o100755, (kernel / "bin/busybox").read_bytes())
+    archive.add(".guest/busybox", 0o100755, (kernel / "bin/busybox").read_bytes())
     # A kernel has some of them built in; they are loaded in this order.
     order = []
     for module in MODULES:
         if found := next(kernel.rglob(f"{module}.ko"), None):
-            archive.add(f"lib/{module}.ko", 0o100644, found.read_bytes())
+            archive.add(f".guest/{module}.ko", 0o100644, found.read_bytes())
             order.append(module)
-    archive.add("lib/order", 0o100644, "\n".join(order).encode() + b"\n")
-    archive.add("init", 0o100755, init.read_bytes())
+    archive.add(".guest/order", 0o100644, "\n".join(order).encode() + b"\n")
+    archive.add(".guest/init", 0o100755, init.read_bytes())
     archive.add("TRAILER!!!", 0)
     out.write_bytes(b"".join(archive.entries))
 

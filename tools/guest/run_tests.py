@@ -1,87 +1,92 @@
 #!/usr/bin/env python3
-"""run_tests.py BUILD LOG LIST [START...]: runs FlameProbe's tests in a guest machine, where there is no meson, and writes
-what they said to the file LOG in the form of meson's testlog.json, which tests/count_cases.py adds up on the machine
-outside. LIST is one of LISTS, START chooses tests by how their names begin.
+"""run_tests.py BUILD LIST [START...]: runs FlameProbe's tests in a guest machine, where there is no meson, and writes what
+they said to the guest's log (tools/guest/run) in the form of meson's testlog.json, which tests/count_cases.py adds up on the
+machine outside. LIST is one of LISTS, START chooses tests by how their names begin.
 
-As many tests at a time as there are virtual CPUs, two at most. A test that is longer than its time is ended and has
-failed."""
+PART=K/N in the environment: this is the K-th of N machines that share the list. JOBS tests run at a time. A test that is
+longer than its time is ended and has failed."""
 
-import json
 import os
-import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from told import run, tell
+
 ROOT = Path(__file__).resolve().parents[2]
+LOG = Path("/.guest/log")
+KEPT = Path("/tmp/out/kept")  # what tests keep for tests outside, by FLAMEPROBE_KEEP
 
 # Emulated, everything takes ten times as long or more: what is chosen takes minutes and shows every stage, engine and
-# kind of host. Python suites by what tests/integration/run.py takes, then seconds.
+# kind of host. What tests/integration/run.py takes, then what it costs beside the others.
 HOSTS = [
-    ("test_hosts.Lives", 600),
-    ("test_hosts.Ends", 400),
-    ("test_hosts.OrdinaryUser", 400),
-    ("test_hosts.Processes", 300),
-    ("test_hosts.Refused", 200),
-    ("test_task", 300),
+    ("test_hosts.Lives.test_ring", 100),
+    ("test_hosts.Lives.test_timer", 50),
+    ("test_hosts.Lives.test_signal", 50),
+    ("test_hosts.Lives.test_own_sigprof", 6),
+    ("test_hosts.Ends.test_ring", 50),
+    ("test_hosts.Ends.test_timer", 15),
+    ("test_hosts.Ends.test_signal", 15),
+    ("test_hosts.OrdinaryUser", 100),
+    ("test_hosts.Processes", 40),
+    ("test_hosts.Refused", 20),
+    ("test_task", 40),
 ]
-SHARES = [("test_shares", 400)]
-REAL = [
-    ("test_real_programs.RealPrograms.test_redis_server", 300),
-    ("test_real_programs.RealPrograms.test_python3", 300),
-    ("test_real_programs.RealPrograms.test_nginx", 300),
-    ("test_real_programs.RealPrograms.test_xz_T2", 300),
-]
+SHARES = [("test_shares.Shares.test_ring_at_4000", 40), ("test_shares.Shares.test_timer_at_997", 40),
+          ("test_shares.Shares.test_signal_at_997", 40), ("test_ordinary_user", 40), ("test_cpus", 15)]
+REAL = [(f"test_real_programs.RealPrograms.test_{name}", 20) for name in ("redis_server", "python3", "nginx", "postgres", "ripgrep")]
 LISTS = {
-    "whole": [("unit", None), *HOSTS, *SHARES, ("test_ordinary_user", 400), ("test_deep", 300), ("test_scopes.Exact", 300), *REAL],
-    "hosts": [*HOSTS, *SHARES, ("test_ordinary_user", 400)],
+    "whole": [("unit", 10), *HOSTS, *SHARES, ("test_deep", 40), ("test_scopes.Exact", 20), *REAL],
+    "kernels": [*HOSTS, *SHARES, ("test_kernels", 10)],
 }
-UNIT_SECONDS = 300
-print_lock = threading.Lock()
+SECONDS = 600
 
 
 def unit_programs(build):
-    """Each with its stage's name. What tests names of debug information takes longest, so it comes first."""
-    programs = [path for path in build.glob("tests/unit/*/unit-*") if path.is_file() and os.access(path, os.X_OK)]
-    order = ("unit-unwind", "unit-symbolize", "unit-capture")
-    return sorted(programs, key=lambda path: (path.name not in order, path.name))
+    return sorted(path for path in build.glob("tests/unit/*/unit-*") if path.is_file() and os.access(path, os.X_OK))
 
 
-def run(name, command, seconds, environment):
-    begun = time.monotonic()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, env=environment,
-                              stdin=subprocess.DEVNULL)
-        result = {0: "OK", 77: "SKIP"}.get(done.returncode, "FAIL")
-        out, err = done.stdout, done.stderr
-    except subprocess.TimeoutExpired as late:
-        result = "TIMEOUT"
-        out, err = ((text or b"").decode(errors="replace") for text in (late.stdout, late.stderr))
-    with print_lock:
-        print(f"{result:<8} {name} ({time.monotonic() - begun:.0f} s)", flush=True)
-        if result not in ("OK", "SKIP"):
-            print("\n".join("    " + line for line in (out + err).splitlines()[-40:]), flush=True)
-    return {"name": name, "result": result, "stdout": out, "stderr": err}
+def tests_of(build, chosen, wanted):
+    """[(name, command, cost)]"""
+    tests = []
+    for name, cost in LISTS[chosen]:
+        if name.startswith("unit"):
+            tests += [(path.name, [str(path)], cost) for path in unit_programs(build) if path.name.startswith(name)]
+        else:
+            tests.append((name, ["python3", str(ROOT / "tests/integration/run.py"), name], cost))
+    return [test for test in tests if not wanted or any(test[0].startswith(start) for start in wanted)]
 
 
-def main(build, log, chosen, *wanted):
-    environment = os.environ | {"FLAMEPROBE_BUILD": str(build), "PYTHONDONTWRITEBYTECODE": "1"}
+def part_of(tests, part, parts):
+    """The costly ones first, each to the machine that has least so far."""
+    shares = [[0, []] for _ in range(parts)]
+    for test in sorted(tests, key=lambda test: -test[2]):
+        share = min(shares, key=lambda share: share[0])
+        share[0] += test[2]
+        share[1].append(test)
+    return shares[part - 1][1]
+
+
+def main(build, chosen, *wanted):
+    KEPT.mkdir(parents=True, exist_ok=True)
+    KEPT.chmod(0o777)
+    environment = os.environ | {"FLAMEPROBE_BUILD": str(build), "PYTHONDONTWRITEBYTECODE": "1", "FLAMEPROBE_GUEST": str(KEPT)}
     # What distributions other than Debian have, so that perf may be used by users at all.
     Path("/proc/sys/kernel/perf_event_paranoid").write_text(os.environ.get("PARANOID", "2"))
-    tests = []
-    for name, seconds in LISTS[chosen]:
-        if name == "unit":
-            tests += [(program.name, [str(program)], UNIT_SECONDS) for program in unit_programs(build)]
-        else:
-            tests.append((name, ["python3", str(ROOT / "tests/integration/run.py"), name], seconds))
-    tests = [test for test in tests if not wanted or any(test[0].startswith(start) for start in wanted)]
-    with ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
-        results = list(pool.map(lambda test: run(*test, environment), tests))
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("".join(json.dumps(result) + "\n" for result in results))
+    part, parts = map(int, os.environ.get("PART", "1/1").split("/"))
+    tests = part_of(tests_of(build, chosen, wanted), part, parts)
+    tell(LOG, {"planned": [name for name, _, _ in tests]})
+    one_writer = threading.Lock()
+
+    def run_and_tell(test):
+        what = run(test[0], test[1], environment, SECONDS)
+        with one_writer:
+            tell(LOG, what)
+
+    with ThreadPoolExecutor(int(os.environ.get("JOBS", "1"))) as pool:
+        list(pool.map(run_and_tell, tests))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
+    main(Path(sys.argv[1]), *sys.argv[2:])

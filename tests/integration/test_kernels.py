@@ -1,0 +1,49 @@
+"""What a kernel lacks or forbids is said in one sentence, and the next engine takes its place."""
+
+import os
+import unittest
+from pathlib import Path
+
+from harness import KERNEL, Case, host, ordinary_user, profiled, run
+
+
+class Kernels(Case):
+    def engine_of(self, ran):
+        """With the reason for it."""
+        lines = ran.result().path("txt").read_text().splitlines()
+        return next(line.partition(": ")[2] for line in lines if line.startswith("engine: "))
+
+    def test_before_inherit_thread(self):
+        if KERNEL >= (5, 13):
+            self.skipTest("this kernel has what the ring and signal engines need")
+        needed = "Linux 5.13 or later is needed"
+        for engine in ("ring", "signal"):
+            with self.subTest(engine=engine):
+                ran = run([host("ends"), "return", "100"], self.fresh_directory(engine), profiled(ENGINE=engine))
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+                self.assertIn(f"flameprobe: the {engine} engine cannot run: ", ran.stderr)
+                self.assertIn(needed, ran.stderr)
+        ran = run([host("ends"), "return", "500"], self.fresh_directory("auto"), profiled(FREQ=199))
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+        self.assertTrue(self.engine_of(ran).startswith("timer ("), self.engine_of(ran))
+        self.assertIn(needed, self.engine_of(ran))
+        self.assert_function(ran.result().stacks(), "work_ms", at_least=50)
+
+    def test_perf_refused_to_users(self):
+        level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+        if level < 3:
+            self.skipTest(f"kernel.perf_event_paranoid is {level}: users may use perf")
+        user = ordinary_user(self)
+        directory = self.fresh_directory("user")
+        os.chmod(directory.parent, 0o755)
+        os.chmod(directory, 0o777)
+        env = profiled(FREQ=199)
+        ran = run([*user, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", host("ends"), "return", "500"], directory, env)
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        self.assertTrue(self.engine_of(ran).startswith("timer"))
+        self.assertIn(f"kernel.perf_event_paranoid is {level}", self.engine_of(ran))
+        self.assert_function(ran.result().stacks(), "work_ms", at_least=50)
+
+
+if __name__ == "__main__":
+    unittest.main()
