@@ -30,6 +30,7 @@ class Kernels(Case):
         self.assert_function(ran.result().stacks(), "work_ms", at_least=50)
 
     def test_perf_refused_to_users(self):
+        self.need_engine("ring")
         level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
         if not GUEST or level < 3:
             self.skipTest(f"kernel.perf_event_paranoid is {level}; Debian's kernels refuse perf to users at 3")
