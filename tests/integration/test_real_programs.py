@@ -1,11 +1,11 @@
 """Real programs under load: whole, readable stacks, a result for every process, and the picture beside it."""
 
 import re
-import shutil
 import unittest
 from collections import Counter
+from pathlib import Path
 
-from harness import GUEST, Case, profiled, run, sized
+from harness import GUEST, Case, profiled, render, run, sized
 from programs import COMPILER, PROGRAMS, Missing
 from real_programs import measure
 
@@ -32,10 +32,13 @@ class RealPrograms(Case):
             self.assert_function(stacks, function)
 
     def keep(self, result):
-        """For test_other_architecture."""
+        """For test_other_architecture, with its names: the program is not there."""
         if GUEST:
-            for ending in ("fprobe", "folded", "svg"):
-                shutil.copy(result.path(ending), GUEST)
+            kept = Path(GUEST) / f"{result.stem.name}.fprobe"
+            for argv in (["--archive", result.path("fprobe"), "-o", kept], [kept, "-o", kept.with_suffix(".folded")],
+                         [kept, "-o", kept.with_suffix(".svg")]):
+                done = render(*argv)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_make_tree(self):
         """gcc -> cc1, as: short processes, each with a result of its own."""
