@@ -52,6 +52,7 @@ void Pipeline::mapping(const RawMapping& raw) {
     region.kind = path == "[vdso]"                                            ? RegionKind::vdso
                   : path.empty() || path.starts_with('[') || path == "//anon" ? RegionKind::anonymous
                                                                               : RegionKind::file;
+    if (region.kind == RegionKind::file && is_jit_dump(path)) stacks_.names_in(region.path);
     code_map_.add(std::move(region));
 }
 

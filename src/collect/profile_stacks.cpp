@@ -70,6 +70,13 @@ MappingId ProfileStacks::note_of(const std::string& text) {
     return known->second;
 }
 
+void ProfileStacks::names_in(const std::string& path) {
+    Mapping mapping;
+    mapping.kind = MappingKind::file;
+    mapping.path = path;
+    sink_.mapping(next_mapping_++, mapping);
+}
+
 // Most stacks begin as the last one did: that part is not looked up again.
 StackId ProfileStacks::push(StackId parent, const Location& location) {
     if (depth_ < path_.size() && path_[depth_].parent == parent && path_[depth_].location == location)

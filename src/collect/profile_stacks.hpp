@@ -33,6 +33,8 @@ public:
     StackId note_above(StackId parent, const std::string& text) { return child(parent, named(note_of(text))); }
 
     MappingId note_of(const std::string& text);
+    /// A file in which no sample falls, but which names code that is in none: a just-in-time compiler's dump.
+    void names_in(const std::string& path);
     std::size_t count() const { return table_.stacks(); }
     std::size_t memory() const;  // bytes, estimated
 

@@ -66,6 +66,13 @@ struct Mapping {
     std::string build_id;  // raw bytes of the GNU build id, empty if none
 };
 
+/// Whether a mapped file is a just-in-time compiler's dump (jit-PID.dump), by its name: it is mapped executable so that
+/// profilers learn of it. No code lies in it: it is kept in a profile for the names that it has.
+inline bool is_jit_dump(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("jit-") && name.ends_with(".dump");
+}
+
 /// One code address. Callers' return addresses are already moved back onto the call instruction (minus 1), so every
 /// location can be looked up as it is (DWARF 5, section 6.4.4: a return address may lie in the next row).
 struct Location {

@@ -64,6 +64,9 @@ void OtherNames::prepare(const std::vector<Mapping>& mappings, const std::vector
     });
     if (wanted)
         kernel_ = std::make_unique<KernelSymbols>(options_.same_boot ? KernelSymbols::running() : KernelSymbols{});
+    if (!options_.same_boot || !options_.same_place) return;
+    for (const Mapping& mapping : mappings)
+        if (mapping.kind == MappingKind::file && is_jit_dump(mapping.path)) jit_dumps_.push_back(mapping.path);
 }
 
 std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
@@ -99,8 +102,8 @@ std::string OtherNames::vdso_name(const Mapping& mapping, std::uint64_t address)
 }
 
 std::string OtherNames::jit_name(std::uint64_t address) {
-    if (options_.pid == 0) return {};
-    if (!perf_map_) perf_map_ = std::make_unique<PerfMap>(PerfMap::of_process(options_.pid));
+    if (options_.pid == 0 && jit_dumps_.empty()) return {};
+    if (!perf_map_) perf_map_ = std::make_unique<PerfMap>(PerfMap::of_process(options_.pid, jit_dumps_));
     return demangle(perf_map_->find(address));
 }
 

@@ -36,10 +36,11 @@ public:
     OtherNames(const std::vector<std::string>& strings, const SymbolizeOptions& options)
         : strings_(strings), options_(options) {}
 
-    /// Reads the kernel's symbols, of which the kernel is slow to tell, if a location needs them.
+    /// Reads the kernel's symbols, of which the kernel is slow to tell, if a location needs them; and looks which of
+    /// the mapped files are dumps of just-in-time compilers.
     void prepare(const std::vector<Mapping>& mappings, const std::vector<Location>& locations);
-    /// Never empty. For kind `file` it looks at the perf map only (some JITs map a file), and gives `[unknown in FILE]`
-    /// where that knows nothing.
+    /// Never empty. For kind `file` it looks at perf map and dumps only (some JITs map a file), and gives `[unknown in
+    /// FILE]` where that knows nothing.
     std::string name(const Mapping& mapping, std::uint64_t address);
 
 private:
@@ -51,7 +52,8 @@ private:
     const SymbolizeOptions& options_;
     std::unique_ptr<KernelSymbols> kernel_;
     std::unique_ptr<VdsoSymbols> vdso_;
-    std::unique_ptr<PerfMap> perf_map_;
+    std::vector<std::string> jit_dumps_;
+    std::unique_ptr<PerfMap> perf_map_;  // and what the dumps tell
 };
 
 }  // namespace flameprobe

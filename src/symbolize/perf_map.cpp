@@ -1,13 +1,13 @@
 #include "symbolize/perf_map.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "base/descriptor.hpp"
+#include "symbolize/jit_dump.hpp"
+#include "symbolize/trusted_file.hpp"
 
 namespace flameprobe {
 
@@ -16,14 +16,10 @@ namespace {
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
 constexpr int most_overlaps = 4096;  // a hostile map could otherwise make every look-up walk all of it
 
-bool is_trusted(const struct stat& status) {
-    return S_ISREG(status.st_mode) && (status.st_uid == ::geteuid() || status.st_uid == 0);
-}
-
 std::string read_trusted(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+    const Descriptor file = open_trusted(path);
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 || !is_trusted(status)) return {};
+    if (!file || ::fstat(file.get(), &status) != 0) return {};
     std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_bytes), '\0');
     std::size_t done = 0;
     while (done < text.size()) {
@@ -48,8 +44,11 @@ bool take_number(std::string_view& line, std::uint64_t& value) {
 
 }  // namespace
 
-PerfMap PerfMap::of_process(std::uint32_t pid) {
-    return parse(read_trusted("/tmp/perf-" + std::to_string(pid) + ".map"));
+PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps) {
+    std::string text;
+    if (pid != 0) text = read_trusted("/tmp/perf-" + std::to_string(pid) + ".map");
+    for (const std::string& path : jit_dumps) text += '\n' + read_jit_dump(path);
+    return parse(std::move(text));
 }
 
 PerfMap PerfMap::parse(std::string text) {

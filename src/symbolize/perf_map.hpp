@@ -1,5 +1,5 @@
 // Names of code that is compiled at run time: /tmp/perf-PID.map, which node --perf-basic-prof, Python 3.12's
-// trampolines and others write for perf.
+// trampolines and others write for perf, and of their dumps (jit_dump.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace flameprobe {
 
 class PerfMap {
 public:
-    /// Of a process. Every user may write to /tmp, so only a regular file of this user's or root's is read; otherwise,
-    /// and where there is none, the map is empty.
-    static PerfMap of_process(std::uint32_t pid);
+    /// Of a process (0: it has no map), and of the dumps that its just-in-time compilers wrote. Every user may write to
+    /// /tmp, so only regular files of this user's or root's are read; where there is none, the map is empty.
+    static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps = {});
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
     /// as code is thrown away and its room used again.
     static PerfMap parse(std::string text);

@@ -50,6 +50,23 @@ TEST_CASE("a stack that cannot be followed is kept, under [truncated]") {
     CHECK(pipeline.summary().rooted == 0);
 }
 
+TEST_CASE("a just-in-time compiler's dump is kept for its names") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
+    const auto before = kept.mappings.size();
+    for (const char* path : {"/srv/app/jit-4711.dump", "/srv/app/jit-4711.txt", "[anon:jit-1.dump]"}) {
+        RawMapping raw;
+        raw.start = 0x1000;
+        raw.size = 0x1000;
+        raw.path = path;
+        pipeline.mapping(raw);
+    }
+    REQUIRE(kept.mappings.size() == before + 1);
+    CHECK(kept.mappings.back().path == "/srv/app/jit-4711.dump");
+    CHECK(kept.mappings.back().kind == MappingKind::file);
+    CHECK(kept.mappings.back().size == 0);
+}
+
 TEST_CASE("a tid that is used again is another thread") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));

@@ -85,6 +85,80 @@ TEST_CASE("a perf map in /tmp is read for run-time code, if no other user can ha
     ::unlink(path.c_str());
 }
 
+namespace {
+
+template <class Value>
+void append(std::string& bytes, Value value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void append_record(std::string& bytes, std::uint32_t kind, const std::string& body) {
+    append(bytes, kind);
+    append(bytes, static_cast<std::uint32_t>(16 + body.size()));
+    append(bytes, std::uint64_t{1});  // time
+    bytes += body;
+}
+
+void append_load(std::string& bytes, std::uint64_t address, std::uint64_t size, std::uint64_t index, const char* name) {
+    std::string body;
+    append(body, std::uint64_t{0});  // pid, tid
+    for (const std::uint64_t value : {address, address, size, index}) append(body, value);
+    body += std::string(name) + '\0' + std::string(size, '\x90');
+    append_record(bytes, 0, body);
+}
+
+std::string dump_begin(std::uint32_t magic) {
+    std::string bytes;
+    for (const std::uint32_t value : {magic, 1u, 40u, 62u, 0u, 4711u}) append(bytes, value);
+    for (const std::uint64_t value : {std::uint64_t{1}, std::uint64_t{0}}) append(bytes, value);
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a just-in-time compiler's dump names its code, moved code too") {
+    char place[] = "/tmp/flameprobe-jit-XXXXXX";
+    REQUIRE(::mkdtemp(place) != nullptr);
+    const std::string path = std::string(place) + "/jit-4711.dump";
+    std::string bytes = dump_begin(0x4a695444);
+    append_load(bytes, 0x1800, 0x20, 1, "JS:*work /app.js:12");
+    append_record(bytes, 2, std::string(24, 'x'));  // lines of the next function
+    append_load(bytes, 0x1900, 0x10, 2, "_ZN4shop4leafEi");
+    std::string moved;
+    append(moved, std::uint64_t{0});
+    for (const std::uint64_t value : {0, 0x1800, 0x1a00, 0x20, 1}) append(moved, value);
+    append_record(bytes, 1, moved);
+    append_load(bytes, 0x1c00, 0x10, 3, "two\nlines");
+    const std::string whole = bytes;
+    append_load(bytes, 0x1d00, 0x10, 4, "still being written");
+    bytes.resize(whole.size() + 30);
+    const auto write = [&](const std::string& text) { std::ofstream(path, std::ios::binary) << text; };
+    write(bytes);
+
+    const Mapping code = of_kind(MappingKind::anonymous), dump = of_kind(MappingKind::file, path);
+    SymbolizeOptions options;
+    options.same_boot = true;
+    const auto name = [&](std::uint64_t address) {
+        std::vector<std::string> warnings;
+        return symbolize({code, dump}, {{0, address}}, {}, options, warnings).at(0).at(0).name;
+    };
+    CHECK(name(0x1805) == "JS:*work /app.js:12");
+    CHECK(name(0x1905) == "shop::leaf");
+    CHECK(name(0x1a1f) == "JS:*work /app.js:12");
+    CHECK(name(0x1c00) == "two lines");
+    CHECK(name(0x1d00) == "0x1d00");
+    options.same_boot = false;  // another machine's, or of a process before the machine was started
+    CHECK(name(0x1805) == "0x1805");
+    options.same_boot = true;
+    write(dump_begin(0x4454694a) + bytes.substr(40));
+    CHECK(name(0x1805) == "0x1805");  // of a machine with another order of bytes
+    ::unlink(path.c_str());
+    CHECK(::symlink("/etc/passwd", path.c_str()) == 0);
+    CHECK(name(0x1805) == "0x1805");
+    ::unlink(path.c_str());
+    ::rmdir(place);
+}
+
 TEST_CASE("kallsyms are read, modules included, data left out") {
     const KernelSymbols symbols = KernelSymbols::parse(
         "ffffffff81000000 T _stext\n"

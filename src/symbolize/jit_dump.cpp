@@ -1,0 +1,112 @@
+#include "symbolize/jit_dump.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "symbolize/trusted_file.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::uint32_t magic = 0x4a695444;  // "JiTD", in this machine's order of bytes
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+constexpr std::size_t most_name = 4096;
+
+struct Header {
+    std::uint32_t magic, version, size, machine, padding, pid;
+    std::uint64_t timestamp, flags;
+};
+
+enum class Kind : std::uint32_t { load = 0, move = 1 };
+struct Prefix {
+    Kind kind;
+    std::uint32_t size;  // of the record, with this
+    std::uint64_t timestamp;
+};
+
+struct Load {
+    std::uint32_t pid, tid;
+    std::uint64_t virtual_address, address, size, index;
+    // The name follows, ended by a zero, and then the code.
+};
+
+struct Move {
+    std::uint32_t pid, tid;
+    std::uint64_t virtual_address, from, to, size, index;
+};
+
+class Reader {
+public:
+    explicit Reader(Descriptor file) : file_(std::move(file)) {}
+
+    std::string read() {
+        const auto header = get<Header>(0);
+        if (!header || header->magic != magic || header->size < sizeof(Header)) return {};
+        for (std::uint64_t at = header->size; text_.size() < most_bytes;) {
+            const auto prefix = get<Prefix>(at);
+            if (!prefix || prefix->size < sizeof(Prefix)) break;
+            const std::uint64_t body = at + sizeof(Prefix), size = prefix->size - sizeof(Prefix);
+            if (prefix->kind == Kind::load) load(body, size);
+            if (prefix->kind == Kind::move) move(body);
+            at += prefix->size;
+        }
+        return std::move(text_);
+    }
+
+private:
+    void load(std::uint64_t at, std::uint64_t size) {
+        const auto record = get<Load>(at);
+        if (!record || size < sizeof(Load)) return;
+        char bytes[most_name];
+        const auto got =
+            read_at(at + sizeof(Load), std::span(bytes, std::min<std::size_t>(size - sizeof(Load), most_name)));
+        std::string name(bytes, ::strnlen(bytes, got));
+        std::replace(name.begin(), name.end(), '\n', ' ');
+        add(record->address, record->size, name);
+        names_[record->index] = std::move(name);
+    }
+    void move(std::uint64_t at) {
+        const auto record = get<Move>(at);
+        if (!record) return;
+        if (const auto name = names_.find(record->index); name != names_.end())
+            add(record->to, record->size, name->second);
+    }
+    void add(std::uint64_t address, std::uint64_t size, const std::string& name) {
+        char numbers[40];
+        std::snprintf(numbers, sizeof numbers, "%" PRIx64 " %" PRIx64 " ", address, size);
+        text_ += numbers + name + '\n';
+    }
+
+    std::size_t read_at(std::uint64_t at, std::span<char> to) const {
+        const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(at));
+        return got < 0 ? 0 : static_cast<std::size_t>(got);
+    }
+    template <class Record>
+    std::optional<Record> get(std::uint64_t at) const {
+        Record record;
+        if (read_at(at, {reinterpret_cast<char*>(&record), sizeof record}) != sizeof record) return std::nullopt;
+        return record;
+    }
+
+    Descriptor file_;
+    std::string text_;
+    std::unordered_map<std::uint64_t, std::string> names_;  // by index, for code that is moved
+};
+
+}  // namespace
+
+std::string read_jit_dump(const std::string& path) {
+    Descriptor file = open_trusted(path);
+    return file ? Reader(std::move(file)).read() : std::string{};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,13 @@
+// Names of code that is compiled at run time, from the files jit-PID.dump that node --perf-prof, perf's agent for the
+// JVM, LLVM and others write for `perf inject --jit` (tools/perf/Documentation/jitdump-specification.txt).
+#pragma once
+
+#include <string>
+
+namespace flameprobe {
+
+/// Its functions, as lines of a perf map (PerfMap::parse) in order of time; empty if there is no dump that may be
+/// trusted (open_trusted()). What cannot be read as a dump ends it, so that a file that still grows may be read.
+std::string read_jit_dump(const std::string& path);
+
+}  // namespace flameprobe
