@@ -56,7 +56,7 @@ Json line_json(const SourceLine& line, const PageNumbers& numbers) {
         for (const SourceLine& one : inner.lines) lines.push_back(line_json(one, numbers));
         inlined.push_back({numbers.number_of[inner.function], std::move(lines)});
     }
-    return {line.line, line.self, line.total, std::move(inlined)};
+    return {line.line, line.self.weight, line.total.weight, std::move(inlined), line.total.hits};
 }
 
 Json text_json(const std::vector<SourceText>& text) {
@@ -71,7 +71,7 @@ Json source_json(const PageSource& source, const PageNumbers& numbers) {
         Json lines = Json::array(), code = Json::array();
         for (const SourceLine& line : function.lines) lines.push_back(line_json(line, numbers));
         for (const Instruction& one : function.instructions)
-            code.push_back({one.address, one.self, clean_text(one.text)});
+            code.push_back({one.address, one.self.weight, clean_text(one.text), one.self.hits});
         functions.push_back({{"fn", numbers.number_of[function.function]},
                              {"self", function.self},
                              {"note", clean_text(function.note)},

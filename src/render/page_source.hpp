@@ -9,11 +9,22 @@
 
 namespace flameprobe {
 
-/// A line of a function, and what was inlined there. Weights are of all samples.
+/// What samples weigh, in periods, and how many they are.
+struct SampleSum {
+    std::uint64_t weight = 0;
+    std::uint64_t hits = 0;
+
+    void add(const NamedCount& count) {
+        weight += count.weight;
+        hits += count.hits;
+    }
+};
+
+/// A line of a function, and what was inlined there. Sums are of all samples.
 struct SourceLine {
     std::uint32_t line = 0;
-    std::uint64_t self = 0;   // samples that end in it
-    std::uint64_t total = 0;  // and in what it calls; each sample once
+    SampleSum self;   // of samples that end in it
+    SampleSum total;  // and in what it calls; each sample once
     struct Inlined {
         FunctionId function = 0;
         std::vector<SourceLine> lines;
@@ -28,14 +39,14 @@ struct SourceText {
 
 struct Instruction {
     std::uint64_t address = 0;  // in the file
-    std::uint64_t self = 0;
+    SampleSum self;
     std::string text;
 };
 
 /// A function that is not inlined, where it stands, with what was inlined into it.
 struct FunctionSource {
     FunctionId function = 0;
-    std::uint64_t self = 0;         // with what is inlined
+    std::uint64_t self = 0;         // weight, with what is inlined
     std::vector<SourceLine> lines;  // in order
     std::vector<SourceText> text;   // in order; empty: the file was not found. A gap in the numbers is left out
     std::vector<Instruction> instructions;

@@ -81,7 +81,7 @@ public:
         const std::size_t count = cs_disasm(*handle_, reinterpret_cast<const std::uint8_t*>(code.data()), code.size(),
                                             address, most_instructions, &list);
         for (std::size_t at = 0; at < count; ++at) {
-            made.push_back({list[at].address, 0, std::string(list[at].mnemonic) + " " + list[at].op_str});
+            made.push_back({list[at].address, {}, std::string(list[at].mnemonic) + " " + list[at].op_str});
         }
         if (count > 0) cs_free(list, count);
         return made;
@@ -91,12 +91,12 @@ private:
     std::unique_ptr<csh, CapstoneClose> handle_;
 };
 
-using Weights = std::map<std::pair<MappingId, std::uint64_t>, std::uint64_t>;  // by address as it ran
+using Sums = std::map<std::pair<MappingId, std::uint64_t>, SampleSum>;  // by address as it ran
 
 /// Of samples that end in the function or in what was inlined into it, where the program counter was.
-std::unordered_map<FunctionId, Weights> sampled_addresses(const NamedProfile& profile) {
+std::unordered_map<FunctionId, Sums> sampled_addresses(const NamedProfile& profile) {
     const std::vector<FunctionId> shown = shown_functions(profile);
-    std::unordered_map<FunctionId, Weights> weights;
+    std::unordered_map<FunctionId, Sums> sums;
     for (const NamedCount& count : profile.counts) {
         if (count.weight == 0 || count.node == 0) continue;
         NodeId node = count.node;
@@ -110,10 +110,10 @@ std::unordered_map<FunctionId, Weights> sampled_addresses(const NamedProfile& pr
         skip([](FrameKind one) { return one == FrameKind::scope || one == FrameKind::inlined; });
         if (kind() != FrameKind::user) continue;
         const Location& location = profile.locations[profile.frames[leaf].location];
-        weights[shown[profile.frames[profile.nodes[node].frame].function]][{location.mapping, location.address}] +=
-            count.weight;
+        sums[shown[profile.frames[profile.nodes[node].frame].function]][{location.mapping, location.address}].add(
+            count);
     }
-    return weights;
+    return sums;
 }
 
 /// Addresses in the file.
@@ -124,13 +124,14 @@ std::optional<std::uint64_t> file_address(const Mapping& mapping, const ElfFile&
 
 class Annotator {
 public:
-    explicit Annotator(const NamedProfile& profile) : profile_(profile), weights_(sampled_addresses(profile)) {}
+    explicit Annotator(const NamedProfile& profile) : profile_(profile), sums_(sampled_addresses(profile)) {}
 
     void add(FunctionSource& source) {
-        const auto found = weights_.find(source.function);
-        if (found == weights_.end()) return;
-        const auto hottest = std::max_element(found->second.begin(), found->second.end(),
-                                              [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto found = sums_.find(source.function);
+        if (found == sums_.end()) return;
+        const auto hottest =
+            std::max_element(found->second.begin(), found->second.end(),
+                             [](const auto& a, const auto& b) { return a.second.weight < b.second.weight; });
         const MappingId id = hottest->first.first;
         if (id >= profile_.mappings.size()) return;
         const Mapping& mapping = profile_.mappings[id];
@@ -147,11 +148,14 @@ public:
             return say(source, "no instructions: " + mapping.path + " is code of a CPU that is not known");
         source.instructions = disassembler.instructions(code, symbol->start);
         std::uint64_t elsewhere = 0;
-        for (const auto& [place, weight] : found->second) {
+        for (const auto& [place, sum] : found->second) {
             const auto at = place.first == id ? file_address(mapping, *module.file, place.second) : std::nullopt;
             const auto instruction = std::find_if(source.instructions.begin(), source.instructions.end(),
                                                   [&](const Instruction& one) { return at && one.address == *at; });
-            instruction != source.instructions.end() ? instruction->self += weight : elsewhere += weight;
+            if (instruction != source.instructions.end())
+                instruction->self = sum;
+            else
+                elsewhere += sum.hits;
         }
         if (elsewhere > 0) {
             say(source, count_text(elsewhere) + " samples are in another copy or part of the function, not shown here");
@@ -169,7 +173,7 @@ private:
     }
 
     const NamedProfile& profile_;
-    const std::unordered_map<FunctionId, Weights> weights_;
+    const std::unordered_map<FunctionId, Sums> sums_;
     std::map<std::string, Module> modules_;
     std::map<std::uint16_t, Disassembler> disassemblers_;  // by e_machine
 };

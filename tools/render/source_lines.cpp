@@ -12,7 +12,7 @@ namespace {
 
 /// A place in a function, or in one that was inlined there.
 struct Place {
-    std::uint64_t self = 0, total = 0;
+    SampleSum self, total;
     std::uint32_t counted = 0;  // the stack, plus one, that was added last: recursion counts once
     std::map<std::pair<FunctionId, std::uint32_t>, Place> inlined;  // by function and line
 };
@@ -34,15 +34,15 @@ public:
             const FrameId frame = path_[at];
             if (frame >= profile_.frames.size() || function(frame).kind != FrameKind::user) continue;
             Place* place = &functions_[shown_[profile_.frames[frame].function]][profile_.frames[frame].line];
-            add_to(*place, stack, count.weight);
+            add_to(*place, stack, count);
             while (at > 0 && path_[at - 1] < profile_.frames.size() &&
                    function(path_[at - 1]).kind == FrameKind::inlined) {
                 const NamedFrame& inlined = profile_.frames[path_[--at]];
                 place = &place->inlined[{shown_[inlined.function], inlined.line}];
-                add_to(*place, stack, count.weight);
+                add_to(*place, stack, count);
             }
             if (at == 0) {
-                place->self += count.weight;
+                place->self.add(count);
                 own_[shown_[profile_.frames[frame].function]] += count.weight;
             }
         }
@@ -71,10 +71,10 @@ public:
 
 private:
     const Function& function(FrameId frame) const { return profile_.functions[profile_.frames[frame].function]; }
-    static void add_to(Place& place, std::uint32_t stack, std::uint64_t weight) {
+    static void add_to(Place& place, std::uint32_t stack, const NamedCount& count) {
         if (place.counted == stack + 1) return;
         place.counted = stack + 1;
-        place.total += weight;
+        place.total.add(count);
     }
     /// Inlining is bounded in depth by the debug information; the recursion is as deep as that.
     static SourceLine line_of(std::uint32_t number, const Place& place) {

@@ -88,12 +88,14 @@ bool make_source(const std::string& path) {
     PageSource source;
     source.functions.push_back({parse,
                                 427,
-                                {{42, 331, 331, {}}, {44, 0, 96, {{inlined, {{388, 96, 96, {}}}}}}, {47, 0, 75, {}}},
+                                {{42, {331, 110}, {331, 110}, {}},
+                                 {44, {}, {96, 32}, {{inlined, {{388, {96, 32}, {96, 32}, {}}}}}},
+                                 {47, {}, {75, 25}, {}}},
                                 {{40, "int Parser::parse(std::string_view text) {"},
                                  {42, "\tif (text == \"</script><b>\") return 1;"},
                                  {44, "    if (text.compare(0, 4, \"done\")) {"},
                                  {47, "    return new Node{text};"}},
-                                {{0x1000, 0, "push rbp"}, {0x1001, 427, "cmp eax, 0x3c"}, {0x1004, 0, "ret "}},
+                                {{0x1000, {}, "push rbp"}, {0x1001, {427, 142}, "cmp eax, 0x3c"}, {0x1004, {}, "ret "}},
                                 "the last note"});
     source.inlined.push_back({inlined, {{388, "return __builtin_memcmp(a, b, n);"}}});
     FlameGraphOptions options;

@@ -272,6 +272,10 @@ class HtmlTest(PageTest):
         self.assertRegex(row("done"), r"^3\.08 %\s+44\s")
         self.assertIn("↳ std::char_traits::compare", lines)
         self.assertRegex(row("memcmp"), r"^3\.08 %\s+3\.08 %\s+388\s+return")
+        # A sample may stand for several periods: the number is that of the samples.
+        titles = self.page.run("return Array.from(document.querySelectorAll('#source-body .row'), (row) => row.title)")
+        self.assertTrue(any(re.match(r"110 samples, ", title) for title in titles), titles)
+        self.assertTrue(any(re.search(r"::compare.*, 32 samples, ", title) for title in titles), titles)
         self.assertIn("⋯", lines)
         self.assertIn("the last note", self.text("source-place"))
         self.id("source-code").click()

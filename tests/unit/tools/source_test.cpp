@@ -18,6 +18,7 @@ NamedProfile profile() {
     made.stack({"main@3", "work@10", "i:step@21"}, 4);
     made.stack({"main@3", "work@12"}, 3);
     made.stack({"main@3", "work@12", "work@12", "leaf@40"}, 2);
+    for (NamedCount& count : made.profile.counts) count.hits = 1;  // each stands for several periods
     for (Function& function : made.profile.functions) function.file = made.profile.strings.intern("/gone/src/work.cpp");
     return std::move(made.profile);
 }
@@ -41,17 +42,21 @@ TEST_CASE("lines of a function have its own samples and those of what it calls, 
     REQUIRE(work.lines.size() == 2);
     const SourceLine &call = work.lines[0], &other = work.lines[1];
     CHECK(call.line == 10);
-    CHECK(call.self == 0);
-    CHECK(call.total == 9);
+    CHECK(call.self.weight == 0);
+    CHECK(call.total.weight == 9);
+    CHECK(call.total.hits == 2);
     REQUIRE(call.inlined.size() == 1);
     REQUIRE(call.inlined[0].lines.size() == 2);
     CHECK(call.inlined[0].lines[0].line == 20);
-    CHECK(call.inlined[0].lines[0].self == 0);
-    CHECK(call.inlined[0].lines[0].total == 5);
-    CHECK(call.inlined[0].lines[0].inlined[0].lines[0].self == 5);
-    CHECK(call.inlined[0].lines[1].self == 4);
-    CHECK(other.self == 3);
-    CHECK(other.total == 5);  // the recursion counts once
+    CHECK(call.inlined[0].lines[0].self.weight == 0);
+    CHECK(call.inlined[0].lines[0].total.weight == 5);
+    CHECK(call.inlined[0].lines[0].inlined[0].lines[0].self.weight == 5);
+    CHECK(call.inlined[0].lines[0].inlined[0].lines[0].self.hits == 1);
+    CHECK(call.inlined[0].lines[1].self.weight == 4);
+    CHECK(other.self.weight == 3);
+    CHECK(other.self.hits == 1);
+    CHECK(other.total.hits == 2);
+    CHECK(other.total.weight == 5);  // the recursion counts once
     CHECK(source_lines(made, 1).functions.size() == 1);
 }
 

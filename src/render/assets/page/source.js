@@ -32,7 +32,8 @@ export class SourceView {
     const hot = body.querySelector(".hottest");
     if (hot) body.scrollTop = Math.max(0, hot.offsetTop - body.clientHeight / 3);
   }
-  row(body, total, self, number, text, part, title) {
+  // hits: samples, whatever they weigh.
+  row(body, total, self, number, text, part, hits, title) {
     const row = element(body, "div", {class: "row", role: "row"}), all = this.profile.samples;
     const share = (weight) => weight > 0 ? percent(weight, all) : "";
     const cell = element(row, "span", {class: "weight", role: "cell"});
@@ -41,9 +42,7 @@ export class SourceView {
     element(row, "span", {class: "weight", role: "cell"}, share(self));
     element(row, "span", {class: "number", role: "cell"}, number);
     element(row, "code", {role: "cell"}, text);
-    // Lines have weights only, which are numbers of samples where each weighs one.
-    const told = this.profile.countHits ? "" : this.profile.samplesText(Math.max(total, self));
-    if (total > 0 || self > 0) row.title = [title, told, this.profile.time(Math.max(total, self))].filter(Boolean).join(", ");
+    if (total > 0 || self > 0) row.title = [title, this.profile.samplesText(hits), this.profile.time(Math.max(total, self))].filter(Boolean).join(", ");
     if (part === this.hottest) row.classList.add("hottest");
     return row;
   }
@@ -52,10 +51,10 @@ export class SourceView {
     const numbers = Array.from(new Set([...text.keys(), ...weights.keys()])).sort((a, b) => a - b);
     let last = 0;
     for (const number of numbers) {
-      if (last > 0 && number > last + 1) this.row(body, 0, 0, "", "⋯", 0);
+      if (last > 0 && number > last + 1) this.row(body, 0, 0, "", "⋯", 0, 0);
       last = number;
-      const [, self, total, inlined] = weights.get(number) || [number, 0, 0, []];
-      this.row(body, total, self, number > 0 ? number : "?", text.get(number) ?? (number > 0 ? "" : "(line not known)"), total);
+      const [, self, total, inlined, hits] = weights.get(number) || [number, 0, 0, [], 0];
+      this.row(body, total, self, number > 0 ? number : "?", text.get(number) ?? (number > 0 ? "" : "(line not known)"), total, hits);
       this.showInlined(body, inlined, 1);
     }
   }
@@ -63,17 +62,17 @@ export class SourceView {
   showInlined(body, inlined, depth) {
     const {profile} = this;
     for (const [fn, lines] of inlined) {
-      const text = this.inlined.get(fn), total = lines.reduce((sum, line) => sum + line[2], 0);
-      const head = this.row(body, total, 0, "", `${"  ".repeat(depth)}↳ ${profile.shortName(fn)}  ${profile.path(fn).replace(/^.*\//, "")}`, 0, profile.name(fn));
+      const text = this.inlined.get(fn), sum = (of) => lines.reduce((all, line) => all + line[of], 0);
+      const head = this.row(body, sum(2), 0, "", `${"  ".repeat(depth)}↳ ${profile.shortName(fn)}  ${profile.path(fn).replace(/^.*\//, "")}`, 0, sum(4), profile.name(fn));
       head.classList.add("inlined");
-      for (const [number, self, sum, inner] of lines) {
-        this.row(body, sum, self, number || "?", "  ".repeat(depth + 1) + (text?.get(number) ?? "").trim(), 0).classList.add("inlined");
+      for (const [number, self, total, inner, hits] of lines) {
+        this.row(body, total, self, number || "?", "  ".repeat(depth + 1) + (text?.get(number) ?? "").trim(), 0, hits).classList.add("inlined");
         this.showInlined(body, inner, depth + 1);
       }
     }
   }
   showCode(body, source) {
-    if (!source.code.length) this.row(body, 0, 0, "", "No instructions: " + source.note, 0);
-    for (const [address, self, text] of source.code) this.row(body, 0, self, address.toString(16), text, self).firstChild.classList.add("bar");
+    if (!source.code.length) this.row(body, 0, 0, "", "No instructions: " + source.note, 0, 0);
+    for (const [address, self, text, hits] of source.code) this.row(body, 0, self, address.toString(16), text, self, hits).firstChild.classList.add("bar");
   }
 }
