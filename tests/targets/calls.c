@@ -1,6 +1,8 @@
 // calls SECONDS [faults]: CPU time in user code and in three system calls, in turn, and in page faults if asked for.
 // What a call costs is the machine's affair, so no share is known beforehand; but all is seen by root's perf too.
+// At its end it says how many rounds it made in how many nanoseconds of its thread's CPU time.
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -43,13 +45,16 @@ int main(int argc, char** argv) {
     zero = open("/dev/zero", O_RDONLY);
     null = open("/dev/null", O_WRONLY);
     struct timespec used = {0};
+    unsigned long rounds = 0;
     while ((double)used.tv_sec + (double)used.tv_nsec / 1e9 < seconds) {
         user_work(200000);
         read_work(60);
         write_work(600);
         short_work(2000);
         if (argc > 2) fault_work(2);
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        ++rounds;
     }
+    printf("%lu rounds in %ld ns\n", rounds, used.tv_sec * 1000000000L + used.tv_nsec);
     return 0;
 }
