@@ -24,7 +24,7 @@ namespace flameprobe {
 ///   hits    of each count, where they differ from weights: samples, whatever they weigh
 /// Of a comparison each count belongs to a side instead of a thread:
 ///   side    of each count: 0 before, 1 after
-///   hits    is 0 there where each unit of weight is an observation: see SideCount
+///   hits    is 0 there for time that was not sampled: see SideCount
 struct PageColumns {
     std::string bytes;
     std::vector<std::pair<std::string, std::size_t>> parts;  // in the order in which they stand in `bytes`

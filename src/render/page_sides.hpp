@@ -12,7 +12,7 @@ namespace flameprobe {
 
 struct SideCount {
     std::uint64_t weight = 0;
-    std::uint64_t hits = 0;  // 0: each unit of weight is an observation
+    std::uint64_t hits = 0;  // 0: CPU time that is known, but was not sampled
 };
 
 /// Before and after, in this order.

@@ -71,10 +71,21 @@ std::uint64_t multiplier(std::uint64_t samples) {
     return std::max<std::uint64_t>(1, whole / samples);
 }
 
-// Weight without a hit (CPU time that is known, but was not sampled) counts as one observation a period.
-double variance_of(std::uint64_t weight, std::uint64_t hits) {
+// Weight without a hit is CPU time that is known, but was not sampled: it comes in pieces as large as those that
+// samples stand for, such as the rest of a tick at the end.
+double weight_of_hit(const NamedProfile& profile) {
+    double weight = 0, hits = 0;
+    for (const NamedCount& count : profile.counts) {
+        if (count.hits == 0) continue;
+        weight += static_cast<double>(count.weight);
+        hits += static_cast<double>(count.hits);
+    }
+    return hits == 0 ? 1 : std::max(1.0, weight / hits);
+}
+
+double variance_of(std::uint64_t weight, std::uint64_t hits, double unsampled_piece) {
     const auto w = static_cast<double>(weight);
-    return hits == 0 ? w : w * w / static_cast<double>(hits);
+    return w * (hits == 0 ? unsampled_piece : w / static_cast<double>(hits));
 }
 
 }  // namespace
@@ -109,6 +120,7 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
         before.run.period_ns = after.run.period_ns = 0;
     keep_names_only(before);
     keep_names_only(after);
+    const double piece_before = weight_of_hit(before), piece_after = weight_of_hit(after);
     ProfileMerger merger;
     merger.add(before);
     const std::vector<NamedCount> first = merger.counts();
@@ -126,8 +138,8 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
         diff.after.push_back(both.weight - was.weight);
         diff.hits_before.push_back(was.hits);
         diff.hits_after.push_back(both.hits - was.hits);
-        diff.variance_before.push_back(variance_of(was.weight, was.hits));
-        diff.variance_after.push_back(variance_of(both.weight - was.weight, both.hits - was.hits));
+        diff.variance_before.push_back(variance_of(was.weight, was.hits, piece_before));
+        diff.variance_after.push_back(variance_of(both.weight - was.weight, both.hits - was.hits, piece_after));
         diff.all_variance_before += diff.variance_before.back();
         diff.all_variance_after += diff.variance_after.back();
         both.weight = diff.before[i] * times_before + diff.after[i] * times_after;

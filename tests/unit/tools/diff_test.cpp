@@ -190,6 +190,20 @@ TEST_CASE("folded text, which does not tell threads and notes apart, compares wi
     CHECK(diff.before == std::vector<std::uint64_t>{400});
     CHECK(diff.after == std::vector<std::uint64_t>{100});
 }
+TEST_CASE("time that was not sampled is as coarse as what the samples stand for") {
+    const auto run_of = [](std::uint64_t lost) {
+        ProfileOf run;
+        run.stack({"main", "work"}, 400);
+        run.profile.counts.back().hits = 25;  // a tick of sixteen periods each
+        if (lost != 0) run.stack({"[lost]"}, lost);
+        if (lost != 0) run.profile.counts.back().hits = 0;
+        return run;
+    };
+    const auto grown = [](ProfileDiff&& diff) { return diff_table(diff, 0, SortBy::self, 1.0).grown; };
+    CHECK(grown(diff_of(run_of(0), run_of(24))) == 0);
+    CHECK(grown(diff_of(run_of(24), run_of(0))) == 0);  // nor has the rest grown
+    CHECK(grown(diff_of(run_of(0), run_of(400))) == 1);
+}
 TEST_CASE("a hit that stands for several periods is one observation") {
     // Equal runs of a timer that expires at every fourth period: hits of weight 4, the same shares drawn again and
     // again.

@@ -6,8 +6,12 @@ export class Sides {
   constructor(profile) {
     this.profile = profile;
     const {countWeight, countHits} = profile;
-    // The variance of a count: weight squared over hits. A hit that stands for several periods is one observation still.
-    this.variances = countHits && Float64Array.from(countWeight, (weight, at) => countHits[at] > 0 ? weight * weight / countHits[at] : weight);
+    // The variance of a count: weight squared over hits. A hit that stands for several periods is one observation still, and
+    // weight without a hit comes in pieces as large (tools/render/diff.cpp).
+    const weight = [0, 0], hits = [0, 0];
+    countHits?.forEach((count, at) => { if (count > 0) { weight[profile.countSide[at]] += countWeight[at]; hits[profile.countSide[at]] += count; } });
+    const piece = hits.map((count, side) => count > 0 ? Math.max(1, weight[side] / count) : 1);
+    this.variances = countHits && Float64Array.from(countWeight, (weight, at) => weight * (countHits[at] > 0 ? weight / countHits[at] : piece[profile.countSide[at]]));
   }
   weigh(choice) {
     const {profile} = this, of = (side, weights) => weigh(profile, {...choice, side}, weights);
