@@ -26,6 +26,25 @@ public:
     CallCheck::Verdict judge_call(std::uint64_t return_address, std::uint64_t callee) {
         return calls_.judge(return_address, callee);
     }
+    const UnwindRule* frame_of_called(std::uint64_t return_address, std::uint64_t inside) {
+        const CallSite call =
+            source_.map().find(return_address - 1) != nullptr ? calls_.site(return_address) : CallSite{};
+        const CodeRegion* const region = call.target != 0 ? source_.map().find(call.target) : nullptr;
+        if (region == nullptr) return nullptr;
+        const auto tables = source_.modules().find(*region);
+        if (tables.cfi == nullptr) return nullptr;
+        const auto function = tables.cfi->function(call.target, tables.bias);
+        if (!function.described || !function.split_off || function.end == 0) return nullptr;
+        if (inside != 0 && inside - (function.start + tables.bias) >= function.end - function.start) return nullptr;
+        frame_of_called_ = tables.cfi->rule(function.start + tables.bias, tables.bias);
+        const UnwindRule last = tables.cfi->rule(function.end - 1 + tables.bias, tables.bias);
+        const UnwindRule& first = frame_of_called_;
+        const bool one_frame = first.base == RuleBase::sp && !first.cfa_is_loaded &&
+                               first.ra_origin == SlotOrigin::cfa && first.ra_slot == -8 && last.kind == first.kind &&
+                               last.base == first.base && last.cfa_offset == first.cfa_offset &&
+                               last.fp_slot == first.fp_slot;
+        return one_frame ? &frame_of_called_ : nullptr;
+    }
     std::optional<WalkEnd> step_irregular(Cursor& cursor, StackReader& stack) {
         ++libunwind_steps_;
         const bool is_leaf = cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
@@ -51,6 +70,7 @@ private:
     RuleSource source_;
     CallCheck calls_;
     LibunwindStepper stepper_;
+    UnwindRule frame_of_called_;
     const Registers* registers_ = nullptr;
     std::uint64_t libunwind_steps_ = 0;
 };

@@ -17,6 +17,9 @@ namespace flameprobe {
 ///   these bool follows_any_call(std::uint64_t return_address) CallCheck::Verdict judge_call(std::uint64_t
 ///   return_address, std::uint64_t callee) std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)    like
 ///   step_by_rule
+///   const UnwindRule* frame_of_called(std::uint64_t return_address, std::uint64_t inside)    of the function that is
+///   called before it, if that has one frame from its first instruction to its last, and `inside`, unless it is 0, lies
+///   in it; else null
 /// `Recovery` (FrameRecovery, or none) finds registers that are Cursor::unknown.
 template <class Rows, bool frame_pointers, class Cpu = Arch, class Recovery = void>
 class Walker {
@@ -86,12 +89,23 @@ private:
         }
         switch (rule.kind) {
             case RuleKind::step:
-                return checked(step_by_rule(rule, cursor), cursor);
+                return cursor.interrupted ? step_from_leaf(rule, lookup, cursor)
+                                          : checked(step_by_rule(rule, cursor), cursor);
             case RuleKind::irregular:
                 return checked(step_irregular(cursor), cursor);
             default:
                 return step_without_cfi(rule, lookup, cursor);
         }
+    }
+
+    /// An interpreter that is one piece of code with one frame calls parts of itself, whose return address its tables
+    /// do not count.
+    End step_from_leaf(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
+        Cursor before = cursor;
+        const End end = checked(step_by_rule(rule, cursor), cursor);
+        if (end || rules_.rule(cursor.lookup()) != nullptr || step_from_shared_frame(before, lookup)) return end;
+        cursor = before;
+        return end;
     }
 
     End checked(End end, const Cursor& cursor) {
@@ -186,7 +200,9 @@ private:
             }
         }
         const bool pushing = cursor.interrupted && code.record != RecordState::made;
-        if (code.keeps_records || pushing) {
+        const bool interpreter = !code.keeps_records && !pushing && !code.in_file && records_lead_out(cursor.fp);
+        if (interpreter && cursor.interrupted && returns_from_top(lookup, cursor)) return std::nullopt;
+        if (code.keeps_records || pushing || interpreter) {
             Cursor caller = cursor;
             if (!step_by_frame_pointer(code, lookup, caller)) {
                 const bool certain = rules_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
@@ -199,7 +215,72 @@ private:
         if (Cpu::return_address_in_register && cursor.interrupted && step_by_link_register(code, lookup, cursor))
             return std::nullopt;
         // Where code is made at run time, nothing says where one function ends: a call into it proves too little.
-        return code.in_file ? step_by_scan(lookup, cursor, ~std::uint64_t{0}) : WalkEnd::no_unwind_info;
+        return code.in_file ? step_by_scan(lookup, cursor, ~std::uint64_t{0}) : step_from_shared_frame(cursor, 0);
+    }
+
+    /// Code made at run time that is jumped into and goes on in the frame of what jumped, as LuaJIT's traces do in its
+    /// interpreter's: the whole interpreter is one piece of code with one frame, and a call names it. The first such
+    /// call on the stack whose frame has room above what the trace has pushed is the one. `inside`: an address that
+    /// must lie in what is called, unless it is 0.
+    End step_from_shared_frame(Cursor& cursor, std::uint64_t inside) {
+        constexpr std::uint64_t words = 512;
+        for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end; slot += 8) {
+            std::uint64_t word = 0;
+            if (!stack_.word(slot, word)) break;
+            const UnwindRule* const frame = rules_.frame_of_called(word, inside);
+            const std::uint64_t cfa = slot + 8;
+            if (frame == nullptr || cfa - cursor.sp < static_cast<std::uint64_t>(frame->cfa_offset)) continue;
+            const Frame here{cursor, cfa, false};
+            if (!restore(here, frame->fp_origin, frame->fp_slot, cursor.fp) ||
+                !restore(here, frame->third_origin, frame->third_slot, cursor.third))
+                return WalkEnd::truncated;
+            cursor.pc = word;
+            cursor.sp = cfa_ = cfa;
+            cursor.interrupted = false;
+            cursor.doubtful = true;
+            return std::nullopt;
+        }
+        return WalkEnd::no_unwind_info;
+    }
+
+    /// Whether each record from this one on leads to one above it, through code without tables, until one returns
+    /// behind a call in code that has them. A JVM's interpreter is a megabyte of pieces that mostly set up no record,
+    /// and what it calls returns to places behind no call: such a chain is believed as a whole or not at all.
+    bool records_lead_out(std::uint64_t record) {
+        constexpr std::uint64_t most_records = 1024, largest = std::uint64_t{1} << 20;
+        if (record >= chain_from_ && record <= chain_to_) return true;
+        std::uint64_t at = record;
+        for (std::uint64_t nth = 0; nth < most_records; ++nth) {
+            std::uint64_t next = 0, pc = 0;
+            if (at % 8 != 0) return false;
+            // The rest lies beyond the copy: what has been seen of it is the start of a chain.
+            if (!stack_.word(at, next) || !stack_.word(at + 8, pc)) return nth > 1;
+            const UnwindRule* const rule = rules_.rule(pc - 1);
+            if (rule == nullptr) return false;
+            const bool tables = rule->kind != RuleKind::no_cfi;
+            if ((tables || rule->in_file) && !rules_.follows_any_call(pc)) return false;
+            if (tables) {
+                chain_from_ = record;
+                chain_to_ = at;
+                return true;
+            }
+            if (next <= at || next - at >= largest) return false;
+            at = next;
+        }
+        return false;
+    }
+
+    /// A piece without a frame of its own, which something called.
+    bool returns_from_top(std::uint64_t lookup, Cursor& cursor) {
+        std::uint64_t pc = 0;
+        if (Cpu::return_address_in_register || cursor.sp >= cursor.fp || !stack_.word(cursor.sp, pc) ||
+            rules_.judge_call(pc, lookup) == CallCheck::Verdict::no)
+            return false;
+        cursor.pc = pc;
+        cursor.sp = cfa_ = cursor.sp + 8;
+        cursor.interrupted = false;
+        cursor.doubtful = true;
+        return true;
     }
 
     /// Code that has not saved its return address, or has it back. A call that might be to anything is enough where the
@@ -245,13 +326,19 @@ private:
         if (!stack_.word(record + 8, pc)) return WalkEnd::truncated;
         if (state != RecordState::before && !stack_.word(record, fp)) return WalkEnd::truncated;
         pc = Cpu::strip(pc);
-        if (!returns_from(rule, lookup, pc) && !needs_no_call(pc)) return WalkEnd::no_unwind_info;
+        if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !returns_to_interpreter(record, pc))
+            return WalkEnd::no_unwind_info;
         cursor.pc = pc;
         cursor.fp = fp;
         cursor.sp = cfa_ = record + Cpu::frame_record_size;
         cursor.interrupted = false;
         cursor.doubtful = true;
         return std::nullopt;
+    }
+
+    bool returns_to_interpreter(std::uint64_t record, std::uint64_t return_address) {
+        const UnwindRule* const rule = rules_.rule(return_address - 1);
+        return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file && records_lead_out(record);
     }
 
     /// With CFI (the unwinder by frame pointers) a tail call may have put another function into the called one's place.
@@ -295,6 +382,7 @@ private:
     Walk& out_;
     [[maybe_unused]] Recovery* const recovery_;
     std::uint64_t cfa_ = 0;
+    std::uint64_t chain_from_ = ~std::uint64_t{0}, chain_to_ = 0;  // records of which records_lead_out() was true
     std::size_t tail_ = 0;  // frames found by frame pointer when the CFI took over
 };
 

@@ -5,6 +5,7 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
+from figures import is_rooted, is_sample
 from harness import GUEST, Case, profiled, render, run, sized
 from programs import COMPILER, PROGRAMS, Missing
 from real_programs import measure
@@ -56,35 +57,102 @@ function leafA(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0;
 function leafB(n) { let s = 1; for (let i = 0; i < n; i++) s = (s ^ (i * 17)) | 0; return s; }
 function mid(k) { return leafA(3000 + (k & 15)) + leafB(1000 + (k & 7)); }
 function outer(k) { return mid(k) + 1; }
-const end = Date.now() + 700;
-for (let k = 0, t = 0; Date.now() < end; ) for (let j = 0; j < 50; j++) t += outer(k++);
+const end = process.cpuUsage().user + 700000;
+for (let k = 0, t = 0; process.cpuUsage().user < end; ) for (let j = 0; j < 50; j++) t += outer(k++);
 """
+HOT_JAVA = """
+public class Hot {
+    static int leafA(int n) { int s = 0; for (int i = 0; i < n; i++) s = s * 31 + i; return s; }
+    static int leafB(int n) { int s = 1; for (int i = 0; i < n; i++) s = s ^ i * 17; return s; }
+    static int mid(int k) { return leafA(3000 + (k & 15)) + leafB(1000 + (k & 7)); }
+    static int outer(int k) { return mid(k) + 1; }
+    public static void main(String[] arguments) {
+        int t = 0;
+        for (int k = 0; k < 300_000; k++) t += outer(k);
+        System.out.println(t != 0);
+    }
+}
+"""
+HOT_LUA = """
+local function leafA(n) local s = 0; for i = 1, n do s = (s * 31 + i) % 65537 end return s end
+local function leafB(n) local s = 1; for i = 1, n do s = (s + i * 17) % 65521 end return s end
+local function mid(k) return leafA(3000 + k % 16) + leafB(1000 + k % 8) end
+local function outer(k) return mid(k) + 1 end
+local t, k, finish = 0, 0, os.clock() + 0.7
+while os.clock() < finish do for j = 1, 50 do t = t + outer(k); k = k + 1 end end
+local words = {}
+for i = 1, 20000 do words[#words + 1] = string.format("%d:%s", i, string.rep("x", i % 50)) end
+table.sort(words, function(a, b) return a > b end)
+print(#table.concat(words) > 0)
+"""
+CALLERS = {"leafA": "mid", "leafB": "mid", "mid": "outer"}
 
 
 class JustInTime(Case):
-    """V8 moves functions, enters them through stubs and changes the permissions of parts of its memory."""
+    """Code without unwind tables, which moves, is replaced, and is entered through stubs and by jumps."""
+
+    def stacks(self, where, *argv, **settings):
+        ran = run(argv, self.fresh_directory(where), profiled(FREQ=997, **settings))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran.result().stacks()
+
+    def assert_whole(self, stacks, least):
+        samples = sum(count for frames, count in stacks if is_sample(frames))
+        rooted = sum(count for frames, count in stacks if is_sample(frames) and is_rooted(frames))
+        self.assertGreater(samples, 100)
+        self.assertGreaterEqual(rooted / samples, least, stacks)
+
+    def assert_calls(self, stacks, function):
+        """`function`: what gives the name of a hot function in a frame's, or None. Every edge between two of them is one of
+        the program's."""
+        edges = Counter()
+        for frames, count in stacks:
+            names = [function(frame) for frame in frames]
+            for caller, called in zip(names, names[1:]):
+                if caller is not None and called is not None:
+                    edges[caller, called] += count
+        self.assertGreater(sum(edges.values()), 30)
+        self.assertEqual({edge: count for edge, count in edges.items() if CALLERS.get(edge[1]) != edge[0]}, {})
+
+    def of_v8(self, frame):
+        found = re.match(r"JS:\W?(leafA|leafB|mid|outer) ", frame)
+        return found and found.group(1)
 
     def test_node(self):
         self.need("node")
         (self.directory / "hot.js").write_text(HOT_JAVASCRIPT)
-        callers = {"leafA": "mid", "leafB": "mid", "mid": "outer"}
         for times in range(sized(3, 50)):
-            ran = run(["node", "--perf-basic-prof", "--no-turbo-inlining", self.directory / "hot.js"],
-                      self.fresh_directory(str(times)), profiled(FREQ=997))
-            self.assertEqual(ran.returncode, 0, ran.stderr)
-            samples, cut, edges = 0, 0, Counter()
-            for frames, count in ran.result().stacks():
-                names = [re.sub(r"^JS:\W?(\w+) .*", r"\1", frame) for frame in frames]
-                hot = [at for at, name in enumerate(names) if name in (*callers, "outer")]
-                samples += count * bool(hot)
-                cut += count * (bool(hot) and "[truncated]" in frames)
-                edges.update({(names[at - 1], names[at]): count for at in hot})
-            self.assertGreater(samples, 30)
-            # A first version of a function lives for milliseconds; its code is gone when its last samples are looked at.
-            self.assertLessEqual(cut / samples, 0.07, f"{cut} of {samples} samples are cut")
-            wrong = {edge: count for edge, count in edges.items()
-                     if edge[1] in callers and edge[0] in (*callers, "outer") and edge[0] != callers[edge[1]]}
-            self.assertEqual(wrong, {})
+            stacks = self.stacks(str(times), "node", "--perf-basic-prof", "--no-turbo-inlining", self.directory / "hot.js")
+            self.assert_whole(stacks, 0.98)
+            self.assert_calls(stacks, self.of_v8)
+
+    def test_names_of_a_dump(self):
+        """node --perf-prof writes jit-PID.dump instead of a map."""
+        self.need("node")
+        (self.directory / "hot.js").write_text(HOT_JAVASCRIPT)
+        stacks = self.stacks("dump", "node", "--perf-prof", "--no-turbo-inlining", self.directory / "hot.js")
+        self.assert_calls(stacks, self.of_v8)
+
+    def test_java(self):
+        self.need("java", "javac")
+        (self.directory / "Hot.java").write_text(HOT_JAVA)
+        compiled = run(["javac", "-d", self.directory, self.directory / "Hot.java"], self.directory)
+        self.assertEqual(compiled.returncode, 0, compiled.stderr)
+        for times in range(sized(1, 50)):
+            stacks = self.stacks(str(times), "java", "-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions",
+                                 "-XX:+DumpPerfMapAtExit", "-XX:CompileCommand=dontinline,Hot::*", "-cp", self.directory, "Hot")
+            self.assert_whole(stacks, 0.98)
+            self.assert_calls(stacks, self.of_java)
+
+    def of_java(self, frame):
+        found = re.search(r"\bHot\.(leafA|leafB|mid|outer)\(", frame)
+        return found and found.group(1)
+
+    def test_luajit(self):
+        self.need("luajit")
+        (self.directory / "hot.lua").write_text(HOT_LUA)
+        for times in range(sized(2, 50)):
+            self.assert_whole(self.stacks(str(times), "luajit", self.directory / "hot.lua"), 0.98)
 
 
 for one in [p for p in PROGRAMS if GUEST or p.name not in sized(LONG, ())]:

@@ -15,8 +15,9 @@ namespace flameprobe::testing {
 class HandMadeRows {
 public:
     std::map<std::uint64_t, UnwindRule> rules;
-    std::set<std::uint64_t> calls;    // return addresses that follow a call
-    std::set<std::uint64_t> certain;  // ... to the code without CFI of the test
+    std::set<std::uint64_t> calls;                  // return addresses that follow a call
+    std::set<std::uint64_t> certain;                // ... to the code without CFI of the test
+    std::map<std::uint64_t, UnwindRule> one_frame;  // ... to a function that has this frame throughout
 
     UnwindRule& add(std::uint64_t lookup, RuleKind kind) {
         UnwindRule rule;
@@ -35,6 +36,10 @@ public:
         return certain.contains(address) ? CallCheck::Verdict::certain
                : calls.contains(address) ? CallCheck::Verdict::possible
                                          : CallCheck::Verdict::no;
+    }
+    const UnwindRule* frame_of_called(std::uint64_t address, std::uint64_t) {
+        const auto found = one_frame.find(address);
+        return found != one_frame.end() ? &found->second : nullptr;
     }
     std::optional<WalkEnd> step_irregular(Cursor& cursor, StackReader&) {
         cursor.pc = 0x9001;

@@ -64,6 +64,81 @@ TEST_CASE("code without CFI is crossed only where a call proves it") {
     }
 }
 
+TEST_CASE("code made at run time may go on in the frame of the interpreter that jumped into it") {
+    Scene scene;
+    scene.rules.add(0x1000, RuleKind::no_cfi);
+    UnwindRule interpreter;
+    interpreter.kind = RuleKind::step;
+    interpreter.cfa_offset = 32;
+    interpreter.ra_slot = -8;
+    interpreter.fp_slot = -16;
+    scene.rules.one_frame = {{0x2001, interpreter}};
+    scene.rules.calls = {0x2001, 0x9001};
+    UnwindRule& caller = scene.rules.add(0x2000, RuleKind::step);
+    caller.base = RuleBase::fp;
+    caller.cfa_offset = 16;
+    scene.words.resize(1000);
+    scene.words[1] = 0x2001;  // old: its frame would begin below the stack pointer
+    scene.words[6] = stack_at + 9 * 8;
+    scene.words[7] = 0x2001;
+    scene.words[10] = 0x9001;
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
+    CHECK(scene.walk.end == WalkEnd::root);
+    CHECK(scene.walk.frames[0].cfa == stack_at + 64);
+    SUBCASE("nothing names it") {
+        scene.rules.one_frame.clear();
+        CHECK(scene.go().end == WalkEnd::no_unwind_info);
+        CHECK(scene.walk.frames.size() == 1);
+    }
+    SUBCASE("a part of itself that it called is not in its tables") {
+        scene.rules.rules[0x1000] = interpreter;
+        scene.words[3] = 0x5000;  // no code: where the tables have the return address
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
+        CHECK(scene.walk.end == WalkEnd::root);
+    }
+}
+
+TEST_CASE("frame records in code made at run time are believed if they lead out of it") {
+    Scene scene;
+    scene.rules.add(0x1000, RuleKind::no_cfi).keeps_records = true;
+    scene.rules.add(0x2000, RuleKind::no_cfi);  // an interpreter: no record is set up near it, nothing is called before
+    UnwindRule& native = scene.rules.add(0x3000, RuleKind::step);
+    native.cfa_offset = 8;
+    scene.cursor.fp = stack_at + 8;
+    scene.words.resize(100);
+    scene.words[1] = stack_at + 5 * 8;
+    scene.words[2] = 0x2001;
+    scene.words[5] = stack_at + 50 * 8;
+    scene.words[6] = 0x3001;
+    scene.words[7] = 0x9001;
+    scene.rules.calls = {0x3001, 0x9001};
+    SUBCASE("they do") {
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000, 0x9000});
+        CHECK(scene.walk.end == WalkEnd::root);
+    }
+    SUBCASE("the innermost may be the interpreter, or a piece that it called") {
+        scene.rules.rules[0x1000].keeps_records = false;
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000, 0x9000});
+        scene.rules.add(0x4000, RuleKind::no_cfi);
+        scene.words[0] = 0x4001;
+        scene.rules.calls.insert(0x4001);
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x4000, 0x2000, 0x3000, 0x9000});
+    }
+    SUBCASE("the last returns to what is behind no call") {
+        scene.rules.calls = {0x9001};
+        CHECK(scene.go().end == WalkEnd::no_unwind_info);
+        CHECK(addresses(scene.walk) == Addresses{0x1000});
+    }
+    SUBCASE("one does not rise") {
+        scene.words[1] = stack_at;
+        CHECK(addresses(scene.go()) == Addresses{0x1000});
+    }
+    SUBCASE("code of a file is returned to behind calls only") {
+        scene.rules.rules[0x2000].in_file = true;
+        CHECK(addresses(scene.go()) == Addresses{0x1000});
+    }
+}
+
 TEST_CASE("frame pointers: insane ones are not followed") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::no_cfi);
