@@ -204,7 +204,8 @@ std::string explain_refusal(int error_number) {
             return "perf_event_open is refused: this kernel or sandbox does not have the system call";
         case ENOENT:
         case EOPNOTSUPP:
-            return "this machine does not have the event (virtual machines often lack hardware counters)";
+            return "this machine does not have the event (virtual machines often lack hardware counters): cpu-clock "
+                   "works";
         case EMFILE:
             return "perf_event_open failed: the limit of open files leaves no descriptor (ulimit -n raises it)";
         case ENFILE:

@@ -3,6 +3,7 @@ format."""
 
 import json
 import os
+import re
 import unittest
 from pathlib import Path
 
@@ -134,6 +135,26 @@ class Events(AsOrdinaryUser):
                 done = run([*self.user, COMMAND, "run", "--event", event, "--", "touch", "started"], self.directory / event)
                 self.assertEqual((done.returncode, done.stderr), (2, f"flameprobe: --event: {why}\n"))
                 self.assertFalse((self.directory / event / "started").exists())
+
+    def test_every_event_counts_or_is_refused(self):
+        """No event gives an empty profile without a word."""
+        listed = run([*self.user, COMMAND, "run", "--event", "lightning", "--", "true"], self.directory).stderr
+        events = re.search(r"at most one of ([\w, -]+)", listed).group(1).split(", ")
+        self.assertIn("page-faults", events)
+        for event in events:
+            if event in ("offcpu", "wall", "cpu"):
+                continue
+            with self.subTest(event=event):
+                ran = self.profile("0.3", "faults", where=f"every-{event}", EVENT=event, FREQ=499, FORMAT="json")
+                told = json.loads(ran.result().path("json").read_text())
+                self.assertGreater(told["samples"]["taken"], 0)
+                done = run([*self.user, COMMAND, "run", "--event", event, "--", "true"], self.directory / f"every-{event}")
+                if told["sampling"]["event"] == event:
+                    self.assertEqual((done.returncode, ran.stderr), (0, ""), done.stderr)
+                else:
+                    self.assertRegex(ran.stderr, f"FLAMEPROBE_EVENT={event} cannot be sampled: .*; it is cpu-clock that is sampled")
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertRegex(done.stderr, r"^flameprobe: --event: .*(cpu-clock|perf_event_paranoid=1)")
 
     def test_page_faults_count(self):
         ran = self.profile("0.3", "faults", EVENT="page-faults", FORMAT="json")

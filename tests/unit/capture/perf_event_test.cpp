@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <set>
+#include <sstream>
+#include <string>
 
 #include "capture/event_trial.hpp"
 
@@ -21,6 +23,32 @@ TEST_CASE("a clock's period is a little more than was asked for, and another one
         }
         CHECK(periods.size() > 50);
     }
+}
+
+TEST_CASE("every event counts what is provoked, or is refused with what would work") {
+    CaptureOptions options;
+    if (!try_event(options)) return;  // perf events are refused here
+    std::istringstream names(event_names());
+    std::size_t tried = 0;
+    for (std::string name; names >> name; ++tried) {
+        if (name.ends_with(',')) name.pop_back();
+        options.event = name;
+        for (const bool kernel : {true, false}) {
+            options.kernel = kernel;
+            const auto counts = try_event(options);
+            if (counts) continue;
+            INFO(name, ": ", counts.error().message);
+            const std::string& why = counts.error().message;
+            const bool clock_is_named = why.find("cpu-clock") != std::string::npos;
+            const bool setting_is_named = why.find("kernel.perf_event_paranoid") != std::string::npos ||
+                                          why.find("FLAMEPROBE_KERNEL=off") != std::string::npos;
+            CHECK((clock_is_named || setting_is_named));
+            CHECK(name != "cpu-clock");
+            CHECK(name != "task-clock");
+            CHECK(name != "page-faults");
+        }
+    }
+    CHECK(tried == 9);
 }
 
 TEST_CASE("an event that opens and cannot count is refused, with what would help") {
