@@ -101,6 +101,13 @@ std::size_t CpuRings::add_page_faults(perf_event_attr& attributes, std::uint32_t
     return added.size() * bytes;
 }
 
+std::size_t CpuRings::drop_page_faults() {
+    std::size_t bytes = 0;
+    for (const CpuRing& ring : rings_) bytes += ring.of_page_faults ? ring.ring.data_bytes() : 0;
+    std::erase_if(rings_, [](const CpuRing& ring) { return ring.of_page_faults; });
+    return bytes;
+}
+
 void CpuRings::begin_round() {
     next_time_.clear();
     for (auto& cpu : rings_) {

@@ -31,6 +31,8 @@ public:
     /// For each CPU a small ring of the thread's page faults and of those that inherit from it: gives the bytes of all,
     /// 0 if there can be none.
     std::size_t add_page_faults(perf_event_attr& attributes, std::uint32_t tid);
+    /// Between rounds. Gives the bytes that were in them.
+    std::size_t drop_page_faults();
     std::size_t wanted_bytes() const { return wanted_bytes_; }
     /// Of data, of one ring.
     std::size_t bytes() const { return rings_.front().ring.data_bytes(); }

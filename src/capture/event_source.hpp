@@ -63,6 +63,8 @@ public:
     virtual void vary_first_samples() {}
     /// Samples of page faults too (RawSample::page_faults), if the engine can have them; before start().
     virtual void add_page_faults() {}
+    /// From now on without them: each new thread pays for the events that it inherits.
+    virtual void stop_page_faults() {}
     /// From now on without EventSink::switched, whose records cost the host more than they are worth.
     virtual void stop_switches() {}
     /// From now on without a signal handler, and facts().note says so with `why`. False: it needs one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "capture/event_source.hpp"
 #include "capture/kernel_share.hpp"
 #include "capture/timer_source.hpp"
@@ -60,6 +61,7 @@ private:
         void mapping(const RawMapping& mapping) override { out_.mapping(mapping); }
         void thread_name(std::uint32_t tid, std::string_view name) override { out_.thread_name(tid, name); }
         void thread_started(std::uint32_t tid, std::uint32_t parent, std::uint64_t time_ns) override {
+            ++source_.threads_begun_;
             out_.thread_started(tid, parent, time_ns);
         }
         void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
@@ -75,6 +77,7 @@ private:
     };
 
     void settle(EventSink& sink);
+    void weigh_page_faults();
     void take_until(std::uint64_t time_ns, TimerSide& side);
 
     std::unique_ptr<EventSource> ring_;
@@ -82,6 +85,11 @@ private:
     KernelShare share_;
     CaptureFacts facts_;
     bool stopped_ = false;
+    bool faults_sampled_ = true;
+    std::uint64_t looked_ns_ = 0;      // by weigh_page_faults
+    std::uint64_t threads_begun_ = 0;  // since then
+    std::uint64_t fault_periods_ = 0;  // in all
+    std::uint64_t begun_ns_ = 0;
     std::string own_note_, timers_note_;  // as they were at first
 };
 
@@ -132,12 +140,32 @@ void RingAndTimerSource::drain(EventSink& sink) {
     take_until(~std::uint64_t{0} - 1, timer_side);
     timers_->end_round(timer_side);
     for (const std::uint32_t tid : share_.threads())
-        if (const std::uint64_t periods = share_.in_faults(tid); periods != 0) sink.in_page_faults(tid, periods);
+        if (const std::uint64_t periods = share_.in_faults(tid); periods != 0) {
+            fault_periods_ += periods;
+            sink.in_page_faults(tid, periods);
+        }
+    weigh_page_faults();
     if (stopped_) settle(sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
         facts_.note = own_note_ + "; " + note;
     }
+}
+
+// Two events a CPU are copied to each new thread, which cost it about a microsecond each: half of that for next to
+// nothing where thousands of threads come and go and few page faults are seen.
+void RingAndTimerSource::weigh_page_faults() {
+    constexpr std::uint64_t second = 1'000'000'000, many_threads = 1000, fault_share = 50;
+    const std::uint64_t now = monotonic_ns();
+    if (begun_ns_ == 0) begun_ns_ = looked_ns_ = now;
+    if (!faults_sampled_ || now < looked_ns_ + second) return;
+    const bool many = threads_begun_ * second > many_threads * (now - looked_ns_);
+    if (many && fault_periods_ * facts_.period_ns * fault_share < now - begun_ns_) {
+        ring_->stop_page_faults();
+        faults_sampled_ = false;
+    }
+    looked_ns_ = now;
+    threads_begun_ = 0;
 }
 
 void RingAndTimerSource::settle(EventSink& sink) {

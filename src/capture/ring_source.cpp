@@ -42,6 +42,7 @@ public:
     bool over() override;
     void vary_first_samples() override;
     void add_page_faults() override;
+    void stop_page_faults() override { facts_.buffer_bytes -= rings_.drop_page_faults(); }
     void stop_switches() override;
 
 private:

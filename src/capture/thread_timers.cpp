@@ -155,7 +155,8 @@ void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
     record.tid = tid;
     record.masked = slot(index).masked;
     record.cpu_ns = slot(index).attached_ns;
-    record.name = slot(index).name[0] != '\0' ? std::string(slot(index).name) : tasks_.comm(record.tid);
+    if (!state_.kernel_only)
+        record.name = slot(index).name[0] != '\0' ? std::string(slot(index).name) : tasks_.comm(record.tid);
     ++live_;
     if (known) return;  // drop_duplicates decides
     sink.thread_started(record.tid, 0, 0);
@@ -172,7 +173,7 @@ void ThreadTimers::drop_duplicates() {
     std::sort(owned.begin(), owned.end());
     for (std::size_t i = 1; i < owned.size(); ++i) {
         if (owned[i].first != owned[i - 1].first) continue;
-        const bool first_is_ours = slot(owned[i - 1].second).name[0] == '\0';
+        const bool first_is_ours = !slot(owned[i - 1].second).by_itself;
         const std::size_t drop = first_is_ours ? owned[i - 1].second : owned[i].second;
         handler::delete_timer(slot(drop));
         records_[drop].duplicate = true;

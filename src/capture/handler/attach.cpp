@@ -25,26 +25,23 @@ bool blocks(int signal) noexcept {
     return (mask >> (signal - 1) & 1) != 0;
 }
 
-bool has_alternate_stack() noexcept {
-    stack_t now{};
-    return system_call(SYS_sigaltstack, 0L, &now) == 0 && (now.ss_flags & SS_DISABLE) == 0;
-}
-
+// A new thread has none (clone(2)), unless a library has set one before its start routine: so ours is set first, and
+// only what it replaced is set back, which is one system call for nearly all threads.
 void use_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
-    slot.own_stack = has_alternate_stack();
-    if (slot.own_stack) return;
     map_alternate_stack(state, slot);
     const std::uint64_t base = slot.alternate.load(std::memory_order_relaxed);
     if (base == 0) return;
     const stack_t ours{reinterpret_cast<void*>(base), 0, alternate_stack_bytes};
-    system_call(SYS_sigaltstack, &ours, 0L);
+    stack_t before{};
+    if (system_call(SYS_sigaltstack, &ours, &before) != 0) return;
+    if ((before.ss_flags & SS_DISABLE) == 0) system_call(SYS_sigaltstack, &before, 0L);
 }
 
 // All but the generation and the alternate stack, which outlive a slot's threads.
 void clear(ThreadSlot& slot) noexcept {
     slot.timer = -1;
     slot.first_ns = slot.attached_ns = 0;
-    slot.masked = slot.own_stack = false;
+    slot.masked = slot.by_itself = false;
     for (char& character : slot.name) character = 0;
     slot.dropped.store(0, std::memory_order_relaxed);
     slot.user_hits.store(0, std::memory_order_relaxed);
@@ -131,7 +128,8 @@ void attach_this_thread() noexcept {
     if (index == state->slot_count) return;
     ThreadSlot& slot = state->slots[index];
     slot.masked = blocks(state->signal);
-    system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);
+    slot.by_itself = true;
+    if (!state->kernel_only) system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);  // else perf's records have it
     use_alternate_stack(*state, slot);
     if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) {
         arm_timer(*state, slot, 1 + random_phase(*state, std::uint64_t{tid} << 32 | slot.generation));

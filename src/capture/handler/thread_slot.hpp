@@ -18,8 +18,8 @@ struct alignas(64) ThreadSlot {
     std::uint64_t attached_ns =
         0;                   // the thread's CPU time when it was attached: what came before is not ours to sample
     bool masked = false;     // the thread blocks our signal: its timer is not armed
-    bool own_stack = false;  // the thread has an alternate signal stack of its own
-    char name[16] = {};      // comm as the thread itself told it; empty if the collector claimed the slot
+    bool by_itself = false;  // the thread claimed it, not the collector
+    char name[16] = {};      // comm as the thread itself told it; empty if it was not asked
     /// 1 when the above may be read. Release by the claimer, acquire by the collector.
     std::atomic<std::uint32_t> ready{0};
     /// Samples × weight that found no free cell: added by the thread's handler, taken by the collector.
