@@ -8,6 +8,7 @@
 #include "export/totals.hpp"
 #include "merge.hpp"
 #include "merge_facts.hpp"
+#include "render/numbers.hpp"
 
 namespace flameprobe {
 
@@ -65,6 +66,22 @@ private:
     std::unordered_map<std::string, FunctionId> ids_;
 };
 
+/// Samples that there was no room for would have been anywhere: a busy machine loses more, and no function has grown
+/// for it. Gives their share of all weight, or leaves them where there is nothing else.
+double leave_out_lost(NamedProfile& profile) {
+    const auto all = total_weight(profile);
+    auto counts = profile.counts;
+    std::erase_if(counts, [&](const NamedCount& count) {
+        if (count.node == 0) return false;
+        const Function& function = profile.functions[profile.frames[profile.nodes[count.node].frame].function];
+        const std::string_view leaf = profile.strings.view(function.name);
+        return leaf == note_text(Note::lost) || leaf == note_text(Note::throttled);
+    });
+    if (counts.empty()) return 0;
+    profile.counts = std::move(counts);
+    return 1 - static_cast<double>(total_weight(profile)) / static_cast<double>(all);
+}
+
 /// Large enough that rounding is nothing, small enough that sums stay in 64 bits.
 std::uint64_t multiplier(std::uint64_t samples) {
     constexpr std::uint64_t whole = 1'000'000'000'000'000;
@@ -107,6 +124,7 @@ bool Change::is_noise() const { return std::abs(difference()) <= noise(); }
 
 Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     ProfileDiff diff;
+    const double lost_before = leave_out_lost(before), lost_after = leave_out_lost(after);
     diff.weight_before = total_weight(before), diff.weight_after = total_weight(after);
     diff.samples_before = total_hits(before), diff.samples_after = total_hits(after);
     if (diff.weight_before == 0 || diff.weight_after == 0) {
@@ -130,6 +148,11 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     known.add(before.strings, functions_before);
     known.add(after.strings, functions_after);
     diff.known_as = known.take();
+    if (lost_before + lost_after > 0) {
+        diff.left_out = "left out is CPU time whose samples were lost: " + percent_text(lost_before, 1) + " before, " +
+                        percent_text(lost_after, 1) + " after";
+        diff.profile.warnings.push_back(diff.left_out);
+    }
     const std::uint64_t times_before = multiplier(diff.weight_before), times_after = multiplier(diff.weight_after);
     for (std::size_t i = 0; i < diff.profile.counts.size(); ++i) {
         NamedCount& both = diff.profile.counts[i];

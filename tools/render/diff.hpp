@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -53,6 +54,7 @@ struct ProfileDiff {
     std::uint64_t samples_before = 0, samples_after = 0;  // hits
     double all_variance_before = 0, all_variance_after = 0;
     std::array<std::uint64_t, 2> period_ns{};  // before, after; 0 if unknown
+    std::string left_out;                      // what of the inputs is not compared, in words; empty if all is
     /// What each of profile's functions is, for colours and places: of the later profile where both know it.
     std::vector<Function> known_as;
 

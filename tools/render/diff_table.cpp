@@ -53,6 +53,7 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
     std::string& out = table.text;
     out = count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
           " after; shares of all samples; \"noise\": no more than chance (99.9 %) would make of equal shares\n";
+    if (!diff.left_out.empty()) out += diff.left_out + "\n";
     out += right("self", 18) + right("change", 9) + right("total", 18) + right("change", 9) + "\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionChange& row = changes[i];

@@ -195,7 +195,7 @@ TEST_CASE("time that was not sampled is as coarse as what the samples stand for"
         ProfileOf run;
         run.stack({"main", "work"}, 400);
         run.profile.counts.back().hits = 25;  // a tick of sixteen periods each
-        if (lost != 0) run.stack({"[lost]"}, lost);
+        if (lost != 0) run.stack({"main", "[kernel, not permitted]"}, lost);
         if (lost != 0) run.profile.counts.back().hits = 0;
         return run;
     };
@@ -203,6 +203,25 @@ TEST_CASE("time that was not sampled is as coarse as what the samples stand for"
     CHECK(grown(diff_of(run_of(0), run_of(24))) == 0);
     CHECK(grown(diff_of(run_of(24), run_of(0))) == 0);  // nor has the rest grown
     CHECK(grown(diff_of(run_of(0), run_of(400))) == 1);
+}
+TEST_CASE("lost samples make no function grow, and are told of") {
+    const auto run_of = [](std::uint64_t lost) {
+        ProfileOf run;
+        run.stack({"main", "work"}, 4000);
+        run.stack({"main", "rest"}, 1000);
+        if (lost != 0) run.stack({"main", "[lost]"}, lost);
+        return run;
+    };
+    for (const auto& [before, after] : {std::pair{0, 2000}, std::pair{2000, 0}}) {
+        ProfileDiff diff =
+            diff_of(run_of(static_cast<std::uint64_t>(before)), run_of(static_cast<std::uint64_t>(after)));
+        const DiffTable table = diff_table(diff, 0, SortBy::self, 0.0);
+        CHECK(table.grown == 0);
+        CHECK(table.text.find("\nleft out is CPU time whose samples were lost: ") != std::string::npos);
+        REQUIRE(diff.profile.warnings.size() == 1);
+        CHECK(diff.profile.warnings[0].find("28.57 %") != std::string::npos);
+    }
+    CHECK(diff_of(run_of(0), run_of(0)).profile.warnings.empty());
 }
 TEST_CASE("a hit that stands for several periods is one observation") {
     // Equal runs of a timer that expires at every fourth period: hits of weight 4, the same shares drawn again and
