@@ -15,9 +15,9 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$out"
 
-objcopy() { "${prefix}objcopy" "$@"; }
-strip() { "${prefix}strip" "$@"; }
-readelf() { "${prefix}readelf" "$@"; }
+objcopy() { command "${prefix}objcopy" "$@"; }
+strip() { command "${prefix}strip" "$@"; }
+readelf() { command "${prefix}readelf" "$@"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 say() { echo "$1 $2 $out/$3 $out/$4 ${5:--}" >>variants.txt; }
 # Compiled to an object first, so that split files are named after it and stay.
