@@ -53,6 +53,8 @@ public:
     }
     /// Before the first resume(): waits are sampled too, as two events of the profile.
     void sample_waits(const OffCpuSettings& settings);
+    /// CPU time below which there are no results if no sample hit the process.
+    void set_least_cpu(std::uint64_t ns) { least_cpu_ns_ = ns; }
     /// Looks at threads that wait, if they are sampled and it is time. `drain` brings the records up to now.
     void look(const std::function<void()>& drain) {
         if (off_cpu_) off_cpu_->look(drain);
@@ -98,14 +100,12 @@ public:
     /// There can be no other file: this one goes on, to `most_bytes`. False if it, or a table, has all it may have.
     bool go_on(std::uint64_t most_bytes);
 
-    /// Something worth a file: not that of a process of a few milliseconds that no sample hit, of which there may be
-    /// thousands.
+    /// Something worth a file: not a process of a few milliseconds that no sample hit, of which there may be thousands.
     bool has_samples() {
-        constexpr std::uint64_t worth_a_file_ns = 20'000'000;
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_somewhere() !=
                    0 ||
                (off_cpu_ && off_cpu_->has_samples()) ||
-               (pipeline_.unsampled_time().too_brief() != 0 && process_cpu_ns_ >= worth_a_file_ns);
+               (pipeline_.unsampled_time().too_brief() != 0 && process_cpu_ns_ >= least_cpu_ns_);
     }
     bool has_file() const { return file_.created(); }
     bool sees_brief_threads() const { return pipeline_.unsampled_time().sees_brief_threads(); }
@@ -129,6 +129,7 @@ private:
     const CpuClocks& clocks_;
     const std::uint64_t start_ns_;
     const std::uint64_t buffer_bytes_;
+    std::uint64_t least_cpu_ns_ = 20'000'000;
     ProfileFile file_;
     Pipeline pipeline_;
     std::optional<OffCpu> off_cpu_;

@@ -220,9 +220,8 @@ bool Collector::recorded_later() const {
 }
 
 bool Collector::records() {
-    constexpr std::uint64_t worth_a_look_ns = 20 * millisecond;
     if (not_recorded_since_ &&
-        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + worth_a_look_ns))
+        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + options_.least_cpu_ns))
         record_from_start();
     return recording_ != nullptr;
 }

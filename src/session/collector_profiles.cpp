@@ -42,6 +42,7 @@ void Collector::begin_recording(const std::string& stem, std::uint64_t start_ns)
     run_.shown.clear();
     for (const auto& event : options_.shown) run_.shown += (run_.shown.empty() ? "" : ",") + event;
     recording_ = std::make_unique<Recording>(run_, stem, older_, facts.buffer_bytes, rotation_.file_bytes(), start_ns);
+    recording_->set_least_cpu(options_.least_cpu_ns);
     if (options_.off_cpu())
         recording_->sample_waits(
             {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});

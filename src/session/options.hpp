@@ -37,6 +37,8 @@ struct Options {
     std::optional<bool> start;        // nothing: preloaded yes, linked no
     int toggle_signal = 0;            // 0: none
     std::uint64_t dump_every_ns = 0;  // 0: off
+    /// CPU time below which a process that no sample hit has no results.
+    std::uint64_t least_cpu_ns = 20'000'000;
     /// Of a profile on disk, its earlier parts included. An eighth, what one file has, is a day of one busy thread at
     /// 99 Hz, and read and written again in less than a second.
     std::uint64_t most_bytes = std::uint64_t{512} << 20;

@@ -135,6 +135,14 @@ bool set_dump_every(Text text, Options& options) {
     return true;
 }
 
+bool set_least_cpu(Text text, Options& options) {
+    constexpr std::uint64_t day = 86'400'000'000'000;
+    const auto ns = quantity_in(text, {{"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"", 1'000'000}}, day);
+    if (!ns) return false;
+    options.least_cpu_ns = *ns;
+    return true;
+}
+
 bool set_max_size(Text text, Options& options) {
     constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
     const auto bytes = quantity_in(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"T", tera}, {"", 1}}, 1024 * tera);
@@ -217,6 +225,8 @@ std::vector<Setting> make_settings() {
          "off, or a time such as 30s, 5m, 1h", set_dump_every},
         {"FLAMEPROBE_MAX_SIZE", 0, "BYTES", "of a profile on disk: 64M, 2G", "a size from 1M on, such as 64M or 2G",
          set_max_size},
+        {"FLAMEPROBE_MIN_CPU", 0, "TIME", "below which an unsampled process leaves no results (default 20ms)",
+         "a time such as 0, 500us, 20ms, 1s; without a unit milliseconds", set_least_cpu},
         {"FLAMEPROBE_DEBUG_DIR", 0, "LIST", "where separate debug files are, beside /usr/lib/debug",
          "directories, with : between them",
          [](Text text, Options& o) {

@@ -312,3 +312,16 @@ TEST_CASE("time in which sampling was off does not count, nor does a collector t
     CHECK(told.last.process_cpu_ns == 15 * period);
     CHECK(told.last.own_cpu_ns == 3 * period);
 }
+
+TEST_CASE("what no sample hit leaves a file from the least CPU time on") {
+    for (const auto& [least, kept] : {std::pair<std::uint64_t, bool>{50 * period, true}, {51 * period, false}}) {
+        Case run;
+        run.recording.set_least_cpu(least);
+        run.clocks.run(run.main_thread, 50);
+        run.recording.threads_ended({{.tid = first_tid, .cpu_ns = 50 * period}});
+        run.recording.pause();
+        const std::string path = run.recording.path();
+        REQUIRE(run.recording.close());
+        CHECK(std::filesystem::exists(path) == kept);
+    }
+}

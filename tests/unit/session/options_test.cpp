@@ -23,7 +23,8 @@ TEST_CASE("settings are read, and others' variables passed by") {
         read({"PATH=/bin", "FLAMEPROBE_FREQ=997", "FLAMEPROBE_OUT=/tmp/%e.%p.%%", "FLAMEPROBE_FORMAT=json,svg,json",
               "FLAMEPROBE_ENGINE=timer", "FLAMEPROBE_UNWIND=fp", "FLAMEPROBE_STACK=32761", "FLAMEPROBE_KERNEL=off",
               "FLAMEPROBE_START=0", "FLAMEPROBE_SIGNAL=SIGUSR2", "FLAMEPROBE_DUMP_EVERY=5m", "FLAMEPROBE_CHILDREN=off",
-              "FLAMEPROBE_LOG=/tmp/log", "FLAMEPROBE_MAX_SIZE=3M", "FLAMEPROBE_DEBUG_DIR=/a::/b/c:"},
+              "FLAMEPROBE_LOG=/tmp/log", "FLAMEPROBE_MAX_SIZE=3M",
+              "FLAMEPROBE_DEBUG_DIR=/a::/b/c:", "FLAMEPROBE_MIN_CPU=1500us"},
              problems);
     CHECK(problems.empty());
     CHECK(options.frequency == 997);
@@ -38,6 +39,7 @@ TEST_CASE("settings are read, and others' variables passed by") {
     CHECK(options.dump_every_ns == 300'000'000'000);
     CHECK_FALSE(options.children);
     CHECK(options.most_bytes == 3 << 20);
+    CHECK(options.least_cpu_ns == 1'500'000);
     CHECK(options.debug_directories == std::vector<std::string>{"/a", "/b/c"});
     CHECK(options.log == LogMode::file);
     CHECK(options.log_path == "/tmp/log");
@@ -61,7 +63,8 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
                                         "FLAMEPROBE_DEBUG_DIR=:",    "FLAMEPROBE_FREQUENCY=99",
                                         "FLAMEPROBE_OFFCPU_FREQ=0",  "FLAMEPROBE_OFFCPU_MIN=1h",
                                         "FLAMEPROBE_OFFCPU_MIN=",    "FLAMEPROBE_OFFCPU_MIN=-1us",
-                                        "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,wall"}) {
+                                        "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,wall",
+                                        "FLAMEPROBE_MIN_CPU=-1",     "FLAMEPROBE_MIN_CPU=1h"}) {
         CAPTURE(line);
         std::vector<std::string> problems;
         const auto options = read({line}, problems);
@@ -73,6 +76,7 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
         CHECK(options.formats.size() == 2);
         CHECK(options.stack_bytes == 0);
         CHECK(options.most_bytes == 512 << 20);
+        CHECK(options.least_cpu_ns == 20'000'000);
     }
 }
 
