@@ -74,6 +74,7 @@ private:
     void start();
     void stop();
     void finish();
+    bool drawn_by_run() const;
     unsigned workers();
     void alive();
     void leave();

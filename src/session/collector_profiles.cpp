@@ -75,11 +75,20 @@ void Collector::finish() {
     const std::string profile = recording_->has_file() ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
     if (!options_.push_directory.empty()) return publish_window(profile);
+    if (drawn_by_run()) return;
     const auto written = write_results(
         profile, recording_->stem(), options_, workers(), [&] { alive(); }, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
     if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
     for (const auto& path : written.paths) log_.message("wrote " + path);
+}
+
+// A picture costs as much CPU time as a compiler uses for a small file. Pictures of other events than the first are the
+// library's alone, and so is what a crash is told by.
+bool Collector::drawn_by_run() const {
+    constexpr std::uint64_t worth_a_picture = 100;
+    return options_.run_draws && options_.shown.size() == 1 && rotation_.number() <= 1 && !crash_record_.written() &&
+           recording_->samples() < worth_a_picture;
 }
 
 void Collector::alive() {

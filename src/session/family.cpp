@@ -41,8 +41,8 @@ const Family& family() {
 }
 
 void mark_descendants(const Options& options, bool complained) {
-    const bool needed = !options.children || complained || is_relative(options.out) || is_relative(options.log_path) ||
-                        options.out.find("%p") == std::string::npos;
+    const bool needed = !options.children || options.run_draws || complained || is_relative(options.out) ||
+                        is_relative(options.log_path) || options.out.find("%p") == std::string::npos;
     if (!needed || ::getenv(variable) != nullptr) return;
     const Family& ours = family();
     const std::string mark = std::to_string(ours.pid) + ":" + std::to_string(ours.start.tv_sec) + "." +

@@ -20,8 +20,8 @@ struct Family {
 /// As it was found at the first call, which is to be before the host can change its environment and directory.
 const Family& family();
 /// Leaves the mark, where descendants need it: to stay quiet (FLAMEPROBE_CHILDREN=off), to put their results beside the
-/// first process's (a relative FLAMEPROBE_OUT) and to keep off each other's (one without %p), or not to repeat a
-/// complaint. The host sees one more variable; otherwise none.
+/// first process's (a relative FLAMEPROBE_OUT) and to keep off each other's (one without %p), to be in one
+/// picture of `flameprobe run`, or not to repeat a complaint. The host sees one more variable; otherwise none.
 void mark_descendants(const Options& options, bool complained);
 
 }  // namespace flameprobe

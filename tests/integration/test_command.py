@@ -113,6 +113,18 @@ class Run(Case):
         self.assertIn(" ".join(table[0][-2:]), again.stdout)
         self.assertEqual((self.directory / "again.folded").read_text(), (self.directory / "x.all.folded").read_text())
 
+    def test_processes_with_few_samples_are_drawn_once(self):
+        work = " ".join(map(str, WORK[:-1]))
+        done = run([COMMAND, "run", "-F", "99", "-o", self.directory / "x.%e.%p", "--", "sh", "-c", f"{work} 100; {work} 100; exit 0"],
+                   self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(list(self.directory.glob("x.sh.*.all.svg"))), 1, done.stderr)
+        brief = sorted(path.suffix for path in self.directory.glob("x.host-ends.*"))
+        self.assertEqual(brief, [".fprobe", ".fprobe"])
+        alone = self.fresh_directory("alone")
+        done = run([COMMAND, "run", "-F", "99", "-o", "x", "--", *WORK[:-1], "100"], alone)
+        self.assertEqual({path.name for path in alone.iterdir()}, {"x.html", "x.svg", "x.folded", "x.txt", "x.fprobe"}, done.stderr)
+
     def test_another_run_in_the_same_place_is_not_of_the_tree(self):
         with started(["sh", "-c", f"LD_PRELOAD={LIBRARY} {' '.join(map(str, WORK[:-1]))} 2000"], self.directory,
                      clean_environment(FLAMEPROBE_FREQ="499", FLAMEPROBE_OUT="x.%p")) as other:

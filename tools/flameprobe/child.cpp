@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "session/options.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -29,7 +31,8 @@ sigset_t passed_on() {
     char byte = 0;
     while (read(go, &byte, 1) < 0 && errno == EINTR) {  // until the parent closes its end
     }
-    for (const char* of_another : {"FLAMEPROBE_ROOT", "FLAMEPROBE_DIRTY"}) unsetenv(of_another);  // a run of its own
+    for (const char* of_another : {"FLAMEPROBE_ROOT", "FLAMEPROBE_DIRTY", run_draws_variable})
+        unsetenv(of_another);  // a run of its own
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execvp(command[0], command);

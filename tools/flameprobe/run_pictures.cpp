@@ -80,7 +80,8 @@ class Artist {
 public:
     explicit Artist(const FinishedRun& run) : run_(run) {}
 
-    /// The paths of the pictures of one process. The library has written them unless it was told or forced not to.
+    /// The paths of the pictures of one process. The library has written them unless it was told or forced not to, or
+    /// there are few samples.
     std::vector<std::string> draw(const Found& profile);
     /// Of all.
     std::vector<std::string> draw_tree(const std::vector<Found>& profiles);
@@ -89,6 +90,8 @@ public:
 private:
     std::vector<std::string> write(const NamedProfile& profile, const std::string& stem, std::vector<Format> formats,
                                    const OutputOptions& options);
+
+    void write_provenance(const NamedProfile& profile, const std::string& stem);
 
     const FinishedRun& run_;
     Progress progress_;
@@ -115,6 +118,12 @@ std::vector<std::string> Artist::write(const NamedProfile& profile, const std::s
     return paths;
 }
 
+void Artist::write_provenance(const NamedProfile& profile, const std::string& stem) {
+    OutputFile file(stem + ".txt");
+    if (!file.failed()) file.write(provenance_text(profile));
+    if (const auto written = file.commit(); !written) lines.push_back(written.error().message);
+}
+
 std::vector<std::string> Artist::draw(const Found& profile) {
     std::vector<std::string> paths;
     std::vector<Format> missing;
@@ -128,6 +137,7 @@ std::vector<std::string> Artist::draw(const Found& profile) {
     progress_.clear();
     if (!named) return lines.push_back(named.error().message), paths;
     auto drawn = write(*named, profile.stem(), missing, {});
+    if (missing.front() == Format::html || missing.front() == Format::svg) write_provenance(*named, profile.stem());
     drawn.insert(drawn.end(), paths.begin(), paths.end());
     return drawn;
 }
@@ -153,9 +163,7 @@ std::vector<std::string> Artist::draw_tree(const std::vector<Found>& profiles) {
     const OlderResults older{run_.out.find("%p") != std::string::npos, run_.start};
     const std::string unused = unused_stem(stem, formats, older);
     auto drawn = write(*named, unused, formats, options);
-    OutputFile provenance(unused + ".txt");
-    if (!provenance.failed()) provenance.write(provenance_text(*named));
-    if (const auto written = provenance.commit(); !written) lines.push_back(written.error().message);
+    write_provenance(*named, unused);
     std::string table = process_table(shares);
     for (std::size_t end = 0; (end = table.find('\n')) != table.npos; table.erase(0, end + 1))
         lines.push_back(table.substr(0, end));
