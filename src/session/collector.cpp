@@ -30,6 +30,7 @@ constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at 
 constexpr std::uint64_t clocks_every_ns = flush_every_ns / 2;
 constexpr std::uint64_t look_every_ns = second;
 constexpr std::uint64_t hurry_for_ns = second;
+constexpr std::uint64_t longest_birth_ns = 3 * millisecond;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 constexpr const char* ended_for_signal =
     "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
@@ -55,10 +56,25 @@ bool Collector::launch() {
     return failed == 0;
 }
 
+void Collector::wait_at_birth(std::uint32_t start_ticket) {
+    birth_ = Birth{start_ticket, monotonic_ns(), host_cpu_ns()};
+    waits_at_birth_ = true;
+}
+
+// A quarter of a period at most: what is not sampled of that is put down at the end like all that is shorter than one.
+bool Collector::outlives_birth() {
+    if (!waits_at_birth_) return true;
+    const std::uint64_t quarter_period = second / options_.frequency / 4;
+    const std::uint32_t requests =
+        commands_.wait_for_more(birth_->start_ticket, std::min(longest_birth_ns, quarter_period));
+    waits_at_birth_ = false;
+    return (requests & last_requests) == 0;
+}
+
 // Created joinable: what libc keeps for the thread must stay where a task takes that over.
 void* Collector::thread_main(void* self) {
     auto* const collector = static_cast<Collector*>(self);
-    collector->prepare();
+    if (collector->outlives_birth()) collector->prepare();
     if (collector->serve()) ::pthread_detach(::pthread_self());
     return nullptr;
 }
@@ -89,10 +105,12 @@ bool Collector::serve() {
         const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
         task_.progress();
         try {
-            if (may_leave_ && !sampling() && (requests & (request_start | request_toggle)) != 0 && !broken_ && open() &&
-                engine_.source->facts().works_outside && (!options_.off_cpu() || may_read_from_outside())) {
+            const bool starts = (requests & (request_start | request_toggle)) != 0 && (requests & last_requests) == 0;
+            if (may_leave_ && !sampling() && starts && !broken_ && open() && engine_.source->facts().works_outside &&
+                (!options_.off_cpu() || may_read_from_outside())) {
                 carried_ = requests;
                 may_leave_ = false;
+                thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
                 commands_.set_tid(0);  // a thread that is about to end says nothing of the collector
                 if (task_.take_over([this] { go_on_as_task(); })) return false;
                 commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
@@ -136,6 +154,7 @@ bool Collector::host_is_over() {
 }
 
 bool Collector::handle(std::uint32_t requests) {
+    if ((requests & last_requests) != 0) requests &= ~std::uint32_t{request_start};
     if ((requests & request_toggle) != 0) requests |= sampling() ? request_stop : request_start;
     if ((requests & request_start) != 0) start();
     if ((requests & request_yield) != 0 && sampling()) give_up_signal();
@@ -197,17 +216,33 @@ bool Collector::open() {
 
 void Collector::start() {
     if (sampling() || broken_ || !open()) return;
-    const bool units_from_birth = units_from_birth_.exchange(false);
     if (recorded_later()) {
-        not_recorded_since_ = Recording::count_from_now(units_from_birth);
+        not_recorded_since_ = count_from_now();
+    } else if (birth_) {
+        const auto since = count_from_now();
+        begin_profile(since.time_ns);
+        if (broken_) return;  // the spool is refused
+        if (auto resumed = recording_->resume_from(since); !resumed) return give_up(resumed.error().message);
     } else {
         if (!recording_) begin_profile(monotonic_ns());
-        if (broken_) return;  // the spool is refused
-        if (auto resumed = recording_->resume(units_from_birth); !resumed) return give_up(resumed.error().message);
+        if (broken_) return;
+        if (auto resumed = recording_->resume(); !resumed) return give_up(resumed.error().message);
     }
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     sampling_.store(true, std::memory_order_relaxed);
     last_flush_ns_ = last_clocks_ns_ = last_look_ns_ = monotonic_ns();
+}
+
+// A forked child works on while its collector starts. What that used as a thread of the child is not the child's.
+Recording::CountedTo Collector::count_from_now() {
+    const auto birth = std::exchange(birth_, std::nullopt);
+    auto since = Recording::count_from_now(birth.has_value());
+    if (!birth) return since;
+    since.time_ns = birth->time_ns;
+    since.process_ns = birth->process_ns + (is_task() ? thread_used_ns_ : 0);
+    if (!is_task()) since.own_ns = 0;
+    for (auto& reading : since.threads) reading.second = birth->process_ns;
+    return since;
 }
 
 // Names, tables and files cost more than a process of a millisecond uses: they begin with the first sample. Not where

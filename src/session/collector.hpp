@@ -42,10 +42,15 @@ public:
     CrashRecord& crash_record() { return crash_record_; }
     /// For threads of the host at their end.
     EndedThreads& ended_threads() { return ended_threads_; }
+    /// Before launch(), in a forked child that was asked to start with this ticket: a child that ends, or executes
+    /// another program, within a few milliseconds costs no more than a thread. What counts, CPU time and units of work,
+    /// begins now.
+    void wait_at_birth(std::uint32_t start_ticket);
+    /// Nothing is sampled yet because of that.
+    bool waits_at_birth() const { return waits_at_birth_.load(std::memory_order_relaxed); }
+    /// Whether there is something that the end has to write. To be read after an answer.
+    bool has_recording() const { return has_recording_.load(std::memory_order_relaxed); }
     /// Whether the engine has a timer or an alternate stack per thread.
-    /// The first profile has the units of work from the process's beginning, not from when sampling began: a forked
-    /// child works on while its collector starts. Before that.
-    void count_units_from_birth() { units_from_birth_ = true; }
     bool attaches_threads() const { return sampling() && attaches_threads_.load(std::memory_order_relaxed); }
     bool sampling() const { return sampling_.load(std::memory_order_relaxed); }
     /// Nothing will be sampled any more: see why_not().
@@ -66,6 +71,7 @@ public:
 
 private:
     static void* thread_main(void* self);
+    bool outlives_birth();
     void prepare();
     bool serve();  // false: a task goes on instead of the thread
     void go_on_as_task();
@@ -86,6 +92,7 @@ private:
     bool recorded_later() const;
     bool records();
     void record_from_start();
+    Recording::CountedTo count_from_now();
     void record();
     void tell_of_engine();
     void tell_of_waits();
@@ -113,7 +120,14 @@ private:
     CrashRecord crash_record_;
     EndedThreads ended_threads_;
     std::atomic<bool> sampling_{false};
-    std::atomic<bool> units_from_birth_{false};
+    struct Birth {
+        std::uint32_t start_ticket = 0;
+        std::uint64_t time_ns = 0, process_ns = 0;
+    };
+    std::optional<Birth> birth_;        // of a forked child, until sampling starts
+    std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
+    std::atomic<bool> waits_at_birth_{false};
+    std::atomic<bool> has_recording_{false};
     std::atomic<bool> attaches_threads_{false};
     std::atomic<bool> broken_{false};
     std::atomic<bool> finishing_{false};

@@ -47,6 +47,7 @@ void Collector::begin_recording(const std::string& stem, std::uint64_t start_ns)
         recording_->sample_waits(
             {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});
     recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
+    has_recording_ = true;
 }
 
 void Collector::begin_profile(std::uint64_t start_ns) {

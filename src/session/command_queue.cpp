@@ -83,6 +83,16 @@ std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
     return static_cast<std::uint32_t>(asked & all_requests);
 }
 
+std::uint32_t CommandQueue::wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept {
+    const std::uint64_t end = monotonic_ns() + nanoseconds;
+    for (;;) {
+        const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+        const std::uint64_t asked = asked_.load(std::memory_order_acquire), now = monotonic_ns();
+        if (ticket_of(asked) != ticket || now >= end) return static_cast<std::uint32_t>(asked & all_requests);
+        futex_wait(changes_, changes, end - now);
+    }
+}
+
 void CommandQueue::answer() noexcept {
     answered_.store(taken_, std::memory_order_release);
     futex_wake_all(answered_);

@@ -129,11 +129,11 @@ Outcome Session::start() {
 }
 
 Outcome Session::start_soon() {
-    if (auto launched = launch(); !launched.ok()) return launched;
-    starting_ = true;
-    collector_.count_units_from_birth();
-    collector_.commands().ask(request_start);
-    return {};
+    const std::uint32_t ticket = collector_.commands().ask(request_start);
+    if (!launched_) collector_.wait_at_birth(ticket);
+    auto launched = launch();
+    starting_ = launched.ok();
+    return launched;
 }
 
 Outcome Session::stop() {
@@ -230,7 +230,10 @@ void Session::yield_signal() noexcept {
     ask_and_wait(request_yield);
 }
 void Session::leave_network() noexcept {
-    if (launched_ && !host_is_filtered && is_really_of_this_process()) close_connections();
+    if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.waits_at_birth()) return;
+    // Where nothing was sampled nothing is written, and the end is not held up.
+    if (!collector_.has_recording()) ask_and_wait(request_stop);
+    if (collector_.has_recording()) close_connections();
 }
 // A filtered host may be killed for a futex, which it needs where it meets the collector at a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread has given back what it had.
