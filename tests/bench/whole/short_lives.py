@@ -1,8 +1,9 @@
 """What processes cost that live for milliseconds: short_lives.py [--freq 99,999] [--pairs 5] [--small]
 
 CPU time of all that runs for them, the collectors too, alone and under FlameProbe in turns (A B A B): a posix_spawn of
-`true`; a fork and exit of a shell that does nothing else; `make -j2` of a small C project. Medians of the pairs'
-differences, with the quartiles. Elapsed time is told for posix_spawn, and is worth something on a quiet machine only."""
+`true`; a fork and exit of a shell that does nothing else; `make -j2` of a small C project, with the library preloaded,
+which draws a picture of each process, and by `flameprobe run`, which draws one of all. Medians of the pairs'
+differences, with the quartiles. Elapsed time is worth something on a quiet machine only."""
 
 import argparse
 import ctypes
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 from peers import LIBRARY, clean_environment, empty, machine, spread
+from harness import COMMAND
 
 
 def adopt_orphans():
@@ -62,9 +64,13 @@ def project(files, where):
     (where / "Makefile").write_text(f"all: {objects}\n\tar rc all.a {objects}\n%.o: %.c\n\tcc -O2 -c $< -o $@\n"
                                     f"clean:\n\trm -f *.o all.a\n")
 
-    def work(env, _):
+    def work(env, directory, by_run=False):
+        """By `flameprobe run` where the environment is FlameProbe's."""
         subprocess.run(["make", "-s", "clean"], cwd=where, check=True)
-        subprocess.run(["make", "-s", "-j2"], cwd=where, env=env, check=True)
+        run = []
+        if by_run and env.pop("LD_PRELOAD", None):
+            run = [COMMAND, "run", "-F", env["FLAMEPROBE_FREQ"], "-o", f"{directory}/%e.%p", "-f", "folded,svg", "--"]
+        subprocess.run([*run, "make", "-s", "-j2"], cwd=where, env=env, check=True, stderr=subprocess.DEVNULL)
     return work
 
 
@@ -77,13 +83,16 @@ def main():
     if options.small:
         options.freq, options.pairs = "99", 1
     number, files = (20, 4) if options.small else (200, 40)
+    forked = number * 10  # so that the shell's own picture is little beside them
     adopt_orphans()
     print(machine() + f", load {os.getloadavg()[0]:.1f}\n")
     print("| what | Hz | alone, CPU | added, CPU | ratio | added, elapsed |\n|-|-|-|-|-|-|")
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
-        what = [("posix_spawn of true", spawns(number), number, 1e3, "ms"), ("fork and exit", forks(number), number, 1e3, "ms")]
+        what = [("posix_spawn of true", spawns(number), number, 1e3, "ms"), ("fork and exit", forks(forked), forked, 1e3, "ms")]
         if shutil.which("make") and shutil.which("cc"):
-            what.append((f"make -j2, {files} C files", project(files, Path(directory) / "project"), 1, 1, "s"))
+            make = project(files, Path(directory) / "project")
+            what.append((f"make -j2, {files} C files, preloaded", make, 1, 1, "s"))
+            what.append(("by flameprobe run", lambda env, where: make(env, where, by_run=True), 1, 1, "s"))
         results = Path(directory) / "results"
         results.mkdir()
         for name, work, count, scale, unit in what:
@@ -92,7 +101,7 @@ def main():
                                          FLAMEPROBE_OUT=f"{results}/%e.%p")
                 alone, added, ratios, elapsed = [], [], [], []
                 for _ in range(options.pairs):
-                    (cpu, time_alone), (cpu_with, time_with) = (measured(lambda e=env: work(e, results))
+                    (cpu, time_alone), (cpu_with, time_with) = (measured(lambda e=env: work(dict(e), results))
                                                                 for env in (clean_environment(), ours))
                     alone.append(cpu / count * scale)
                     added.append((cpu_with - cpu) / count * scale)
