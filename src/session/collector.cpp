@@ -61,14 +61,19 @@ void Collector::wait_at_birth(std::uint32_t start_ticket) {
     waits_at_birth_ = true;
 }
 
-// A quarter of a period at most: what is not sampled of that is put down at the end like all that is shorter than one.
+// What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period: it is a
+// sixteenth of one, unless this thread is woken late.
 bool Collector::outlives_birth() {
     if (!waits_at_birth_) return true;
-    const std::uint64_t quarter_period = second / options_.frequency / 4;
-    const std::uint32_t requests =
-        commands_.wait_for_more(birth_->start_ticket, std::min(longest_birth_ns, quarter_period));
+    const std::uint64_t period = second / options_.frequency;
+    const std::uint64_t step = std::min(millisecond / 2, period / 16),
+                        end = birth_->time_ns + std::min(longest_birth_ns, period / 4);
+    std::optional<std::uint32_t> requests;
+    do {  // at least once: the end may have been asked for before this thread ran
+        requests = commands_.wait_for_more(birth_->start_ticket, step);
+    } while (!requests && monotonic_ns() < end && host_cpu_ns() < birth_->process_ns + step);
     waits_at_birth_ = false;
-    return (requests & last_requests) == 0;
+    return !requests || (*requests & last_requests) == 0;
 }
 
 // Created joinable: what libc keeps for the thread must stay where a task takes that over.

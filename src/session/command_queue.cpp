@@ -83,12 +83,14 @@ std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
     return static_cast<std::uint32_t>(asked & all_requests);
 }
 
-std::uint32_t CommandQueue::wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept {
+std::optional<std::uint32_t> CommandQueue::wait_for_more(std::uint32_t ticket,
+                                                         std::uint64_t nanoseconds) const noexcept {
     const std::uint64_t end = monotonic_ns() + nanoseconds;
     for (;;) {
         const std::uint32_t changes = changes_.load(std::memory_order_acquire);
         const std::uint64_t asked = asked_.load(std::memory_order_acquire), now = monotonic_ns();
-        if (ticket_of(asked) != ticket || now >= end) return static_cast<std::uint32_t>(asked & all_requests);
+        if (ticket_of(asked) != ticket) return static_cast<std::uint32_t>(asked & all_requests);
+        if (now >= end) return std::nullopt;
         futex_wait(changes_, changes, end - now);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "session/request.h"
 
@@ -29,8 +30,8 @@ public:
     /// Collector side: sleeps until there is a request or the time is over; gives the requests.
     std::uint32_t take(std::uint64_t nanoseconds) noexcept;
     void answer() noexcept;
-    /// Sleeps until more was asked than the ticket, or the time is over; gives the requests, which are not taken.
-    std::uint32_t wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept;
+    /// Sleeps until more was asked than the ticket; gives the requests, which are not taken. Nothing: the time is over.
+    std::optional<std::uint32_t> wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept;
     /// "I am at work": see wait().
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
     void wake() noexcept;

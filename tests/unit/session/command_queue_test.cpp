@@ -97,7 +97,7 @@ TEST_CASE("a thread that waits on a collector that has ended goes on, with the a
 TEST_CASE("more than a ticket is waited for, and left for take()") {
     CommandQueue mailbox;
     const std::uint32_t ticket = mailbox.ask(request_start);
-    CHECK(mailbox.wait_for_more(ticket, 1) == request_start);
+    CHECK_FALSE(mailbox.wait_for_more(ticket, 1));
     std::thread host([&] { mailbox.ask(request_finish); });
     CHECK(mailbox.wait_for_more(ticket, 60 * second) == (request_start | request_finish));
     host.join();
