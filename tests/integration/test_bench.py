@@ -71,6 +71,7 @@ class Bench(BenchCase):
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         self.assertEqual(done.stderr.splitlines()[-1], f"flameprobe: {self.directory}/out/report.html")
         self.assertIn("[4/4] busy work=", done.stderr)
+        counts_instructions = json.loads(run([COMMAND, "stat", "--json", "--", "true"], self.directory).stderr)["ipc"] is not None
         scenarios = self.report()["scenarios"]
         self.assertEqual([(s["name"], s["sweep"]) for s in scenarios], [("busy", {"work": 10000}), ("busy", {"work": 40000})])
         for scenario in scenarios:
@@ -78,6 +79,9 @@ class Bench(BenchCase):
             self.check_run_files(scenario)
             cost = scenario["cpu_ns_per_unit"]["mean"]
             self.assertAlmostEqual(sum(f["cpu_ns_per_unit"] for f in scenario["functions"]) / cost, 1, delta=0.1)
+            for ran in scenario["runs"]:
+                self.assertEqual(ran["ipc"] is not None, counts_instructions)
+                self.assertTrue(ran["ipc"] is None or 0 < ran["ipc"] < 20, ran["ipc"])
         # Four times the work: its share of a request is not known, but it is most of it.
         small, large = (s["cpu_ns_per_unit"]["mean"] for s in scenarios)
         self.assertGreater(large / small, 2)
@@ -85,6 +89,33 @@ class Bench(BenchCase):
         self.assertEqual([row["n"] for row in scaling["rows"]], [10000, 40000])
         self.assertLess(scaling["rows"][1]["efficiency"], 0.5)
         self.assertEqual(processes_with(f"{PROGRAMS} serve"), [])
+
+    def test_environment_warm_up_and_latency(self):
+        run_it = f"{sys.executable} {PROGRAMS}"
+        done = self.bench(f"""
+repeat = 1
+warm_up = "100ms"
+[sweep]
+n = [7]
+[env]
+LEVEL = "level {{n}}"
+[[scenario]]
+name = "told"
+command = ["sh", "-c", "echo $LEVEL; exec {run_it} serve {{port}} 3000"]
+{READY}
+load = ["sh", "-c", "echo load at $LEVEL >>loads; {run_it} load {{port}} 20; echo p99 1.5 ms"]
+{WORK}
+latency = {{ pattern = "p99 ([0-9.]+) ms", unit = "ms" }}
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        scenario = self.report()["scenarios"][0]
+        self.assertEqual((scenario["latency"]["mean"], scenario["latency_unit"]), (1.5, "ms"))
+        self.assertEqual([ran["work"] for ran in scenario["runs"]], [20])  # of the load, not of the warm-up
+        loads = (self.directory / "loads").read_text().splitlines()
+        self.assertGreaterEqual(len(loads), 2)
+        self.assertEqual(set(loads), {"load at level 7"})
+        log = (self.directory / "out" / scenario["runs"][0]["profile"]).parent / "program.log"
+        self.assertIn("level 7", log.read_text().splitlines())
 
     def test_where_threads_wait_is_told_on_request(self):
         # Of a second of waits a hundred are looked at.

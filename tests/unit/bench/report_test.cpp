@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "system_calls.hpp"
+
 using namespace flameprobe::bench;
 using doctest::Approx;
 
@@ -102,6 +104,58 @@ TEST_CASE("report.json as scripts read it") {
     CHECK(function["cpu_ns_per_unit"] <= function["high"]);
     CHECK(json["scenarios"][2]["failures"][0]["reason"] == "it fell over");
     CHECK(json["scenarios"][2]["runs"].size() == 2);
+}
+
+TEST_CASE("what grows is shown in the flame graph of the largest value") {
+    const BenchFile file = bench_file();
+    Report report = report_of(file);
+    report.points[2].pictures = {"pictures/s-n=4.svg"};
+    report.scalings = scaling_reports(report.points);
+    report.scalings[0].growth[0].name = "std::map<int>::operator+=_[i]";
+    // As text, whatever it means in a regular expression, in an address and in Markdown.
+    const std::string address = "(pictures/s-n=4.svg#s=std%3A%3Amap%3Cint%3E%3A%3Aoperator%5C%2B=)";
+    CHECK(report_markdown(report).find("[SVG]" + address) != std::string::npos);
+    CHECK(report_html(report).find(address.substr(1, address.size() - 2)) != std::string::npos);
+}
+
+TEST_CASE("CPU time by system call, of root and of an ordinary user") {
+    const BenchFile file = bench_file();
+    Report report = report_of(file);
+    CHECK(report_markdown(report).find("system calls") == std::string::npos);
+    const auto add = [&report](const char* name, double total) {
+        report.points[0].functions.push_back({name, {}, total, {}});
+    };
+    add("entry_SYSCALL_64_after_hwframe_[k]", 950);
+    add("do_syscall_64_[k]", 950);
+    add("__x64_sys_sendto_[k]", 300);
+    add("__sys_sendto_[k]", 290);     // in it
+    add("tcp_sendmsg_[k]", 250);      // and in that
+    add("do_writev_[k]", 500);        // to which __x64_sys_writev jumps
+    add("[kernel: sendto]", 50);      // of a user's process
+    add("[kernel: page fault]", 60);  // no call
+    add("__x64_sys_mine", 70);        // a program's own function
+    const auto costs = system_calls(report.points[0]);
+    REQUIRE(costs.calls.size() == 2);
+    CHECK(costs.calls[0].name == "writev");
+    CHECK(costs.calls[0].cost == 500);
+    CHECK(costs.calls[1].name == "sendto");
+    CHECK(costs.calls[1].cost == 350);
+    CHECK(costs.whole == 1000);
+    const std::string markdown = report_markdown(report);
+    CHECK(markdown.find("| others, and scheduling at a call's return | 150 ns |") != std::string::npos);
+    CHECK(markdown.find("| all | 1.00 µs |") != std::string::npos);
+}
+
+TEST_CASE("instructions per cycle, where the machine counts them") {
+    const BenchFile file = bench_file();
+    Report report = report_of(file);
+    CHECK(report_markdown(report).find("| IPC |") == std::string::npos);
+    CHECK(nlohmann::json::parse(report_json(report))["scenarios"][0]["runs"][0]["ipc"].is_null());
+    report.points[0].runs[0].ipc = 1.25;
+    report.points[0].runs[1].ipc = 1.75;
+    CHECK(report_markdown(report).find("| IPC |") != std::string::npos);
+    CHECK(report_markdown(report).find("| 1.500 |") != std::string::npos);  // of the runs that have one
+    CHECK(nlohmann::json::parse(report_json(report))["scenarios"][0]["runs"][0]["ipc"] == 1.25);
 }
 
 TEST_CASE("Markdown and HTML say the same, and no name breaks out") {

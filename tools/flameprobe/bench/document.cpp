@@ -40,6 +40,19 @@ std::string url_escaped(const std::string& path) {
     return out;
 }
 
+/// A flame graph searches for the regular expression after "#s=".
+std::string address_of(const Cell& cell) {
+    std::string address = url_escaped(cell.link), term;
+    if (cell.found.empty()) return address;
+    for (const char c : cell.found) {
+        if (std::string("\\^$.|?*+()[]{}").find(c) != std::string::npos) term += '\\';
+        term += c;
+    }
+    for (const char c : url_escaped(term))
+        address += c == '+' ? "%2B" : std::string(1, c);  // which means a space there
+    return address.insert(url_escaped(cell.link).size(), "#s=");
+}
+
 std::string ending_of(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 struct Markdown {
@@ -64,7 +77,7 @@ struct Markdown {
         for (const auto& row : table.rows) {
             for (const Cell& cell : row) {
                 const std::string text = markdown_escaped(cell.text);
-                out += "| " + (cell.link.empty() ? text : "[" + text + "](" + url_escaped(cell.link) + ")") + " ";
+                out += "| " + (cell.link.empty() ? text : "[" + text + "](" + address_of(cell) + ")") + " ";
             }
             out += "|\n";
         }
@@ -99,7 +112,7 @@ struct Html {
             for (std::size_t i = 0; i < row.size(); ++i) {
                 const std::string text = html_escaped(row[i].text);
                 out += is_left(table, i) ? "<td class=\"left\">" : "<td>";
-                out += row[i].link.empty() ? text : "<a href=\"" + url_escaped(row[i].link) + "\">" + text + "</a>";
+                out += row[i].link.empty() ? text : "<a href=\"" + address_of(row[i]) + "\">" + text + "</a>";
                 out += "</td>";
             }
             out += "</tr>\n";

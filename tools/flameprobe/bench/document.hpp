@@ -20,9 +20,11 @@ struct Paragraph {
 struct Cell {
     Cell(std::string what) : text(std::move(what)) {}
     Cell(const char* what) : text(what) {}
-    Cell(std::string what, std::string where) : text(std::move(what)), link(std::move(where)) {}
+    Cell(std::string what, std::string where, std::string name = {})
+        : text(std::move(what)), link(std::move(where)), found(std::move(name)) {}
     std::string text;
-    std::string link;  // relative; empty: none
+    std::string link;   // relative; empty: none
+    std::string found;  // a function that is highlighted in the flame graph at `link`
 };
 
 /// The first column is text, the others are figures, which stand to the right; those named in `left` do not.

@@ -26,7 +26,10 @@ void open_as(const char* path, int flags, int wanted) {
 }
 
 /// In the child. Ends with the error number in the pipe, if exec does not succeed.
-[[noreturn]] void become(const ProcessRequest& request, char* const* arguments, pid_t parent, int report) {
+[[noreturn]] void become(const ProcessRequest& request, char* const* arguments, pid_t parent, int report, int go) {
+    char byte = 0;
+    while (read(go, &byte, 1) < 0 && errno == EINTR) {  // until the parent closes its end
+    }
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // if the bench itself is killed
     if (getppid() != parent) _exit(127);
@@ -43,18 +46,26 @@ void open_as(const char* path, int flags, int wanted) {
 }  // namespace
 
 Result<Process> Process::start(const ProcessRequest& request) {
-    int report[2];
+    int report[2], ready[2];
     if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
     const Descriptor from(report[0]);
     Descriptor to(report[1]);
+    if (pipe2(ready, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    const Descriptor waits(ready[0]);
+    Descriptor go(ready[1]);
     std::vector<char*> arguments;
     for (const std::string& word : request.command) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     const pid_t ours = getpid(), pid = fork();
     if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
-    if (pid == 0) become(request, arguments.data(), ours, to.get());
+    if (pid == 0) {
+        go.reset();
+        become(request, arguments.data(), ours, to.get(), waits.get());
+    }
     setpgid(pid, pid);  // also here: parent or child may come first
     to.reset();
+    if (request.before_exec) request.before_exec(pid);
+    go.reset();
     int error = 0;
     if (read(from.get(), &error, sizeof error) == sizeof error) {
         waitpid(pid, nullptr, 0);

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct ProcessRequest {
     std::map<std::string, std::string> environment;  // added to ours
     std::string directory;                           // empty: ours
     std::string output;                              // file for standard output and error
+    std::function<void(pid_t)> before_exec;          // if given, called here while the process waits to become it
 };
 
 class Process {

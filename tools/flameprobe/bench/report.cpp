@@ -118,6 +118,7 @@ ScalingReport scaling_of(const std::string& scenario, const std::string& variabl
     report.amdahl = fit_amdahl(n, x);
     report.usl = fit_usl(n, x);
     report.growth = growth_of(points);
+    if (const auto& pictures = points.back().second->pictures; !pictures.empty()) report.flame_graph = pictures.front();
     return report;
 }
 

@@ -61,6 +61,7 @@ struct ScalingReport {
     std::map<std::string, SweepValue> others;
     std::vector<ScalingRow> rows;
     ScalingFit amdahl, usl;
+    std::string flame_graph;     // relative path, of the largest n; empty: there is none
     std::vector<Growth> growth;  // largest first
 };
 

@@ -34,6 +34,7 @@ Json run_json(const RunRecord& run) {
                  {"work", optional(run.work)},
                  {"work_per_second", optional(run.work_per_second())},
                  {"latency", optional(run.latency)},
+                 {"ipc", optional(run.ipc)},
                  {"seconds", run.seconds},
                  {"cpu_seconds", run.cpu_seconds},
                  {"cpu_ns_per_unit", run.cpu_ns_per_unit()}};

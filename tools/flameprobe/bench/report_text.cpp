@@ -6,12 +6,13 @@
 #include "render/numbers.hpp"
 #include "report.hpp"
 #include "scaling_chart.hpp"
+#include "system_calls.hpp"
 
 namespace flameprobe::bench {
 
 namespace {
 
-constexpr std::size_t most_functions = 25, most_growing = 15, most_waits = 10;
+constexpr std::size_t most_functions = 25, most_growing = 15, most_waits = 10, most_calls = 8;
 
 std::string one_of(const std::string& unit) {
     return unit.size() > 1 && unit.ends_with("s") ? unit.substr(0, unit.size() - 1) : unit;
@@ -21,6 +22,12 @@ double mean_of(const std::vector<RunRecord>& runs, const auto& value) {
     double sum = 0;
     for (const RunRecord& run : runs) sum += static_cast<double>(value(run));
     return sum / static_cast<double>(runs.size());
+}
+
+std::string ipc_text(const std::vector<RunRecord>& runs) {
+    double sum = 0, count = 0;
+    for (const RunRecord& run : runs) sum += run.ipc.value_or(0), count += run.ipc ? 1 : 0;
+    return count > 0 ? rate_text(sum / count) : "";
 }
 
 /// Columns without a single value say nothing.
@@ -36,8 +43,8 @@ void drop_empty_columns(Table& table) {
 }
 
 Table overview(const Report& report) {
-    Table table{{"scenario", "throughput", "latency", "CPU per unit", "CPU seconds", "switches voluntary", "forced",
-                 "page faults minor", "major", "threads blocked", "preempted", "runs", "flame graph"},
+    Table table{{"scenario", "throughput", "latency", "CPU per unit", "CPU seconds", "IPC", "switches voluntary",
+                 "forced", "page faults minor", "major", "threads blocked", "preempted", "runs", "flame graph"},
                 {},
                 {}};
     for (const PointReport& point : report.points) {
@@ -45,7 +52,7 @@ Table overview(const Report& report) {
             std::to_string(point.runs.size()) +
             (point.failures.empty() ? "" : ", " + std::to_string(point.failures.size()) + " failed");
         if (point.runs.empty()) {
-            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", "", "", runs, ""});
+            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", "", "", "", runs, ""});
             continue;
         }
         const auto mean = [&point](const auto& value) { return rate_text(mean_of(point.runs, value)); };
@@ -58,7 +65,8 @@ Table overview(const Report& report) {
         const std::string picture = point.pictures.empty() ? "" : point.pictures.front();
         table.rows.push_back(
             {point.title, throughput, latency, cost_text(point.cost) + " per " + one_of(point.unit),
-             mean([](auto& run) { return run.cpu_seconds; }), mean([](auto& run) { return run.voluntary_switches; }),
+             mean([](auto& run) { return run.cpu_seconds; }), ipc_text(point.runs),
+             mean([](auto& run) { return run.voluntary_switches; }),
              mean([](auto& run) { return run.involuntary_switches; }), mean([](auto& run) { return run.minor_faults; }),
              mean([](auto& run) { return run.major_faults; }), waited([](auto& run) { return run.blocked_seconds(); }),
              waited([](auto& run) { return run.preempted_seconds(); }), runs,
@@ -79,16 +87,25 @@ std::string fit_text(const std::string& law, const ScalingFit& fit, bool with_ka
     return text + ".";
 }
 
+/// Names in folded text and reports end in _[k] in the kernel and _[i] where they were inlined, in pictures they do
+/// not.
+std::string without_kind(const std::string& name) {
+    return name.ends_with("_[k]") || name.ends_with("_[i]") ? name.substr(0, name.size() - 4) : name;
+}
+
 void add_growth(Document& document, const ScalingReport& scaling, const std::string& unit) {
     Table table{{"function", "cost at N = " + short_decimal(scaling.rows.front().n, 3),
-                 "at N = " + short_decimal(scaling.rows.back().n, 3), "growth", "p"},
+                 "at N = " + short_decimal(scaling.rows.back().n, 3), "growth", "p", "in the flame graph"},
                 {},
                 {}};
     for (const Growth& growth : scaling.growth) {
         if (!growth.found || growth.growth() <= 0 || table.rows.size() == most_growing) continue;
+        const bool drawn = !scaling.flame_graph.empty();
         table.rows.push_back({growth.name, cost_text(growth.at_least), cost_text(growth.at_most),
-                              cost_text(growth.growth()), growth.p < 0.0001 ? "< 0.0001" : fixed_text(growth.p, 4)});
+                              cost_text(growth.growth()), growth.p < 0.0001 ? "< 0.0001" : fixed_text(growth.p, 4),
+                              drawn ? Cell("SVG", scaling.flame_graph, without_kind(growth.name)) : Cell("")});
     }
+    drop_empty_columns(table);
     document.push_back(Heading{3, "Functions whose CPU time per " + one_of(unit) + " grows with " + scaling.variable});
     if (table.rows.empty())
         document.push_back(Paragraph{"None beyond noise (false discovery rate 5 %)."});
@@ -132,6 +149,31 @@ void add_functions(Document& document, const PointReport& point) {
     for (const RunRecord& run : point.runs) {
         for (const std::string& remark : run.remarks)
             document.push_back(Paragraph{"Run " + std::to_string(run.repetition) + ": " + remark});
+    }
+}
+
+/// Which system calls the CPU time goes to; nothing where none was seen.
+void add_system_calls(Document& document, const Report& report) {
+    bool told = false;
+    for (const PointReport& point : report.points) {
+        const CallCosts costs = system_calls(point);
+        if (costs.whole <= 0) continue;
+        if (!told) document.push_back(Heading{2, "CPU time in system calls"});
+        told = true;
+        document.push_back(Heading{3, point.title});
+        Table table{{"system call", "CPU per " + one_of(point.unit), "share"}, {}, {}};
+        const auto add = [&](const std::string& name, double cost) {
+            table.rows.push_back({name, cost_text(cost), percent_text(cost, point.cost.mean)});
+        };
+        double rest = costs.whole;
+        for (const CallCost& call : costs.calls) {
+            if (table.rows.size() == most_calls) break;
+            add(call.name, call.cost);
+            rest -= call.cost;
+        }
+        if (rest > 0.0005 * point.cost.mean) add("others, and scheduling at a call's return", rest);
+        add("all", costs.whole);
+        document.push_back(table);
     }
 }
 
@@ -198,6 +240,7 @@ Document document_of(const Report& report) {
     for (const PointReport& point : report.points) {
         if (!point.runs.empty()) add_functions(document, point);
     }
+    add_system_calls(document, report);
     add_waits(document, report);
     add_pictures(document, report);
     document.push_back(Heading{2, "How it was measured"});

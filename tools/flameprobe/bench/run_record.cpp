@@ -50,7 +50,8 @@ Result<void> write_run(const RunRecord& run, const std::string& path) {
     Json json = {
         {"failure", run.failure},         {"repetition", run.repetition},     {"from_unix_ns", run.from_unix_ns},
         {"to_unix_ns", run.to_unix_ns},   {"profiles", run.profiles},         {"seconds", run.seconds},
-        {"cpu_seconds", run.cpu_seconds}, {"work", number_or_null(run.work)}, {"latency", number_or_null(run.latency)}};
+        {"cpu_seconds", run.cpu_seconds}, {"work", number_or_null(run.work)}, {"latency", number_or_null(run.latency)},
+        {"ipc", number_or_null(run.ipc)}};
     visit_counts(run, [&json](const char* name, const auto& value) { json[name] = value; });
     json["waits"] = run.waits;
     json["remarks"] = run.remarks;
@@ -74,6 +75,7 @@ Result<RunRecord> read_run(const std::string& path) try {
     run.cpu_seconds = json.at("cpu_seconds").get<double>();
     run.work = optional_number(json, "work");
     run.latency = optional_number(json, "latency");
+    if (json.contains("ipc")) run.ipc = optional_number(json, "ipc");
     visit_counts(run, [&json](const char* name, auto& value) { json.at(name).get_to(value); });
     run.waits = json.value("waits", WaitTimes());
     run.remarks = json.at("remarks").get<std::vector<std::string>>();

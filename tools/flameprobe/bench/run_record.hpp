@@ -31,6 +31,7 @@ struct RunRecord {
     double cpu_seconds = 0;             // of the program and its children, in that time
     std::optional<double> work;         // units done in that time
     std::optional<double> latency;      // as the load tells it
+    std::optional<double> ipc;          // instructions per cycle in that time; not where they cannot be counted
     std::uint64_t samples = 0;          // in that time
     double sampled_share = 0;           // samples × period, of the CPU time
     std::uint64_t voluntary_switches = 0, involuntary_switches = 0;  // of the program's whole life, as wait4 tells

@@ -3,8 +3,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "../preload_path.hpp"
+#include "../stat/counters.hpp"
 #include "base/clock.hpp"
 #include "interruption.hpp"
 #include "placeholders.hpp"
@@ -27,13 +30,36 @@ std::string without_percent(const std::string& path) {  // FLAMEPROBE_OUT is a t
     return out;
 }
 
+/// Of the program and its descendants; FlameProbe's own thread is among them.
+class Instructions {
+public:
+    explicit Instructions(pid_t pid) : counters_(pid, {"cycles", "instructions"}) {}
+    void begin() { begin_ = now(); }
+    /// Instructions per cycle since begin(), or since the program's start.
+    std::optional<double> ipc() const {
+        const auto [cycles, instructions] = now();
+        if (!cycles || !instructions) return std::nullopt;
+        const double passed = *cycles - begin_.first.value_or(0);
+        if (passed <= 0) return std::nullopt;
+        return (*instructions - begin_.second.value_or(0)) / passed;
+    }
+
+private:
+    std::pair<std::optional<double>, std::optional<double>> now() const {
+        return {counters_.read("cycles").value, counters_.read("instructions").value};
+    }
+
+    counting::Counters counters_;
+    std::pair<std::optional<double>, std::optional<double>> begin_;
+};
+
 class Run {
 public:
     Run(const Point& point, unsigned repetition, const RunPlace& place, SymbolCache& cache);
     RunRecord take();
 
 private:
-    ProcessRequest program_request() const;
+    ProcessRequest program_request();
     ProcessRequest load_request() const;
     Result<void> live();
     Result<void> warm_up(Process& program);
@@ -53,6 +79,7 @@ private:
     const std::string directory_;
     Values values_;
     RunRecord record_;
+    std::optional<Instructions> instructions_;
     pid_t pid_ = 0;
     bool told_to_stop_ = false;
     std::uint64_t begin_ns_ = 0, begin_cpu_ns_ = 0, end_cpu_ns_ = 0;
@@ -83,7 +110,7 @@ ProcessRequest Run::load_request() const {
     return request;
 }
 
-ProcessRequest Run::program_request() const {
+ProcessRequest Run::program_request() {
     ProcessRequest request = load_request();
     request.command = filled(scenario_.command);
     request.output = file("program.log");
@@ -92,12 +119,14 @@ ProcessRequest Run::program_request() const {
     request.environment["FLAMEPROBE_FORMAT"] = "none";  // pictures are made afterwards, of the load's time only
     request.environment["FLAMEPROBE_FREQ"] = std::to_string(place_.frequency);
     request.environment["FLAMEPROBE_START"] = "1";
+    request.before_exec = [this](pid_t pid) { instructions_.emplace(pid); };
     if (place_.waiting) request.environment["FLAMEPROBE_EVENT"] = "cpu,offcpu";
     return request;
 }
 
 void Run::begin_window(std::uint64_t cpu_ns) {
     begin_cpu_ns_ = cpu_ns;
+    if (instructions_) instructions_->begin();
     begin_ns_ = monotonic_ns();
     record_.from_unix_ns = read_clock(CLOCK_REALTIME);
 }
@@ -106,6 +135,7 @@ void Run::end_window(std::uint64_t cpu_ns) {
     record_.seconds = static_cast<double>(monotonic_ns() - begin_ns_) / 1e9;
     record_.to_unix_ns = read_clock(CLOCK_REALTIME);
     end_cpu_ns_ = cpu_ns;
+    if (instructions_) record_.ipc = instructions_->ipc();
 }
 
 Result<void> Run::warm_up(Process& program) {

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -54,8 +55,11 @@ std::string reason(int error, bool hardware) {
 
 }  // namespace
 
-Counters::Counters(pid_t pid) {
+Counters::Counters(pid_t pid) : Counters(pid, {}) {}
+
+Counters::Counters(pid_t pid, const std::vector<std::string>& names) {
     for (const Event& event : events) {
+        if (!names.empty() && std::find(names.begin(), names.end(), event.name) == names.end()) continue;
         Counter counter;
         counter.name = event.name;
         counter.hardware = event.type == PERF_TYPE_HARDWARE;

@@ -23,7 +23,9 @@ struct Reading {
 class Counters {
 public:
     explicit Counters(pid_t pid);
-    /// After the command has ended. `name` as perf calls it: cycles, instructions, task-clock, ...
+    /// These only: what needs fewer counters of the machine is less often an estimate.
+    Counters(pid_t pid, const std::vector<std::string>& names);
+    /// Until now, of the command and its descendants. `name` as perf calls it: cycles, instructions, task-clock, ...
     Reading read(const std::string& name) const;
     bool has(const std::string& name) const;
 
