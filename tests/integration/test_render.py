@@ -118,6 +118,36 @@ class Selection(Recorded):
         self.assertEqual(len(set(texts.values())), 3)
 
 
+class Provenance(Recorded):
+    def render_to(self, name, *options):
+        done = render(self.profile, *options, "-o", self.directory / name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
+
+    def names(self):
+        return {path.name for path in self.directory.iterdir()}
+
+    def test_beside_each_picture(self):
+        for name in ("a.svg", "b.html", "c.folded", "d.json"):
+            self.assertEqual(self.render_to(name), "")
+        self.assertEqual(self.names(), {"a.svg", "a.txt", "b.html", "b.txt", "c.folded", "d.json"})
+        text = (self.directory / "a.txt").read_text()
+        self.assertTrue(text.startswith(f"command: {self.program} 600\n"), text)
+        self.assertIn("frequency asked: 997 Hz\n", text)
+        self.assertEqual(text, (self.directory / "b.txt").read_text())
+        self.render_to("a.svg")  # the older one is replaced
+        self.assertEqual((self.directory / "a.txt").read_text(), text)
+
+    def test_not_where_there_is_no_picture_or_something_else(self):
+        (self.directory / "notes.txt").write_text("commands: none\n")
+        self.assertIn("notes.txt: is no provenance of a picture, and was left as it is", self.render_to("notes.svg"))
+        self.assertEqual((self.directory / "notes.txt").read_text(), "commands: none\n")
+        self.assertEqual(render(self.profile, "-f", "svg", "-o", "/dev/null").returncode, 0)
+        self.assertFalse(Path("/dev/null.txt").exists())
+        self.assertEqual(render(self.profile, "-o", self.directory / "none.svg", "--min-samples", "1000000000").returncode, 3)
+        self.assertEqual(self.names(), {"notes.txt", "notes.svg"})
+
+
 class Archive(Recorded):
     def test_names_lines_and_inlined_functions_outlive_the_binary(self):
         archived, moved = self.directory / "archived.fprobe", self.directory / "gone"

@@ -15,6 +15,7 @@
 #include "info.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
+#include "provenance_file.hpp"
 #include "render/numbers.hpp"
 #include "source_lines.hpp"
 #include "source_text.hpp"
@@ -123,7 +124,14 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
                              ? write_image_of(profile, arguments)
                              : write_output(profile, format, arguments.output.empty() ? "-" : arguments.output,
                                             {graph, arguments.engine});
-    return written ? done : complain(failed, written.error().message);
+    if (!written) return complain(failed, written.error().message);
+    const bool is_picture = arguments.image || format == Format::svg || format == Format::html;
+    if (is_picture && !arguments.output.empty() && arguments.output != "-") {
+        // The picture is there all the same.
+        if (const auto beside = write_provenance_beside(profile, arguments.output); !beside)
+            return complain(done, beside.error().message);
+    }
+    return done;
 }
 
 /// Each is loaded as the first was, so that filters and merging do the same to all.

@@ -1,0 +1,15 @@
+// The text beside a picture that says how its profile came about.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "symbolize/named_profile.hpp"
+
+namespace flameprobe {
+
+/// `picture`, which has been written, with .txt for its ending. Nothing is written for a profile without a run. A file
+/// of that name that is no provenance stays as it is, and that is an Error.
+Result<void> write_provenance_beside(const NamedProfile& profile, const std::string& picture);
+
+}  // namespace flameprobe
