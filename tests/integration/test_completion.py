@@ -1,11 +1,13 @@
 """Completions offer what the programs themselves say they take."""
 
 import os
-import shutil
+import pty
+import select
 import subprocess
+import time
 import unittest
 
-from harness import COMMAND, RENDER, ROOT, Case
+from harness import COMMAND, RENDER, ROOT, Case, clean_environment, run
 
 BASH = """
 source "$1"
@@ -40,15 +42,69 @@ class Bash(Case):
         self.assertEqual(self.complete(str(COMMAND), "run", "--", "true", "--fr"), [])
 
 
-class OtherShells(Case):
-    def test_they_read_it(self):
-        for shell, name in (("zsh", "_flameprobe"), ("fish", "flameprobe.fish")):
-            with self.subTest(shell=shell):
-                if shutil.which(shell) is None:
-                    self.skipTest(f"{shell} is not installed")
-                done = subprocess.run([shell, "-n", ROOT / "tools/completions" / name], capture_output=True, text=True,
-                                      env=dict(os.environ), timeout=60, check=False)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
+class Fish(Case):
+    def complete(self, line):
+        self.need("fish")
+        env = clean_environment(PATH=f"{COMMAND.parent}:{RENDER.parent}:{os.environ.get('PATH', '')}", HOME=self.directory)
+        script = f"source {ROOT}/tools/completions/flameprobe.fish; complete -C '{line}'"
+        done = run(["fish", "--no-config", "-c", script], self.directory, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [found.split("\t")[0] for found in done.stdout.splitlines()]
+
+    def test_commands(self):
+        self.assertLessEqual({"run", "bench", "compare", "stat", "doctor"}, set(self.complete("flameprobe ")))
+        self.assertEqual(self.complete("flameprobe ben"), ["bench"])
+
+    def test_options(self):
+        self.assertEqual(self.complete("flameprobe compare --fail"), ["--fail-above"])
+        self.assertEqual(self.complete("flameprobe-render --min-w"), ["--min-width"])
+
+
+ZSHRC = """
+PROMPT='ready> '
+fpath=({completions} $fpath)
+autoload -Uz compinit && compinit -u -D
+tell() {{ print -r -- "$BUFFER" >{told}; exit }}
+zle -N tell
+bindkey '^I' complete-word '^G' tell
+"""
+
+
+class Zsh(Case):
+    def complete(self, line):
+        """The line after Tab, in an interactive shell."""
+        told = self.directory / "told"
+        (self.directory / ".zshrc").write_text(ZSHRC.format(completions=ROOT / "tools" / "completions", told=told))
+        env = clean_environment(PATH=f"{COMMAND.parent}:{RENDER.parent}:{os.environ.get('PATH', '')}", ZDOTDIR=self.directory, TERM="dumb")
+        ours, theirs = pty.openpty()
+        shell = subprocess.Popen(["zsh", "-d", "-i"], cwd=self.directory, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
+                                 start_new_session=True)
+        screen = b""
+        try:
+            while b"ready> " not in screen:
+                self.assertTrue(select.select([ours], [], [], 60)[0], screen)
+                screen += os.read(ours, 4096)
+            os.write(ours, f"{line}\t\a".encode())
+            end = time.monotonic() + 60
+            while shell.poll() is None:  # it waits for room on its screen, too
+                if select.select([ours], [], [], 0.1)[0]:
+                    screen += os.read(ours, 4096)
+                self.assertLess(time.monotonic(), end, screen)
+        finally:
+            shell.kill()
+            shell.wait()
+            os.close(ours)
+            os.close(theirs)
+        self.assertTrue(told.exists(), screen)
+        return told.read_text().rstrip("\n")
+
+    def test_commands_and_options(self):
+        self.need("zsh")
+        for line, completed in (("flameprobe ben", "flameprobe bench "), ("flameprobe compare --fail", "flameprobe compare --fail-above "),
+                                ("flameprobe-render --min-w", "flameprobe-render --min-width "),
+                                ("flameprobe run -- /bin/tru", "flameprobe run -- /bin/tru")):
+            with self.subTest(line):
+                self.assertEqual(self.complete(line)[:len(completed)], completed)
 
 
 if __name__ == "__main__":
