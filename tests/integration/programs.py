@@ -167,6 +167,18 @@ def rust(directory, env, seconds):
     return whole([directory / "rust_work", 100 * seconds], directory, env)
 
 
+def rust_tools(*tools):
+    """An environment in which these of cargo and rustc work and are of one toolchain: one's cargo asks rustc for what
+    another's does not know."""
+    for place in dict.fromkeys(PATH.split(":")):
+        paths = [Path(place) / tool for tool in tools]
+        environment = dict(clean_environment(), PATH=f"{place}:{PATH}")
+        if all(path.is_file() and subprocess.run([path, "--version"], env=environment, capture_output=True,
+                                                 check=False).returncode == 0 for path in paths):
+            return environment
+    raise Missing(" and ".join(tools))
+
+
 REGISTRY = Path("/usr/share/cargo/registry")  # where Debian's librust packages put their sources
 
 
@@ -174,16 +186,13 @@ def forwarder_built():
     """Once for each build directory: cargo itself sees that nothing has changed."""
     if not list(REGISTRY.glob("tokio-1.*")):
         raise Missing(f"tokio's sources under {REGISTRY}")
-    for tool in ("cargo", "rustc"):
-        if subprocess.run([find(tool), "--version"], env=dict(clean_environment(), PATH=PATH), capture_output=True,
-                          check=False).returncode != 0:
-            raise Missing(f"a {tool} that works")
+    environment = rust_tools("cargo", "rustc")
     place = BUILD / "tests" / "targets" / "rust_forwarder"
     shutil.copytree(ROOT / "tests" / "targets" / "rust_forwarder", place / "source", dirs_exist_ok=True)
-    done = subprocess.run([find("cargo"), "build", "--release", "--offline", "--manifest-path", place / "source" / "Cargo.toml",
+    done = subprocess.run(["cargo", "build", "--release", "--offline", "--manifest-path", place / "source" / "Cargo.toml",
                            "--target-dir", place, "--config", 'source.crates-io.replace-with="debian"',
                            "--config", f'source.debian.directory="{REGISTRY}"'],
-                          env=dict(clean_environment(), PATH=PATH, CARGO_HOME=str(place / "home")), capture_output=True,
+                          env=dict(environment, CARGO_HOME=str(place / "home")), capture_output=True,
                           text=True, timeout=600)
     if done.returncode != 0:
         raise AssertionError(f"cargo failed: {done.stderr[-2000:]}")
