@@ -7,6 +7,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
+import yaml
+
 from harness import ROOT, SIZE, Case, read_folded, run
 
 BURN = ["perl", "-e", "my $n = 0; for my $i (1 .. 8_000_000) { $n += $i % 7 } print qq($n\\n)"]
@@ -20,13 +22,19 @@ def archive():
     return found[0] if found else None
 
 
+def left_out(directory, names):
+    """What is no source: build directories, beside files such as src/symbolize/build_flags.cpp."""
+    return [name for name in names if name in (".git", "results", "__pycache__")
+            or Path(directory) == ROOT and name.startswith("build")]
+
+
 class Packages(Case):
     def setUp(self):
         super().setUp()
         if SIZE != "all":
             self.skipTest("runs in tools/test all")
         self.source = self.directory / "flameprobe"
-        shutil.copytree(ROOT, self.source, ignore=shutil.ignore_patterns("build*", ".git", "results", "__pycache__"))
+        shutil.copytree(ROOT, self.source, ignore=left_out)
 
     def bare_root(self, release):
         """A Debian with nothing but its essential packages."""
@@ -41,10 +49,12 @@ class Packages(Case):
         return root
 
     def inside(self, root, argv, **environment):
-        """Runs in the root, with its own mounts and a /proc."""
+        """Runs in the root, with its own mounts and a /proc. Only the program itself has the environment: nothing before it
+        is profiled, or preloads what is not there."""
         script = 'mount -t proc proc "$1/proc" && root=$1 && shift && cd / && exec chroot "$root" "$@"'
         return run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", root, "env", "-C", "/work",
-                    *argv], self.directory, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **environment}, timeout=600)
+                    *(f"{name}={value}" for name, value in environment.items()), *argv], self.directory,
+                   env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}, timeout=600)
 
     def check_profile(self, root, stem):
         stacks = read_folded((root / "work" / f"{stem}.folded").read_text())
@@ -104,6 +114,19 @@ class Packages(Case):
         done = self.inside(root, BURN, **settings)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(list((root / "profiles").glob("perl.*.svg"))), 1)
+        self.check_pod(root)
+
+    def check_pod(self, root):
+        """The pod of the examples: what its init container does, then a server with what its container sets."""
+        pod = yaml.safe_load((ROOT / "examples" / "ci" / "kubernetes-pod.yaml").read_text())["spec"]
+        init, server = pod["initContainers"][0], pod["containers"][0]
+        for mount in server["volumeMounts"]:
+            (root / mount["mountPath"].strip("/")).mkdir(exist_ok=True)
+        done = self.inside(root, init["command"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.inside(root, BURN, **{variable["name"]: variable["value"] for variable in server["env"]})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(list((root / "profiles").glob("perl.*.svg"))), 2)
 
 
 if __name__ == "__main__":
