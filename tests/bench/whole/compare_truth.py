@@ -1,0 +1,120 @@
+"""What `flameprobe compare` finds, by real runs: compare_truth.py [--pairs 200] [--repeat 10] [--seconds 2] [--freq 4000]
+
+A program of forty functions (planted.c), of which `hot` is a fifth, is measured by `flameprobe bench` again and again as it is,
+and in between with 5 % more in `hot`. Every two measurements of the same are compared with `--fail-above 3%`: what fails is a
+false alarm. And each one as it is with one that was changed: `hot` is to be found. Benches are compared in pairs, so that 21
+of them give 210 comparisons. Fewer runs a side are the first ones of the same benches.
+
+Prints a table; exit status 1 where more than 5 % of the first fail, or less than 95 % of the second are found."""
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "integration"))
+from harness import BUILD, COMMAND, clean_environment  # noqa: E402  (the path above is where it lies)
+
+PROGRAM = BUILD / "tests" / "bench" / "whole" / "planted"
+ROW = "| {:<22} | {:>9} | {:>11} | {:>11} | {:>9} | {:>13} |"
+
+
+def units_for(seconds):
+    """Of this machine, by a run without FlameProbe."""
+    units = 1000
+    while True:
+        before = os.times().children_user
+        subprocess.run([PROGRAM, str(units), "100"], env=clean_environment(), check=True, timeout=300, stdout=subprocess.DEVNULL)
+        used = os.times().children_user - before
+        if used > min(seconds, 0.3):
+            return max(1, round(units * seconds / used))
+        units *= 3
+
+
+def measure(directory, percent, units, options):
+    done = subprocess.run([COMMAND, "bench", "-r", str(options.repeat), "-F", str(options.freq), "--work",
+                           r"done (\d+) units", "-o", directory, "--", PROGRAM, str(units), str(percent)], check=False,
+                          env=clean_environment(), capture_output=True, text=True, timeout=3600)
+    if done.returncode != 0:
+        raise SystemExit(f"flameprobe bench: {done.stderr[-1000:]}")
+    return json.loads((directory / "report.json").read_text())
+
+
+def first_runs(report, count):
+    report = json.loads(json.dumps(report))
+    for scenario in report["scenarios"]:
+        scenario["runs"] = scenario["runs"][:count]
+        for function in scenario["functions"]:
+            function["runs"] = function["runs"][:count]
+    return report
+
+
+def compare(place, before, after):
+    """(whether it failed, functions that were found)."""
+    for name, report in (("before", before), ("after", after)):
+        (place / f"{name}.json").write_text(json.dumps(report))
+    done = subprocess.run([COMMAND, "compare", "before.json", "after.json", "--fail-above", "3%", "-o", "change.json"], cwd=place,
+                          check=False, env=clean_environment(), capture_output=True, text=True, timeout=60)
+    if done.returncode not in (0, 3):
+        raise SystemExit(f"flameprobe compare: {done.stderr}")
+    changes = json.loads((place / "change.json").read_text())["changes"]
+    return done.returncode == 3, [change["name"] for change in changes if change["beyond_noise"]]
+
+
+def table(place, runs, same, changed, pairs):
+    """A row for each kind of comparison; whether both are as promised."""
+    equal = [compare(place, *pair) for pair in itertools.islice(itertools.combinations(same, 2), pairs)]
+    planted = [compare(place, *pair) for pair in itertools.islice(itertools.product(same, changed), pairs)]
+    found = sum("hot" in names for _, names in planted)
+    wrong = sum(len(set(names) - {"hot", ""}) for _, names in planted)
+    print(ROW.format("itself", runs, len(equal), sum(failed for failed, _ in equal), "", sum(bool(n) for _, n in equal)))
+    print(ROW.format("5 % more in `hot`", runs, len(planted), "", found, wrong), flush=True)
+    return sum(failed for failed, _ in equal) <= 0.05 * len(equal), found >= 0.95 * len(planted)
+
+
+def spread(reports):
+    """Standard deviation of the cost per unit, within benches and between their means, as shares of it."""
+    costs = [[run["cpu_ns_per_unit"] for run in report["scenarios"][0]["runs"]] for report in reports]
+    means = [sum(c) / len(c) for c in costs]
+    mean = sum(means) / len(means)
+    within = sum((x - m) ** 2 for c, m in zip(costs, means) for x in c) / max(1, sum(len(c) - 1 for c in costs))
+    between = sum((m - mean) ** 2 for m in means) / max(1, len(means) - 1)
+    return within ** 0.5 / mean, between ** 0.5 / mean
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=2, help="of CPU time a run")
+    parser.add_argument("--freq", type=int, default=4000)
+    parser.add_argument("--small", action="store_true", help="to see that it works")
+    options = parser.parse_args()
+    if options.small:
+        options.pairs, options.repeat, options.seconds = 1, 2, 0.2
+    benches = next(n for n in itertools.count(2) if n * (n - 1) // 2 >= options.pairs)
+    units, same, changed = units_for(options.seconds), [], []
+    with tempfile.TemporaryDirectory(prefix="flameprobe-truth-") as name:
+        place = Path(name)
+        for number in range(benches):
+            same.append(measure(place / f"same-{number}", 100, units, options))
+            if number % 2 == 0:
+                changed.append(measure(place / f"changed-{number}", 105, units, options))
+        samples = [run["samples"] for report in same for run in report["scenarios"][0]["runs"]]
+        within, between = spread(same)
+        print(f"{benches} benches as it is, {len(changed)} changed; {sum(samples) // len(samples):,} samples a run; cost per unit "
+              f"varies by {within:.2%} from run to run, by {between:.2%} from bench to bench")
+        print(ROW.format("compared with", "runs each", "comparisons", "above 3 %", "hot found", "other findings"))
+        print(ROW.format(*["---"] * 6))
+        good = [table(place, runs, [first_runs(r, runs) for r in same], [first_runs(r, runs) for r in changed], options.pairs)
+                for runs in dict.fromkeys((min(3, options.repeat), options.repeat))]
+    if not options.small and not (all(equal for equal, _ in good) and good[-1][1]):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
