@@ -429,6 +429,22 @@ class Installed(Case):
                 for path in self.directory.glob("flameprobe.labels.*"):
                     path.unlink()
 
+    def test_meson(self):
+        self.need("meson", "ninja", "cc", "c++")
+        source, place = self.directory / "meson_project", self.directory / "meson"
+        shutil.copytree(API / "meson_project", source)
+        for name in ("example.c", "guards.cpp"):  # meson takes no sources from above a project
+            shutil.copy(API / name, source)
+        env = clean_environment(PKG_CONFIG_PATH=self.pkgconfig, PKG_CONFIG_SYSROOT_DIR=self.stage,
+                                PATH=f"{self.bindir}:{os.environ.get('PATH', '')}")
+        for argv in (["meson", "setup", place, source], ["ninja", "-C", place]):
+            done = run(argv, self.directory, env=env, timeout=200)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.check_project(place)
+        done = run(["meson", "compile", "-C", place, "profile-labels"], self.directory, env=env)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("[guarded]", (place / "profile-labels.folded").read_text())
+
     def check_command(self, command):
         doctor = run([command, "doctor"], self.directory).stdout
         self.assertRegex(doctor, r"(?m)^  library +/.*/libflameprobe\.so$")
