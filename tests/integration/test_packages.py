@@ -1,7 +1,10 @@
-"""The Debian packages and the tarball: made, and tried in a bare root. In `tools/test all` only: each is a build of its own."""
+"""The Debian packages and the tarball: made, and tried in a bare root. In `tools/test all` only: each is a build of its own.
+What they met that a development build does not is a test here."""
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -9,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from harness import ROOT, SIZE, Case, read_folded, run
+from harness import BUILD, ROOT, SIZE, Case, read_folded, run
 
 BURN = ["perl", "-e", "my $n = 0; for my $i (1 .. 8_000_000) { $n += $i % 7 } print qq($n\\n)"]
 
@@ -26,6 +29,16 @@ def left_out(directory, names):
     """What is no source: build directories, beside files such as src/symbolize/build_flags.cpp."""
     return [name for name in names if name in (".git", "results", "__pycache__")
             or Path(directory) == ROOT and name.startswith("build")]
+
+
+class Hardened(Case):
+    def test_calls_that_setjmp_renames(self):
+        """dpkg-buildpackage defines _FORTIFY_SOURCE, which development builds do not."""
+        commands = json.loads((BUILD / "compile_commands.json").read_text())
+        argv = next(shlex.split(one["command"]) for one in commands if one["file"].endswith("preload/longjmp.cpp"))
+        argv[argv.index("-o") + 1] = str(self.directory / "longjmp.o")
+        done = run([*argv, "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"], self.directory, cwd=BUILD, env=dict(os.environ))
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Packages(Case):
