@@ -40,10 +40,10 @@ void die_by(int number, siginfo_t* info) {
 void on_fatal_signal(int number, siginfo_t* info, void* context) {
     const int saved = errno;
     const int tid = static_cast<int>(::syscall(SYS_gettid));
-    int nobody = 0;
+    int none = 0;
     // A second signal while the results are being written (an impatient Ctrl-C, or the writer's own crash) ends it at
     // once.
-    if (__atomic_compare_exchange_n(&ending, &nobody, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (__atomic_compare_exchange_n(&ending, &none, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         if (const flameprobe_core* core = core_if_loaded()) {
             if (is_crash(number)) core->died(number, info, context);
             core->leave_network();

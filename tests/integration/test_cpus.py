@@ -1,5 +1,5 @@
-"""CPUs that go offline while a program is sampled, and that come back. Only in a machine of tools/guest: it is nobody's but
-the test's."""
+"""CPUs that go offline while a program is sampled, and that come back. Only in a machine of tools/guest, which nothing else
+uses."""
 
 import json
 import os

@@ -71,7 +71,7 @@ TEST_CASE("a tid that is used again is another thread") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
-    raw.tid = 0x7ffffff0;  // nobody's
+    raw.tid = 0x7ffffff0;  // of no thread
     pipeline.sample(raw);
     pipeline.thread_ended(raw.tid, 0);
     pipeline.sample(raw);
