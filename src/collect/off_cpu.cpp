@@ -127,8 +127,9 @@ void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {
             const auto what = read_wait(wait.tid, thread);
-            if (registry_.wants_cpu_time(wait)) {
-                if (const auto schedule = reader_.schedule(wait.tid)) registry_.cpu_time(wait, schedule->cpu_ns);
+            if (registry_.wants_schedule(wait)) {
+                if (const auto schedule = reader_.schedule(wait.tid))
+                    registry_.schedule(wait, schedule->cpu_ns, schedule->delay_ns);
             }
             registry_.read(wait, what, drained_ns_, monotonic_ns());
             break;

@@ -67,7 +67,8 @@ void WaitRegistry::lost(std::uint64_t time_ns) {
         leave_state(tid, thread, time_ns);
         thread.state = State::waiting;
         thread.assumed = thread.doubtful = true;
-        thread.cpu_at_compared_ns = 0;
+        thread.first_schedule.reset();
+        thread.last_schedule.reset();
     }
 }
 
@@ -89,13 +90,14 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             if (thread.has_stack) {
                 thread.has_stack = time_ns >= thread.read_until_ns;
                 ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
-                if (thread.has_stack) compare_with_clock(thread);
+                if (thread.has_stack) compare_with_scheduler(thread);
             }
             wait_is_over(thread, lasted);
             ++thread.wakes;
             break;
         case State::preempted:
             totals_.preempted_ns += lasted;
+            thread.ran.preempted_ns += lasted;
             if (thread.preempted_on != thread.last_cpu_stack) settle_preempted(tid, thread);
             if (thread.preempted_ns == 0) thread.preempted_since_ns = thread.since_ns;
             thread.preempted_on = thread.last_cpu_stack;
@@ -111,7 +113,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     thread.number = ++last_number_;
     thread.told_ns = 0;
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
-    thread.cpu_ns.reset();
+    thread.schedule.reset();
 }
 
 std::uint64_t WaitRegistry::without_overlap(const Thread& thread, std::uint64_t lasted) const {
@@ -120,30 +122,52 @@ std::uint64_t WaitRegistry::without_overlap(const Thread& thread, std::uint64_t 
     return lasted - std::min(lasted, static_cast<std::uint64_t>(*thread.overlap_ns));
 }
 
-// The thread was blocked when its clock was read, so the clock and the records tell of the same time.
-void WaitRegistry::compare_with_clock(Thread& thread) {
+// The thread was blocked when its account was read, so the account and the records tell of the same time.
+void WaitRegistry::compare_with_scheduler(Thread& thread) {
     constexpr std::int64_t most_ns = 30'000;
     constexpr std::uint64_t every_times = 100;
-    if (!thread.cpu_ns) return;
+    if (!thread.schedule) return;
     thread.compare_at = thread.ran.times + every_times;
-    if (thread.cpu_at_compared_ns != 0) {
-        const auto clock = static_cast<std::int64_t>(*thread.cpu_ns - thread.cpu_at_compared_ns);
+    if (thread.first_schedule) {
+        const auto clock = static_cast<std::int64_t>(thread.schedule->cpu_ns - thread.first_schedule->cpu_ns);
         const auto records = static_cast<std::int64_t>(thread.ran.ns - thread.compared.ns);
         const auto times = static_cast<std::int64_t>(thread.ran.times - thread.compared.times);
         thread.overlap_ns = std::clamp((clock - records) / times, -most_ns, most_ns);
+        const std::uint64_t preempted = thread.ran.preempted_ns - thread.compared_last.preempted_ns;
+        thread.late_ns += since(since(thread.schedule->delay_ns, thread.last_schedule->delay_ns), preempted);
     } else {
         thread.compared = thread.ran;
-        thread.cpu_at_compared_ns = *thread.cpu_ns;
+        thread.first_schedule = thread.schedule;
     }
+    thread.compared_last = thread.ran;
+    thread.last_schedule = thread.schedule;
 }
 
-bool WaitRegistry::wants_cpu_time(const Wait& wait) const {
+bool WaitRegistry::wants_schedule(const Wait& wait) const {
     const auto found = threads_.find(wait.tid);
     return found != threads_.end() && found->second.ran.times >= found->second.compare_at;
 }
 
-void WaitRegistry::cpu_time(const Wait& wait, std::uint64_t ns) {
-    if (in_progress(wait)) threads_[wait.tid].cpu_ns = ns;
+void WaitRegistry::schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns) {
+    if (in_progress(wait)) threads_[wait.tid].schedule = Schedule{cpu_ns, delay_ns};
+}
+
+// A thread can be looked at only while it is blocked, so what looks stand for is that part of its waits. What is known
+// of many waits at once is spread over what is told of them; where short waits are hidden, not how much of it is
+// theirs.
+void WaitRegistry::take_off_late(Thread& thread, bool all) {
+    const std::uint64_t most = all ? thread.blocked_ns : thread.blocked_ns / 4 * 3;
+    const std::uint64_t late = std::min(thread.late_ns, most);
+    if (late == 0 || least_ns_ != 0) return;
+    thread.late_ns -= late;
+    thread.blocked_ns -= late;
+    totals_.blocked_ns -= late;
+    totals_.preempted_ns += late;
+    if (thread.preempted_ns == 0) {
+        thread.preempted_since_ns = thread.window_begin_ns;
+        thread.preempted_on = thread.last_cpu_stack;
+    }
+    thread.preempted_ns += late;
 }
 
 /// Where records were lost, a thread that gets a CPU may have run in between.
@@ -265,6 +289,7 @@ void WaitRegistry::tell_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
 
 // The sum of what is emitted is the exact time, to the nanosecond.
 void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
+    take_off_late(thread, all);
     double sum = 0;
     for (const Estimate& estimate : thread.estimates) sum += estimate.ns;
     if (sum > 0) {

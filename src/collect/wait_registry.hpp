@@ -70,9 +70,9 @@ public:
     /// What was read is that of the wait if it goes on until `until_ns`, which the records that follow tell. It was
     /// known to be in progress at `since_ns`.
     void read(const Wait& wait, Read what, std::uint64_t since_ns, std::uint64_t until_ns);
-    /// Whether the CPU time of this wait's thread is wanted, and what it is; to be told before read().
-    bool wants_cpu_time(const Wait& wait) const;
-    void cpu_time(const Wait& wait, std::uint64_t ns);
+    /// Whether the scheduler's account of this wait's thread is wanted, and what it is; to be told before read().
+    bool wants_schedule(const Wait& wait) const;
+    void schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns);
     /// The thread does not wait, whatever was assumed of it at the beginning.
     void runs(const Wait& wait);
     /// No stack can be had of this wait.
@@ -120,7 +120,11 @@ private:
     };
     /// By the records.
     struct Ran {
-        std::uint64_t ns = 0, times = 0;
+        std::uint64_t ns = 0, times = 0, preempted_ns = 0;
+    };
+    /// By the scheduler, since the thread began: on CPUs, and in run queues.
+    struct Schedule {
+        std::uint64_t cpu_ns = 0, delay_ns = 0;
     };
     struct Thread {
         State state = State::unknown;
@@ -134,10 +138,12 @@ private:
         std::uint64_t read_until_ns = 0, read_took_ns = 0;
         std::uint64_t wakes = 0;
         // What its CPU clock counts beyond the records, by switch: of its own where that is known.
-        Ran ran, compared;  // compared: when cpu_at_compared_ns was read
-        std::uint64_t cpu_at_compared_ns = 0, compare_at = 1;
-        std::optional<std::uint64_t> cpu_ns;  // at this wait
+        Ran ran, compared, compared_last;  // the latter when these two were read
+        std::optional<Schedule> first_schedule, last_schedule;
+        std::uint64_t compare_at = 1;
+        std::optional<Schedule> schedule;  // at this wait
         std::optional<std::int64_t> overlap_ns;
+        std::uint64_t late_ns = 0;  // of its waits: it was woken and had no CPU yet
         Read what;
         StackId last_cpu_stack = 0;
         // Since it was last settled:
@@ -150,7 +156,8 @@ private:
 
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
     std::uint64_t without_overlap(const Thread& thread, std::uint64_t lasted) const;
-    static void compare_with_clock(Thread& thread);
+    static void compare_with_scheduler(Thread& thread);
+    void take_off_late(Thread& thread, bool all);
     void tell_lost(std::uint32_t tid, const Thread& thread, std::uint64_t ns);
     void wait_is_over(Thread& thread, std::uint64_t lasted);
     void tell_wait_in_progress(Thread& thread, std::uint64_t now_ns);

@@ -34,6 +34,11 @@ def told_by(stacks):
     return told, all_of
 
 
+def without_delay(said):
+    """{(thread, wait): seconds}: without the time in run queues, which is told as [preempted]."""
+    return {(thread, wait): of[wait] - of["late" + wait[4:]] for thread, of in said.items() for wait in WAITS if wait in of}
+
+
 class Waits(Case):
     def waits(self, program="waits", before=(), **settings):
         self.directory.chmod(0o777)
@@ -46,13 +51,12 @@ class Waits(Case):
         said, stacks, result = self.waits(program, before, **{"FORMAT": "folded,json"} | settings)
         told, all_of = told_by(stacks)
         told["waits"] = told.pop(program[:15], told["waits"])  # comm, and the name of the main thread
-        all_told = sum(sum(of.values()) for of in told.values())
-        all_said = sum(ns for of in said.values() for what, ns in of.items() if what in WAITS)
+        blocked = without_delay(said)
+        all_told, all_said = sum(sum(of.values()) for of in told.values()), sum(blocked.values())
         # Of each thread's waits some hundreds are looked at, on a busy machine less: their shares, not their sum, are a sample,
         # whose distance is about 1.1 / sqrt(n), give or take 0.3.
         read = json.loads(result.path("json").read_text())["counters"]["off-CPU: waits with a stack"]
-        distance = sum(abs(said[thread].get(wait, 0) / all_said - told[thread][wait] / all_told)
-                       for thread in said for wait in WAITS) / 2
+        distance = sum(abs(seconds / all_said - told[thread][wait] / all_told) for (thread, wait), seconds in blocked.items()) / 2
         self.assertLess(distance, 0.02 + 2.6 / math.sqrt(read), (read, said, told))
         for frames, _ in stacks:
             for wait, call in WAITS.items():
@@ -115,11 +119,11 @@ class Waits(Case):
         self.assertIn("by looks alone", (self.directory / "log").read_text())
         told, _ = told_by(stacks)
         told["waits"] = told.pop("waits", told["waits"])
-        # Looks alone put the time in run queues, which the program takes for waiting, under [preempted].
+        # The program takes the time in run queues for waiting.
         late = sum(seconds for of in said.values() for what, seconds in of.items() if what.startswith("late_"))
         preempted = sum(count for frames, count in stacks if frames[-1] == "[preempted]") / 1e6
         self.assertGreater(preempted, 0.9 * late - 0.1)
-        blocked = {(thread, wait): of[wait] - of["late" + wait[4:]] for thread, of in said.items() for wait in WAITS if wait in of}
+        blocked = without_delay(said)
         all_said, all_told = sum(blocked.values()), sum(sum(of.values()) for of in told.values())
         self.assertAlmostEqual(all_told / all_said, 1, delta=0.1)  # threads are found a tenth of a second after their birth
         distance = sum(abs(seconds / all_said - told[thread][wait] / all_told) for (thread, wait), seconds in blocked.items()) / 2

@@ -22,7 +22,7 @@ from peers import BUILD, LIBRARY, clean_environment, empty, machine, spread
 
 from harness import read_folded  # noqa: E402  (peers has put its place in the path)
 from programs import Missing, find, free_port, listening, load  # noqa: E402
-from test_waits import WAITS, said_by, told_by  # noqa: E402
+from test_waits import said_by, told_by, without_delay  # noqa: E402
 
 PROGRAM = BUILD / "tests" / "targets" / "waits"
 THREADS = """
@@ -105,9 +105,9 @@ def exactness(seconds, directory):
     empty(directory)
     told, off = told_by(stacks)
     life = {thread: abs((off[thread] + of["cpu"]) / of["life"] - 1) for thread, of in said.items() if thread != "waits"}
-    all_said = sum(of[wait] for of in said.values() for wait in of if wait in WAITS)
-    all_told = sum(sum(of.values()) for of in told.values())
-    distance = sum(abs(of.get(wait, 0) / all_said - told[thread][wait] / all_told) for thread, of in said.items() for wait in WAITS) / 2
+    blocked = without_delay(said)
+    all_said, all_told = sum(blocked.values()), sum(sum(of.values()) for of in told.values())
+    distance = sum(abs(seconds / all_said - told[thread][wait] / all_told) for (thread, wait), seconds in blocked.items()) / 2
     counters = told_by_json["counters"]
     rooted = 1 - sum(count for frames, count in stacks if "[truncated]" in frames) / sum(count for _, count in stacks)
     print(f"{seconds} s, {counters['off-CPU: switch records'] / 2 / seconds:.0f} switches a second: running, waiting and preempted "

@@ -226,8 +226,8 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
             std::vector<WaitRegistry::Wait> unread;
             told.registry.unread(unread);
             REQUIRE(unread.size() == 1);
-            if (i == 0) CHECK(told.registry.wants_cpu_time(unread[0]));
-            if (i % 7 == 0 && told.registry.wants_cpu_time(unread[0])) told.registry.cpu_time(unread[0], cpu);
+            if (i == 0) CHECK(told.registry.wants_schedule(unread[0]));
+            if (i % 7 == 0 && told.registry.wants_schedule(unread[0])) told.registry.schedule(unread[0], cpu, 0);
             if (i % 7 == 0) told.look(now + 1, 3);
             told.in(now += wait);
         }
@@ -235,4 +235,40 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
         const auto life = static_cast<double>(now - second);
         CHECK(static_cast<double>(told.sum(Kind::waited) + cpu) == doctest::Approx(life).epsilon(0.0003));
     }
+}
+
+TEST_CASE("the time between being woken and running is no wait but preemption, beside that of the records") {
+    Told told;
+    std::uint64_t now = second, cpu = second, delay = 5 * second, waited = 0, late = 0, preempted = 0;
+    for (int i = 0; i < 2000; ++i) {
+        told.out(now);
+        told.registry.went_on_from(1, 9);
+        std::vector<WaitRegistry::Wait> unread;
+        told.registry.unread(unread);
+        REQUIRE(unread.size() == 1);
+        if (told.registry.wants_schedule(unread[0])) told.registry.schedule(unread[0], cpu, delay);
+        told.look(now + 1000, 7);
+        const std::uint64_t late_by = i % 3 * ms / 10;
+        told.in(now + ms + late_by);
+        now += ms + late_by + ms / 10;
+        if (i % 5 == 0) {
+            told.out(now, 1, true);
+            told.in(now += ms / 5);
+            preempted += ms / 5;
+            delay += ms / 5;
+        }
+        waited += ms;
+        late += late_by;
+        delay += late_by;
+        now += ms / 10;
+        cpu += ms / 5;
+        told.registry.settle(now);
+    }
+    told.registry.settle_all(now);
+    const auto all = waited + late + preempted;
+    CHECK(told.sum(Kind::waited, 7) + told.sum(Kind::preempted, 9) == all);
+    CHECK(told.sum(Kind::waited, 7) >= waited);
+    CHECK(told.sum(Kind::waited, 7) < waited + late / 10);  // of the last hundred the account was not read
+    CHECK(told.registry.totals().blocked_ns == told.sum(Kind::waited));
+    CHECK(told.registry.totals().preempted_ns == told.sum(Kind::preempted));
 }
