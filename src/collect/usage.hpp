@@ -1,8 +1,11 @@
-// What the host used by the kernel's account, beside CPU time: page faults and memory.
+// What the host used by the kernel's account, beside CPU time: page faults, memory, and what the scheduler did with its
+// threads.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "profile/blocked_calls.hpp"
 
@@ -16,6 +19,38 @@ struct Usage {
 /// Of the host, since it began; nothing where /proc does not tell. Two system calls and the kernel's text: some 30 us.
 std::optional<Usage> read_usage();
 
+/// Of a thread, since it began.
+struct ThreadScheduling {
+    std::uint64_t run_queue_ns = 0;           // it could have run, but had no CPU
+    std::optional<std::uint64_t> migrations;  // nothing where the kernel was built without CONFIG_SCHED_DEBUG
+};
+
+/// Nothing where the thread is gone, or /proc does not tell.
+std::optional<ThreadScheduling> read_scheduling(std::uint32_t tid);
+
+/// The sum over threads, of as much as was seen: what a thread did between the last look at it and its end is missing.
+/// The collector thread only.
+class SchedulingAccount {
+public:
+    /// What threads did before does not count.
+    void begin(const std::vector<std::uint32_t>& tids);
+    /// Looks at `most` of the threads, in turn.
+    void look(std::vector<std::uint32_t> tids, std::size_t most);
+    void add_to(Counters& counters) const;
+
+private:
+    struct Known {
+        ThreadScheduling last;
+        bool looked_at = false;  // else `last` is not known, but no 0 either
+    };
+    void look_at(std::uint32_t tid);
+
+    std::unordered_map<std::uint32_t, Known> known_;
+    std::uint32_t last_tid_ = 0;  // whose turn it was
+    bool told_ = false;
+    ThreadScheduling sum_;
+};
+
 /// What was used while sampling was on. The collector thread only.
 class UsageAccount {
 public:
@@ -28,6 +63,7 @@ private:
     std::optional<Usage> last_;
     std::uint64_t read_ns_ = 0;
     Usage sum_;
+    SchedulingAccount scheduling_;
 };
 
 }  // namespace flameprobe

@@ -1,4 +1,4 @@
-// Waiting time by system call, as a profile's counters tell it.
+// Waiting as a profile's counters tell it: by system call, and for a CPU.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,11 @@ struct BlockedCall {
 };
 
 using Counters = std::map<std::string, std::uint64_t>;
+
+namespace counter {
+/// What was seen of threads: how long they could have run but had no CPU, and how often they went on on another.
+inline constexpr std::string_view run_queue = "run-queue delay, ns", migrations = "CPU migrations";
+}  // namespace counter
 
 /// Sets the counters of one call. `channels` as in BlockedCall.
 void set_blocked_call(Counters& counters, const BlockedCall& call);

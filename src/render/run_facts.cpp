@@ -105,20 +105,22 @@ std::string blocked_text(const Summary& summary) {
     return text + (calls.size() > most ? "; and " + count_text(calls.size() - most) + " more system calls" : "");
 }
 
-/// Page faults, memory and context switches, as far as they are known.
+/// Page faults, memory, context switches and what the scheduler did, as far as they are known.
 std::string used_text(const Summary& summary) {
     std::string text;
-    const auto add = [&](std::string_view name, std::string_view what, bool bytes = false) {
+    const auto add = [&](std::string_view name, std::string_view what, std::string (*told)(std::uint64_t) = nullptr) {
         const auto found = summary.counters.find(std::string(name));
         if (found == summary.counters.end() || (found->second == 0 && name.starts_with("off-CPU"))) return;
-        text += (text.empty() ? "" : ", ") + (bytes ? bytes_text(found->second) : count_text(found->second)) + " " +
+        text += (text.empty() ? "" : ", ") + (told != nullptr ? told(found->second) : count_text(found->second)) + " " +
                 std::string(what);
     };
     add(counter::minor_faults, "minor page faults");
     add(counter::major_faults, "major page faults");
-    add(counter::peak_memory, "peak memory", true);
+    add(counter::peak_memory, "peak memory", bytes_text);
     add(counter::waits, "context switches to wait");
     add(counter::preemptions, "context switches forced");
+    add(counter::migrations, "CPU migrations");
+    add(counter::run_queue, "run-queue delay", duration_text);
     return text;
 }
 
