@@ -53,8 +53,7 @@ std::uint64_t time_of_next(RingBuffer& ring) {
 
 }  // namespace
 
-// Room for two samples.
-std::size_t CpuRings::least_bytes(const perf_event_attr& attributes) const {
+std::size_t CpuRings::least_bytes(const perf_event_attr& attributes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t sample = attributes.sample_stack_user + 1024;
     return std::bit_ceil(std::max<std::size_t>(2 * sample, page));
@@ -63,6 +62,8 @@ std::size_t CpuRings::least_bytes(const perf_event_attr& attributes) const {
 Result<void> CpuRings::open(const CaptureOptions& options, perf_event_attr& attributes, std::uint32_t tid) {
     const auto cpus = cpus_to_sample();
     wanted_bytes_ = ring_bytes(options, cpus.size());
+    // An ordinary user's locked memory is no more than one such ring for each CPU (perf_event_mlock_kb).
+    if (!options.more_events.empty()) wanted_bytes_ = std::max(wanted_bytes_ / 2, least_bytes(attributes));
     attributes.wakeup_watermark = static_cast<std::uint32_t>(wanted_bytes_);  // not polled: the collector has a timer
     for (const int cpu : cpus) {
         auto event = open_event(attributes, tid, cpu);
@@ -72,7 +73,7 @@ Result<void> CpuRings::open(const CaptureOptions& options, perf_event_attr& attr
         }
         auto ring = RingBuffer::map(event->get(), wanted_bytes_, least_bytes(attributes));
         if (!ring) return ring.error();
-        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}, false});
+        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}});
     }
     if (rings_.empty()) return Error{"no CPU accepts the event"};
     return {};
@@ -83,22 +84,29 @@ bool CpuRings::add(perf_event_attr& attributes, std::uint32_t tid, int cpu) {
     if (!event) return false;
     auto ring = RingBuffer::map(event->get(), bytes(), least_bytes(attributes));
     if (!ring || ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return false;
-    rings_.push_back({cpu, std::move(*event), std::move(*ring), {}, false});
+    rings_.push_back({cpu, std::move(*event), std::move(*ring), {}});
     return true;
 }
 
-std::size_t CpuRings::add_page_faults(perf_event_attr& attributes, std::uint32_t tid) {
-    const std::size_t bytes = 2 * least_bytes(attributes);
+Result<void> CpuRings::add_event(perf_event_attr& attributes, std::uint32_t tid, std::uint32_t number,
+                                 std::size_t wanted_bytes) {
     std::vector<CpuRing> added;
     for (const CpuRing& beside : rings_) {
+        if (!beside.is_own() || beside.cpu < 0) continue;
         auto event = open_event(attributes, tid, beside.cpu);
-        if (!event) return 0;
-        auto ring = RingBuffer::map(event->get(), bytes, bytes);
-        if (!ring) return 0;
-        added.push_back({beside.cpu, std::move(*event), std::move(*ring), {}, true});
+        if (!event) return event.error();
+        auto ring = RingBuffer::map(event->get(), wanted_bytes, least_bytes(attributes));
+        if (!ring) return ring.error();
+        added.push_back({beside.cpu, std::move(*event), std::move(*ring), {}, number == 0, number});
     }
     std::move(added.begin(), added.end(), std::back_inserter(rings_));
-    return added.size() * bytes;
+    return {};
+}
+
+std::size_t CpuRings::all_bytes() const {
+    std::size_t bytes = 0;
+    for (const CpuRing& ring : rings_) bytes += ring.ring.data_bytes();
+    return bytes;
 }
 
 std::size_t CpuRings::drop_page_faults() {

@@ -18,6 +18,10 @@ struct CpuRing {
     RingBuffer ring;
     Descriptor switches;  // none unless asked for
     bool of_page_faults = false;
+    std::uint32_t number = 0;  // RawSample::event
+
+    /// Of the event that the source was opened for.
+    bool is_own() const { return number == 0 && !of_page_faults; }
 };
 
 /// An event and a ring for each CPU on which the host may run, read as one. The collector only.
@@ -28,10 +32,15 @@ public:
     Result<void> open(const CaptureOptions& options, perf_event_attr& attributes, std::uint32_t tid);
     /// One more, as large as the others. False, and nothing done, if there can be none.
     bool add(perf_event_attr& attributes, std::uint32_t tid, int cpu);
-    /// For each CPU a small ring of the thread's page faults and of those that inherit from it: gives the bytes of all,
-    /// 0 if there can be none.
-    std::size_t add_page_faults(perf_event_attr& attributes, std::uint32_t tid);
-    /// Between rounds. Gives the bytes that were in them.
+    /// For each CPU a ring of another event of the thread and of those that inherit from it, of `wanted_bytes` or as
+    /// many as there can be; nothing is done if that is too few. `number`: see CpuRing; 0: of page faults.
+    Result<void> add_event(perf_event_attr& attributes, std::uint32_t tid, std::uint32_t number,
+                           std::size_t wanted_bytes);
+    /// Of data, of all rings.
+    std::size_t all_bytes() const;
+    /// Of data, room for two samples.
+    static std::size_t least_bytes(const perf_event_attr& attributes);
+    /// Rings of page faults go, between rounds. Gives the bytes that were in them.
     std::size_t drop_page_faults();
     std::size_t wanted_bytes() const { return wanted_bytes_; }
     /// Of data, of one ring.
@@ -51,8 +60,6 @@ public:
     void consume(CpuRing& oldest);
 
 private:
-    std::size_t least_bytes(const perf_event_attr& attributes) const;
-
     std::vector<CpuRing> rings_;
     std::size_t wanted_bytes_ = 0;
     std::vector<std::uint64_t> next_time_;  // of each ring's next record

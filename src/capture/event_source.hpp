@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "capture/raw_sample.hpp"
@@ -17,11 +18,17 @@ struct CaptureOptions {
         16 * 1024;       // 0: no stack copy (frame pointers are walked by the unwinder from live memory)
     bool kernel = true;  // sample kernel code and record its callchain
     std::string event = "cpu-clock";
-    bool switches = false;  // tell when each thread leaves its CPU and comes back
+    std::vector<std::string> more_events = {};  // no clocks: sampled beside it, as often (RawSample::event)
+    bool switches = false;                      // tell when each thread leaves its CPU and comes back
 };
 
 /// The most that a perf record can hold beside the rest (perf_event_open(2): its size has 16 bits). Handlers copy more.
 inline constexpr std::uint32_t most_ring_stack_bytes = 60 * 1024;
+
+/// An event that is sampled beside the source's own.
+struct OtherEvent {
+    std::string name, kind;  // as CaptureFacts::event_kind
+};
 
 /// What the source really does, for the footer and `flameprobe doctor`.
 struct CaptureFacts {
@@ -34,13 +41,15 @@ struct CaptureFacts {
     std::uint64_t frequency = 0;  // after the kernel's limits
     std::uint64_t period_ns = 0;
     std::uint64_t buffer_bytes = 0;
-    std::uint64_t fill_ns = 0;           // in which a busy CPU's (or thread's) buffer fills: drain well before
-    bool works_outside = false;          // it goes on where the collector is no thread of the host
-    bool switches = false;               // EventSink::switched is told
-    std::string no_switches;             // why not, where they were asked for
-    std::size_t earlier_threads = 0;     // that ran before, beside the main thread; as far as the engine counts them
-    std::size_t unattached_threads = 0;  // that ran before, and for which descriptors would not do
-    std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
+    std::uint64_t fill_ns = 0;            // in which a busy CPU's (or thread's) buffer fills: drain well before
+    bool works_outside = false;           // it goes on where the collector is no thread of the host
+    bool switches = false;                // EventSink::switched is told
+    std::string no_switches;              // why not, where they were asked for
+    std::vector<OtherEvent> more_events;  // of CaptureOptions::more_events those that are sampled
+    std::string no_more_events;           // why not all
+    std::size_t earlier_threads = 0;      // that ran before, beside the main thread; as far as the engine counts them
+    std::size_t unattached_threads = 0;   // that ran before, and for which descriptors would not do
+    std::string note;                     // one sentence on anything that was lowered or refused, empty if nothing was
 };
 
 /// The names that CaptureOptions::event takes, with commas between them.

@@ -47,6 +47,31 @@ void set_rate(perf_event_attr& attr, std::uint64_t frequency) {
     }
 }
 
+const EventName* find_event(std::string_view name) {
+    const auto* const found = std::find_if(std::begin(known_events), std::end(known_events),
+                                           [&](const EventName& event) { return name == event.name; });
+    return found == std::end(known_events) ? nullptr : found;
+}
+
+Error unknown_event(std::string_view name) {
+    return Error{"unknown event '" + std::string(name) + "': accepted are " + event_names()};
+}
+
+// A sample of each would cost more than what it counts; some hundreds of page faults take as long as one. It is a
+// prime, so that work in step with it is not met at one place. What the kernel reports as the period where it steers
+// towards a frequency is not what has gone by: with bursts between pauses it was seven times as much.
+std::uint64_t events_a_sample(std::uint64_t config, std::uint64_t frequency) {
+    const std::uint64_t of_a_second = config == PERF_COUNT_SW_PAGE_FAULTS ? 100'000 : 10'000;
+    std::uint64_t number = of_a_second / std::max<std::uint64_t>(1, frequency) + 1;
+    const auto is_prime = [](std::uint64_t of) {
+        for (std::uint64_t by = 2; by * by <= of; ++by)
+            if (of % by == 0) return false;
+        return true;
+    };
+    while (!is_prime(number)) ++number;
+    return number;
+}
+
 /// What all events have whose records come through rings.
 perf_event_attr event_for_rings(std::uint32_t type, std::uint64_t config) {
     perf_event_attr attr{};
@@ -96,17 +121,11 @@ std::string event_names() {
     return names;
 }
 
-bool is_event_name(std::string_view name) {
-    return std::any_of(std::begin(known_events), std::end(known_events),
-                       [&](auto& known) { return name == known.name; });
-}
+bool is_event_name(std::string_view name) { return find_event(name) != nullptr; }
 
 Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
-    const auto* event = std::find_if(std::begin(known_events), std::end(known_events),
-                                     [&](auto& e) { return options.event == e.name; });
-    if (event == std::end(known_events)) {
-        return Error{"unknown event '" + options.event + "': accepted are " + event_names()};
-    }
+    const EventName* const event = find_event(options.event);
+    if (event == nullptr) return unknown_event(options.event);
     perf_event_attr attr = event_for_rings(event->type, event->config);
     set_rate(attr, std::max<std::uint64_t>(1, options.frequency));
     attr.sample_type = sample_layout;
@@ -142,6 +161,27 @@ perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_
     attr.sample_freq = frequency;
     attr.sample_type |= PERF_SAMPLE_PERIOD;
     attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // the clock's ring has them
+    return attr;
+}
+
+// Their stacks are seldom deep, and a burst of them needs room.
+Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::string_view name,
+                                             std::uint64_t frequency) {
+    constexpr std::uint32_t most_stack_bytes = 16 * 1024;
+    const EventName* const event = find_event(name);
+    if (event == nullptr) return unknown_event(name);
+    perf_event_attr attr = own;
+    attr.type = event->type;
+    attr.config = event->config;
+    attr.freq = 0;
+    if (attr.type == PERF_TYPE_SOFTWARE) {
+        attr.sample_period = events_a_sample(event->config, frequency);
+    } else {
+        set_rate(attr, std::max<std::uint64_t>(1, frequency));
+    }
+    attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_PERIOD);
+    attr.sample_stack_user = std::min(attr.sample_stack_user, most_stack_bytes);
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // the other's rings have them
     return attr;
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -27,6 +28,12 @@ perf_event_attr make_switch_attributes();
 /// Samples of page faults in user code, where they are the same but for their period: the number of faults since the
 /// last. For a ring of their own beside that of an event of make_attributes() that is a clock.
 perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency);
+
+/// Samples of the event `name` beside those of `own`, for rings of their own. Of a software event each stands for
+/// `sample_period` of them, of a hardware counter there are about `frequency` a second. An Error as of
+/// make_attributes().
+Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::string_view name,
+                                             std::uint64_t frequency);
 
 /// Whether the event is a clock of CPU time.
 bool is_clock(const perf_event_attr& attributes);

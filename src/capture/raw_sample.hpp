@@ -15,11 +15,14 @@ struct RawSample {
     std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
-    std::uint64_t weight = 1;       // sampling periods it stands for (a late timer stands for more than one)
+    /// Sampling periods it stands for (a late timer stands for more than one); of another event, how many it stands
+    /// for.
+    std::uint64_t weight = 1;
     std::int64_t short_by_ns = 0;   // so much less: the thread's first period was a part of one, or its are others
     bool in_kernel = false;         // the interrupt hit kernel code
     bool in_system_call = false;    // the time was spent in the system call that ends right before the pc
     std::uint64_t page_faults = 0;  // not 0: no sample of time, but the last of so many page faults
+    std::uint32_t event = 0;        // not 0: no sample of time, but of CaptureFacts::more_events, counted from 1
     bool has_registers = false;     // false: no user side (a kernel thread, or registers not given)
     Registers registers;            // user side; in a system call as at its entry
     std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
@@ -58,6 +61,9 @@ public:
     virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
     virtual void lost(std::uint64_t samples) = 0;       // dropped because a buffer was full
     virtual void throttled(std::uint64_t time_ns) = 0;  // the kernel paused the event
+    /// The same two of another event (RawSample::event): how much the lost samples stood for.
+    virtual void event_lost(std::uint32_t /*event*/, std::uint64_t /*weight*/) {}
+    virtual void event_throttled(std::uint32_t /*event*/) {}
     /// Only where CaptureOptions::switches asked for it.
     virtual void switched(const RawSwitch& /*record*/) {}
     /// CPU time of a thread that no sample can stand for: it blocks the signal, or no timer could be had for it.

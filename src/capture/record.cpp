@@ -63,6 +63,8 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
     sample.time_ns = fields.next<std::uint64_t>();
+    sample.event = layout.event;
+    sample.weight = layout.weight;
     if (layout.page_faults)
         sample.page_faults = fields.next<std::uint64_t>();
     else if (layout.period_ns != 0)
@@ -162,14 +164,14 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
                 sink.thread_started(tid, parent, time);
             break;
         }
-        case PERF_RECORD_LOST: {
+        case PERF_RECORD_LOST:
             fields.take(8);  // id
-            sink.lost(fields.next<std::uint64_t>());
+            [[fallthrough]];
+        case PERF_RECORD_LOST_SAMPLES: {
+            const auto samples = fields.next<std::uint64_t>();
+            layout.event != 0 ? sink.event_lost(layout.event, samples * layout.weight) : sink.lost(samples);
             break;
         }
-        case PERF_RECORD_LOST_SAMPLES:
-            sink.lost(fields.next<std::uint64_t>());
-            break;
         case PERF_RECORD_SWITCH: {
             const auto suffix = record.last(id_suffix);  // pid, tid, time
             std::uint32_t tid = 0;
@@ -179,7 +181,7 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
             break;
         }
         case PERF_RECORD_THROTTLE:
-            sink.throttled(time);
+            layout.event != 0 ? sink.event_throttled(layout.event) : sink.throttled(time);
             break;
         default:
             break;

@@ -20,6 +20,8 @@ struct RecordLayout {
     bool stack = false;
     std::uint64_t period_ns = 0;  // the usual one, where each sample carries its own; 0: none does
     bool page_faults = false;     // what each carries is their number
+    std::uint32_t event = 0;      // RawSample::event of each
+    std::uint64_t weight = 1;     // of each, where it is another event's
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.

@@ -71,6 +71,8 @@ private:
         }
         void throttled(std::uint64_t time_ns) override { out_.throttled(time_ns); }
         void switched(const RawSwitch& record) override { out_.switched(record); }
+        void event_lost(std::uint32_t event, std::uint64_t weight) override { out_.event_lost(event, weight); }
+        void event_throttled(std::uint32_t event) override { out_.event_throttled(event); }
 
     private:
         TimerSide& timers_;
@@ -186,6 +188,7 @@ void RingAndTimerSource::TimerSide::sample(const RawSample& sample) {
 
 void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
     source_.take_until(sample.time_ns, timers_);
+    if (sample.event != 0) return out_.sample(sample);
     if (sample.page_faults != 0) {
         source_.share_.faulted(sample.tid);
         return out_.sample(sample);

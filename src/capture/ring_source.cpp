@@ -48,6 +48,7 @@ public:
 private:
     Result<void> open_main(const CaptureOptions& options);
     void open_switches(std::uint32_t tid);
+    void open_more_events(const CaptureOptions& options, std::uint32_t tid);
     bool attach_switches(std::uint32_t tid, const CpuRing& ring);
     void draw_period();
     bool attach(std::uint32_t tid);
@@ -57,6 +58,11 @@ private:
     perf_event_attr attributes_{};
     perf_event_attr switch_attributes_{};
     RecordLayout layout_;
+    struct MoreEvent {
+        perf_event_attr attributes;
+        RecordLayout layout;
+    };
+    std::vector<MoreEvent> more_events_;  // by RawSample::event - 1
     CpuRings rings_;
     std::vector<Descriptor> others_;          // of threads that ran before us
     std::vector<Descriptor> other_switches_;  // theirs
@@ -86,6 +92,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     if (options.switches) open_switches(main_thread);
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+    open_more_events(options, main_thread);
     attach_running_threads([this](std::uint32_t tid) {
         ++facts_.earlier_threads;
         if (facts_.unattached_threads == 0) return attach(tid);
@@ -113,6 +120,27 @@ void RingSource::open_switches(std::uint32_t tid) {
     facts_.switches = true;
 }
 
+// In rings of their own: what is lost or throttled there is no CPU time.
+void RingSource::open_more_events(const CaptureOptions& options, std::uint32_t tid) {
+    for (const std::string& name : options.more_events) {
+        auto attributes = make_more_attributes(attributes_, name, options.frequency);
+        const auto number = static_cast<std::uint32_t>(more_events_.size() + 1);
+        auto opened = attributes ? rings_.add_event(*attributes, tid, number, rings_.bytes()) : attributes.error();
+        if (!opened) {
+            facts_.no_more_events +=
+                (facts_.no_more_events.empty() ? "" : "; ") + name + " is not sampled: " + opened.error().message;
+            continue;
+        }
+        RecordLayout layout = layout_;
+        layout.event = number;
+        layout.period_ns = 0;
+        layout.kernel_chain = (attributes->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+        if (attributes->freq == 0) layout.weight = attributes->sample_period;
+        more_events_.push_back({*attributes, layout});
+        facts_.more_events.push_back({name, kind_of(*attributes)});
+    }
+}
+
 /// False if there is no descriptor for it.
 bool RingSource::attach_switches(std::uint32_t tid, const CpuRing& ring) {
     if (!ring.switches) return true;
@@ -126,7 +154,7 @@ bool RingSource::attach_switches(std::uint32_t tid, const CpuRing& ring) {
 bool RingSource::attach(std::uint32_t tid) {
     const std::size_t before = others_.size();
     for (auto& ring : rings_) {
-        auto event = open_event(attributes_, tid, ring.cpu);
+        auto event = open_event(ring.is_own() ? attributes_ : more_events_[ring.number - 1].attributes, tid, ring.cpu);
         if (event ? !leaves_descriptors(*event) : errno == EMFILE) {
             others_.resize(before);
             facts_.unattached_threads = 1;
@@ -152,7 +180,7 @@ void RingSource::describe(const CaptureOptions& options) {
     facts_.kernel = attributes_.exclude_kernel == 0;
     facts_.frequency = options.frequency;
     facts_.period_ns = is_clock(attributes_) ? attributes_.sample_period : 0;
-    for (const auto& ring : rings_) facts_.buffer_bytes += ring.ring.data_bytes();
+    facts_.buffer_bytes = rings_.all_bytes();
     const std::uint64_t records = rings_.bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;
     if (facts_.unattached_threads != 0) {
@@ -185,7 +213,7 @@ void RingSource::draw_period() {
     const std::uint64_t usual = layout_.period_ns;
     std::uint64_t period = random_between(usual / 2, usual + usual / 2, monotonic_ns());
     for (const auto& ring : rings_) {
-        if (ring.cpu >= 0 && !ring.of_page_faults) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
+        if (ring.cpu >= 0 && ring.is_own()) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
     }
 }
 
@@ -195,7 +223,9 @@ void RingSource::add_page_faults() {
     constexpr std::uint64_t enough = 99;  // a second: they say where the time is, not how much
     if (layout_.period_ns == 0) return;
     perf_event_attr attr = page_fault_attributes(attributes_, std::min(facts_.frequency, enough));
-    facts_.buffer_bytes += rings_.add_page_faults(attr, static_cast<std::uint32_t>(host_process()));
+    const std::size_t bytes = 2 * CpuRings::least_bytes(attr);
+    if (rings_.add_event(attr, static_cast<std::uint32_t>(host_process()), 0, bytes))
+        facts_.buffer_bytes = rings_.all_bytes();
 }
 
 // Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
@@ -254,6 +284,8 @@ void RingSource::drain(EventSink& sink) {
         const auto record = next->ring.peek();
         if (next->of_page_faults) {
             if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
+        } else if (next->number != 0) {
+            dispatch_record(record, more_events_[next->number - 1].layout, sink);
         } else if (apart_ == 0 || next->cpu < 0 || sampled_thread(record) != apart_) {
             dispatch_record(record, layout_, sink);
         }

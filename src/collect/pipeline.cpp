@@ -87,6 +87,7 @@ void Pipeline::sample(const RawSample& raw) {
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
     if (raw.page_faults != 0) return page_fault(raw, sample);
+    if (raw.event != 0) return sample_of_event(raw, sample);
     sample.weight = unsampled_time_.sampled(sample.thread, raw.weight, raw.short_by_ns);
     if (sample.weight == 0) sample.hits = 0;
 
@@ -126,6 +127,38 @@ void Pipeline::page_fault(const RawSample& raw, const Sample& sample) {
     Sample fault = sample;
     fault.stack = stacks_.intern(walk_.frames, true, labels_, {}, stacks_.note_of("[kernel: page fault]"));
     fault_stacks_.add(raw.tid, fault, raw.page_faults);
+}
+
+void Pipeline::more_events(EventId first, std::vector<std::string> names) {
+    first_event_ = first;
+    more_events_ = std::move(names);
+}
+
+void Pipeline::sample_of_event(const RawSample& raw, Sample sample) {
+    if (raw.event > more_events_.size()) return;
+    walk_.frames.clear();
+    labels_.clear();
+    walk_.end = WalkEnd::root;
+    if (raw.has_registers) {
+        const StackCopy copy{raw.registers.sp(), raw.stack};
+        unwinder_->walk(raw.registers, copy, nullptr, walk_);
+        find_labels(copy, nullptr);
+    }
+    sample.weight = raw.weight;
+    sample.stack = stacks_.intern(walk_.frames, walk_.end == WalkEnd::root, labels_, raw.kernel_chain, 0);
+    has_more_events_ = true;
+    sink_.event_sample(first_event_ + raw.event - 1, sample);
+}
+
+void Pipeline::event_lost(std::uint32_t event, std::uint64_t weight) {
+    if (event > more_events_.size()) return;
+    event_sample(first_event_ + event - 1,
+                 {monotonic_ns(), threads_.unknown(), stacks_.of_note(Note::lost), weight, 0});
+}
+
+void Pipeline::event_throttled(std::uint32_t event) {
+    if (event > more_events_.size()) return;
+    ++summary_.counters["times the kernel slowed down " + more_events_[event - 1]];
 }
 
 void Pipeline::in_page_faults(std::uint32_t tid, std::uint64_t periods) {

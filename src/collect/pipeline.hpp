@@ -48,6 +48,8 @@ public:
     void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
     void lost(std::uint64_t samples) override;
     void throttled(std::uint64_t time_ns) override;
+    void event_lost(std::uint32_t event, std::uint64_t weight) override;
+    void event_throttled(std::uint32_t event) override;
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
     void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
     void in_page_faults(std::uint32_t tid, std::uint64_t periods) override;
@@ -68,6 +70,9 @@ public:
     ThreadId thread_of(std::uint32_t tid, bool create);
     /// Sample::time_ns is CLOCK_MONOTONIC's.
     void event_sample(EventId event, Sample sample);
+    /// The profile's events that RawSample::event stands for: `first` is 1's, the next 2's.
+    void more_events(EventId first, std::vector<std::string> names);
+    bool has_more_events() const { return has_more_events_; }
 
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
     void settle(std::uint64_t drained_ns);
@@ -101,6 +106,7 @@ private:
     MappingId system_call();
     void find_labels(StackCopy copy, StackBeyond* beyond);
     void page_fault(const RawSample& raw, const Sample& sample);
+    void sample_of_event(const RawSample& raw, Sample sample);
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     void write(Sample sample, bool whole);
@@ -130,6 +136,9 @@ private:
     std::unordered_map<std::uint32_t, LastCalls> last_calls_;  // by tid
     FaultStacks fault_stacks_;
     std::vector<std::byte> blocked_copy_;
+    EventId first_event_ = 1;
+    std::vector<std::string> more_events_;  // by RawSample::event - 1
+    bool has_more_events_ = false;          // samples of one have come
     SwitchSink* switches_ = nullptr;
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;

@@ -54,6 +54,16 @@ void Recording::sample_waits(const OffCpuSettings& settings) {
     pipeline_.pass_switches_to(&*off_cpu_);
 }
 
+void Recording::sample_events(const std::vector<EventInfo>& events) {
+    const EventId first = off_cpu_ ? OffCpuSettings().idle_event + 1 : 1;
+    std::vector<std::string> names;
+    for (const EventInfo& event : events) {
+        file_.writer().event(first + static_cast<EventId>(names.size()), event);
+        names.push_back(event.name);
+    }
+    pipeline_.more_events(first, std::move(names));
+}
+
 Result<void> Recording::resume(bool units_from_birth) {
     if (auto reopened = file_.reopen(); !reopened) return reopened;
     running_ = true;

@@ -55,6 +55,8 @@ public:
     void sample_waits(const OffCpuSettings& settings);
     /// CPU time below which there are no results if no sample hit the process.
     void set_least_cpu(std::uint64_t ns) { least_cpu_ns_ = ns; }
+    /// Before the first resume(), after sample_waits(): the source samples these too (RawSample::event).
+    void sample_events(const std::vector<EventInfo>& events);
     /// Looks at threads that wait, if they are sampled and it is time. `drain` brings the records up to now.
     void look(const std::function<void()>& drain) {
         if (off_cpu_) off_cpu_->look(drain);
@@ -104,7 +106,7 @@ public:
     bool has_samples() {
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_somewhere() !=
                    0 ||
-               (off_cpu_ && off_cpu_->has_samples()) ||
+               pipeline_.has_more_events() || (off_cpu_ && off_cpu_->has_samples()) ||
                (pipeline_.unsampled_time().too_brief() != 0 && process_cpu_ns_ >= least_cpu_ns_);
     }
     bool has_file() const { return file_.created(); }

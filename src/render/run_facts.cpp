@@ -47,10 +47,10 @@ std::string waiting_text(const Summary& summary) {
            part(summary.truncated) + ", lost " + duration_text(summary.lost);
 }
 
-std::string samples_text(const Summary& summary, std::uint64_t period_ns) {
+std::string samples_text(const Summary& summary, const RunInfo& run) {
     std::string text = count_text(hits_of(summary));
-    if (hits_of(summary) != summary.samples && period_ns != 1)
-        text += ", which stand for " + count_text(summary.samples) + " periods";
+    if (hits_of(summary) != summary.samples && run.period_ns != 1)
+        text += ", which stand for " + count_text(summary.samples) + " " + (counts_events(run) ? run.event : "periods");
     text += "; rooted " + of_samples(summary.rooted, summary) + ", truncated " +
             of_samples(summary.truncated, summary) + ", lost " + count_text(summary.lost);
     if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
@@ -146,7 +146,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
         facts.push_back({counts_waiting(run) ? "Time" : "Samples",
-                         counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run.period_ns)});
+                         counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
@@ -176,6 +176,7 @@ std::string default_title(const NamedProfile& profile) {
     const RunInfo& run = profile.run;
     const std::string of_what = run.event == event_name::offcpu ? "Off-CPU"
                                 : run.event == event_name::wall ? "Wall-clock"
+                                : counts_events(run)            ? run.event
                                                                 : "CPU";
     const std::string name = program_name(run);
     if (profile.merged_runs <= 1 && run.pid != 0)
@@ -202,6 +203,8 @@ std::string default_subtitle(const NamedProfile& profile) {
         text = duration_text(all) + (profile.run.event == event_name::wall ? " of running and waiting" : " of waiting");
     } else if (profile.run.period_ns > 0)
         text += ", " + duration_text(all * profile.run.period_ns) + " of CPU time";
+    else if (counts_events(profile.run) && all != hits)
+        text += " of " + count_text(all) + " " + profile.run.event;
     if (profile.summary.duration_ns > 0) text += " in " + duration_text(profile.summary.duration_ns);
     return text;
 }

@@ -13,6 +13,9 @@ struct Fact {
     std::string value;
 };
 
+/// Whether weights are numbers of events that are no clock's.
+inline bool counts_events(const RunInfo& run) { return run.event_kind == "software event"; }
+
 /// Empty for a profile without a run (read from a folded file).
 std::vector<Fact> run_facts(const NamedProfile& profile);
 

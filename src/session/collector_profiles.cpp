@@ -46,6 +46,9 @@ void Collector::begin_recording(const std::string& stem, std::uint64_t start_ns)
     if (options_.off_cpu())
         recording_->sample_waits(
             {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});
+    std::vector<EventInfo> more;
+    for (const auto& [name, kind] : facts.more_events) more.push_back({name, kind, facts.frequency, 0});
+    recording_->sample_events(more);
     recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
     has_recording_ = true;
 }

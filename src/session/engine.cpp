@@ -18,8 +18,13 @@ CaptureOptions capture_options(const Options& options) {
     capture.stack_bytes = options.stack_bytes != 0 ? options.stack_bytes : stack_bytes_for(options.frequency);
     capture.kernel = options.kernel != KernelChoice::off;
     capture.event = options.event;
+    capture.more_events = options.more_events;
     capture.switches = options.off_cpu();
     return capture;
+}
+
+void add_warning(Engine& engine, const std::string& sentence) {
+    engine.warning += (engine.warning.empty() ? "" : "; ") + sentence;
 }
 
 Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std::string reason,
@@ -36,11 +41,15 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
             facts.note.empty() ? "kernel code cannot be sampled by the " + facts.engine + " engine" : facts.note;
     }
     if (options.off_cpu() && !facts.switches) {
-        engine.warning += std::string(engine.warning.empty() ? "" : "; ") +
-                          "how long threads wait is told by looks alone, without preemption: " +
-                          (facts.no_switches.empty() ? "the " + facts.engine + " engine has no records of switches"
-                                                     : facts.no_switches);
+        add_warning(engine,
+                    "how long threads wait is told by looks alone, without preemption: " +
+                        (facts.no_switches.empty() ? "the " + facts.engine + " engine has no records of switches"
+                                                   : facts.no_switches));
     }
+    for (const std::string& event : options.more_events)
+        if (facts.engine != "ring")
+            add_warning(engine, event + " is not sampled: the " + facts.engine + " engine has one event");
+    if (!facts.no_more_events.empty()) add_warning(engine, facts.no_more_events);
     return engine;
 }
 
@@ -63,11 +72,25 @@ std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOp
     return {};
 }
 
+// Gives why not, of those that are taken out.
+std::string keep_those_that_count(std::vector<std::string>& events, const CaptureOptions& capture) {
+    std::string problems;
+    std::erase_if(events, [&](const std::string& event) {
+        CaptureOptions alone = capture;
+        alone.event = event;
+        const auto counts = event_counts(alone);
+        if (!counts) problems += (problems.empty() ? "" : "; ") + event + " is not sampled: " + counts.error().message;
+        return !counts;
+    });
+    return problems;
+}
+
 Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     capture.frequency = permitted_frequency(capture.frequency);
     capture.stack_bytes = std::min(capture.stack_bytes, most_ring_stack_bytes);
     if (seccomp_kills_for({SYS_perf_event_open}))
         return Error{"a seccomp filter would kill the process for perf_event_open"};
+    const std::string dropped = keep_those_that_count(capture.more_events, capture);
     const auto counts = event_counts(capture);
     auto ring = counts ? open_ring_source(capture) : counts.error();
     std::string other_event, note_no_timers;
@@ -89,6 +112,7 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
                          " bytes: the kernel copies no more (FLAMEPROBE_ENGINE=timer does)";
     }
     if (!other_event.empty()) engine.warning = std::move(other_event);
+    if (!dropped.empty()) add_warning(engine, dropped);
     return engine;
 }
 

@@ -28,6 +28,7 @@ struct Options {
     UnwindChoice unwind = UnwindChoice::automatic;
     std::uint32_t stack_bytes = 0;             // 1024 to most_stack_bytes, a multiple of 8; 0: see stack_bytes_for()
     std::string event = "cpu-clock";           // whose samples are the run's own
+    std::vector<std::string> more_events;      // perf's, sampled beside it
     std::vector<std::string> shown = {"cpu"};  // events that were asked for: cpu, offcpu, wall, page-faults, ...
     std::uint64_t offcpu_frequency = 99;       // looks at threads that wait, 1 to 20000 a second
     std::uint64_t offcpu_least_ns = 0;         // shorter waits do not count

@@ -73,26 +73,30 @@ bool set_formats(Text text, Options& options) {
     return true;
 }
 
-// The run's own event is perf's, and a clock unless another one is asked for. The clock comes first.
+// The run's own event is a clock wherever one is asked for, or wall is, which is made of its samples; then it comes
+// first. Else it is the first of perf's other events.
 bool set_events(Text text, Options& options) {
-    std::vector<std::string> shown;
+    std::vector<std::string> shown, more;
     std::string own;
     for (const auto part : split(text, ',')) {
         std::string name = short_event_name(std::string(part));
         const bool waiting = name == event_name::offcpu || name == event_name::wall;
-        if (!waiting && name != event_name::cpu && !is_event_name(part)) return false;
+        const bool clock = name == event_name::cpu;
+        if (!waiting && !clock && !is_event_name(part)) return false;
         if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
-        if (!waiting) {
-            if (!own.empty()) return false;
-            own = name == part ? name : std::string(part);
-            shown.insert(shown.begin(), name);
-        } else {
-            shown.push_back(std::move(name));
-        }
+        if (clock) own = name == part ? Options().event : std::string(part);
+        if (!waiting && !clock) more.push_back(name);
+        shown.insert(clock ? shown.begin() : shown.end(), std::move(name));
     }
     const bool has_wall = std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
-    if (own.empty() || own == event_name::cpu) own = Options().event;
-    if (has_wall && short_event_name(own) != event_name::cpu) return false;  // it is made of the clock's samples
+    if (own.empty() && (has_wall || more.empty())) own = Options().event;
+    if (own.empty()) {
+        own = more.front();
+        more.erase(more.begin());
+        const auto at = std::find(shown.begin(), shown.end(), own);
+        std::rotate(shown.begin(), at, at + 1);
+    }
+    options.more_events = std::move(more);
     options.event = std::move(own);
     options.shown = std::move(shown);
     return true;
@@ -203,7 +207,7 @@ std::vector<Setting> make_settings() {
         {"FLAMEPROBE_STACK", 0, "BYTES", "of stack copied with each sample", "a number of bytes from 1024 to 1048576",
          set_stack},
         {"FLAMEPROBE_EVENT", 'e', "LIST", "cpu, offcpu, wall, page-faults, cycles, ... (default cpu)",
-         "a comma list of cpu, offcpu, wall (both on one axis of time) and at most one of " + events, set_events},
+         "a comma list of cpu, offcpu, wall (both on one axis of time), " + events, set_events},
         {"FLAMEPROBE_OFFCPU_FREQ", 0, "HZ", "how often a second threads that wait are looked at (default 99)",
          "a whole number from 1 to 20000",
          [](Text text, Options& o) { return whole_number(text, 1, 20000, o.offcpu_frequency); }},

@@ -28,11 +28,16 @@ std::string setting_problem(const std::string& variable, const std::string& valu
 
 std::string event_problem(const std::string& value) {
     std::vector<std::string> problems;
-    CaptureOptions capture;
-    const std::string clock = std::exchange(capture.event, read_options({"FLAMEPROBE_EVENT=" + value}, problems).event);
-    if (!problems.empty() || capture.event == clock) return {};
-    const auto counts = try_event(capture);
-    return counts ? std::string() : counts.error().message;
+    const Options options = read_options({"FLAMEPROBE_EVENT=" + value}, problems);
+    if (!problems.empty()) return {};
+    std::vector<std::string> events = options.more_events;
+    if (options.event != Options().event) events.push_back(options.event);
+    for (const std::string& event : events) {
+        CaptureOptions capture;
+        capture.event = event;
+        if (const auto counts = try_event(capture); !counts) return counts.error().message;
+    }
+    return {};
 }
 
 std::string expanded_out(const std::string& out, const std::string& command, int pid, long long start) {

@@ -72,3 +72,26 @@ TEST_CASE("an event that opens and cannot count is refused, with what would help
     options.event = "lightning";
     CHECK_FALSE(try_event(options));
 }
+
+TEST_CASE(
+    "an event beside the clock stands for a number that no program's rhythm divides, and brings no other records") {
+    auto own = make_attributes({});
+    REQUIRE(own);
+    own->sample_type |= PERF_SAMPLE_PERIOD;
+    const auto faults = make_more_attributes(*own, "page-faults", 99);
+    REQUIRE(faults);
+    CHECK(faults->config == PERF_COUNT_SW_PAGE_FAULTS);
+    CHECK(faults->freq == 0);
+    CHECK(faults->sample_period == 1013);
+    CHECK((faults->sample_type & PERF_SAMPLE_PERIOD) == 0);  // then there would be a sample of each
+    CHECK(faults->sample_stack_user <= own->sample_stack_user);
+    CHECK((faults->mmap2 | faults->comm | faults->task) == 0);
+    CHECK(make_more_attributes(*own, "page-faults", 20'000)->sample_period == 7);
+    CHECK(make_more_attributes(*own, "context-switches", 99)->sample_period == 103);
+    CHECK(make_more_attributes(*own, "context-switches", 20'000)->sample_period == 1);
+    const auto cycles = make_more_attributes(*own, "cycles", 99);
+    REQUIRE(cycles);
+    CHECK(cycles->freq == 1);
+    CHECK(cycles->sample_freq == 99);
+    CHECK_FALSE(make_more_attributes(*own, "lightning", 99));
+}

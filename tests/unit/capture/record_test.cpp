@@ -164,3 +164,42 @@ TEST_CASE("a process that is forked is no thread of this one") {
     }
     CHECK(sink.started == std::map<std::uint32_t, int>{{9, 1}});
 }
+
+TEST_CASE(
+    "a sample of another event stands for as many as each of its samples, and what is lost of it is no CPU time") {
+    struct Sink final : EventSink {
+        void sample(const RawSample& raw) override {
+            event = raw.event;
+            weight = raw.weight;
+            tid = raw.tid;
+        }
+        void mapping(const RawMapping&) override {}
+        void thread_name(std::uint32_t, std::string_view) override {}
+        void thread_started(std::uint32_t, std::uint32_t, std::uint64_t) override {}
+        void thread_ended(std::uint32_t, std::uint64_t) override {}
+        void lost(std::uint64_t) override { FAIL("of the own event"); }
+        void throttled(std::uint64_t) override { FAIL("of the own event"); }
+        void event_lost(std::uint32_t of, std::uint64_t of_lost) override { lost_weight += of * of_lost; }
+        void event_throttled(std::uint32_t of) override { times_throttled += of; }
+        std::uint32_t event = 0, tid = 0;
+        std::uint64_t weight = 0, lost_weight = 0, times_throttled = 0;
+    } sink;
+    RecordLayout layout;
+    layout.event = 2;
+    layout.weight = 1234;
+    Record sample(PERF_RECORD_SAMPLE);
+    sample.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99});
+    sample.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
+    CHECK(dispatch_record(sample.done(), layout, sink));
+    CHECK(sink.event == 2);
+    CHECK(sink.tid == 8);
+    CHECK(sink.weight == 1234);
+    Record lost(PERF_RECORD_LOST);
+    lost.put(std::uint64_t{1}).put(std::uint64_t{5}).identity(8, 100);
+    CHECK(dispatch_record(lost.done(), layout, sink));
+    CHECK(sink.lost_weight == 2 * 5 * 1234);
+    Record throttle(PERF_RECORD_THROTTLE);
+    throttle.put(std::uint64_t{1}).put(std::uint64_t{1}).put(std::uint64_t{1}).identity(8, 100);
+    CHECK(dispatch_record(throttle.done(), layout, sink));
+    CHECK(sink.times_throttled == 2);
+}

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/raw_sample.hpp"
@@ -46,7 +47,10 @@ struct Kept final : PartialSink {
     std::vector<Location> locations;
     std::vector<StackNode> stacks{StackNode{}};
     std::vector<Thread> threads;
+    void event_sample(EventId event, const Sample& sample) override { event_samples.emplace_back(event, sample); }
+
     std::vector<Sample> samples;
+    std::vector<std::pair<EventId, Sample>> event_samples;
 };
 
 inline RawSample kernel_sample(std::span<const std::uint64_t> chain) {

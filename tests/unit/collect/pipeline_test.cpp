@@ -67,6 +67,33 @@ TEST_CASE("a just-in-time compiler's dump is kept for its names") {
     CHECK(kept.mappings.back().size == 0);
 }
 
+TEST_CASE("a sample of another event is no CPU time, and neither is what was lost of it") {
+    Kept kept;
+    Pipeline pipeline(kept, false, 500, 1000, static_cast<std::uint32_t>(::getpid()));
+    pipeline.more_events(3, {"page-faults", "cycles"});
+    const std::uint64_t chain[] = {0xffffffff81000010};
+    auto raw = kernel_sample(chain);
+    raw.event = 2;
+    raw.weight = 70;
+    pipeline.sample(raw);
+    pipeline.event_lost(2, 210);
+    raw.event = 3;  // there is none
+    pipeline.sample(raw);
+    CHECK(kept.samples.empty());
+    CHECK(pipeline.summary().samples == 0);
+    CHECK(pipeline.summary().lost == 0);
+    REQUIRE(kept.event_samples.size() == 2);
+    CHECK(kept.event_samples[0].first == 4);
+    CHECK(kept.event_samples[0].second.weight == 70);
+    CHECK(kept.event_samples[0].second.hits == 1);
+    CHECK(kept.event_samples[0].second.time_ns == 500);
+    CHECK(kept.path(kept.event_samples[0].second.stack) == std::vector<MappingKind>{MappingKind::kernel});
+    CHECK(kept.event_samples[1].first == 4);
+    CHECK(kept.event_samples[1].second.weight == 210);
+    CHECK(kept.event_samples[1].second.hits == 0);
+    CHECK(kept.path(kept.event_samples[1].second.stack) == std::vector<MappingKind>{MappingKind::note});
+}
+
 TEST_CASE("a tid that is used again is another thread") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));

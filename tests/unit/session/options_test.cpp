@@ -63,7 +63,7 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
                                         "FLAMEPROBE_DEBUG_DIR=:",    "FLAMEPROBE_FREQUENCY=99",
                                         "FLAMEPROBE_OFFCPU_FREQ=0",  "FLAMEPROBE_OFFCPU_MIN=1h",
                                         "FLAMEPROBE_OFFCPU_MIN=",    "FLAMEPROBE_OFFCPU_MIN=-1us",
-                                        "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,wall",
+                                        "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,,wall",
                                         "FLAMEPROBE_MIN_CPU=-1",     "FLAMEPROBE_MIN_CPU=1h"}) {
         CAPTURE(line);
         std::vector<std::string> problems;
@@ -100,16 +100,20 @@ TEST_CASE("events are a list: a clock comes first, and waits are sampled for off
     struct Expected {
         std::string_view value;
         std::string event;
-        std::vector<std::string> shown;
+        std::vector<std::string> more, shown;
         bool off_cpu;
     };
     for (const Expected& expected : std::initializer_list<Expected>{
-             {"cpu", "cpu-clock", {"cpu"}, false},
-             {"offcpu", "cpu-clock", {"offcpu"}, true},
-             {"wall,cpu-clock,offcpu", "cpu-clock", {"cpu", "wall", "offcpu"}, true},
-             {"task-clock,offcpu,offcpu", "task-clock", {"cpu", "offcpu"}, true},
-             {"page-faults", "page-faults", {"page-faults"}, false},
-             {"offcpu,page-faults", "page-faults", {"page-faults", "offcpu"}, true},
+             {"cpu", "cpu-clock", {}, {"cpu"}, false},
+             {"offcpu", "cpu-clock", {}, {"offcpu"}, true},
+             {"wall,cpu-clock,offcpu", "cpu-clock", {}, {"cpu", "wall", "offcpu"}, true},
+             {"task-clock,offcpu,offcpu", "task-clock", {}, {"cpu", "offcpu"}, true},
+             {"page-faults", "page-faults", {}, {"page-faults"}, false},
+             {"offcpu,page-faults", "page-faults", {}, {"page-faults", "offcpu"}, true},
+             {"cpu,page-faults", "cpu-clock", {"page-faults"}, {"cpu", "page-faults"}, false},
+             {"page-faults,offcpu,cpu", "cpu-clock", {"page-faults"}, {"cpu", "page-faults", "offcpu"}, true},
+             {"cycles,wall", "cpu-clock", {"cycles"}, {"cycles", "wall"}, true},
+             {"offcpu,page-faults,cycles", "page-faults", {"cycles"}, {"page-faults", "offcpu", "cycles"}, true},
          }) {
         CAPTURE(expected.value);
         std::vector<std::string> problems;
@@ -117,6 +121,7 @@ TEST_CASE("events are a list: a clock comes first, and waits are sampled for off
         const auto options = read({line}, problems);
         CHECK(problems.empty());
         CHECK(options.event == expected.event);
+        CHECK(options.more_events == expected.more);
         CHECK(options.shown == expected.shown);
         CHECK(options.off_cpu() == expected.off_cpu);
     }

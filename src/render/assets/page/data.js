@@ -1,5 +1,5 @@
 // The profile as html_data.cpp packed it: deflate and base64, so that nothing in it can end the page's script.
-import {duration, find, samples} from "./tools.js";
+import {count, duration, find, samples} from "./tools.js";
 
 async function inflate(text) {
   let packed;
@@ -134,7 +134,10 @@ class Profile {
   }
   // Waiting time is measured, not counted: there are no samples to tell of.
   samplesText(hits) { return this.waiting ? "" : samples(hits); }
-  time(weight) { return this.period > 0 ? duration(weight * this.period) : ""; }
+  time(weight) {
+    if (this.counted) return count(weight) + " " + this.counted;
+    return this.period > 0 ? duration(weight * this.period) : "";
+  }
   // Which functions a search, focus, hide or ignore means: by the whole name or the short one.
   matching(test) {
     const {name, short, kind} = this.functions;
