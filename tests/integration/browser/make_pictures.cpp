@@ -75,6 +75,35 @@ NamedProfile weighted_profile() {
     return profile;
 }
 
+/// Of one run CPU time, waiting time, both, and a number of page faults that no clock measures.
+NamedProfile profile_of_events() {
+    NamedProfile profile = test::demo_profile();
+    const auto other = [&](const char* event, const char* kind, std::uint64_t period_ns, const char* folded) {
+        test::ProfileOf made;
+        made.folded(folded);
+        made.profile.has_run = true;
+        made.profile.run = profile.run;
+        made.profile.run.event = event;
+        made.profile.run.event_kind = kind;
+        made.profile.run.period_ns = period_ns;
+        made.profile.threads = profile.threads;
+        made.profile.summary = profile.summary;
+        profile.others.push_back(std::move(made.profile));
+    };
+    other("offcpu", "waiting time", 1, R"(t:server;_start;main;EventLoop::poll(int);epoll_wait 6000000000
+t:server;_start;main;Connection::read();n:[preempted] 250000000
+t:worker-1;clone3;start_thread;Worker::loop();futex 3750000000
+)");
+    other("wall", "running and waiting time", 1, R"(t:server;_start;main;EventLoop::poll(int);epoll_wait 6000000000
+t:server;_start;main;Connection::read() 4000000000
+t:worker-1;clone3;start_thread;Worker::loop();Cart::total() const 10000000000
+)");
+    other("page-faults", "software event", 0, R"(t:server;_start;main;Connection::read() 700
+t:worker-1;clone3;start_thread;Worker::loop() 1300
+)");
+    return profile;
+}
+
 /// Lines and instructions of Parser::parse, with an inlined function in place and text that must not be markup.
 bool make_source(const std::string& path) {
     const NamedProfile profile = test::demo_profile();
@@ -186,6 +215,7 @@ int main(int argc, char** argv) {
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
     good = make(directory + "waits.html", write_html, waiting_profile(), {}) && good;
+    good = make(directory + "events.html", write_html, profile_of_events(), {}) && good;
     NamedProfile weighted = weighted_profile();
     good = make(directory + "weighted.html", write_html, weighted, {}) && good;
     weighted.bin_ns = weighted.summary.duration_ns;

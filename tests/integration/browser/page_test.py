@@ -10,6 +10,9 @@ from browser import BrowserCase
 class PageTest(BrowserCase):
     def open(self, path, fragment=""):
         self.page.open(path, fragment)
+        self.loaded()
+
+    def loaded(self):
         WebDriverWait(self.page.driver, 20).until(lambda driver: not driver.find_elements(By.ID, "loading"))
         self.settle()
 

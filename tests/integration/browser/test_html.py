@@ -8,7 +8,8 @@ import unittest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser import make_pictures, strict_policy
 from page_test import PageTest
@@ -103,6 +104,36 @@ class HtmlTest(PageTest):
         hash_ = self.page.run("return location.hash")
         self.open(fragment=hash_)
         self.assertIn("1,360 samples of these", self.text("share"))
+
+    def test_a_switch_between_cpu_time_waiting_time_and_both(self):
+        self.open("events.html")
+        titles = {}
+        for event, row, told in (("cpu-clock", "worker-1", "1,448 samples, 46.53 %, 14.63 s"), ("offcpu", "server", "62.50 %, 6.25 s"),
+                                 ("wall", "server", "50.00 %, 10 s"), ("page-faults", "server", "35.00 %, 700 page-faults"),
+                                 ("cpu-clock", "worker-1", "1,448 samples, 46.53 %, 14.63 s")):
+            with self.subTest(event=event):
+                select = Select(self.id("events"))
+                self.assertEqual([option.text for option in select.options], ["cpu", "offcpu", "wall", "page-faults"])
+                before = self.page.driver.find_element(By.TAG_NAME, "html")
+                if self.page.run("return document.getElementById('events').value") != event:
+                    select.select_by_value(event)
+                    WebDriverWait(self.page.driver, 60).until(staleness_of(before))
+                self.loaded()
+                self.assertEqual(self.page.run("return document.getElementById('events').value"), event)
+                titles[event] = self.text("title")
+                self.assertGreater(self.pixels(), 2)
+                self.id("tab-table").click()
+                self.id("tab-graph").click()
+                self.page.run("document.querySelector('#graph canvas').focus()")
+                self.keys(Keys.HOME, Keys.ARROW_UP)
+                for _ in range(5):
+                    if self.details().startswith(row + " "):
+                        break
+                    self.keys(Keys.ARROW_RIGHT)
+                self.assertIn(f"{row} – ", self.details())
+                self.assertIn(told, self.details())
+        self.assertEqual([titles[event].split(" flame graph")[0] for event in ("cpu-clock", "offcpu", "wall", "page-faults")],
+                         ["CPU", "Off-CPU", "Wall-clock", "page-faults"])
 
     def test_merged_from_the_leaves(self):
         self.open()
