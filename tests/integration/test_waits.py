@@ -164,6 +164,9 @@ class Waits(Case):
         if int(ran.stdout.split("storm switches ")[1].split()[0]) < 200_000 * SECONDS:
             self.skipTest("this machine is too slow or too busy for a storm")
         self.assertEqual(log.read_text().count("by looks alone"), 1)
+        result = ran.result("waits")
+        self.assertIn("threads leave their CPUs more than 50,000 times a second", result.path("svg").read_text())
+        self.assertIn("read", {frames[-1] for frames, _ in read_folded(result.path("folded").read_text())})
 
     def test_doctor_names_the_rung(self):
         told = run([COMMAND, "doctor"], self.directory).stdout
