@@ -78,8 +78,9 @@ class Program:
 PROGRAMS = {
     "redis": Program(redis, ("epoll",)),
     "python": Program(python, ("futex", "clock_nanosleep", "epoll")),
-    # A lock that JavaScript waits for, on a busy machine, is below code without unwind tables.
-    "node": Program(node, ("futex", "epoll"), rooted=0.9),
+    # A lock that JavaScript waits for, on a busy machine, is below code made at run time, at some of which a walk with all
+    # registers ends too.
+    "node": Program(node, ("futex", "epoll"), rooted=0.95),
     "asio": Program(asio, ("futex", "epoll", "clock_nanosleep")),
     "postgres": Program(postgres, ("epoll",), long=True),
     "tokio": Program(forwarder, ("futex", "epoll"), long=True),
