@@ -144,6 +144,7 @@ int idle(double seconds) {
         std::thread([] {
             for (;;) pause();
         }).detach();
+        usleep(20'000);  // making the next maps memory, for which one that has just begun may have to wait
     }
     for (const std::uint64_t end = now() + static_cast<std::uint64_t>(seconds * 1e9); now() < end;) usleep(10'000);
     return 0;
