@@ -51,7 +51,9 @@ FrameNames::FrameNames(NamedProfile& profile) : profile_(profile) {
 FrameId FrameNames::intern(std::string_view text) {
     const auto [name, kind] = split_kind(text);
     const auto next = static_cast<FrameId>(profile_.frames.size());
-    const FrameId frame = ids_.find_or_add(hash_name(name, kind), next, [&](FrameId id) { return is(id, name, kind); });
+    // clang 14 captures no structured binding by reference.
+    const auto is_it = [this, name = name, kind = kind](FrameId id) { return is(id, name, kind); };
+    const FrameId frame = ids_.find_or_add(hash_name(name, kind), next, is_it);
     if (frame == next) profile_.frames.push_back({function(name, kind), 0, NamedFrame::no_location});
     return frame;
 }

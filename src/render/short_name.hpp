@@ -18,7 +18,8 @@ std::string short_name(std::string_view name);
 std::string short_name(const NamedProfile& profile, FunctionId function);
 
 /// Clean text in `room` columns: whole, else without as many leading `a::b::` as it takes ("…Server::answer"), else the
-/// last component cut ("answ…"); of `[libfoo.so+0x1a2b]` the address stays ("[lib…+0x1a2b]"). Empty if fewer than three columns of it would be left.
+/// last component cut ("answ…"); of `[libfoo.so+0x1a2b]` the address stays ("[lib…+0x1a2b]"). Empty if fewer than three
+/// columns of it would be left.
 std::string fit_name(std::string_view clean, std::size_t room);
 
 /// Gives every function of the profile its short name.

@@ -101,16 +101,16 @@ n = [7]
 LEVEL = "level {{n}}"
 [[scenario]]
 name = "told"
-command = ["sh", "-c", "echo $LEVEL; exec {run_it} serve {{port}} 3000"]
+command = ["sh", "-c", "echo $LEVEL; exec {run_it} serve {{port}} 40000"]
 {READY}
-load = ["sh", "-c", "echo load at $LEVEL >>loads; {run_it} load {{port}} 20; echo p99 1.5 ms"]
+load = ["sh", "-c", "echo load at $LEVEL >>loads; {run_it} load {{port}} 100; echo p99 1.5 ms"]
 {WORK}
 latency = {{ pattern = "p99 ([0-9.]+) ms", unit = "ms" }}
 """)
         self.assertEqual(done.returncode, 0, done.stderr)
         scenario = self.report()["scenarios"][0]
         self.assertEqual((scenario["latency"]["mean"], scenario["latency_unit"]), (1.5, "ms"))
-        self.assertEqual([ran["work"] for ran in scenario["runs"]], [20])  # of the load, not of the warm-up
+        self.assertEqual([ran["work"] for ran in scenario["runs"]], [100])  # of the load, not of the warm-up
         loads = (self.directory / "loads").read_text().splitlines()
         self.assertGreaterEqual(len(loads), 2)
         self.assertEqual(set(loads), {"load at level 7"})

@@ -139,7 +139,7 @@ class Events(AsOrdinaryUser):
     def test_every_event_counts_or_is_refused(self):
         """No event gives an empty profile without a word."""
         listed = run([*self.user, COMMAND, "run", "--event", "lightning", "--", "true"], self.directory).stderr
-        events = re.search(r"at most one of ([\w, -]+)", listed).group(1).split(", ")
+        events = re.search(r"on one axis of time\), ([\w, -]+)", listed).group(1).split(", ")
         self.assertIn("page-faults", events)
         for event in events:
             if event in ("offcpu", "wall", "cpu"):

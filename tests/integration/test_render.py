@@ -185,17 +185,17 @@ class Source(Recorded):
             truth += count if named(code[-1:], "early_phase") else 0
 
         def own(lines):
-            return sum(self_ + sum(own(inner) for _, inner in inlined) for _, self_, _, inlined in lines)
+            return sum(self_ + sum(own(inner) for _, inner in inlined) for _, self_, _, inlined, _ in lines)
         self.assertGreater(truth, 50)
         self.assertEqual((phase["self"], own(phase["lines"])), (truth, truth))
-        self.assertEqual(sum(self_ for _, self_, _ in phase["code"]), truth, phase["note"])
-        self.assertTrue(any(text.startswith("ret") for _, _, text in phase["code"]), phase["code"][:5])
+        self.assertEqual(sum(self_ for _, self_, _, _ in phase["code"]), truth, phase["note"])
+        self.assertTrue(any(text.startswith("ret") for _, _, text, _ in phase["code"]), phase["code"][:5])
         self.assertIn("early_phase", " ".join(text for _, text in phase["text"]))
         # The line that the time is spent on is the hot one, in the function that was inlined.
         hot = {}
 
         def add(lines, fn):
-            for number, self_, _, inlined in lines:
+            for number, self_, _, inlined, _ in lines:
                 hot[names[fn].split("(")[0], number] = hot.get((names[fn].split("(")[0], number), 0) + self_
                 for inner, below in inlined:
                     add(below, inner)

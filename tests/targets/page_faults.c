@@ -1,5 +1,5 @@
-// page-faults SECONDS: first uses of new pages by touch_seldom, and three times as many by touch_often, at random; between them
-// user code and short sleeps. Prints how many pages each has touched.
+// page-faults SECONDS: first uses of new pages by touch_seldom, and three times as many by touch_often, at random;
+// between them user code and short sleeps. Prints how many pages each has touched.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -61,6 +61,22 @@ RaxConstant rax_constant(std::string_view code) {
     return {};
 }
 
+bool matches(std::string_view code, std::string_view pattern) {
+    if (code.size() < pattern.size()) return false;
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+        if (pattern[i] != '?' && pattern[i] != code[i]) return false;
+    return true;
+}
+
+/// HotSpot's methods begin with a store far below the stack pointer, before `push %rbp`, and look for a safepoint
+/// between `pop %rbp` and `ret`: cmp disp32(%r15), %rsp; ja; ret.
+bool begins_or_ends_method(std::string_view code) {
+    constexpr std::string_view store = "\x89\x84\x24????"sv, poll = "\x49\x3b\xa7????\x0f\x87????\xc3"sv;
+    constexpr std::size_t jump = 7;
+    if (matches(code, store)) return (code[store.size() - 1] & 0x80) != 0;
+    return matches(code, poll) || matches(code, poll.substr(jump));
+}
+
 /// Nothing but set-up of arguments?
 bool only_arguments(std::string_view code) {
     while (!code.empty()) {
@@ -74,7 +90,7 @@ bool only_arguments(std::string_view code) {
 }  // namespace
 
 RecordState record_state(std::uint64_t address) {
-    std::array<char, 8> bytes{};
+    std::array<char, 16> bytes{};
     const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));
     std::string_view here(bytes.data(), size);
     if (here.starts_with(mov_rsp_rbp) || here.starts_with(mov_rsp_rbp_load_form)) {
@@ -85,6 +101,7 @@ RecordState record_state(std::uint64_t address) {
     if (here.starts_with(endbr64)) here.remove_prefix(endbr64.size());
     for (const std::string_view start : {push_rbp, ret, ret_n, repz_ret, bnd_ret})
         if (here.starts_with(start)) return RecordState::before;
+    if (begins_or_ends_method(here)) return RecordState::before;
     return RecordState::made;
 }
 

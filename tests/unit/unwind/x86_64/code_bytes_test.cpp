@@ -74,3 +74,16 @@ TEST_CASE("a jump back, and what fills the space behind it, are no jump through 
     const std::uint8_t through_memory[] = {0xff, 0x66, 0x10};
     CHECK(may_jump_to(std::as_bytes(std::span(through_memory)), 0x1000, 0x2000));
 }
+
+TEST_CASE("where HotSpot's methods begin and end, the frame record is the caller's") {
+    const auto state = [](std::string_view code) {
+        const std::string bytes = std::string(code) + std::string(16, '\xcc');
+        return record_state(reinterpret_cast<std::uintptr_t>(bytes.data()));
+    };
+    CHECK(state("\x89\x84\x24\x00\xc0\xfe\xff\x55"sv) == RecordState::before);  // mov %eax, -0x14000(%rsp); push %rbp
+    CHECK(state("\x89\x84\x24\x00\x01\x00\x00\x55"sv) == RecordState::made);    // mov %eax, 0x100(%rsp)
+    constexpr auto poll = "\x49\x3b\xa7\x38\x03\x00\x00\x0f\x87\x10\x00\x00\x00\xc3"sv;
+    CHECK(state(poll) == RecordState::before);
+    CHECK(state(poll.substr(7)) == RecordState::before);
+    CHECK(state(poll.substr(0, 13)) == RecordState::made);
+}
