@@ -22,8 +22,8 @@ std::optional<unsigned> system_call_number(std::uint64_t address);
 std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start);
 
 /// Whether the code from `address` on leads straight to its function's return, by nothing but pushes, pops, calls and
-/// changes of the stack pointer by a constant: then `rule` gets the rule for it. A call may still not come back, so
-/// what the rule leads to must be looked at.
+/// changes of the stack pointer by a constant, or is the prologue of a method of HotSpot's that calls nothing: then
+/// `rule` gets the rule for it. A call may still not come back, so what the rule leads to must be looked at.
 bool epilogue_rule(std::uint64_t address, UnwindRule& rule);
 
 /// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`

@@ -76,9 +76,31 @@ private:
     bool returned_ = false;
 };
 
+/// HotSpot's methods that call nothing begin so: sub $N, %rsp; mov %rbp, N-8(%rsp); mov %rsp, %rbp; add $N-8, %rbp, the
+/// first with four bytes for N. Until the last one is over, the record that the frame pointer leads to is the caller's.
+bool prologue_of_leaf_method(std::uint64_t address, UnwindRule& rule) {
+    constexpr std::array<std::size_t, 4> instructions{0, 7, 12, 15};
+    for (const std::size_t before : instructions) {
+        std::array<std::uint8_t, 19> code{};
+        if (read_self(address - before, std::as_writable_bytes(std::span(code))) != code.size()) continue;
+        const std::uint8_t size = code[3], slot = code[11];
+        const std::array<std::uint8_t, 19> expected{0x48, 0x81, 0xec, size, 0,    0,    0,    0x48, 0x89, 0x6c,
+                                                    0x24, slot, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xc5, slot};
+        if (code != expected || size < 8 || size >= 0x80 || slot != size - 8) continue;
+        rule.base = RuleBase::sp;
+        rule.cfa_offset = before == 0 ? 8 : size + 8;
+        rule.ra_slot = -8;
+        rule.fp_slot = before < instructions[2] ? UnwindRule::same : -16;
+        rule.third_slot = UnwindRule::same;
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 bool epilogue_rule(std::uint64_t address, UnwindRule& rule) {
+    if (prologue_of_leaf_method(address, rule)) return true;
     std::array<std::uint8_t, 64> bytes{};
     const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));
     EpilogueWalk way{std::span<const std::uint8_t>(bytes).first(size)};

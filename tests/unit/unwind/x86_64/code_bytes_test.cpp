@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "unwind/call_bytes.hpp"
 
@@ -86,4 +87,21 @@ TEST_CASE("where HotSpot's methods begin and end, the frame record is the caller
     CHECK(state(poll) == RecordState::before);
     CHECK(state(poll.substr(7)) == RecordState::before);
     CHECK(state(poll.substr(0, 13)) == RecordState::made);
+}
+
+TEST_CASE("the prologue of HotSpot's methods that call nothing") {
+    // sub $24, %rsp; mov %rbp, 16(%rsp); mov %rsp, %rbp; add $16, %rbp
+    const std::string_view prologue = "\x48\x81\xec\x18\x00\x00\x00\x48\x89\x6c\x24\x10\x48\x8b\xec\x48\x83\xc5\x10"sv;
+    const std::string code = std::string(16, '\xcc') + std::string(prologue) + std::string(64, '\xcc');
+    const auto rule_at = [&](std::size_t offset) {
+        UnwindRule rule;
+        const bool known = epilogue_rule(reinterpret_cast<std::uintptr_t>(code.data()) + 16 + offset, rule);
+        return std::tuple(known, rule.cfa_offset, rule.fp_slot);
+    };
+    constexpr auto same = UnwindRule::same;
+    CHECK(rule_at(0) == std::tuple(true, 8, same));
+    CHECK(rule_at(7) == std::tuple(true, 32, same));
+    CHECK(rule_at(12) == std::tuple(true, 32, -16));
+    CHECK(rule_at(15) == std::tuple(true, 32, -16));
+    CHECK_FALSE(std::get<0>(rule_at(19)));
 }
