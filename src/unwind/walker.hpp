@@ -200,7 +200,8 @@ private:
             }
         }
         const bool pushing = cursor.interrupted && code.record != RecordState::made;
-        const bool interpreter = !code.keeps_records && !pushing && !code.in_file && records_lead_out(cursor.fp);
+        const bool interpreter = !code.keeps_records && !pushing && !code.in_file &&
+                                 returns_to_run_time_code(cursor.fp) && records_lead_out(cursor.fp);
         if (interpreter && cursor.interrupted && returns_from_top(lookup, cursor)) return std::nullopt;
         if (code.keeps_records || pushing || interpreter) {
             Cursor caller = cursor;
@@ -241,6 +242,14 @@ private:
             return std::nullopt;
         }
         return WalkEnd::no_unwind_info;
+    }
+
+    /// Else the record may be that of what called this code, which keeps none itself: the caller would be lost.
+    bool returns_to_run_time_code(std::uint64_t record) {
+        std::uint64_t pc = 0;
+        if (record % 8 != 0 || !stack_.word(record + 8, pc)) return false;
+        const UnwindRule* const rule = rules_.rule(pc - 1);
+        return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file;
     }
 
     /// Whether each record from this one on leads to one above it, through code without tables, until one returns

@@ -16,7 +16,9 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     PathFacts facts;
     facts.executable = "unit";
     Log log(LogMode::quiet, "");
-    auto& collector = *new Collector(options, facts, {.keep = false}, log);  // its thread may be in it still
+    static Collector* const kept =
+        new Collector(options, facts, {.keep = false}, log);  // its thread may be in it still
+    Collector& collector = *kept;
     CommandQueue& commands = collector.commands();
     const std::uint32_t start = commands.ask(request_start);
     collector.wait_at_birth(start);

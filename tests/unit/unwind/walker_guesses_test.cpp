@@ -109,20 +109,29 @@ TEST_CASE("frame records in code made at run time are believed if they lead out 
     scene.words[1] = stack_at + 5 * 8;
     scene.words[2] = 0x2001;
     scene.words[5] = stack_at + 50 * 8;
-    scene.words[6] = 0x3001;
-    scene.words[7] = 0x9001;
+    scene.words[6] = 0x2801;
+    scene.rules.add(0x2800, RuleKind::no_cfi).keeps_records = true;  // the stub through which it is entered
+    scene.words[50] = stack_at + 90 * 8;
+    scene.words[51] = 0x3001;
+    scene.words[52] = 0x9001;
     scene.rules.calls = {0x3001, 0x9001};
     SUBCASE("they do") {
-        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000, 0x9000});
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x2800, 0x3000, 0x9000});
         CHECK(scene.walk.end == WalkEnd::root);
+    }
+    SUBCASE("a record of code with tables may be that of the caller") {
+        scene.words[6] = 0x3001;
+        scene.words[7] = 0x9001;
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000});
+        CHECK(scene.walk.end == WalkEnd::no_unwind_info);
     }
     SUBCASE("the innermost may be the interpreter, or a piece that it called") {
         scene.rules.rules[0x1000].keeps_records = false;
-        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000, 0x9000});
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x2800, 0x3000, 0x9000});
         scene.rules.add(0x4000, RuleKind::no_cfi);
         scene.words[0] = 0x4001;
         scene.rules.calls.insert(0x4001);
-        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x4000, 0x2000, 0x3000, 0x9000});
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x4000, 0x2000, 0x2800, 0x3000, 0x9000});
     }
     SUBCASE("the last returns to what is behind no call") {
         scene.rules.calls = {0x9001};
