@@ -77,6 +77,14 @@ bool begins_or_ends_method(std::string_view code) {
     return matches(code, poll) || matches(code, poll.substr(jump));
 }
 
+/// V8's functions look whether they were deoptimized before they push the frame pointer. No byte on the way may be
+/// `ret`, `pop %rbp` or `leave`, behind which another function might begin.
+bool pushes_soon(std::string_view code) {
+    constexpr std::string_view set_up = "\x55\x48\x89\xe5"sv, ends = "\xc3\x5d\xc9"sv;
+    const auto at = code.find(set_up);
+    return at != code.npos && code.substr(0, at).find_first_of(ends) == code.npos;
+}
+
 /// Nothing but set-up of arguments?
 bool only_arguments(std::string_view code) {
     while (!code.empty()) {
@@ -90,7 +98,7 @@ bool only_arguments(std::string_view code) {
 }  // namespace
 
 RecordState record_state(std::uint64_t address) {
-    std::array<char, 16> bytes{};
+    std::array<char, 32> bytes{};
     const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));
     std::string_view here(bytes.data(), size);
     if (here.starts_with(mov_rsp_rbp) || here.starts_with(mov_rsp_rbp_load_form)) {
@@ -101,7 +109,7 @@ RecordState record_state(std::uint64_t address) {
     if (here.starts_with(endbr64)) here.remove_prefix(endbr64.size());
     for (const std::string_view start : {push_rbp, ret, ret_n, repz_ret, bnd_ret})
         if (here.starts_with(start)) return RecordState::before;
-    if (begins_or_ends_method(here)) return RecordState::before;
+    if (begins_or_ends_method(here) || pushes_soon(here)) return RecordState::before;
     return RecordState::made;
 }
 

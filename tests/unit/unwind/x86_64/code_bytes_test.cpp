@@ -89,6 +89,18 @@ TEST_CASE("where HotSpot's methods begin and end, the frame record is the caller
     CHECK(state(poll.substr(0, 13)) == RecordState::made);
 }
 
+TEST_CASE("before a function of V8's pushes, the frame record is the caller's") {
+    const auto state = [](std::string_view code) {
+        const std::string bytes = std::string(code) + std::string(32, '\xcc');
+        return record_state(reinterpret_cast<std::uintptr_t>(bytes.data()));
+    };
+    // mov -0x20(%rcx), %rbx; testb $1, 0x1b(%rbx); jne; push %rbp; mov %rsp, %rbp
+    constexpr auto entry = "\x48\x8b\x59\xe0\xf6\x43\x1b\x01\x75\x20\x55\x48\x89\xe5"sv;
+    for (const std::size_t at : {0, 4, 8, 10}) CHECK(state(entry.substr(at)) == RecordState::before);
+    CHECK(state(entry.substr(11)) == RecordState::made);
+    CHECK(state("\x90\xe9\x00\x00\x00\x00\xc3\x55\x48\x89\xe5"sv) == RecordState::made);
+}
+
 TEST_CASE("the prologue of HotSpot's methods that call nothing") {
     // sub $24, %rsp; mov %rbp, 16(%rsp); mov %rsp, %rbp; add $16, %rbp
     const std::string_view prologue = "\x48\x81\xec\x18\x00\x00\x00\x48\x89\x6c\x24\x10\x48\x8b\xec\x48\x83\xc5\x10"sv;
