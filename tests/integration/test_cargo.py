@@ -14,7 +14,7 @@ fn mix(value: u64) -> u64 { (value ^ (value >> 31)).wrapping_mul(0x9e3779b97f4a7
 #[inline(never)]
 pub fn insert_keys(count: u64) -> usize {
     let mut keys = std::collections::HashMap::new();
-    for key in 0..count { keys.insert(std::hint::black_box(mix(key)), key); }
+    for key in 0..count { keys.insert(mix(unsafe { std::ptr::read_volatile(&key) }), key); }
     keys.len()
 }
 """

@@ -74,7 +74,10 @@ mod tests {
     #[test]
     fn the_runner_is_toml_whatever_the_names_hold() {
         let given = ["-F", "99"].map(String::from);
-        let Parsed::Run(arguments) = parse(given.into_iter()) else { panic!() };
+        let arguments = match parse(given.into_iter()) {
+            Parsed::Run(arguments) => arguments,
+            _ => panic!(),
+        };
         assert_eq!(
             runner("x86_64-unknown-linux-gnu", "/opt/my tools/flameprobe", "a \"b\"\\c", &arguments),
             r#"target.x86_64-unknown-linux-gnu.runner=["/opt/my tools/flameprobe","run","--out","a \"b\"\\c","--freq","99","--"]"#
