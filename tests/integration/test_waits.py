@@ -169,7 +169,9 @@ class Waits(Case):
         self.assertEqual(log.read_text().count("by looks alone"), 1)
         result = ran.result("waits")
         self.assertIn("threads leave their CPUs more than 50,000 times a second", result.path("svg").read_text())
-        self.assertIn("read", {frames[-1] for frames, _ in read_folded(result.path("folded").read_text())})
+        # A wait of a microsecond may be over before it is read.
+        leaves = {frames[-1] for frames, _ in read_folded(result.path("folded").read_text())}
+        self.assertTrue(leaves & {"read", "[wait not sampled]", "[preempted]"}, leaves)
 
     def test_doctor_names_the_rung(self):
         told = run([COMMAND, "doctor"], self.directory).stdout
