@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/x86_64/byte_pattern.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {
@@ -59,13 +60,6 @@ RaxConstant rax_constant(std::string_view code) {
         return {mov.size() + 4, value};
     }
     return {};
-}
-
-bool matches(std::string_view code, std::string_view pattern) {
-    if (code.size() < pattern.size()) return false;
-    for (std::size_t i = 0; i < pattern.size(); ++i)
-        if (pattern[i] != '?' && pattern[i] != code[i]) return false;
-    return true;
 }
 
 /// HotSpot's methods begin with a store far below the stack pointer, before `push %rbp`, and look for a safepoint

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "arch/x86_64/byte_pattern.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {
@@ -37,13 +38,6 @@ constexpr std::array entries{
 
 constexpr int farthest_place = 12;
 constexpr std::size_t longest_entry = 16;
-
-bool matches(std::string_view code, std::string_view pattern) {
-    if (code.size() < pattern.size()) return false;
-    for (std::size_t i = 0; i < pattern.size(); ++i)
-        if (pattern[i] != '?' && pattern[i] != code[i]) return false;
-    return true;
-}
 
 }  // namespace
 
