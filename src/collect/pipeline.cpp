@@ -91,15 +91,9 @@ void Pipeline::sample(const RawSample& raw) {
     sample.weight = unsampled_time_.sampled(sample.thread, raw.weight, raw.short_by_ns);
     if (sample.weight == 0) sample.hits = 0;
 
-    walk_.frames.clear();
-    labels_.clear();
-    walk_.end = WalkEnd::root;
-    if (raw.has_registers) {
-        const StackCopy copy{raw.registers.sp(), raw.stack};
-        unwinder_->walk(raw.registers, copy, nullptr, walk_);
-        if (walk_.end == WalkEnd::truncated) return deep_sample(raw, sample);
-        find_labels(copy, nullptr);
-    }
+    walk_copy(raw);
+    if (walk_.end == WalkEnd::truncated) return deep_sample(raw, sample);
+    find_labels_in_copy(raw);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     const bool whole = walk_.end == WalkEnd::root;
     in_haste_ = in_haste_ || in_no_mapping();
@@ -116,14 +110,24 @@ void Pipeline::sample(const RawSample& raw) {
     last.samples[last.count++ % last.samples.size()] = sample;
 }
 
+// Without registers there are no frames, and nothing is missing.
+void Pipeline::walk_copy(const RawSample& raw) {
+    walk_.frames.clear();
+    labels_.clear();
+    walk_.end = WalkEnd::root;
+    if (raw.has_registers) unwinder_->walk(raw.registers, {raw.registers.sp(), raw.stack}, nullptr, walk_);
+}
+
+void Pipeline::find_labels_in_copy(const RawSample& raw) {
+    if (raw.has_registers) find_labels({raw.registers.sp(), raw.stack}, nullptr);
+}
+
 // Only whole stacks get a share of the time: the others would say no more than that there were faults.
 void Pipeline::page_fault(const RawSample& raw, const Sample& sample) {
     if (!raw.has_registers) return;
-    labels_.clear();
-    const StackCopy copy{raw.registers.sp(), raw.stack};
-    unwinder_->walk(raw.registers, copy, nullptr, walk_);
+    walk_copy(raw);
     if (walk_.end != WalkEnd::root) return;
-    find_labels(copy, nullptr);
+    find_labels_in_copy(raw);
     Sample fault = sample;
     fault.stack = stacks_.intern(walk_.frames, true, labels_, {}, stacks_.note_of("[kernel: page fault]"));
     fault_stacks_.add(raw.tid, fault, raw.page_faults);
@@ -136,14 +140,8 @@ void Pipeline::more_events(EventId first, std::vector<std::string> names) {
 
 void Pipeline::sample_of_event(const RawSample& raw, Sample sample) {
     if (raw.event > more_events_.size()) return;
-    walk_.frames.clear();
-    labels_.clear();
-    walk_.end = WalkEnd::root;
-    if (raw.has_registers) {
-        const StackCopy copy{raw.registers.sp(), raw.stack};
-        unwinder_->walk(raw.registers, copy, nullptr, walk_);
-        find_labels(copy, nullptr);
-    }
+    walk_copy(raw);
+    find_labels_in_copy(raw);
     sample.weight = raw.weight;
     sample.stack = stacks_.intern(walk_.frames, walk_.end == WalkEnd::root, labels_, raw.kernel_chain, 0);
     has_more_events_ = true;

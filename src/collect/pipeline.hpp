@@ -104,6 +104,8 @@ public:
 private:
     /// The note that names the system call which the leaf of `walk_` made.
     MappingId system_call();
+    void walk_copy(const RawSample& raw);
+    void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);
     void page_fault(const RawSample& raw, const Sample& sample);
     void sample_of_event(const RawSample& raw, Sample sample);

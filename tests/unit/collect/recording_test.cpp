@@ -313,7 +313,7 @@ TEST_CASE("time in which sampling was off does not count, nor does a collector t
     CHECK(told.last.own_cpu_ns == 3 * period);
 }
 
-TEST_CASE("what no sample hit leaves a file from the least CPU time on") {
+TEST_CASE("a process that no sample hit leaves a file if it used FLAMEPROBE_MIN_CPU or more") {
     for (const auto& [least, kept] : {std::pair<std::uint64_t, bool>{50 * period, true}, {51 * period, false}}) {
         Case run;
         run.recording.set_least_cpu(least);
