@@ -137,7 +137,7 @@ class Totals(Case):
         self.directory.chmod(0o777)
         env = profiled(FREQ=997, FORMAT=FORMATS)
         preload = env.pop("LD_PRELOAD")
-        ran = run([*user, "env", f"LD_PRELOAD={preload}", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1500000"],
+        ran = run([*user, "env", f"LD_PRELOAD={preload}", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=5000000"],
                   self.directory, env)
         self.check_threads(self.check_totals(ran.result("dd")))
 
