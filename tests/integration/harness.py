@@ -144,18 +144,36 @@ def end_group(pid):
         os.killpg(pid, signal.SIGKILL)
 
 
-def settle(pid, seconds=30):
-    """Waits for what a program left running in its group: an orphaned child, or the renderer after a fatal signal."""
+def collectors():
+    """Ids of the collectors that run: children of this process, the subreaper, from their start."""
+    found = set()
+    for children in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # of a thread that ends just now
+            for pid in children.read_text().split():
+                if Path(f"/proc/{pid}/comm").read_text() == "flameprobe\n":
+                    found.add(int(pid))
+    return found
+
+
+def settle(pid, others, seconds=30):
+    """Waits for what a program left running: an orphaned child in its group, or the collector (in a session of its own)
+    of a host that did not wait for it. `others`: collectors that ran before."""
     end = time.monotonic() + seconds
     with contextlib.suppress(ChildProcessError):
         while time.monotonic() < end:
             if os.waitpid(-pid, os.WNOHANG)[0] == 0:
                 time.sleep(0.01)
+    while time.monotonic() < end and (left := collectors() - others):
+        for collector in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(collector, os.WNOHANG)
+        time.sleep(0.01)
 
 
 def run(argv, directory, env=None, timeout=120, **popen):
     """Runs to the end. After `timeout` seconds all of its process group is killed and timed_out is set."""
     start = time.monotonic()
+    others = collectors()
     process = subprocess.Popen([str(a) for a in argv], cwd=popen.pop("cwd", directory), env=env or clean_environment(),
                                stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=popen.pop("stdout", subprocess.PIPE),
                                stderr=popen.pop("stderr", subprocess.PIPE), start_new_session=True, text=True,
@@ -163,7 +181,7 @@ def run(argv, directory, env=None, timeout=120, **popen):
     timed_out = False
     try:
         out, err = process.communicate(timeout=timeout)
-        settle(process.pid)
+        settle(process.pid, others)
     except subprocess.TimeoutExpired:
         timed_out = True
         end_group(process.pid)
