@@ -1,8 +1,10 @@
-"""Adds up test cases over meson's logs: count_cases.py BUILD-DIRECTORY...
+"""Adds up test cases over meson's logs: count_cases.py BUILD-DIRECTORY..., or with --failed before it the names of the
+tests that failed.
 
 A doctest program counts its cases, a Python suite its tests and subtests, any other program counts as one. A program
 that failed without saying in which case counts as one failure, and so does a build directory without a log. Skips are
-listed with the reason that the test gave. Exit status 1 if anything failed or nothing passed."""
+listed with the reason that the test gave. A test that was run again (testlog-again.json) counts as it ended then, and its
+first result is told. Exit status 1 if anything failed or nothing passed."""
 
 import json
 import re
@@ -43,18 +45,32 @@ def cases_in(test):
     return counts
 
 
+def read_log(directory, name):
+    log = Path(directory) / "meson-logs" / name
+    lines = log.read_text().splitlines() if log.exists() else []
+    return {test["name"]: test for test in map(json.loads, lines)}
+
+
+def failed_tests(directories):
+    for directory in directories:
+        for name, test in read_log(directory, "testlog.json").items():
+            if test["result"] not in ("OK", "SKIP"):
+                print(name.rpartition(" / ")[2])  # as meson's command line takes it
+
+
 def main(directories):
     total = [0, 0, 0]
     for directory in map(Path, directories):
-        log = directory / "meson-logs" / "testlog.json"
-        lines = log.read_text().splitlines() if log.exists() else []
-        if not lines:
+        tests, again = read_log(directory, "testlog.json"), read_log(directory, "testlog-again.json")
+        if not tests:
             print(f"{directory.name}: no tests were run")
             total[1] += 1
-        for line in lines:
-            test = json.loads(line)
+        for name, test in tests.items():
+            if name in again:
+                print(f"{directory.name}: {name}: at first {cases_in(test)[1]} failed; run again by itself:")
+                test = again[name]
             counts = cases_in(test)
-            print(f"{directory.name}: {test['name']}: {counts[0]} of {sum(counts)} passed")
+            print(f"{directory.name}: {name}: {counts[0]} of {sum(counts)} passed")
             for reason in re.findall(r"^skipped: .*$", strip_colours(test.get("stdout", "")), re.MULTILINE):
                 print("    " + reason)
             total = [a + b for a, b in zip(total, counts)]
@@ -63,4 +79,7 @@ def main(directories):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:2] == ["--failed"]:
+        failed_tests(sys.argv[2:])
+    else:
+        sys.exit(main(sys.argv[1:]))
