@@ -143,9 +143,11 @@ class Totals(Case):
 
     def test_threads_of_any_age(self):
         """Threads that end long before the program does, and too soon for their clocks to be looked at often."""
-        script = ("import threading, hashlib\n"
-                  "def busy(n):\n  for _ in range(n): hashlib.sha256(bytes(1 << 20)).digest()\n"
-                  "for n in (800, 3, 40, 1, 800, 8):\n  t = threading.Thread(target=busy, args=(n,)); t.start(); t.join()\n")
+        script = ("import hashlib, threading, time\n"
+                  "def busy(ms):\n"
+                  "  while time.thread_time() < ms / 1000: hashlib.sha256(bytes(1 << 16)).digest()\n"
+                  "for ms in (900, 3, 40, 1, 900, 8):\n"
+                  "  t = threading.Thread(target=busy, args=(ms,)); t.start(); t.join()\n")
         for engine in ENGINES:
             with self.subTest(engine=engine):
                 ran = run([sys.executable, "-c", script], self.fresh_directory(engine),
