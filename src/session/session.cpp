@@ -124,7 +124,7 @@ Outcome Session::start() {
     if (auto launched = launch(); !launched.ok()) return launched;
     starting_ = true;
     if (!ask_and_wait(request_start)) return unanswered(FLAMEPROBE_REFUSED);
-    if (collector_.broken()) return {FLAMEPROBE_REFUSED, collector_.why_not()};
+    if (collector_.sampling().broken()) return {FLAMEPROBE_REFUSED, collector_.sampling().why_not()};
     return {};
 }
 
@@ -152,6 +152,7 @@ Outcome Session::dump(const std::string& path) {
     auto facts = path_facts(options_);
     facts.dump = ++dumps_;
     collector_.dump_stem = path.empty() ? expand_path(options_.out, facts) : expand_path(path, facts, false);
+    collector_.dump_problem.clear();
     late_dump_ = commands.ask(request_dump);
     if (!commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
     late_dump_.reset();
@@ -232,8 +233,8 @@ void Session::yield_signal() noexcept {
 void Session::leave_network() noexcept {
     if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.waits_at_birth()) return;
     // Where nothing was sampled nothing is written, and the end is not held up.
-    if (!collector_.has_recording()) ask_and_wait(request_stop);
-    if (collector_.has_recording()) close_connections();
+    if (!collector_.sampling().has_recording()) ask_and_wait(request_stop);
+    if (collector_.sampling().has_recording()) close_connections();
 }
 // A filtered host may be killed for a futex, which it needs where it meets the collector at a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread has given back what it had.
@@ -262,7 +263,7 @@ void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept
                        .routine = routine,
                        .caller = caller};
     ::prctl(PR_GET_NAME, thread.name);
-    collector_.ended_threads().tell(thread);
+    collector_.sampling().ended_threads().tell(thread);
 }
 
 }  // namespace flameprobe

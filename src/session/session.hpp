@@ -33,12 +33,15 @@ public:
     Outcome stop();
     /// `path`: a template as FLAMEPROBE_OUT takes; empty: that of the options.
     Outcome dump(const std::string& path);
-    bool attaches_threads() const noexcept { return collector_.attaches_threads(); }
+    /// Whether the engine has a timer or an alternate stack per thread.
+    bool attaches_threads() const noexcept { return sampling() && collector_.sampling().attaches_threads(); }
     /// For good: its results are written, or about to be.
     bool finished() const { return of_this_process() && collector_.finishing(); }
-    bool sampling() const { return collector_.sampling(); }
+    bool sampling() const { return collector_.sampling().on(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
-    bool children_wanted() const { return options_.children && !collector_.broken() && (starting_ || sampling()); }
+    bool children_wanted() const {
+        return options_.children && !collector_.sampling().broken() && (starting_ || sampling());
+    }
     /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or if
     /// the host has other threads than the caller.
     bool step_aside();
@@ -66,7 +69,7 @@ public:
     void before_filter(const void* program, unsigned long flags) noexcept;
     /// The calling thread is at its end.
     void thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept;
-    CrashRecord& crash_record() noexcept { return collector_.crash_record(); }
+    CrashRecord& crash_record() noexcept { return collector_.sampling().crash_record(); }
 
     void messages() { log_.release(); }
 

@@ -29,6 +29,6 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     CHECK_FALSE(collector.waits_at_birth());
     CHECK_FALSE(collector.is_settled());
     CHECK_FALSE(collector.is_task());
-    CHECK_FALSE(collector.has_recording());
+    CHECK_FALSE(collector.sampling().has_recording());
     CHECK(commands.tid() == 0);  // it was not even prepared
 }

@@ -1,0 +1,163 @@
+#include "session/profile_series.hpp"
+
+#include <errno.h>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+#include "session/family.hpp"
+#include "session/push_spool.hpp"
+#include "session/results.hpp"
+#include "session/run_info.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr const char* without_proc =
+    "/proc is not mounted, or is another pid namespace's: threads that ran before are not found, and names may be "
+    "missing";
+constexpr const char* without_descriptors =
+    "the limit of open files (ulimit -n) leaves none for /proc: threads that ran before are not found, and names may "
+    "be missing";
+
+RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t start_ns) {
+    const auto& facts = engine.source->facts();
+    RunInfo run = describe_process();
+    run.start_unix_ns -= monotonic_ns() - start_ns;
+    run.engine = facts.engine;
+    run.engine_reason = engine.reason;
+    run.unwinder = options.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
+    run.event = facts.event;
+    run.event_kind = facts.event_kind;
+    run.kernel = facts.kernel                          ? "on"
+                 : options.kernel == KernelChoice::off ? "off, as asked for"
+                 : facts.kernel_time                   ? "by CPU timers"
+                                                       : "off, not permitted";
+    run.frequency_asked = options.frequency;
+    run.period_ns = facts.period_ns;
+    run.stack_bytes = engine.stack_bytes;
+    for (const auto& [key, value] : options.labels) run.labels.push_back({key, value});
+    for (const auto& event : options.shown) run.shown += (run.shown.empty() ? "" : ",") + event;
+    return run;
+}
+
+}  // namespace
+
+ProfileSeries::ProfileSeries(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing)
+    : options_(options),
+      paths_(std::move(paths)),
+      older_(older),
+      log_(log),
+      drawing_(std::move(drawing)),
+      rotation_(options.most_bytes) {}
+
+void ProfileSeries::begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns) {
+    const auto& facts = engine.source->facts();
+    recording_ = std::make_unique<Recording>(describe_run(options_, engine, start_ns), stem, older_, facts.buffer_bytes,
+                                             rotation_.file_bytes(), start_ns);
+    recording_->set_least_cpu(options_.least_cpu_ns);
+    if (options_.off_cpu())
+        recording_->sample_waits(
+            {.frequency = options_.offcpu_frequency, .least_ns = options_.offcpu_least_ns, .records = facts.switches});
+    std::vector<EventInfo> more;
+    for (const auto& [name, kind] : facts.more_events) more.push_back({name, kind, facts.frequency, 0});
+    recording_->sample_events(more);
+    recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
+    begun_ = true;
+}
+
+Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) {
+    rotation_ = Rotation(options_.most_bytes);
+    begin_recording(engine, expand_path(options_.out, paths_), start_ns);
+    next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
+    if (!options_.push_directory.empty() && !window_begun_) {
+        if (const std::string problem = prepare_spool(options_.push_directory); !problem.empty()) return Error{problem};
+        next_dump_ns_ = monotonic_ns() + first_window_ns(options_.dump_every_ns);
+        window_begun_ = true;
+    }
+    errno = 0;
+    if (!list_threads().empty()) return {};
+    const char* const why = errno == EMFILE ? without_descriptors : without_proc;
+    paths_.dump <= 1 ? say(why) : recording_->remark(why);
+    return {};
+}
+
+// The profile so far is whole under another name, and goes on in a new file with empty tables. Without pictures, which
+// would hold up the collector: flameprobe-render makes them of all parts.
+Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) {
+    const std::string stem = recording_->stem();
+    if (auto moved = recording_->move_to(rotation_.stem_when_over(stem)); !moved) {
+        if (recording_->go_on(rotation_.most_bytes())) return {};
+        recording_->remark("sampling ended here: " + moved.error().message);
+        return Error{"sampling ends: " + moved.error().message};
+    }
+    recording_->set_counter(counter::part, rotation_.number());
+    recording_->pause();
+    drain();
+    if (auto closed = recording_->close(); !closed) return closed;
+    if (auto away = rotation_.put_away(recording_->path(), recording_->samples()); !away)
+        return Error{"sampling ends: " + away.error().message};
+    log_.message("the profile goes on in another file; so far it is in " + recording_->path());
+    const auto counted_to = recording_->counted_to();
+    begin_recording(engine, stem, monotonic_ns());
+    recording_->set_counter(counter::part, rotation_.number());
+    recording_->set_counter(counter::given_up, rotation_.given_up());
+    return recording_->resume_from(counted_to);
+}
+
+Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain) {
+    recording_->pause();
+    drain();
+    if (auto closed = recording_->close(); !closed) return closed;
+    if (recording_->has_file() && !options_.push_directory.empty()) {
+        publish_window(recording_->path());
+    } else if (recording_->has_file()) {
+        const auto written = flameprobe::write_results(recording_->path(), recording_->stem(), options_,
+                                                       drawing_.workers(), drawing_.alive);
+        for (const auto& problem : written.problems) log_.warning(problem);
+    }
+    const auto counted_to = recording_->counted_to();
+    ++paths_.dump;
+    if (auto begun = begin(engine, monotonic_ns()); !begun) return begun;
+    return recording_->resume_from(counted_to);
+}
+
+std::string ProfileSeries::dump(const std::string& wanted) {
+    const std::string stem = dumped_.contains(wanted) ? wanted : unused_stem(wanted, options_.formats, older_);
+    dumped_.insert(stem);
+    const auto written =
+        flameprobe::write_results(recording_->path(), stem, options_, drawing_.workers(), drawing_.alive);
+    return written.problems.empty() ? std::string() : written.problems.front();
+}
+
+void ProfileSeries::write_results(bool crashed) {
+    if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
+    const std::string profile = recording_->has_file() ? recording_->path() : rotation_.newest();
+    if (profile.empty()) return;
+    if (!options_.push_directory.empty()) return publish_window(profile);
+    if (drawn_by_run(crashed)) return;
+    const auto written = flameprobe::write_results(profile, recording_->stem(), options_, drawing_.workers(),
+                                                   drawing_.alive, log_.terminal());
+    for (const auto& problem : written.problems) log_.warning(problem);
+    if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
+    for (const auto& path : written.paths) log_.message("wrote " + path);
+}
+
+// A picture costs as much CPU time as a compiler uses for a small file. Pictures of other events than the first are the
+// library's alone, and so is what a crash is told by.
+bool ProfileSeries::drawn_by_run(bool crashed) const {
+    constexpr std::uint64_t worth_a_picture = 100;
+    return options_.run_draws && options_.shown.size() == 1 && rotation_.number() <= 1 && !crashed &&
+           recording_->samples() < worth_a_picture;
+}
+
+void ProfileSeries::forget() {
+    begun_ = false;
+    recording_.reset();
+}
+
+void ProfileSeries::say(const std::string& sentence) {
+    log_.warning(sentence);
+    if (recording_) recording_->remark(sentence);
+}
+
+}  // namespace flameprobe

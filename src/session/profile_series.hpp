@@ -1,0 +1,72 @@
+// The profiles of a run, one after another: how each begins, goes on in another file, and ends with its results.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/result.hpp"
+#include "collect/recording.hpp"
+#include "collect/rotation.hpp"
+#include "session/engine.hpp"
+#include "session/log.hpp"
+#include "session/options.hpp"
+#include "session/output_path.hpp"
+
+namespace flameprobe {
+
+/// How results are drawn: by how many threads (0: one per CPU), and what is called as work goes on.
+struct Drawing {
+    std::function<unsigned()> workers;
+    std::function<void()> alive;
+};
+
+/// The collector thread only, but for begun(). An Error is one sentence for the user: sampling cannot go on.
+class ProfileSeries {
+public:
+    ProfileSeries(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing);
+
+    /// Whether there is a profile in progress. Thread-safe.
+    bool begun() const { return begun_.load(std::memory_order_relaxed); }
+    /// The profile in progress.
+    Recording& now() const { return *recording_; }
+    /// `start_ns`: what its times count from (CLOCK_MONOTONIC).
+    Result<void> begin(const Engine& engine, std::uint64_t start_ns);
+
+    /// Moves on as it is time: to another file (FLAMEPROBE_MAX_SIZE), to the next numbered profile
+    /// (FLAMEPROBE_DUMP_EVERY). `drain` brings the profile up to now. After a flush.
+    using Drain = std::function<void()>;
+    Result<void> next_part(const Engine& engine, const Drain& drain);
+    bool next_is_due(std::uint64_t now_ns) const { return options_.dump_every_ns != 0 && now_ns >= next_dump_ns_; }
+    Result<void> next(const Engine& engine, const Drain& drain);
+
+    /// The results so far, beside a profile that goes on: why they could not be written, or empty.
+    std::string dump(const std::string& stem);
+    /// After now().close(), of the last one.
+    void write_results(bool crashed);
+    void forget();
+
+    /// In the log, and in the profile if there is one.
+    void say(const std::string& sentence);
+
+private:
+    void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);
+    bool drawn_by_run(bool crashed) const;
+
+    const Options& options_;
+    PathFacts paths_;
+    const OlderResults older_;
+    Log& log_;
+    const Drawing drawing_;
+    std::atomic<bool> begun_{false};
+    std::unique_ptr<Recording> recording_;
+    Rotation rotation_;
+    std::set<std::string> dumped_;  // the stems of this process's dumps, which later ones may replace
+    std::uint64_t next_dump_ns_ = 0;
+    bool window_begun_ = false;  // of FLAMEPROBE_PUSH
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,231 @@
+#include "session/sampling.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "capture/blocked_reader.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
+constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much
+constexpr std::uint64_t clocks_every_ns = flush_every_ns / 2;
+constexpr std::uint64_t hurry_for_ns = second;
+constexpr const char* ended_for_signal =
+    "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
+
+}  // namespace
+
+Sampling::Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing)
+    : options_(options), log_(log), profiles_(options, std::move(paths), older, log, std::move(drawing)) {}
+
+bool Sampling::open() {
+    if (engine_.source) return true;
+    auto engine = open_engine(options_);
+    if (!engine) {
+        give_up(engine.error().message);
+        return false;
+    }
+    engine_ = std::move(*engine);
+    if (!engine_.warning.empty()) log_.warning(engine_.warning);
+    const auto& facts = engine_.source->facts();
+    attaches_threads_ = facts.handlers;
+    told_note_ = facts.note;
+    if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
+        engine_.reason += "; " + facts.note;
+    log_.message("engine " + facts.engine + " (" + engine_.reason + "), " + std::to_string(facts.frequency) +
+                 " samples a second");
+    return true;
+}
+
+bool Sampling::works_outside() const {
+    return engine_.source->facts().works_outside && (!options_.off_cpu() || may_read_from_outside());
+}
+
+void Sampling::start(bool outside, const std::optional<Recording::CountedTo>& from) {
+    if (recorded_later(outside)) {
+        not_recorded_since_ = from ? *from : Recording::count_from_now(false);
+    } else {
+        if (from || !profiles_.begun()) give_up_unless(profiles_.begin(engine_, from ? from->time_ns : monotonic_ns()));
+        if (broken_) return;  // the spool is refused
+        if (auto resumed = from ? profile().resume_from(*from) : profile().resume(); !resumed)
+            return give_up(resumed.error().message);
+    }
+    if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
+    on_.store(true, std::memory_order_relaxed);
+    last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
+}
+
+// Names, tables and files cost more than a process of a millisecond uses: they begin with the first sample. Not where
+// something else than samples is told, at any time: windows, waits; nor without /proc, which is said at the start,
+// since a host that dies says nothing any more.
+bool Sampling::recorded_later(bool outside) const {
+    return !profiles_.begun() && outside && options_.dump_every_ns == 0 && !options_.off_cpu() &&
+           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0 &&
+           ::access("/proc/self/task", F_OK) == 0;
+}
+
+bool Sampling::records() {
+    if (not_recorded_since_ &&
+        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + options_.least_cpu_ns))
+        record_from_start();
+    return profiles_.begun();
+}
+
+void Sampling::record_from_start() {
+    if (!not_recorded_since_) return;
+    const auto since = *std::exchange(not_recorded_since_, std::nullopt);
+    give_up_unless(profiles_.begin(engine_, since.time_ns));
+    give_up_unless(profile().resume_from(since));
+}
+
+void Sampling::stop() {
+    if (!on()) return;
+    on_.store(false, std::memory_order_relaxed);
+    engine_.source->stop();
+    if (!records()) return not_recorded_since_.reset();
+    profile().pause();
+    drain();
+    tell_of_engine();
+    flush();
+}
+
+std::uint64_t Sampling::pause_ns() const {
+    if (!on()) return 2 * second;
+    const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
+    if (!profiles_.begun()) return std::min(fill / 4, flush_every_ns);
+    if (monotonic_ns() < hurry_until_ns_) return millisecond;
+    const bool idle = samples_before_ == profiles_.now().samples();
+    return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, profiles_.now().until_look_ns()});
+}
+
+void Sampling::go_on() {
+    if (!records() || !on()) return;
+    samples_before_ = profile().samples();
+    drain();
+    profile().look([this] { drain(); });
+    tell_of_waits();
+    const std::uint64_t now = monotonic_ns();
+    if (now + pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
+        flush();
+        if (on() && profile().outgrown()) give_up_unless(profiles_.next_part(engine_, [this] { drain(); }));
+    }
+    if (profiles_.next_is_due(now)) give_up_unless(profiles_.next(engine_, [this] { drain(); }));
+}
+
+void Sampling::drain() {
+    const std::uint64_t began = monotonic_ns();
+    if (began >= last_clocks_ns_ + clocks_every_ns) {
+        profile().read_clocks();
+        last_clocks_ns_ = began;
+    }
+    std::vector<EndedThread> ended;
+    ended_threads_.take(ended);
+    engine_.source->drain(profile().sink());
+    profile().settle(began);
+    profile().threads_ended(std::move(ended));
+    if (profile().sees_brief_threads()) engine_.source->vary_first_samples();
+    // A stack deeper than the copy must be read before its owner changes it.
+    if (profile().wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
+}
+
+void Sampling::flush() {
+    last_flush_ns_ = monotonic_ns();
+    give_up_unless(profile().flush());
+}
+
+void Sampling::tell_of_waits() {
+    if (profile().too_many_switches()) {
+        engine_.source->stop_switches();
+        profile().go_on_by_looks(monotonic_ns());
+        say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is told by "
+            "looks alone, without preemption");
+    }
+    if (told_of_waits_ || profile().off_cpu_problem().empty()) return;
+    told_of_waits_ = true;
+    say("where some threads wait is not known: " + profile().off_cpu_problem());
+}
+
+void Sampling::tell_of_engine() {
+    const std::string& note = engine_.source->facts().note;
+    if (note == told_note_) return;
+    told_note_ = note;
+    say(note);
+}
+
+void Sampling::keep() {
+    if (!on() || !records()) return;
+    drain();
+    flush();
+    profile().drop_empty_file();
+}
+
+void Sampling::secure() {
+    if (!on()) return;
+    record_from_start();
+    if (!on()) return;
+    drain();  // the thread's stack is known from then on
+    give_up_unless(profile().secure());
+}
+
+std::string Sampling::dump(const std::string& stem) {
+    if (!records() || !profile().has_samples()) return "there are no samples yet";
+    if (on()) drain();
+    flush();
+    return profiles_.dump(stem);
+}
+
+void Sampling::leave() {
+    stop();
+    engine_.source.reset();
+    if (profiles_.begun()) give_up_unless(profile().suspend());
+}
+
+void Sampling::finish() {
+    stop();
+    if (!profiles_.begun()) return;
+    if (crash_record_.written()) profile().died(crash_record_);
+    if (auto closed = profile().close(); !closed && !broken_) log_.warning(closed.error().message);
+    engine_.source.reset();
+    profiles_.write_results(crash_record_.written());
+}
+
+void Sampling::retire() {
+    engine_.source.reset();
+    profiles_.forget();
+}
+
+bool Sampling::go_on_without_signals(const std::string& why) {
+    return engine_.source && engine_.source->go_on_without_signals(why);
+}
+
+void Sampling::give_up_signal() {
+    if (go_on_without_signals("the program took away the signal")) return tell_of_engine();
+    say(ended_for_signal);
+    stop();
+}
+
+void Sampling::give_up(const std::string& why) {
+    log_.warning(why);
+    if (!broken_) why_not_ = why;  // host threads read it from then on
+    if (on()) engine_.source->stop();
+    on_.store(false, std::memory_order_relaxed);
+    broken_ = true;
+}
+
+void Sampling::give_up_unless(const Result<void>& done) {
+    if (!done) give_up(done.error().message);
+}
+
+void Sampling::end(const std::string& why) {
+    if (profiles_.begun()) profile().remark(why);
+    stop();
+    give_up(why);
+}
+
+}  // namespace flameprobe

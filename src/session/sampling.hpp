@@ -1,0 +1,103 @@
+// What is sampled in this process: the engine, drained in time, and the profile that its samples go to.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "collect/crash_record.hpp"
+#include "collect/ended_threads.hpp"
+#include "collect/recording.hpp"
+#include "session/engine.hpp"
+#include "session/log.hpp"
+#include "session/options.hpp"
+#include "session/profile_series.hpp"
+
+namespace flameprobe {
+
+/// The collector thread only, but for what says otherwise.
+class Sampling {
+public:
+    Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing);
+
+    // Thread-safe.
+    bool on() const { return on_.load(std::memory_order_relaxed); }
+    /// Nothing will be sampled any more: see why_not(), to be read after an answer of the collector.
+    bool broken() const { return broken_; }
+    const std::string& why_not() const { return why_not_; }
+    /// Whether the engine has a timer or an alternate stack per thread.
+    bool attaches_threads() const { return attaches_threads_.load(std::memory_order_relaxed); }
+    bool has_recording() const { return profiles_.begun(); }
+    /// For the handler of a fatal signal; finish() puts it into the profile.
+    CrashRecord& crash_record() { return crash_record_; }
+    /// For threads of the host at their end.
+    EndedThreads& ended_threads() { return ended_threads_; }
+
+    /// Opens the engine, if that is not done. False: nothing can be sampled.
+    bool open();
+    /// Whether what was opened can be sampled where the collector is no thread of the host.
+    bool works_outside() const;
+    /// All that is sampled has ended, or has been replaced by exec.
+    bool over() const { return on() && engine_.source->over(); }
+    /// After open(). `outside`: the collector is no thread of the host. What counts begins at `from`, or else now.
+    void start(bool outside, const std::optional<Recording::CountedTo>& from);
+    void stop();
+    /// At least as often as pause_ns() says: samples, waits, flush, the next file.
+    void go_on();
+    std::uint64_t pause_ns() const;
+    /// What an engine could not go on with is said when it happens, and in the profile. Now and then.
+    void tell_of_engine();
+
+    /// The samples so far are in the file; one without any is removed.
+    void keep();
+    /// Creates the file while it can be: the process is about to lose the right to.
+    void secure();
+    /// The results so far, at `stem`: why they could not be written, or empty.
+    std::string dump(const std::string& stem);
+    /// What was opened is closed with the collector's descriptor table, and opened again by its successor.
+    void leave();
+    void finish();
+    /// After finish(): gives the memory back.
+    void retire();
+
+    /// False: the engine needs them.
+    bool go_on_without_signals(const std::string& why);
+    /// The signal that the engine needs is the host's from now on.
+    void give_up_signal();
+    void give_up(const std::string& why);
+    /// The same, and the profile says so too.
+    void end(const std::string& why);
+    void say(const std::string& sentence) { profiles_.say(sentence); }
+
+private:
+    Recording& profile() { return profiles_.now(); }
+    bool recorded_later(bool outside) const;
+    bool records();
+    void record_from_start();
+    void drain();
+    void flush();
+    void tell_of_waits();
+    void give_up_unless(const Result<void>& done);
+
+    const Options& options_;
+    Log& log_;
+    ProfileSeries profiles_;
+    CrashRecord crash_record_;
+    EndedThreads ended_threads_;
+    std::atomic<bool> on_{false};
+    std::atomic<bool> broken_{false};
+    std::atomic<bool> attaches_threads_{false};
+    std::string why_not_ = "sampling was stopped";
+
+    Engine engine_;
+    std::string told_note_;  // of the engine, as last said
+    bool told_of_waits_ = false;
+    std::optional<Recording::CountedTo> not_recorded_since_;  // sampling is on, and there was nothing to record yet
+    std::uint64_t last_flush_ns_ = 0;
+    std::uint64_t last_clocks_ns_ = 0;
+    std::uint64_t hurry_until_ns_ = 0;
+    std::uint64_t samples_before_ = 0;  // the last drain: an idle host is not woken often
+};
+
+}  // namespace flameprobe
