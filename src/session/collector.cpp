@@ -39,7 +39,11 @@ Collector::Collector(const Options& options, PathFacts paths, OlderResults older
     : options_(options),
       log_(log),
       sampling_(options_, std::move(paths), older, log,
-                {[this] { return workers(); }, [this] { commands_.alive(), task_.progress(); }}) {}
+                {[this] { return workers(); },
+                 [this] {
+                     commands_.alive();
+                     task_.progress();
+                 }}) {}
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;

@@ -1,8 +1,9 @@
-// The registers a walk carries from frame to frame.
+// The registers a walk carries from frame to frame, and where a frame has saved them.
 #pragma once
 
 #include <cstdint>
 
+#include "unwind/stack_reader.hpp"
 #include "unwind/unwind_rule.hpp"
 
 namespace flameprobe {
@@ -18,6 +19,43 @@ struct Cursor {
 
     std::uint64_t base(RuleBase which) const { return which == RuleBase::sp ? sp : which == RuleBase::fp ? fp : third; }
     std::uint64_t lookup() const { return interrupted ? pc : pc - 1; }
+};
+
+inline constexpr std::uint64_t largest_frame = std::uint64_t{1} << 32;  // bytes
+
+inline std::uint64_t as_offset(std::int32_t value) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
+/// One frame, which has saved registers of its caller.
+struct SavedFrame {
+    const Cursor cursor;
+    const std::uint64_t cfa;
+    const bool signal_frame;
+
+    std::uint64_t at(SlotOrigin origin) const {
+        switch (origin) {
+            case SlotOrigin::cfa:
+                return cfa;
+            case SlotOrigin::sp:
+                return cursor.sp;
+            case SlotOrigin::fp:
+                return cursor.fp;
+            default:
+                return cursor.third;
+        }
+    }
+
+    /// `value` becomes the caller's; false: the stack is not known there. A frame's slots lie between SP and CFA. One
+    /// below SP holds nothing any more (an epilogue has popped it), and one above the CFA comes from gcc's rule "rbp is
+    /// at rbp + 0" that outlives `leave` where it realigned the stack: in both cases the register has its value back
+    /// already.
+    bool restore(StackReader& stack, SlotOrigin origin, std::int32_t slot, std::uint64_t& value) const {
+        if (slot == UnwindRule::same) return true;
+        const std::uint64_t address = at(origin) + as_offset(slot);
+        if (address - cursor.sp >= cfa - cursor.sp && !signal_frame) return true;
+        return stack.word(address, value);
+    }
 };
 
 }  // namespace flameprobe

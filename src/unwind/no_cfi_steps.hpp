@@ -1,0 +1,196 @@
+// From frame to frame through code without unwind tables: nothing there is certain, so a return address is believed
+// only where a call stands before it that can lead to the frame below.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "unwind/call_check.hpp"
+#include "unwind/cursor.hpp"
+#include "unwind/stack_reader.hpp"
+#include "unwind/unwinder.hpp"
+
+namespace flameprobe {
+
+/// `Rows` and `Cpu` as for Walker. A step that gives nothing has moved the cursor to the caller; after one that gives
+/// an end the cursor is no caller's.
+template <class Rows, class Cpu>
+class NoCfiSteps {
+public:
+    using End = std::optional<WalkEnd>;
+
+    NoCfiSteps(Rows& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
+
+    /// Code without CFI has no frame that is certain, so a return address is believed only if it follows a call to
+    /// this very code: the one in the frame record, or else, where no record is ever set up, the first on the stack. A
+    /// record may be the caller's, so one whose call could be to anything is taken only if nothing below it is certain.
+    End step(const UnwindRule& code, std::uint64_t lookup, Cursor& cursor) {
+        const bool pushing = cursor.interrupted && code.record != RecordState::made;
+        const bool interpreter = !code.keeps_records && !pushing && !code.in_file &&
+                                 returns_to_run_time_code(cursor.fp) && records_lead_out(cursor.fp);
+        if (interpreter && cursor.interrupted && returns_from_top(lookup, cursor)) return std::nullopt;
+        if (code.keeps_records || pushing || interpreter) {
+            Cursor caller = cursor;
+            if (!by_frame_pointer(code, lookup, caller)) {
+                const bool certain = rules_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
+                if (!certain && code.in_file && !by_scan(lookup, cursor, caller.sp)) return std::nullopt;
+                cursor = caller;
+                return std::nullopt;
+            }
+        }
+        if (Cpu::return_address_in_register && cursor.interrupted && by_link_register(code, lookup, cursor))
+            return std::nullopt;
+        // Where code is made at run time, nothing says where one function ends: a call into it proves too little.
+        return code.in_file ? by_scan(lookup, cursor, ~std::uint64_t{0}) : from_shared_frame(cursor, 0);
+    }
+
+    /// Code made at run time that is jumped into and goes on in the frame of what jumped, as LuaJIT's traces do in its
+    /// interpreter's: the whole interpreter is one piece of code with one frame, and a call names it. The first such
+    /// call on the stack whose frame has room above what the trace has pushed is the one. `inside`: an address that
+    /// must lie in what is called, unless it is 0.
+    End from_shared_frame(Cursor& cursor, std::uint64_t inside) {
+        constexpr std::uint64_t words = 512;
+        for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end; slot += 8) {
+            std::uint64_t word = 0;
+            if (!stack_.word(slot, word)) break;
+            const UnwindRule* const frame = rules_.frame_of_called(word, inside);
+            const std::uint64_t cfa = slot + 8;
+            if (frame == nullptr || cfa - cursor.sp < static_cast<std::uint64_t>(frame->cfa_offset)) continue;
+            const SavedFrame here{cursor, cfa, false};
+            if (!here.restore(stack_, frame->fp_origin, frame->fp_slot, cursor.fp) ||
+                !here.restore(stack_, frame->third_origin, frame->third_slot, cursor.third))
+                return WalkEnd::truncated;
+            cursor.pc = word;
+            cursor.sp = cfa;
+            cursor.interrupted = false;
+            cursor.doubtful = true;
+            return std::nullopt;
+        }
+        return WalkEnd::no_unwind_info;
+    }
+
+    End by_frame_pointer(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
+        const RecordState state = cursor.interrupted ? rule.record : RecordState::made;
+        if (Cpu::return_address_in_register && state != RecordState::made)
+            return by_link_register(rule, lookup, cursor) ? End() : WalkEnd::no_unwind_info;
+        std::uint64_t record = cursor.fp;
+        if (state != RecordState::made) record = cursor.sp - (state == RecordState::before ? 8 : 0);
+        const bool above = state != RecordState::made || record >= cursor.sp;
+        if (record % 8 != 0 || !above || record - cursor.sp + 8 >= largest_frame) return WalkEnd::no_unwind_info;
+        std::uint64_t fp = cursor.fp, pc = 0;
+        if (!stack_.word(record + 8, pc)) return WalkEnd::truncated;
+        if (state != RecordState::before && !stack_.word(record, fp)) return WalkEnd::truncated;
+        pc = Cpu::strip(pc);
+        if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !returns_to_interpreter(record, pc))
+            return WalkEnd::no_unwind_info;
+        cursor.pc = pc;
+        cursor.fp = fp;
+        cursor.sp = record + Cpu::frame_record_size;
+        cursor.interrupted = false;
+        cursor.doubtful = true;
+        return std::nullopt;
+    }
+
+    /// A signal handler returns to the interrupted instruction, and a goroutine's first function to behind a nop.
+    bool needs_no_call(std::uint64_t return_address) {
+        const UnwindRule* const rule = rules_.rule(return_address - 1);
+        return rule != nullptr && (rule->signal_frame || rule->uncalled);
+    }
+
+private:
+    /// Else the record may be that of what called this code, which keeps none itself: the caller would be lost.
+    bool returns_to_run_time_code(std::uint64_t record) {
+        std::uint64_t pc = 0;
+        if (record % 8 != 0 || !stack_.word(record + 8, pc)) return false;
+        const UnwindRule* const rule = rules_.rule(pc - 1);
+        return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file;
+    }
+
+    /// Whether each record from this one on leads to one above it, through code without tables, until one returns
+    /// behind a call in code that has them. A JVM's interpreter is a megabyte of pieces that mostly set up no record,
+    /// and what it calls returns to places behind no call: such a chain is believed as a whole or not at all.
+    bool records_lead_out(std::uint64_t record) {
+        constexpr std::uint64_t most_records = 1024, largest = std::uint64_t{1} << 20;
+        if (record >= chain_from_ && record <= chain_to_) return true;
+        std::uint64_t at = record;
+        for (std::uint64_t nth = 0; nth < most_records; ++nth) {
+            std::uint64_t next = 0, pc = 0;
+            if (at % 8 != 0) return false;
+            // The rest lies beyond the copy: what has been seen of it is the start of a chain.
+            if (!stack_.word(at, next) || !stack_.word(at + 8, pc)) return nth > 1;
+            const UnwindRule* const rule = rules_.rule(pc - 1);
+            if (rule == nullptr) return false;
+            const bool tables = rule->kind != RuleKind::no_cfi;
+            if ((tables || rule->in_file) && !rules_.follows_any_call(pc)) return false;
+            if (tables) {
+                chain_from_ = record;
+                chain_to_ = at;
+                return true;
+            }
+            if (next <= at || next - at >= largest) return false;
+            at = next;
+        }
+        return false;
+    }
+
+    /// A piece without a frame of its own, which something called.
+    bool returns_from_top(std::uint64_t lookup, Cursor& cursor) {
+        std::uint64_t pc = 0;
+        if (Cpu::return_address_in_register || cursor.sp >= cursor.fp || !stack_.word(cursor.sp, pc) ||
+            rules_.judge_call(pc, lookup) == CallCheck::Verdict::no)
+            return false;
+        cursor.pc = pc;
+        cursor.sp = cursor.sp + 8;
+        cursor.interrupted = false;
+        cursor.doubtful = true;
+        return true;
+    }
+
+    /// Code that has not saved its return address, or has it back. A call that might be to anything is enough where the
+    /// code says so (a prologue, a return), or where no code around ever saves one, as in the vdso.
+    bool by_link_register(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
+        const std::uint64_t pc = Cpu::strip(cursor.third);
+        const auto verdict = rules_.judge_call(pc, lookup);
+        const bool told_by_code = rule.record != RecordState::made || !rule.keeps_records;
+        if (verdict == CallCheck::Verdict::no || (verdict == CallCheck::Verdict::possible && !told_by_code))
+            return false;
+        cursor.pc = pc;
+        cursor.interrupted = false;
+        cursor.doubtful = true;
+        return true;
+    }
+
+    End by_scan(std::uint64_t lookup, Cursor& cursor, std::uint64_t below) {
+        constexpr std::uint64_t words = 128;
+        for (std::uint64_t slot = cursor.sp, end = std::min(slot + 8 * words, below); slot < end; slot += 8) {
+            std::uint64_t word = 0;
+            if (!stack_.word(slot, word)) return WalkEnd::truncated;
+            word = Cpu::strip(word);
+            if (rules_.judge_call(word, lookup) != CallCheck::Verdict::certain) continue;
+            cursor.pc = word;
+            cursor.sp = slot + 8;
+            cursor.interrupted = false;
+            cursor.doubtful = true;
+            return std::nullopt;
+        }
+        return WalkEnd::no_unwind_info;
+    }
+
+    bool returns_to_interpreter(std::uint64_t record, std::uint64_t return_address) {
+        const UnwindRule* const rule = rules_.rule(return_address - 1);
+        return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file && records_lead_out(record);
+    }
+
+    /// With CFI (the unwinder by frame pointers) a tail call may have put another function into the called one's place.
+    bool returns_from(const UnwindRule& rule, std::uint64_t lookup, std::uint64_t return_address) {
+        if (rule.kind != RuleKind::no_cfi) return rules_.follows_any_call(return_address);
+        return rules_.judge_call(return_address, lookup) != CallCheck::Verdict::no;
+    }
+
+    Rows& rules_;
+    StackReader& stack_;
+    std::uint64_t chain_from_ = ~std::uint64_t{0}, chain_to_ = 0;  // records of which records_lead_out() was true
+};
+
+}  // namespace flameprobe
