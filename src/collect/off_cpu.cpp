@@ -25,7 +25,7 @@ public:
     TookTime(WaitRegistry& registry, std::uint64_t since_ns) : registry_(registry), since_ns_(since_ns) {}
     ~TookTime() {
         const std::uint64_t now = monotonic_ns();
-        registry_.look_took(now - std::min(now, since_ns_));
+        registry_.looks().took(now - std::min(now, since_ns_));
     }
     TookTime(const TookTime&) = delete;
 
@@ -101,7 +101,7 @@ void OffCpu::look(const std::function<void()>& drain) {
         ticks_.look(now);
         return set_next_look(now);
     }
-    registry_.looked(now - last_look_ns_);
+    registry_.looks().came_after(now - last_look_ns_);
     last_look_ns_ = now;
     registry_.unread(unread_);
     for (std::size_t i = 0; i < unread_.size(); ++i) {
@@ -111,7 +111,7 @@ void OffCpu::look(const std::function<void()>& drain) {
     set_next_look(now);
 }
 
-WaitRegistry::Read OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
+WaitPlace OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
     bool whole = false;
     const StackId stack = pipeline_.blocked_stack(thread, whole);
     truncated_ += whole ? 0 : 1;

@@ -59,7 +59,7 @@ public:
 private:
     void look_at(const WaitRegistry::Wait& wait);
     void emit(const WaitRegistry::Span& span);
-    WaitRegistry::Read read_wait(std::uint32_t tid, const BlockedThread& thread);
+    WaitPlace read_wait(std::uint32_t tid, const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
     void watch_rate(std::uint64_t now_ns);
     void set_next_look(std::uint64_t now_ns);

@@ -20,7 +20,7 @@ public:
     using Span = WaitRegistry::Span;
     using Emit = std::function<void(const Span&)>;
     /// Of a thread that is blocked now.
-    using ReadWait = std::function<WaitRegistry::Read(std::uint32_t tid, const BlockedThread&)>;
+    using ReadWait = std::function<WaitPlace(std::uint32_t tid, const BlockedThread&)>;
     /// Of a thread's last CPU sample.
     using LastStack = std::function<StackId(std::uint32_t tid)>;
 
@@ -47,7 +47,7 @@ private:
     /// What looks found in the same place, since it was last settled.
     struct Found {
         BlockedThread where;
-        WaitRegistry::Read what;
+        WaitPlace what;
         bool raced = false;  // the stack that was read may be that of what the thread did then
         std::uint64_t begin_ns = 0, looks = 0, waits = 0;
     };

@@ -1,8 +1,6 @@
 #include "collect/wait_registry.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 namespace flameprobe {
 namespace {
@@ -19,7 +17,7 @@ std::uint64_t since(std::uint64_t now, std::uint64_t then) { return now > then ?
 }  // namespace
 
 WaitRegistry::WaitRegistry(std::uint64_t least_ns, std::uint64_t mean_pause_ns, Emit emit)
-    : least_ns_(least_ns), asked_pause_ns_(static_cast<double>(mean_pause_ns)), emit_(std::move(emit)) {}
+    : least_ns_(least_ns), emit_(std::move(emit)), looks_(mean_pause_ns) {}
 
 void WaitRegistry::begin(std::uint64_t now_ns, const std::vector<std::uint32_t>& tids) {
     for (const std::uint32_t tid : tids) {
@@ -67,37 +65,37 @@ void WaitRegistry::lost(std::uint64_t time_ns) {
         leave_state(tid, thread, time_ns);
         thread.state = State::waiting;
         thread.assumed = thread.doubtful = true;
-        thread.first_schedule.reset();
-        thread.last_schedule.reset();
+        thread.account.records_lost();
     }
 }
 
 void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns) {
     std::uint64_t lasted = since(time_ns, thread.since_ns);
     const bool off = thread.state == State::waiting || thread.state == State::preempted;
-    if (off) lasted = without_overlap(thread, lasted);
+    if (off) lasted = thread.account.without_overlap(lasted, overlap_ns_);
     switch (thread.state) {
         case State::running:
             totals_.running_ns += lasted;
-            thread.ran.ns += lasted;
-            ++thread.ran.times;
+            thread.account.ran(lasted);
             break;
         case State::waiting:
             if (thread.assumed && thread.doubtful) {
-                tell_lost(tid, thread, lasted);
+                // A thread that gets a CPU may have run in between.
+                totals_.lost_ns += lasted;
+                if (lasted != 0) emit_({.kind = Kind::lost, .tid = tid, .begin_ns = thread.since_ns, .ns = lasted});
                 break;
             }
             if (thread.has_stack) {
                 thread.has_stack = time_ns >= thread.read_until_ns;
                 ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
-                if (thread.has_stack) compare_with_scheduler(thread);
+                if (thread.has_stack) thread.account.compare();
             }
             wait_is_over(thread, lasted);
             ++thread.wakes;
             break;
         case State::preempted:
             totals_.preempted_ns += lasted;
-            thread.ran.preempted_ns += lasted;
+            thread.account.preempted(lasted);
             if (thread.preempted_on != thread.last_cpu_stack) settle_preempted(tid, thread);
             if (thread.preempted_ns == 0) thread.preempted_since_ns = thread.since_ns;
             thread.preempted_on = thread.last_cpu_stack;
@@ -113,43 +111,12 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     thread.number = ++last_number_;
     thread.told_ns = 0;
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
-    thread.schedule.reset();
-}
-
-std::uint64_t WaitRegistry::without_overlap(const Thread& thread, std::uint64_t lasted) const {
-    if (!thread.overlap_ns) return lasted - std::min(lasted, overlap_ns_);
-    if (*thread.overlap_ns < 0) return lasted + static_cast<std::uint64_t>(-*thread.overlap_ns);
-    return lasted - std::min(lasted, static_cast<std::uint64_t>(*thread.overlap_ns));
-}
-
-// The thread was blocked when its account was read, so the account and the records tell of the same time.
-void WaitRegistry::compare_with_scheduler(Thread& thread) {
-    constexpr std::int64_t most_ns = 30'000;
-    constexpr std::uint64_t every_times = 100;
-    if (!thread.schedule) return;
-    thread.compare_at = thread.ran.times + every_times;
-    if (thread.first_schedule) {
-        const auto clock = static_cast<std::int64_t>(thread.schedule->cpu_ns - thread.first_schedule->cpu_ns);
-        const auto records = static_cast<std::int64_t>(thread.ran.ns - thread.compared.ns);
-        const auto times = static_cast<std::int64_t>(thread.ran.times - thread.compared.times);
-        thread.overlap_ns = std::clamp((clock - records) / times, -most_ns, most_ns);
-        const std::uint64_t preempted = thread.ran.preempted_ns - thread.compared_last.preempted_ns;
-        thread.late_ns += since(since(thread.schedule->delay_ns, thread.last_schedule->delay_ns), preempted);
-    } else {
-        thread.compared = thread.ran;
-        thread.first_schedule = thread.schedule;
-    }
-    thread.compared_last = thread.ran;
-    thread.last_schedule = thread.schedule;
+    thread.account.drop_reading();
 }
 
 bool WaitRegistry::wants_schedule(const Wait& wait) const {
     const auto found = threads_.find(wait.tid);
-    return found != threads_.end() && found->second.ran.times >= found->second.compare_at;
-}
-
-void WaitRegistry::schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns) {
-    if (in_progress(wait)) threads_[wait.tid].schedule = Schedule{cpu_ns, delay_ns};
+    return found != threads_.end() && found->second.account.wants_reading();
 }
 
 // A thread can be looked at only while it is blocked, so what looks stand for is that part of its waits. What is known
@@ -157,9 +124,9 @@ void WaitRegistry::schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_
 // theirs.
 void WaitRegistry::take_off_late(Thread& thread, bool all) {
     const std::uint64_t most = all ? thread.blocked_ns : thread.blocked_ns / 4 * 3;
-    const std::uint64_t late = std::min(thread.late_ns, most);
+    const std::uint64_t late = std::min(thread.account.late_ns(), most);
     if (late == 0 || least_ns_ != 0) return;
-    thread.late_ns -= late;
+    thread.account.took_off_late(late);
     thread.blocked_ns -= late;
     totals_.blocked_ns -= late;
     totals_.preempted_ns += late;
@@ -168,12 +135,6 @@ void WaitRegistry::take_off_late(Thread& thread, bool all) {
         thread.preempted_on = thread.last_cpu_stack;
     }
     thread.preempted_ns += late;
-}
-
-/// Where records were lost, a thread that gets a CPU may have run in between.
-void WaitRegistry::tell_lost(std::uint32_t tid, const Thread& thread, std::uint64_t ns) {
-    totals_.lost_ns += ns;
-    if (ns != 0) emit_({.kind = Kind::lost, .tid = tid, .begin_ns = thread.since_ns, .ns = ns});
 }
 
 void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {
@@ -186,13 +147,14 @@ void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {
     totals_.blocked_ns += left;
     thread.blocked_ns += left;
     if (!thread.has_stack || lasted == 0) return;
-    const auto exact = static_cast<double>(lasted);
-    const double seen = std::max(exact - static_cast<double>(thread.read_took_ns), exact / 8);
-    const double probability = -std::expm1(-seen / mean_pause_ns()) * looks_shorter_than(lasted);
-    const double weight = exact / probability - static_cast<double>(thread.told_ns);
+    const double probability = looks_.of_meeting(lasted, thread.read_took_ns);
+    const double weight = static_cast<double>(lasted) / probability - static_cast<double>(thread.told_ns);
+    put_down(thread, std::max(weight, 1.0), 1 / probability);
+}
+
+void WaitRegistry::put_down(Thread& thread, double ns, double waits) {
     const bool first = thread.told_ns == 0;
-    thread.estimates.push_back({thread.since_ns + thread.told_ns, std::max(weight, 1.0), thread.what, first ? 1u : 0u,
-                                first ? 1 / probability : 0});
+    thread.read.add({thread.since_ns + thread.told_ns, ns, thread.what, first ? 1u : 0u, first ? waits : 0});
 }
 
 // The latest first: it is the likeliest to be over soon.
@@ -204,32 +166,29 @@ void WaitRegistry::unread(std::vector<Wait>& out) const {
     std::sort(out.begin(), out.end(), [](const Wait& a, const Wait& b) { return a.number > b.number; });
 }
 
-bool WaitRegistry::in_progress(const Wait& wait) const {
+WaitRegistry::Thread* WaitRegistry::thread_of(const Wait& wait) {
     const auto found = threads_.find(wait.tid);
-    return found != threads_.end() && found->second.state == State::waiting && found->second.number == wait.number;
+    const bool waits =
+        found != threads_.end() && found->second.state == State::waiting && found->second.number == wait.number;
+    return waits ? &found->second : nullptr;
 }
 
-void WaitRegistry::read(const Wait& wait, Read what, std::uint64_t since_ns, std::uint64_t until_ns) {
-    if (!in_progress(wait)) return;
-    Thread& thread = threads_[wait.tid];
-    if (thread.assumed) ++totals_.waits;
-    thread.assumed = false;
-    thread.has_stack = true;
-    thread.what = what;
-    thread.read_until_ns = until_ns;
-    thread.read_took_ns = since(until_ns, since_ns);
+void WaitRegistry::read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns) {
+    Thread* const thread = thread_of(wait);
+    if (thread == nullptr) return;
+    if (thread->assumed) ++totals_.waits;
+    thread->assumed = false;
+    thread->has_stack = true;
+    thread->what = what;
+    thread->read_until_ns = until_ns;
+    thread->read_took_ns = since(until_ns, since_ns);
 }
 
 void WaitRegistry::runs(const Wait& wait) {
-    if (!in_progress(wait)) return;
-    Thread& thread = threads_[wait.tid];
-    if (!thread.assumed) return;  // woken, and not yet on a CPU
-    thread.state = State::running;
-    thread.assumed = false;
-}
-
-void WaitRegistry::give_up(const Wait& wait) {
-    if (in_progress(wait)) threads_[wait.tid].hopeless = true;
+    Thread* const thread = thread_of(wait);
+    if (thread == nullptr || !thread->assumed) return;  // woken, and not yet on a CPU
+    thread->state = State::running;
+    thread->assumed = false;
 }
 
 void WaitRegistry::went_on_from(std::uint32_t tid, StackId stack) {
@@ -246,74 +205,35 @@ void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_n
     overlap_ns_ = std::min(since(cpu_ns, running_ns) / totals_.ins, most_ns);
 }
 
-void WaitRegistry::look_took(std::uint64_t ns) {
-    ++looks_by_size_[static_cast<std::size_t>(std::bit_width(ns))];
-    ++looks_;
-}
-
-/// Within a power of two they are taken to be evenly spread.
-double WaitRegistry::looks_shorter_than(std::uint64_t ns) const {
-    constexpr double least = 0.05;  // a wait that was met in spite of all must not outweigh the others
-    if (looks_ == 0 || ns == 0) return 1;
-    const auto size = static_cast<std::size_t>(std::bit_width(ns));
-    double shorter = 0;
-    for (std::size_t i = 0; i < size; ++i) shorter += static_cast<double>(looks_by_size_[i]);
-    const double lowest = std::exp2(static_cast<double>(size - 1));
-    shorter += static_cast<double>(looks_by_size_[size]) * (static_cast<double>(ns) - lowest) / lowest;
-    return std::max(shorter / static_cast<double>(looks_), least);
-}
-
-void WaitRegistry::looked(std::uint64_t pause_ns) {
-    pause_sum_ns_ += static_cast<double>(pause_ns);
-    ++pauses_;
-}
-
 // Waits of a thread that has never woken are told at the end, as idle ones; so they are never told as others.
 void WaitRegistry::tell_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
     if (thread.state != State::waiting || thread.assumed || thread.wakes == 0) return;
     const std::uint64_t lasted = since(now_ns, thread.since_ns);
     const std::uint64_t more = lasted - std::min(lasted, thread.told_ns);
-    if (more < oldest_window_ns || lasted < least_ns_ || static_cast<double>(lasted) < certain_pauses * mean_pause_ns())
+    if (more < oldest_window_ns || lasted < least_ns_ ||
+        static_cast<double>(lasted) < certain_pauses * looks_.mean_pause_ns())
         return;
     if (!thread.has_stack && !thread.hopeless) return;
     if (thread.has_stack && now_ns < thread.read_until_ns) return;
-    if (thread.has_stack) {
-        const bool first = thread.told_ns == 0;
-        thread.estimates.push_back({thread.since_ns + thread.told_ns, static_cast<double>(more), thread.what,
-                                    first ? 1u : 0u, first ? 1.0 : 0});
-    }
+    if (thread.has_stack) put_down(thread, static_cast<double>(more), 1);
     thread.blocked_ns += more;
     totals_.blocked_ns += more;
     thread.told_ns += more;
 }
 
-// The sum of what is emitted is the exact time, to the nanosecond.
 void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
     take_off_late(thread, all);
-    double sum = 0;
-    for (const Estimate& estimate : thread.estimates) sum += estimate.ns;
-    if (sum > 0) {
-        double so_far = 0;
-        std::uint64_t emitted = 0;
-        for (const Estimate& estimate : thread.estimates) {
-            so_far += estimate.ns;
-            const bool last = &estimate == &thread.estimates.back();
-            const auto upto = last ? thread.blocked_ns
-                                   : std::min(thread.blocked_ns,
-                                              static_cast<std::uint64_t>(
-                                                  std::llround(static_cast<double>(thread.blocked_ns) * so_far / sum)));
-            const std::uint64_t ns = since(upto, emitted);
-            emitted += ns;
-            if (ns != 0)
-                emit_({Kind::waited, tid, estimate.begin_ns, ns, estimate.read.stack, estimate.hits,
-                       estimate.read.reason, estimate.waits});
-        }
+    if (thread.read.stand_for_time()) {
+        thread.read.share(thread.blocked_ns, [&](const ReadWaits::Estimate& estimate, std::uint64_t ns) {
+            emit_({Kind::waited, tid, estimate.begin_ns, ns, estimate.place.stack, estimate.hits, estimate.place.reason,
+                   estimate.waits});
+        });
     } else if (!all) {
         return;  // until there is a read to put it down to
     } else if (thread.blocked_ns != 0) {
         emit_({.kind = Kind::unsampled, .tid = tid, .begin_ns = thread.window_begin_ns, .ns = thread.blocked_ns});
     }
-    thread.estimates.clear();
+    thread.read.clear();
     thread.blocked_ns = 0;
 }
 
@@ -336,7 +256,7 @@ void WaitRegistry::settle(std::uint64_t now_ns) {
         }
         tell_wait_in_progress(thread, now_ns);
         const bool old = since(now_ns, thread.window_begin_ns) >= oldest_window_ns;
-        if (old || thread.estimates.size() >= enough_reads) {
+        if (old || thread.read.count() >= enough_reads) {
             settle_waits(tid, thread, false);
             settle_preempted(tid, thread);
             thread.window_begin_ns = now_ns;
@@ -373,8 +293,7 @@ void WaitRegistry::settle_all(std::uint64_t now_ns) {
 std::size_t WaitRegistry::memory() const {
     std::size_t bytes = threads_.bucket_count() * sizeof(void*);
     for (const auto& [tid, thread] : threads_)
-        bytes += sizeof(std::pair<std::uint32_t, Thread>) + 4 * sizeof(void*) +
-                 thread.estimates.capacity() * sizeof(Estimate);
+        bytes += sizeof(std::pair<std::uint32_t, Thread>) + 4 * sizeof(void*) + thread.read.memory();
     return bytes;
 }
 

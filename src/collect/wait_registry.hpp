@@ -2,24 +2,21 @@
 // bookkeeping: collect/off_cpu reads stacks and writes samples.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "capture/raw_sample.hpp"
-#include "collect/wait_reasons.hpp"
+#include "collect/look_odds.hpp"
+#include "collect/read_waits.hpp"
+#include "collect/schedule_account.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
 
-/// The time of every wait is exact; its stack is a sample. Looks come at random (exponential pauses, D ns on average),
-/// and one meets a wait of d ns if that goes on for the w ns that the look takes, so with the probability
-/// p = 1 - e^(-(d - w)/D). Looks that take longer than d cannot meet it at all, so p is multiplied by the share of
-/// those that took less. A wait that was met stands for d / p, and what a thread's waits stand for is scaled to its
-/// exact waiting time.
+/// The time of every wait is exact; its stack is a sample. A wait of d ns that a look met, with the probability p
+/// (LookOdds), stands for d / p, and what a thread's waits stand for is scaled to its exact waiting time.
 ///
 /// The collector thread only.
 class WaitRegistry {
@@ -62,31 +59,26 @@ public:
     };
     /// Waits in progress whose stack is not known yet.
     void unread(std::vector<Wait>& out) const;
-    bool in_progress(const Wait& wait) const;
-    struct Read {
-        StackId stack = 0;
-        WaitReason reason = 0;
-    };
+    bool in_progress(const Wait& wait) { return thread_of(wait) != nullptr; }
     /// What was read is that of the wait if it goes on until `until_ns`, which the records that follow tell. It was
     /// known to be in progress at `since_ns`.
-    void read(const Wait& wait, Read what, std::uint64_t since_ns, std::uint64_t until_ns);
+    void read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns);
     /// Whether the scheduler's account of this wait's thread is wanted, and what it is; to be told before read().
     bool wants_schedule(const Wait& wait) const;
-    void schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns);
+    void schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns) {
+        if (Thread* const thread = thread_of(wait)) thread->account.read(cpu_ns, delay_ns);
+    }
     /// The thread does not wait, whatever was assumed of it at the beginning.
     void runs(const Wait& wait);
     /// No stack can be had of this wait.
-    void give_up(const Wait& wait);
+    void give_up(const Wait& wait) {
+        if (Thread* const thread = thread_of(wait)) thread->hopeless = true;
+    }
     /// On which stack the thread's preemption is put down from now on.
     void went_on_from(std::uint32_t tid, StackId stack);
 
-    /// So long a look at a thread took, whatever it found.
-    void look_took(std::uint64_t ns);
-    /// A look took place `pause_ns` after the one before.
-    void looked(std::uint64_t pause_ns);
-    double mean_pause_ns() const {
-        return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
-    }
+    /// To be told of each look.
+    LookOdds& looks() { return looks_; }
 
     /// The CPU time of all threads since the beginning. The kernel gives a thread its CPU some microseconds before the
     /// record that says so: what the clocks count beyond the records is taken off the waits, for each of which it is
@@ -110,22 +102,6 @@ public:
 
 private:
     enum class State : std::uint8_t { unknown, running, waiting, preempted, over };
-    /// A wait that was read, or a part of it, whose weight is not final.
-    struct Estimate {
-        std::uint64_t begin_ns;
-        double ns;
-        Read read;
-        std::uint64_t hits;
-        double waits;
-    };
-    /// By the records.
-    struct Ran {
-        std::uint64_t ns = 0, times = 0, preempted_ns = 0;
-    };
-    /// By the scheduler, since the thread began: on CPUs, and in run queues.
-    struct Schedule {
-        std::uint64_t cpu_ns = 0, delay_ns = 0;
-    };
     struct Thread {
         State state = State::unknown;
         bool assumed = false;   // the state at the beginning: no record has told it
@@ -137,43 +113,31 @@ private:
         std::uint64_t told_ns = 0;  // of the wait in progress
         std::uint64_t read_until_ns = 0, read_took_ns = 0;
         std::uint64_t wakes = 0;
-        // What its CPU clock counts beyond the records, by switch: of its own where that is known.
-        Ran ran, compared, compared_last;  // the latter when these two were read
-        std::optional<Schedule> first_schedule, last_schedule;
-        std::uint64_t compare_at = 1;
-        std::optional<Schedule> schedule;  // at this wait
-        std::optional<std::int64_t> overlap_ns;
-        std::uint64_t late_ns = 0;  // of its waits: it was woken and had no CPU yet
-        Read what;
+        ScheduleAccount account;
+        WaitPlace what;
         StackId last_cpu_stack = 0;
         // Since it was last settled:
         std::uint64_t window_begin_ns = 0;
         std::uint64_t blocked_ns = 0;
         std::uint64_t preempted_ns = 0, preempted_since_ns = 0;
         StackId preempted_on = 0;
-        std::vector<Estimate> estimates;
+        ReadWaits read;
     };
 
+    Thread* thread_of(const Wait& wait);  // null: the wait is over
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
-    std::uint64_t without_overlap(const Thread& thread, std::uint64_t lasted) const;
-    static void compare_with_scheduler(Thread& thread);
     void take_off_late(Thread& thread, bool all);
-    void tell_lost(std::uint32_t tid, const Thread& thread, std::uint64_t ns);
     void wait_is_over(Thread& thread, std::uint64_t lasted);
+    static void put_down(Thread& thread, double ns, double waits);
     void tell_wait_in_progress(Thread& thread, std::uint64_t now_ns);
     void settle_waits(std::uint32_t tid, Thread& thread, bool all);
-    double looks_shorter_than(std::uint64_t ns) const;
     void settle_preempted(std::uint32_t tid, Thread& thread);
     void finish(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);
 
     const std::uint64_t least_ns_;
-    const double asked_pause_ns_;
     const Emit emit_;
+    LookOdds looks_;
     std::unordered_map<std::uint32_t, Thread> threads_;
-    double pause_sum_ns_ = 0;
-    std::uint64_t pauses_ = 0;
-    std::array<std::uint64_t, 65> looks_by_size_{};  // by the number of bits of the time they took
-    std::uint64_t looks_ = 0;
     std::uint64_t last_number_ = 0;
     std::uint64_t overlap_ns_ = 0;
     Totals totals_;

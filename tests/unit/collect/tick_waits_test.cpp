@@ -33,7 +33,7 @@ TEST_CASE("looks alone: a thread's waits and delays are what the scheduler's acc
         reader,
         [&](std::uint32_t, const BlockedThread& where) {
             ++calls[where.call];
-            return WaitRegistry::Read{5, 1};
+            return WaitPlace{5, 1};
         },
         [](std::uint32_t) { return StackId{9}; },
         [&](const WaitRegistry::Span& span) {

@@ -1,0 +1,58 @@
+// How likely it is that a look meets a wait, by the looks so far.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace flameprobe {
+
+/// Looks come at random (exponential pauses, D ns on average), and one meets a wait of d ns if that goes on for the w
+/// ns that the look takes, so with the probability p = 1 - e^(-(d - w)/D). Looks that take longer than d cannot meet it
+/// at all, so p is multiplied by the share of those that took less.
+class LookOdds {
+public:
+    explicit LookOdds(std::uint64_t asked_pause_ns) : asked_pause_ns_(static_cast<double>(asked_pause_ns)) {}
+
+    /// A look at a thread, whatever it found.
+    void took(std::uint64_t ns) {
+        ++by_size_[static_cast<std::size_t>(std::bit_width(ns))];
+        ++looks_;
+    }
+    void came_after(std::uint64_t pause_ns) {
+        pause_sum_ns_ += static_cast<double>(pause_ns);
+        ++pauses_;
+    }
+    double mean_pause_ns() const {
+        return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
+    }
+    /// Of a wait that was met, by a look that took so long.
+    double of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
+        const auto exact = static_cast<double>(wait_ns);
+        const double seen = std::max(exact - static_cast<double>(took_ns), exact / 8);
+        return -std::expm1(-seen / mean_pause_ns()) * shorter_than(wait_ns);
+    }
+
+private:
+    /// Within a power of two they are taken to be evenly spread.
+    double shorter_than(std::uint64_t ns) const {
+        constexpr double least = 0.05;  // a wait that was met in spite of all must not outweigh the others
+        if (looks_ == 0 || ns == 0) return 1;
+        const auto size = static_cast<std::size_t>(std::bit_width(ns));
+        double shorter = 0;
+        for (std::size_t i = 0; i < size; ++i) shorter += static_cast<double>(by_size_[i]);
+        const double lowest = std::exp2(static_cast<double>(size - 1));
+        shorter += static_cast<double>(by_size_[size]) * (static_cast<double>(ns) - lowest) / lowest;
+        return std::max(shorter / static_cast<double>(looks_), least);
+    }
+
+    double asked_pause_ns_;
+    double pause_sum_ns_ = 0;
+    std::uint64_t pauses_ = 0;
+    std::array<std::uint64_t, 65> by_size_{};  // by the number of bits of the time they took
+    std::uint64_t looks_ = 0;
+};
+
+}  // namespace flameprobe

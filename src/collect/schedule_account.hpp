@@ -1,0 +1,77 @@
+// What the records of switches say of a thread's time, beside what the scheduler itself counts (/proc, schedstat).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace flameprobe {
+
+/// Of one thread. The kernel gives it its CPU some microseconds before the record that says so, and wakes it some time
+/// before it gets one.
+class ScheduleAccount {
+public:
+    void ran(std::uint64_t ns) {
+        ran_.ns += ns;
+        ++ran_.times;
+    }
+    void preempted(std::uint64_t ns) { ran_.preempted_ns += ns; }
+    void records_lost() {
+        first_.reset();
+        last_.reset();
+    }
+
+    bool wants_reading() const { return ran_.times >= compare_at_; }
+    /// On CPUs and in run queues, since the thread began; read while it waits.
+    void read(std::uint64_t cpu_ns, std::uint64_t delay_ns) { reading_ = Reading{cpu_ns, delay_ns}; }
+    void drop_reading() { reading_.reset(); }
+    /// The thread was blocked when its account was read, so the account and the records tell of the same time.
+    void compare() {
+        constexpr std::int64_t most_ns = 30'000;
+        constexpr std::uint64_t every_times = 100;
+        if (!reading_) return;
+        compare_at_ = ran_.times + every_times;
+        if (first_) {
+            const auto clock = static_cast<std::int64_t>(reading_->cpu_ns - first_->cpu_ns);
+            const auto records = static_cast<std::int64_t>(ran_.ns - at_first_.ns);
+            const auto times = static_cast<std::int64_t>(ran_.times - at_first_.times);
+            overlap_ns_ = std::clamp((clock - records) / times, -most_ns, most_ns);
+            const std::uint64_t delay = less(reading_->delay_ns, last_->delay_ns);
+            late_ns_ += less(delay, ran_.preempted_ns - at_last_.preempted_ns);
+        } else {
+            at_first_ = ran_;
+            first_ = reading_;
+        }
+        at_last_ = ran_;
+        last_ = reading_;
+    }
+
+    /// A time off the CPU that lasted so long by the records, less what the CPU clock counts of it: `usual_ns`, unless
+    /// that is known of this thread.
+    std::uint64_t without_overlap(std::uint64_t lasted_ns, std::uint64_t usual_ns) const {
+        if (!overlap_ns_) return less(lasted_ns, usual_ns);
+        if (*overlap_ns_ < 0) return lasted_ns + static_cast<std::uint64_t>(-*overlap_ns_);
+        return less(lasted_ns, static_cast<std::uint64_t>(*overlap_ns_));
+    }
+    /// Of its waits: it was woken and had no CPU yet. To be taken off them.
+    std::uint64_t late_ns() const { return late_ns_; }
+    void took_off_late(std::uint64_t ns) { late_ns_ -= ns; }
+
+private:
+    static std::uint64_t less(std::uint64_t from, std::uint64_t ns) { return from - std::min(from, ns); }
+
+    struct Records {
+        std::uint64_t ns = 0, times = 0, preempted_ns = 0;
+    };
+    struct Reading {
+        std::uint64_t cpu_ns = 0, delay_ns = 0;
+    };
+    Records ran_, at_first_, at_last_;  // the latter when these two were read
+    std::optional<Reading> first_, last_;
+    std::optional<Reading> reading_;  // at the wait in progress
+    std::uint64_t compare_at_ = 1;
+    std::optional<std::int64_t> overlap_ns_;  // by switch
+    std::uint64_t late_ns_ = 0;
+};
+
+}  // namespace flameprobe
