@@ -1,16 +1,9 @@
 #include "capture/thread_timers.hpp"
 
-#include <sys/syscall.h>
-#include <time.h>
-
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "capture/handler/attach.hpp"
-#include "capture/handler/raw_system_call.hpp"
-#include "capture/signal_choice.hpp"
 #include "capture/thread_clock.hpp"
 
 namespace flameprobe {
@@ -21,18 +14,16 @@ constexpr std::uint64_t millisecond = 1'000'000;
 
 }  // namespace
 
-std::uint64_t tick_ns() {
-    timespec resolution{};
-    // The coarse clock is set by the tick (kernel/time/posix-timers.c, posix_get_coarse_res).
-    if (::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec == 0) return 4 * millisecond;
-    return static_cast<std::uint64_t>(resolution.tv_nsec);
+ThreadTimers::ThreadTimers(handler::State& state) : state_(state), slots_(state), tick_ns_(tick_ns()) {}
+
+void ThreadTimers::find_threads() {
+    slots_.attach_running([this](std::size_t i) { return i < records_.size() && records_[i].ended; });
 }
 
-ThreadTimers::ThreadTimers(handler::State& state)
-    : state_(state), self_(static_cast<std::uint32_t>(handler::system_call(SYS_gettid))), tick_ns_(tick_ns()) {}
-
-// In a forked child the state reads as zeros: no slot is owned and no timer is touched, which may be the child's own.
-ThreadTimers::~ThreadTimers() { stop(); }
+void ThreadTimers::arm(std::size_t index, std::uint64_t cpu_ns) {
+    slots_.arm(index, cpu_ns);
+    records_[index].delivered = 0;
+}
 
 void ThreadTimers::start() {
     for (std::size_t i = 0; i < records_.size(); ++i) {
@@ -44,102 +35,26 @@ void ThreadTimers::start() {
             continue;
         }
         record.cpu_ns = *cpu;
-        record.masked = blocks_our_signal(record.tid);
-        if (slot(i).timer < 0) handler::make_timer(state_, static_cast<std::uint32_t>(i));
+        record.masked = slots_.blocks_our_signal(record.tid);
+        if (slots_[i].timer < 0) handler::make_timer(state_, static_cast<std::uint32_t>(i));
         if (!record.masked) arm(i, *cpu);
     }
-    scan_tasks();
-}
-
-void ThreadTimers::stop() {
-    for (std::size_t i = 0; i < state_.slot_count; ++i) {
-        if (state_.owners[i].load(std::memory_order_acquire) != 0 &&
-            slot(i).ready.load(std::memory_order_acquire) != 0) {
-            handler::delete_timer(slot(i));
-        }
-    }
-}
-
-// Two readings in a row without a new thread prove that no thread was missed in between. Without /proc the main thread
-// is known, and threads that attach themselves.
-void ThreadTimers::scan_tasks() {
-    for (bool found = true; found;) {
-        found = false;
-        if (!tasks_.read(tids_)) tids_.assign(1, static_cast<std::uint32_t>(state_.pid));
-        covered_.clear();
-        without_slot_ = 0;
-        for (std::size_t i = 0; i < state_.slot_count; ++i) {
-            const std::uint32_t owner = state_.owners[i].load(std::memory_order_acquire);
-            const bool ended = i < records_.size() && records_[i].ended;
-            if (owner != 0 && !ended) covered_.push_back(owner);
-        }
-        std::sort(covered_.begin(), covered_.end());
-        for (const std::uint32_t tid : tids_) {
-            if (tid == self_ || std::binary_search(covered_.begin(), covered_.end(), tid)) continue;
-            found |= attach(tid);
-        }
-    }
-    count_timers();
-}
-
-void ThreadTimers::count_timers() {
-    with_timer_ = 0;
-    without_timer_ = without_slot_;
-    for (std::size_t i = 0; i < state_.slot_count; ++i) {
-        if (state_.owners[i].load(std::memory_order_acquire) == 0 || slot(i).ready.load(std::memory_order_acquire) == 0)
-            continue;
-        if (slot(i).timer >= 0)
-            ++with_timer_;
-        else if (cpu_time(state_.owners[i].load(std::memory_order_relaxed)))  // not for one that has ended
-            ++without_timer_;
-    }
-}
-
-bool ThreadTimers::attach(std::uint32_t tid) {
-    const auto cpu = cpu_time(tid);
-    if (!cpu) return false;
-    const std::uint32_t index = handler::claim_slot(state_, tid);
-    if (index == state_.slot_count) {
-        ++without_slot_;
-        return false;
-    }
-    slot(index).masked = blocks_our_signal(tid);
-    slot(index).attached_ns = *cpu;
-    handler::map_alternate_stack(state_, slot(index));
-    if (handler::make_timer(state_, index) == 0 && !slot(index).masked) arm(index, *cpu);
-    slot(index).ready.store(1, std::memory_order_release);
-    return true;
-}
-
-// The phase is random for each thread, so that neither the tick nor the host's own rhythm decides what is seen.
-void ThreadTimers::arm(std::size_t index, std::uint64_t cpu_ns) {
-    if (!state_.timers) return;
-    const std::uint64_t period = state_.period_ns;
-    const std::uint64_t phase = handler::random_phase(state_, ++random_);
-    const std::uint64_t first = cpu_ns < phase ? phase : phase + ((cpu_ns - phase) / period + 1) * period;
-    handler::arm_timer(state_, slot(index), first + 1);
-    if (index < records_.size()) records_[index].delivered = 0;
-}
-
-bool ThreadTimers::blocks_our_signal(std::uint32_t tid) const {
-    const auto status = tasks_.file(tid, "status");
-    return status && blocks_signal(status->c_str(), state_.signal);
+    find_threads();
 }
 
 void ThreadTimers::find_new(EventSink& sink, std::uint64_t now_ns) {
-    const std::size_t running = tasks_.count();
+    const std::size_t running = slots_.tasks().count();
     const bool sampling = state_.sampling.load(std::memory_order_relaxed);
     if (!sampling) {
         // Stopped: only those that came before the stop, whose samples are about to be read.
     } else if (now_ns >= next_scan_ns_ || (running != 0 && running != live_ + 1)) {
-        scan_tasks();
+        find_threads();
         next_scan_ns_ = now_ns + second;
     }
     bool more = false;
-    for (std::size_t i = 0; i < state_.slot_count; ++i) {
-        if (state_.owners[i].load(std::memory_order_acquire) == 0) continue;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        if (slots_.owner(i) == 0 || !slots_.ready(i)) continue;
         if (i < records_.size() && records_[i].tid != 0) continue;
-        if (slot(i).ready.load(std::memory_order_acquire) == 0) continue;  // being claimed this moment
         take_over(i, sink);
         more = true;
     }
@@ -148,15 +63,15 @@ void ThreadTimers::find_new(EventSink& sink, std::uint64_t now_ns) {
 
 void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
     if (index >= records_.size()) records_.resize(index + 1);
-    const std::uint32_t tid = state_.owners[index].load(std::memory_order_relaxed);
+    const std::uint32_t tid = slots_.owner(index);
     const bool known =
         std::any_of(records_.begin(), records_.end(), [tid](const Record& r) { return r.tid == tid && !r.ended; });
     Record& record = records_[index] = Record{};
     record.tid = tid;
-    record.masked = slot(index).masked;
-    record.cpu_ns = slot(index).attached_ns;
+    record.masked = slots_[index].masked;
+    record.cpu_ns = slots_[index].attached_ns;
     if (!state_.kernel_only)
-        record.name = slot(index).name[0] != '\0' ? std::string(slot(index).name) : tasks_.comm(record.tid);
+        record.name = slots_[index].name[0] != '\0' ? std::string(slots_[index].name) : slots_.tasks().comm(record.tid);
     ++live_;
     if (known) return;  // drop_duplicates decides
     sink.thread_started(record.tid, 0, 0);
@@ -173,9 +88,9 @@ void ThreadTimers::drop_duplicates() {
     std::sort(owned.begin(), owned.end());
     for (std::size_t i = 1; i < owned.size(); ++i) {
         if (owned[i].first != owned[i - 1].first) continue;
-        const bool first_is_ours = !slot(owned[i - 1].second).by_itself;
+        const bool first_is_ours = !slots_[owned[i - 1].second].by_itself;
         const std::size_t drop = first_is_ours ? owned[i - 1].second : owned[i].second;
-        handler::delete_timer(slot(drop));
+        handler::delete_timer(slots_[drop]);
         records_[drop].duplicate = true;
         --live_;
     }
@@ -183,7 +98,7 @@ void ThreadTimers::drop_duplicates() {
 
 std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
     std::uint64_t weight = cell.weight;
-    if (cell.slot >= records_.size() || slot(cell.slot).generation != cell.generation) return weight;
+    if (cell.slot >= records_.size() || slots_[cell.slot].generation != cell.generation) return weight;
     Record& record = records_[cell.slot];
     if (record.duplicate) return 0;
     // Time in which the signal was blocked has been told of as unsampled: it is not the time of the place that follows.
@@ -192,7 +107,7 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
     record.sampled += weight;
     // The main thread's stack has grown since its end was looked up.
     if (record.stack_known && is_main(record) && cell.has_registers &&
-        cell.registers.sp() < slot(cell.slot).stack_low) {
+        cell.registers.sp() < slots_[cell.slot].stack_low) {
         record.stack_known = false;
         record.stack_tries = 0;
     }
@@ -201,23 +116,130 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
 
 // The timer's phase is random: the first period began before the thread was attached.
 std::uint64_t ThreadTimers::short_by(const handler::CellHead& cell) {
-    if (cell.slot >= records_.size() || slot(cell.slot).generation != cell.generation) return 0;
+    if (cell.slot >= records_.size() || slots_[cell.slot].generation != cell.generation) return 0;
     Record& record = records_[cell.slot];
     if (std::exchange(record.sampled_before, true)) return 0;
-    const std::uint64_t in_first = slot(cell.slot).first_ns - slot(cell.slot).attached_ns;
+    const std::uint64_t in_first = slots_[cell.slot].first_ns - slots_[cell.slot].attached_ns;
     return in_first < state_.period_ns ? state_.period_ns - in_first : 0;
 }
 
-void ThreadTimers::free_slot(std::size_t index) {
-    handler::delete_timer(slot(index));
-    records_[index] = Record{};
-    ++slot(index).generation;
-    slot(index).ready.store(0, std::memory_order_relaxed);
-    // Release: partner of the acquire in claim_slot.
-    state_.owners[index].store(0, std::memory_order_release);
-    std::uint32_t hint = state_.hint.load(std::memory_order_relaxed);
-    while (index < hint &&
-           !state_.hint.compare_exchange_weak(hint, static_cast<std::uint32_t>(index), std::memory_order_relaxed)) {
+std::uint64_t ThreadTimers::expected(std::size_t index, std::uint64_t cpu_ns) const {
+    const std::uint64_t first = slots_[index].first_ns;
+    return first == 0 || cpu_ns < first ? 0 : (cpu_ns - first) / state_.period_ns + 1;
+}
+
+void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns) {
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+        if (!records_[i].ended) continue;
+        slots_.free(i);
+        records_[i] = Record{};
+    }
+    if (!state_.sampling.load(std::memory_order_relaxed)) return;  // stopped: nothing to arm
+    find_stacks(sink, maps, now_ns);
+    // With thousands of threads, those that sleep are looked at in turn.
+    constexpr std::size_t in_turn = 512;
+    const std::size_t from = next_visit_ < records_.size() ? next_visit_ : 0;
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+        const bool turn = (i + records_.size() - from) % records_.size() < in_turn;
+        if (records_[i].tid != 0 &&
+            (turn || records_[i].sampled != 0 || slots_[i].user_hits.load(std::memory_order_relaxed) != 0))
+            visit(i, sink, now_ns);
+    }
+    next_visit_ = from + in_turn;
+}
+
+void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_ns) {
+    Record& record = records_[index];
+    const auto cpu = cpu_time(record.tid);
+    // A clock that went back is that of another thread, which got the same tid.
+    if (!cpu || *cpu < record.cpu_ns) {
+        record.ended = true;
+        if (record.duplicate) return;
+        --live_;
+        sink.thread_ended(record.tid, now_ns);
+        return;
+    }
+    if (record.duplicate) return;
+    const std::uint64_t in_user = slots_[index].user_hits.exchange(0, std::memory_order_relaxed);
+    record.delivered += in_user;
+    record.sampled += in_user;
+    const bool ran = record.sampled != 0 || (!state_.timers && *cpu != record.cpu_ns);
+    if (ran && !state_.kernel_only && now_ns >= record.named_ns + second) read_name(record, sink, now_ns);
+    if (!state_.timers) {
+        // Nothing to arm, and no account is kept.
+    } else if (record.masked || slots_[index].timer < 0) {
+        visit_unattached(index, *cpu, sink);
+    } else {
+        visit_armed(index, *cpu, sink, now_ns);
+    }
+    if (const auto dropped = slots_[index].dropped.exchange(0, std::memory_order_relaxed); dropped != 0) {
+        record.delivered += dropped;
+        sink.lost(dropped);
+    }
+    if (state_.kernel_only && *cpu != record.cpu_ns) sink.used(record.tid, *cpu - record.cpu_ns, in_user);
+    record.cpu_ns = *cpu;
+    record.sampled = 0;
+}
+
+void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {
+    Record& record = records_[index];
+    if (cpu_ns == record.cpu_ns) return;
+    sink.unsampled(record.tid, cpu_ns - record.cpu_ns);
+    if (slots_[index].timer < 0 && handler::make_timer(state_, static_cast<std::uint32_t>(index)) != 0) return;
+    if (slots_.blocks_our_signal(record.tid)) {
+        record.masked = true;
+        return;
+    }
+    record.masked = false;
+    arm(index, cpu_ns);
+}
+
+// A thread that blocks the signal is not only not sampled: its pending signal may be what a sigwait of the host
+// returns, and the overruns of all that time would be booked on the first place after it. So its timer is put to rest.
+void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns) {
+    Record& record = records_[index];
+    const std::uint64_t due = expected(index, cpu_ns);
+    const std::uint64_t missing = due - std::min(due, record.delivered);
+    const std::uint64_t usual = tick_ns_ / state_.period_ns + 2;
+    // A busy machine may keep the tick from a thread for a while: look rarely.
+    const bool suspect = missing > usual && record.sampled == 0 && now_ns >= record.looked_ns + 20 * millisecond;
+    if (suspect) record.looked_ns = now_ns;
+    if (suspect && slots_.blocks_our_signal(record.tid)) {
+        handler::arm_timer(state_, slots_[index], 0);
+        record.masked = true;
+        sink.unsampled(record.tid, missing * state_.period_ns);
+    } else if (missing == 0 && record.sampled != 0 && state_.period_ns > tick_ns_) {
+        if (slots_.shift_phase(index, cpu_ns, record.delivered)) record.delivered = 0;
+    }
+}
+
+void ThreadTimers::read_name(Record& record, EventSink& sink, std::uint64_t now_ns) {
+    record.named_ns = now_ns;
+    auto name = slots_.tasks().comm(record.tid);
+    if (name.empty() || name == record.name) return;
+    record.name = std::move(name);
+    sink.thread_name(record.tid, record.name);
+}
+
+void ThreadTimers::find_stacks(EventSink& sink, MapWatch& maps, std::uint64_t now_ns) {
+    constexpr std::uint8_t tries = 3;
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+        Record& record = records_[i];
+        const bool main_thread = is_main(record);
+        if (record.tid == 0 || record.ended || record.stack_known || record.stack_tries == tries) continue;
+        const std::uint64_t block = slots_[i].control_block.load(std::memory_order_relaxed);
+        if (!main_thread && block == 0) continue;
+        auto range = maps.stack_below(main_thread ? 0 : block);
+        const bool outdated = range.high == 0 || range.low == slots_[i].stack_low;
+        if (outdated && maps.read_ns() != now_ns) {
+            maps.read(sink, now_ns);
+            range = maps.stack_below(main_thread ? 0 : block);
+        }
+        ++record.stack_tries;
+        if (range.high == 0) continue;
+        record.stack_known = true;
+        slots_[i].stack_high.store(range.high, std::memory_order_relaxed);
+        slots_[i].stack_low.store(range.low, std::memory_order_release);
     }
 }
 

@@ -4,26 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "base/task_list.hpp"
-#include "capture/handler/state.hpp"
 #include "capture/map_watch.hpp"
 #include "capture/raw_sample.hpp"
+#include "capture/timer_slots.hpp"
 
 namespace flameprobe {
 
-/// One CPU timer per thread of the process: finds threads, arms their timers, keeps the account of each, and frees what
+/// One CPU timer per thread of the process: arms those of threads it finds, keeps the account of each, and frees what
 /// belonged to those that ended. Collector thread only; that thread itself gets no timer.
 class ThreadTimers {
 public:
     explicit ThreadTimers(handler::State& state);
-    ~ThreadTimers();
-    ThreadTimers(const ThreadTimers&) = delete;
-    ThreadTimers& operator=(const ThreadTimers&) = delete;
 
     /// Timers for all threads that run. Threads born while it goes on are found too.
     void start();
     /// No timer is armed after it returns. Threads keep their slots.
-    void stop();
+    void stop() { slots_.stop(); }
     /// Before samples are read: takes over the threads that attached themselves, and attaches others that are new.
     void find_new(EventSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
@@ -33,8 +29,8 @@ public:
     /// After samples were read: names, stacks, threads that block the signal, new random phases, threads that ended.
     void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
     /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.
-    std::size_t without_timer() const { return without_timer_; }
-    std::size_t with_timer() const { return with_timer_; }
+    std::size_t without_timer() const { return slots_.without_timer(); }
+    std::size_t with_timer() const { return slots_.with_timer(); }
 
 private:
     struct Record {
@@ -53,41 +49,25 @@ private:
         std::string name;
     };
 
-    handler::ThreadSlot& slot(std::size_t index) { return state_.slots[index]; }
     bool is_main(const Record& record) const { return record.tid == static_cast<std::uint32_t>(state_.pid); }
     void take_over(std::size_t index, EventSink& sink);
-    bool attach(std::uint32_t tid);
+    void find_threads();
     void arm(std::size_t index, std::uint64_t cpu_ns);
-    void scan_tasks();
-    void count_timers();
     void drop_duplicates();
-    bool blocks_our_signal(std::uint32_t tid) const;
     std::uint64_t expected(std::size_t index, std::uint64_t cpu_ns) const;
     void visit(std::size_t index, EventSink& sink, std::uint64_t now_ns);
     void visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
     void visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns);
-    void shift_phase(std::size_t index, std::uint64_t cpu_ns);
     void read_name(Record& record, EventSink& sink, std::uint64_t now_ns);
     void find_stacks(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
-    void free_slot(std::size_t index);
 
     handler::State& state_;
-    TaskList tasks_;
+    TimerSlots slots_;
     std::vector<Record> records_;  // by slot
-    std::vector<std::uint32_t> tids_;
-    std::vector<std::uint32_t> covered_;
-    std::uint32_t self_;
     std::uint64_t tick_ns_;
-    std::uint64_t random_ = 0;
     std::uint64_t next_scan_ns_ = 0;
     std::size_t next_visit_ = 0;
     std::size_t live_ = 0;
-    std::size_t without_timer_ = 0;
-    std::size_t without_slot_ = 0;  // of those that the last scan found
-    std::size_t with_timer_ = 0;
 };
-
-/// Nanoseconds between the kernel's ticks: CPU timers expire no more often.
-std::uint64_t tick_ns();
 
 }  // namespace flameprobe

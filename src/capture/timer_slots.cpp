@@ -1,0 +1,130 @@
+#include "capture/timer_slots.hpp"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "capture/handler/attach.hpp"
+#include "capture/handler/raw_system_call.hpp"
+#include "capture/signal_choice.hpp"
+#include "capture/thread_clock.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+
+}  // namespace
+
+std::uint64_t tick_ns() {
+    timespec resolution{};
+    // The coarse clock is set by the tick (kernel/time/posix-timers.c, posix_get_coarse_res).
+    if (::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec == 0) return 4 * millisecond;
+    return static_cast<std::uint64_t>(resolution.tv_nsec);
+}
+
+TimerSlots::TimerSlots(handler::State& state)
+    : state_(state), self_(static_cast<std::uint32_t>(handler::system_call(SYS_gettid))) {}
+
+// In a forked child the state reads as zeros: no slot is owned and no timer is touched, which may be the child's own.
+void TimerSlots::stop() {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (owner(i) != 0 && ready(i)) handler::delete_timer((*this)[i]);
+    }
+}
+
+// Two readings in a row without a new thread prove that no thread was missed in between. Without /proc the main thread
+// is known, and threads that attach themselves.
+void TimerSlots::attach_running(const std::function<bool(std::size_t)>& ended) {
+    for (bool found = true; found;) {
+        found = false;
+        if (!tasks_.read(tids_)) tids_.assign(1, static_cast<std::uint32_t>(state_.pid));
+        attached_.clear();
+        without_slot_ = 0;
+        for (std::size_t i = 0; i < size(); ++i) {
+            const std::uint32_t tid = owner(i);
+            if (tid != 0 && !ended(i)) attached_.push_back(tid);
+        }
+        std::sort(attached_.begin(), attached_.end());
+        for (const std::uint32_t tid : tids_) {
+            if (tid == self_ || std::binary_search(attached_.begin(), attached_.end(), tid)) continue;
+            found |= attach(tid);
+        }
+    }
+    count_timers();
+}
+
+void TimerSlots::count_timers() {
+    with_timer_ = 0;
+    without_timer_ = without_slot_;
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (owner(i) == 0 || !ready(i)) continue;
+        if ((*this)[i].timer >= 0)
+            ++with_timer_;
+        else if (cpu_time(owner(i)))  // not for one that has ended
+            ++without_timer_;
+    }
+}
+
+bool TimerSlots::attach(std::uint32_t tid) {
+    const auto cpu = cpu_time(tid);
+    if (!cpu) return false;
+    const std::uint32_t index = handler::claim_slot(state_, tid);
+    if (index == state_.slot_count) {
+        ++without_slot_;
+        return false;
+    }
+    handler::ThreadSlot& slot = (*this)[index];
+    slot.masked = blocks_our_signal(tid);
+    slot.attached_ns = *cpu;
+    handler::map_alternate_stack(state_, slot);
+    if (handler::make_timer(state_, index) == 0 && !slot.masked) arm(index, *cpu);
+    slot.ready.store(1, std::memory_order_release);
+    return true;
+}
+
+void TimerSlots::arm(std::size_t index, std::uint64_t cpu_ns) {
+    if (!state_.timers) return;
+    const std::uint64_t period = state_.period_ns;
+    const std::uint64_t phase = handler::random_phase(state_, ++random_);
+    const std::uint64_t first = cpu_ns < phase ? phase : phase + ((cpu_ns - phase) / period + 1) * period;
+    handler::arm_timer(state_, (*this)[index], first + 1);
+}
+
+// The tick decides when an expiry is noticed, and a host that works in step with it would always be seen at the same
+// place. So the expiry moves at random within its period: period by period there is still exactly one, so that samples
+// × period stays the thread's CPU time. Not where one is due: it would be lost (usual with periods below the tick,
+// whose weights vary by themselves), nor so close before it that the thread could get there first.
+bool TimerSlots::shift_phase(std::size_t index, std::uint64_t cpu_ns, std::uint64_t delivered) {
+    const std::uint64_t period = state_.period_ns;
+    const std::uint64_t margin = millisecond / 2;
+    const std::uint64_t next = (*this)[index].first_ns + delivered * period;
+    if (next < cpu_ns + margin) return false;
+    const std::uint64_t begin = next - next % period;
+    const std::uint64_t earliest = std::max(begin, cpu_ns + margin);
+    if (earliest >= begin + period) return false;
+    const std::uint64_t room = begin + period - earliest;
+    const std::uint64_t moved = earliest + handler::random_phase(state_, ++random_) % room;
+    handler::arm_timer(state_, (*this)[index], std::max<std::uint64_t>(moved, 1));
+    return true;
+}
+
+bool TimerSlots::blocks_our_signal(std::uint32_t tid) const {
+    const auto status = tasks_.file(tid, "status");
+    return status && blocks_signal(status->c_str(), state_.signal);
+}
+
+void TimerSlots::free(std::size_t index) {
+    handler::delete_timer((*this)[index]);
+    ++(*this)[index].generation;
+    (*this)[index].ready.store(0, std::memory_order_relaxed);
+    // Release: partner of the acquire in claim_slot.
+    state_.owners[index].store(0, std::memory_order_release);
+    std::uint32_t hint = state_.hint.load(std::memory_order_relaxed);
+    while (index < hint &&
+           !state_.hint.compare_exchange_weak(hint, static_cast<std::uint32_t>(index), std::memory_order_relaxed)) {
+    }
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/task_list.hpp"
+#include "capture/handler/state.hpp"
+
+namespace flameprobe {
+
+/// Nanoseconds between the kernel's ticks: CPU timers expire no more often.
+std::uint64_t tick_ns();
+
+/// The handlers' table of threads, from the collector's side: slots and timers of threads that it finds. Collector
+/// thread only; that thread itself gets no timer.
+class TimerSlots {
+public:
+    explicit TimerSlots(handler::State& state);
+    ~TimerSlots() { stop(); }
+    TimerSlots(const TimerSlots&) = delete;
+    TimerSlots& operator=(const TimerSlots&) = delete;
+
+    std::size_t size() const { return state_.slot_count; }
+    handler::ThreadSlot& operator[](std::size_t index) const { return state_.slots[index]; }
+    /// The thread that a slot is claimed for; 0: it is free.
+    std::uint32_t owner(std::size_t index) const { return state_.owners[index].load(std::memory_order_acquire); }
+    /// False: it is being claimed this moment.
+    bool ready(std::size_t index) const { return (*this)[index].ready.load(std::memory_order_acquire) != 0; }
+    const TaskList& tasks() const { return tasks_; }
+
+    /// Attaches all threads that run and have no slot but an `ended` one.
+    void attach_running(const std::function<bool(std::size_t)>& ended);
+    /// No timer is armed after it returns. Threads keep their slots.
+    void stop();
+    void free(std::size_t index);
+
+    bool blocks_our_signal(std::uint32_t tid) const;
+    /// The first expiry of the thread, which has used `cpu_ns`, is at a random place of a period, so that neither the
+    /// tick nor the host's own rhythm decides what is seen.
+    void arm(std::size_t index, std::uint64_t cpu_ns);
+    /// The next expiry, the `delivered`th after the first, goes to another place of its period. False: there is no
+    /// room.
+    bool shift_phase(std::size_t index, std::uint64_t cpu_ns, std::uint64_t delivered);
+
+    /// Threads that have a timer, and that have none because the kernel (RLIMIT_SIGPENDING) or the table had none left,
+    /// when last looked for.
+    std::size_t with_timer() const { return with_timer_; }
+    std::size_t without_timer() const { return without_timer_; }
+
+private:
+    bool attach(std::uint32_t tid);
+    void count_timers();
+
+    handler::State& state_;
+    TaskList tasks_;
+    std::vector<std::uint32_t> tids_;
+    std::vector<std::uint32_t> attached_;
+    const std::uint32_t self_;
+    std::uint64_t random_ = 0;
+    std::size_t without_slot_ = 0;  // of those that were looked for last
+    std::size_t with_timer_ = 0;
+    std::size_t without_timer_ = 0;
+};
+
+}  // namespace flameprobe
