@@ -5,9 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
-#include "base/system_call_names.hpp"
 #include "collect/wait_reasons.hpp"
-#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {
@@ -67,7 +65,7 @@ void Pipeline::switched(const RawSwitch& record) {
 void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
     if (switches_ != nullptr) switches_->thread_ended(tid, time_ns);
     threads_.ended(tid, time_ns);
-    last_calls_.erase(tid);
+    call_stacks_.forget(tid);
     fault_stacks_.forget(tid);
 }
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
@@ -101,13 +99,11 @@ void Pipeline::sample(const RawSample& raw) {
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
         unsampled_time_.begins_with(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
-    sample.stack =
-        stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain, raw.in_system_call ? system_call() : 0);
+    sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
+                                  raw.in_system_call ? stacks_.call_of(walk_.frames) : 0);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
     write(sample, whole);
-    if (!whole || !raw.in_system_call) return;
-    LastCalls& last = last_calls_[raw.tid];
-    last.samples[last.count++ % last.samples.size()] = sample;
+    if (whole && raw.in_system_call) call_stacks_.add(raw.tid, sample);
 }
 
 // Without registers there are no frames, and nothing is missing.
@@ -160,7 +156,16 @@ void Pipeline::event_throttled(std::uint32_t event) {
 }
 
 void Pipeline::in_page_faults(std::uint32_t tid, std::uint64_t periods) {
-    for (Sample& sample : fault_stacks_.share(tid, periods)) {
+    write_shared(fault_stacks_.share(tid, periods));
+}
+
+// At most as much again as these samples stand for; the rest remains without a stack.
+void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
+    write_shared(call_stacks_.share(tid, periods));
+}
+
+void Pipeline::write_shared(const std::vector<Sample>& samples) {
+    for (const Sample& sample : samples) {
         unsampled_time_.sampled(sample.thread, sample.weight);
         write(sample, true);
     }
@@ -187,7 +192,7 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
             extended = continuations_.went_on_like(sample.thread, walk_);
         }
     }
-    deep.system_call = raw.in_system_call ? system_call() : 0;
+    deep.system_call = raw.in_system_call ? stacks_.call_of(walk_.frames) : 0;
     find_labels(copy, scopes_seen() || live_.read_any() ? &live_ : nullptr);
     summary_.frames += walk_.frames.size() + raw.kernel_chain.size();
     if (!extended && deep.read_ns == 0) walk_.frames.resize(deep.proven);
@@ -277,40 +282,11 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
     }
 }
 
-// At most as much again as these samples stand for; the rest remains without a stack.
-void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
-    const auto found = last_calls_.find(tid);
-    if (found == last_calls_.end()) return;
-    LastCalls& last = found->second;
-    const std::size_t count = std::min(last.count, last.samples.size());
-    for (std::size_t i = 0; i < count && periods != 0; ++i) {
-        const std::uint64_t fair = (periods + count - i - 1) / (count - i);
-        Sample sample = last.samples[i];
-        sample.weight = std::min({fair, sample.weight, periods});
-        periods -= sample.weight;
-        unsampled_time_.sampled(sample.thread, sample.weight);
-        write(sample, true);
-    }
-    last_calls_.erase(found);
-}
-
-// The code at a place does not change without its region.
-MappingId Pipeline::system_call() {
-    if (walk_.frames.empty()) return stacks_.note_of("[kernel]");
-    const CodeFrame& leaf = walk_.frames.front();
-    const auto [known, is_new] = call_at_.try_emplace({leaf.region, leaf.address}, 0);
-    if (!is_new) return known->second;
-    const auto number = system_call_number(leaf.address);
-    const auto name = number ? system_call_name(*number) : std::string_view();
-    known->second = stacks_.note_of(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
-    return known->second;
-}
-
 std::size_t Pipeline::memory() const {
-    constexpr std::size_t node = 48, tree_node = 72;  // of a hash table with small entries, its bucket included
+    constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
     return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
            threads_.memory() + unsampled_time_.memory() + fault_stacks_.memory() + text_of_label_.size() * node +
-           call_at_.size() * tree_node + last_calls_.size() * (sizeof(LastCalls) + node) + blocked_copy_.capacity();
+           call_stacks_.memory() + blocked_copy_.capacity();
 }
 
 }  // namespace flameprobe

@@ -1,10 +1,8 @@
 // Raw samples in, profile records out: unwinding, interning, writing. The collector thread only.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -14,9 +12,9 @@
 #include "capture/blocked_reader.hpp"
 #include "capture/raw_sample.hpp"
 #include "collect/continuation.hpp"
-#include "collect/fault_stacks.hpp"
 #include "collect/live_stack.hpp"
 #include "collect/profile_stacks.hpp"
+#include "collect/shared_stacks.hpp"
 #include "collect/thread_registry.hpp"
 #include "collect/unsampled_time.hpp"
 #include "profile/sink.hpp"
@@ -102,8 +100,6 @@ public:
     bool wants_faster_drain() const { return wants_faster_drain_; }
 
 private:
-    /// The note that names the system call which the leaf of `walk_` made.
-    MappingId system_call();
     void walk_copy(const RawSample& raw);
     void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);
@@ -112,6 +108,7 @@ private:
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     void write(Sample sample, bool whole);
+    void write_shared(const std::vector<Sample>& samples);
     bool memory_continues();
     bool in_no_mapping() const;
 
@@ -130,12 +127,7 @@ private:
     std::vector<StackLabel> labels_;
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
     Continuations continuations_;
-    std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
-    struct LastCalls {
-        std::array<Sample, 16> samples{};
-        std::size_t count = 0;  // in all
-    };
-    std::unordered_map<std::uint32_t, LastCalls> last_calls_;  // by tid
+    CallStacks call_stacks_;
     FaultStacks fault_stacks_;
     std::vector<std::byte> blocked_copy_;
     EventId first_event_ = 1;

@@ -1,6 +1,8 @@
 #include "collect/profile_stacks.hpp"
 
 #include "base/clock.hpp"
+#include "base/system_call_names.hpp"
+#include "unwind/code_bytes.hpp"
 #include "unwind/elf_image.hpp"
 
 namespace flameprobe {
@@ -116,10 +118,22 @@ MappingId ProfileStacks::mapping_of(std::uint32_t region_id, std::uint64_t addre
     return id;
 }
 
+// The code at a place does not change without its region.
+MappingId ProfileStacks::call_of(std::span<const CodeFrame> frames) {
+    if (frames.empty()) return note_of("[kernel]");
+    const CodeFrame& leaf = frames.front();
+    const auto [known, is_new] = call_at_.try_emplace({leaf.region, leaf.address}, 0);
+    if (!is_new) return known->second;
+    const auto number = system_call_number(leaf.address);
+    const auto name = number ? system_call_name(*number) : std::string_view();
+    known->second = note_of(name.empty() ? "[kernel]" : "[kernel: " + std::string(name) + "]");
+    return known->second;
+}
+
 std::size_t ProfileStacks::memory() const {
-    constexpr std::size_t node = 48, named_node = 112;  // of a hash table, and of a map by short texts
+    constexpr std::size_t node = 48, tree_node = 72, named_node = 112;  // of a hash table, and of trees
     return table_.memory() + path_.capacity() * sizeof(Step) + mapping_of_region_.size() * node +
-           notes_.size() * named_node;
+           notes_.size() * named_node + call_at_.size() * tree_node;
 }
 
 }  // namespace flameprobe

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collect/continuation.hpp"
@@ -33,6 +34,8 @@ public:
     StackId note_above(StackId parent, const std::string& text) { return child(parent, named(note_of(text))); }
 
     MappingId note_of(const std::string& text);
+    /// The note that names the system call which the leaf of these frames made.
+    MappingId call_of(std::span<const CodeFrame> frames);
     /// A file in which no sample falls, but which names code that is in none: a just-in-time compiler's dump.
     void names_in(const std::string& path);
     std::size_t count() const { return table_.stacks(); }
@@ -56,7 +59,8 @@ private:
     std::vector<Step> path_;  // of the last stack, root first
     std::size_t depth_ = 0;   // so much of it is the path of the stack that is being interned
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
-    std::map<std::string, MappingId> notes_;  // by text
+    std::map<std::string, MappingId> notes_;                                // by text
+    std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
     MappingId next_mapping_ = 0;
 };
 

@@ -1,3 +1,4 @@
+// Stacks that were seen of each thread, for CPU time that is known to have been spent there without samples of its own.
 #pragma once
 
 #include <array>
@@ -31,6 +32,24 @@ private:
         std::array<Fault, 32> last{};
         std::size_t count = 0;  // since they were shared last, in all
         bool shared = false;
+    };
+    std::unordered_map<std::uint32_t, Thread> threads_;
+};
+
+/// Where each thread's last samples in system calls were. The collector thread only.
+class CallStacks {
+public:
+    void add(std::uint32_t tid, const Sample& sample);
+    /// These samples, with `periods` in all as their weights, or less: each at most what it stood for. They are
+    /// forgotten.
+    std::vector<Sample> share(std::uint32_t tid, std::uint64_t periods);
+    void forget(std::uint32_t tid) { threads_.erase(tid); }
+    std::size_t memory() const;  // bytes, estimated
+
+private:
+    struct Thread {
+        std::array<Sample, 16> last{};
+        std::size_t count = 0;  // in all
     };
     std::unordered_map<std::uint32_t, Thread> threads_;
 };

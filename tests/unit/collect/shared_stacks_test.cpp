@@ -1,4 +1,4 @@
-#include "collect/fault_stacks.hpp"
+#include "collect/shared_stacks.hpp"
 
 #include <doctest/doctest.h>
 
