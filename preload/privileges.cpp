@@ -19,7 +19,7 @@ public:
     Change() noexcept : core_(core_if_loaded()) {
         if (core_ == nullptr) return;
         core_->ask(request_secure);
-        away_ = core_->step_aside_if_unequal() != 0;
+        away_ = core_->step_aside(1) != 0;
     }
     ~Change() {
         const int saved = errno;

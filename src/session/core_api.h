@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 9
+#define FLAMEPROBE_CORE_VERSION 10
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -81,11 +81,10 @@ struct flameprobe_core {
     int (*is_own_thread)(void* (*routine)(void*));
     /* Whether the calling thread is the last one but the collector, so that libc would call exit(0) now. */
     int (*left_alone)(void);
-    /* The collector's thread is gone when it returns (0: there is none, or it does not answer); and goes on. */
-    int (*step_aside)(void);
+    /* The collector's thread is gone when it returns (0: there is none, or it does not answer), and goes on by
+     * come_back(). `only_if_unequal`: only where it has other capabilities than the caller. */
+    int (*step_aside)(int only_if_unequal);
     void (*come_back)(void);
-    /* As step_aside, but only where the collector's thread has other capabilities than the caller. */
-    int (*step_aside_if_unequal)(void);
 
     /* Once, before load(): where the collector reads units of work that the host counts. `read` fills in at most
      * `most`, and gives how many; it is called while threads go on counting. */

@@ -162,13 +162,10 @@ Outcome Session::dump(const std::string& path) {
 
 // Only where the kernel would let the host alone do it: with other threads of the host about it refuses anyway, and
 // they might come here at the same time.
-bool Session::step_aside() {
-    if (!is_thread_of_host() || !only_caller_lives()) return false;
-    return send_away(request_leave);
-}
-
-bool Session::step_aside_if_unequal() {
-    return is_thread_of_host() && capabilities_of(0) != capabilities_of(collector_.commands().tid()) && step_aside();
+bool Session::step_aside(bool only_if_unequal) {
+    if (!is_thread_of_host()) return false;
+    if (only_if_unequal && capabilities_of(0) == capabilities_of(collector_.commands().tid())) return false;
+    return only_caller_lives() && send_away(request_leave);
 }
 
 // One that has only just been launched may be about to become a task: an answer shows that it is past that.

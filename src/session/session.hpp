@@ -43,11 +43,10 @@ public:
         return options_.children && !collector_.sampling().broken() && (starting_ || sampling());
     }
     /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or if
-    /// the host has other threads than the caller.
-    bool step_aside();
-    /// As step_aside(), where the collector's thread has other capabilities than the caller: libc changes the user of
-    /// all threads, and ends the process where one may not do what another may (glibc's setxid).
-    bool step_aside_if_unequal();
+    /// the host has other threads than the caller. `only_if_unequal`: only where it has other capabilities than the
+    /// caller: libc changes the user of all threads, and ends the process where one may not do what another may
+    /// (glibc's setxid).
+    bool step_aside(bool only_if_unequal);
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
     /// that are about to be gone.

@@ -1,0 +1,119 @@
+#include "session/current_session.hpp"
+
+#include <errno.h>
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "collect/unit_counts.hpp"
+#include "sandbox/filtered.hpp"
+#include "session/family.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// The one session. A forked child leaves its parent's where it lies, since its state may be anything.
+constinit std::atomic<Session*> the_session{nullptr};
+
+/// Held by a thread that starts sampling through the API, which may put another session in the place of this one.
+constinit std::mutex starting;
+
+void on_toggle_signal(int) {
+    const int saved = errno;
+    if (Session* session = current_session()) session->toggle();
+    errno = saved;
+}
+
+void listen_for_toggle(int number) {
+    struct sigaction action {};
+    action.sa_handler = on_toggle_signal;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    ::sigaction(number, &action, nullptr);
+}
+
+/// Why the caller's own lines cannot be used; empty if they can.
+std::string problem_with(const std::vector<std::string>& settings, std::size_t given) {
+    std::vector<std::string> problems;
+    read_options({settings.end() - static_cast<std::ptrdiff_t>(given), settings.end()}, problems);
+    if (problems.empty()) return {};
+    constexpr std::string_view for_hosts = "; the default is used";
+    std::string& problem = problems.front();
+    if (problem.ends_with(for_hosts)) problem.resize(problem.size() - for_hosts.size());
+    return problem;
+}
+
+/// The session for these settings, with the results of the one it follows written. A thread that is still in the old
+/// one is told that it has ended.
+Session* begin_session(std::vector<std::string> settings, Session* before) {
+    auto* session = new Session(std::move(settings), before != nullptr);
+    the_session.store(session, std::memory_order_release);
+    if (before != nullptr && before->of_this_process()) {
+        before->ask(request_retire);
+        before->messages();
+    }
+    if (session->options().toggle_signal != 0) listen_for_toggle(session->options().toggle_signal);
+    return session;
+}
+
+}  // namespace
+
+Session* current_session() noexcept { return the_session.load(std::memory_order_acquire); }
+
+Outcome load_session(std::vector<std::string> settings, bool start_by_default) {
+    const bool descendant = family().descendant;
+    if (current_session() != nullptr) return {};  // started by a constructor that ran before
+    auto* session = new Session(std::move(settings), descendant);
+    the_session.store(session, std::memory_order_release);
+    const Options& options = session->options();
+    mark_descendants(options, !session->settings_problem().empty());
+    if (descendant && !options.children) return {};
+    if (options.toggle_signal != 0) {
+        if (auto ready = session->stand_by(); !ready.ok()) return ready;
+        listen_for_toggle(options.toggle_signal);
+    }
+    if (!options.start.value_or(start_by_default)) return {};
+    auto started = session->start();
+    session->messages();
+    return started;
+}
+
+Outcome follow_fork() {
+    Session* const parent = current_session();
+    if (host_is_filtered) {  // no thread can be made
+        the_session.store(nullptr, std::memory_order_release);
+        return {};
+    }
+    if (parent != nullptr && parent->of_this_process()) return {};
+    new (&starting) std::mutex;  // the thread that held it is not in this process
+    if (parent == nullptr) return {};
+    begin_unit_counts();
+    const bool wanted = parent->children_wanted();
+    auto* session = new Session(parent->settings(), true);
+    the_session.store(session, std::memory_order_release);
+    if (!session->options().children) return {};
+    if (session->options().toggle_signal != 0) {
+        if (auto ready = session->stand_by(); !ready.ok()) return ready;
+    }
+    return wanted ? session->start_soon() : Outcome{};
+}
+
+Outcome start_session(std::vector<std::string> settings, std::size_t given) {
+    const std::scoped_lock lock(starting);
+    Session* session = current_session();
+    const bool other = session == nullptr || (given != 0 && settings != session->settings());
+    if (session != nullptr && other && session->sampling())
+        return {FLAMEPROBE_RUNNING, "sampling is on already, with other options: stop it before"};
+    if (session != nullptr && session->finished())
+        return {FLAMEPROBE_REFUSED, "the process is ending, and its results are written"};
+    if (auto problem = problem_with(settings, given); !problem.empty())
+        return {FLAMEPROBE_BAD_OPTION, std::move(problem)};
+    if (other) session = begin_session(std::move(settings), session);
+    auto started = session->start();
+    session->messages();
+    return started;
+}
+
+}  // namespace flameprobe
