@@ -14,7 +14,7 @@
 #include "core.hpp"
 #include "cpu/instructions.hpp"
 #include "cpu/jump_buffer.hpp"
-#include "cpu/user_addresses.hpp"
+#include "cpu/kernel_abi.hpp"
 #include "flameprobe/scope.h"
 #include "interpose.hpp"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "cpu/register_numbers.hpp"
+#include "cpu/registers.hpp"
 
 namespace flameprobe {
 

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "capture/record.hpp"
-#include "cpu/perf_registers.hpp"
+#include "cpu/registers.hpp"
 
 namespace flameprobe {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/perf_registers.hpp"
+#include "cpu/registers.hpp"
 
 namespace flameprobe {
 namespace {

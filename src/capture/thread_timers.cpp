@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "capture/handler/attach.hpp"
-#include "capture/thread_clock.hpp"
+#include "capture/timer_slots.hpp"
 
 namespace flameprobe {
 namespace {

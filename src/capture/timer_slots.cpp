@@ -8,7 +8,6 @@
 #include "capture/handler/attach.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/signal_choice.hpp"
-#include "capture/thread_clock.hpp"
 
 namespace flameprobe {
 namespace {

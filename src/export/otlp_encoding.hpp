@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 #include "export/json_stream.hpp"
 #include "export/protobuf.hpp"
 

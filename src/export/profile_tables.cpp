@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "symbolize/raw_profile.hpp"
 #include "symbolize/stand_in.hpp"

@@ -1,6 +1,6 @@
 #include "export/provenance_text.hpp"
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "render/numbers.hpp"
 #include "symbolize/file_builds.hpp"

@@ -202,7 +202,13 @@ inline bool counts_waiting(const RunInfo& run) {
 inline bool weighs_nanoseconds(const RunInfo& run) { return counts_waiting(run) || run.period_ns == 1; }
 
 /// Of the machine that was sampled, as uname(2) calls it: x86_64, aarch64; empty where the profile does not tell it.
-std::string architecture(const RunInfo& run);
+inline std::string architecture(const RunInfo& run) {
+    for (const RunFact& fact : run.facts) {
+        const std::size_t space = fact.name == "kernel" ? fact.value.rfind(' ') : std::string::npos;
+        if (space != std::string::npos && fact.value.starts_with("Linux ")) return fact.value.substr(space + 1);
+    }
+    return {};
+}
 
 /// Names of a Summary's counters that mean something to readers.
 namespace counter {

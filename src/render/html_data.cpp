@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/base64.hpp"
+#include "base/binary_text.hpp"
 #include "render/change_shades.hpp"
 #include "render/page_columns.hpp"
 #include "render/page_functions.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 #include "render/assets.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "cpu/user_addresses.hpp"
+#include "cpu/kernel_abi.hpp"
 #include "scope/record_scan.hpp"
 
 namespace flameprobe::detail {

@@ -1,14 +1,39 @@
 #include "session/command_queue.hpp"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
 
 #include "base/clock.hpp"
-#include "base/futex.hpp"
 #include "cpu/instructions.hpp"
 #include "sandbox/filtered.hpp"
 #include "session/task.hpp"
 
 namespace flameprobe {
+
+namespace {
+
+// futex(2), private to the process. std::atomic::wait has no time limit. Both are async-signal-safe: bare system calls.
+
+/// Sleeps while `word` is `expected`, at most `nanoseconds`. May wake early.
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::uint64_t nanoseconds) noexcept {
+    const timespec limit{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                         static_cast<long>(nanoseconds % 1'000'000'000)};
+    ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &limit, nullptr, 0);
+}
+void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
+    ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
 // EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
 bool CommandQueue::collector_is_gone() const noexcept {
     if (const Task* task = task_.load(std::memory_order_relaxed)) return task->ended();

@@ -8,10 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "flameprobe/flameprobe.h"
 #include "session/collector.hpp"
-#include "session/outcome.hpp"
 
 namespace flameprobe {
+
+/// What a call of the public interface came to.
+struct [[nodiscard]] Outcome {
+    flameprobe_code code = FLAMEPROBE_OK;
+    std::string message;  // one line, empty if all is well
+
+    bool ok() const { return code == FLAMEPROBE_OK; }
+};
 
 class Session {
 public:

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 #include "symbolize/byte_cursor.hpp"
 
 namespace flameprobe {

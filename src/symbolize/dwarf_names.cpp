@@ -1,11 +1,159 @@
 #include "symbolize/dwarf_names.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
 #include "symbolize/demangle.hpp"
-#include "symbolize/dwarf_scopes.hpp"
+#include "symbolize/die_name.hpp"
 
 namespace flameprobe {
 
 namespace {
+
+constexpr std::size_t most_scope_size = 1 << 16;  // bytes of one scope's text
+constexpr std::size_t most_closures = 1 << 16;    // of one scope
+constexpr int most_nesting = 4;                   // of functions that are declared in functions
+
+bool is_class(int tag) {
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+           tag == DW_TAG_interface_type;
+}
+bool is_scope(int tag) {
+    return tag == DW_TAG_namespace || tag == DW_TAG_enumeration_type || tag == DW_TAG_module || is_class(tag) ||
+           tag == DW_TAG_subprogram;
+}
+
+bool is_closure(const Dwarf_Die& die, int tag) {
+    if (!is_class(tag) || text_of(die, DW_AT_name) != nullptr) return false;
+    bool callable = false;
+    walk_dies(die, [&](Dwarf_Die& member, std::size_t) {
+        const char* const name = ::dwarf_tag(&member) == DW_TAG_subprogram ? text_of(member, DW_AT_name) : nullptr;
+        callable = callable || (name != nullptr && std::string_view(name).starts_with("operator()"));
+        return false;
+    });
+    return callable;
+}
+
+/// The closures of one scope, through blocks but not through scopes of their own, in the order of the source: clang
+/// writes them in another one.
+std::vector<const void*> closures_of(const Dwarf_Die& scope) {
+    std::vector<std::tuple<Dwarf_Word, Dwarf_Word, const void*>> closures;
+    walk_dies(scope, [&](Dwarf_Die& die, std::size_t) {
+        const int tag = ::dwarf_tag(&die);
+        if (is_closure(die, tag) && closures.size() < most_closures)
+            closures.emplace_back(number_of(die, DW_AT_decl_line), number_of(die, DW_AT_decl_column), die.addr);
+        return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+    });
+    std::ranges::sort(closures);
+    std::vector<const void*> dies;
+    for (const auto& closure : closures) dies.push_back(std::get<const void*>(closure));
+    return dies;
+}
+
+/// `run(Config const&)::`, by asking the demangler for something in that function. Empty if it has no linkage name.
+std::string function_scope(const DieName& name) {
+    constexpr std::string_view prefix = "_Z", stand_in = "x";
+    if (name.linkage == nullptr || !std::string_view(name.linkage).starts_with(prefix)) return {};
+    std::string text = demangle("_ZZ" + std::string(name.linkage + prefix.size()) + "E1x");
+    if (text.starts_with(prefix) || !text.ends_with(stand_in)) return {};
+    text.resize(text.size() - stand_in.size());
+    return text;
+}
+
+/// Where the DIE behind the subtree begins; null if the compiler does not tell.
+const void* sibling_of(const Dwarf_Die& die) {
+    auto attribute = attribute_of(die, DW_AT_sibling);
+    Dwarf_Die sibling;
+    return attribute && ::dwarf_formref_die(&*attribute, &sibling) != nullptr ? sibling.addr : nullptr;
+}
+
+class ScopeWalk {
+public:
+    ScopeWalk(const Dwarf_Die& unit, std::vector<const void*> dies, std::map<const void*, std::string>& found,
+              int nesting = 0)
+        : unit_(unit), dies_(std::move(dies)), found_(found), nesting_(nesting) {
+        std::ranges::sort(dies_);
+        wanted_ = dies_.begin();
+    }
+    void run() {
+        walk_dies(unit_, [this](Dwarf_Die& die, std::size_t depth) { return visit(die, depth); });
+    }
+
+private:
+    /// Text and closures are worked out when they are first wanted.
+    struct Scope {
+        std::size_t depth;
+        int tag;
+        Dwarf_Die die;
+        std::optional<std::string> text{};
+    };
+
+    bool visit(Dwarf_Die& die, std::size_t depth) {
+        while (!open_.empty() && open_.back().depth >= depth) open_.pop_back();
+        while (wanted_ != dies_.end() && *wanted_ < die.addr) ++wanted_;
+        if (wanted_ == dies_.end()) return false;
+        if (*wanted_ == die.addr) {
+            // Functions directly in functions (Ada, Fortran, GNU C) are called by their own names.
+            std::size_t scopes = open_.size();
+            while (scopes > 0 && open_[scopes - 1].tag == DW_TAG_subprogram) --scopes;
+            if (scopes > 0) found_.emplace(die.addr, text(scopes - 1));
+        }
+        if (::dwarf_haschildren(&die) != 1) return false;
+        const auto inside = std::upper_bound(wanted_, dies_.cend(), die.addr);
+        if (const void* sibling = sibling_of(die); sibling != nullptr && (inside == dies_.cend() || *inside >= sibling))
+            return false;
+        if (const int tag = ::dwarf_tag(&die); is_scope(tag)) open_.push_back({depth, tag, die});
+        return true;
+    }
+
+    const std::string& text(std::size_t index) {
+        Scope& scope = open_[index];
+        if (scope.text) return *scope.text;
+        const std::string outer = index > 0 ? text(index - 1) : std::string();
+        if (scope.tag == DW_TAG_subprogram) {
+            const DieName name = name_of(scope.die);
+            if (scope.text = function_scope(name); !scope.text->empty()) return *scope.text;
+            const std::string plain = name.plain == nullptr ? "(anonymous)" : name.plain;
+            return *(scope.text = inner(scope_of_function(name, scope.die, outer), plain + parameters_of(name.named)));
+        }
+        const char* const name = text_of(scope.die, DW_AT_name);
+        if (name != nullptr && *name != '\0') return *(scope.text = inner(outer, name));
+        if (scope.tag == DW_TAG_namespace) return *(scope.text = inner(outer, "(anonymous namespace)"));
+        const std::size_t number = is_closure(scope.die, scope.tag) ? number_of_closure(index) : 0;
+        return *(scope.text = inner(outer, number == 0 ? "(anonymous)" : "{lambda#" + std::to_string(number) + "}"));
+    }
+    /// Behind the namespace or the class that declares it there may be a function's code, which refers back to there.
+    std::string scope_of_function(const DieName& name, const Dwarf_Die& function, const std::string& outer) {
+        if (name.named.addr == nullptr || name.named.addr == function.addr || nesting_ >= most_nesting) return outer;
+        Dwarf_Die unit, named = name.named;
+        if (::dwarf_diecu(&named, &unit, nullptr, nullptr) == nullptr) return outer;
+        std::map<const void*, std::string> found;
+        ScopeWalk(unit, {named.addr}, found, nesting_ + 1).run();
+        return found[named.addr];
+    }
+    static std::string inner(const std::string& outer, const std::string& name) {
+        return outer.size() + name.size() > most_scope_size ? outer : outer + name + "::";
+    }
+
+    /// From 1 on; 0 if it is not to be had.
+    std::size_t number_of_closure(std::size_t index) {
+        const Dwarf_Die& around = index > 0 ? open_[index - 1].die : unit_;
+        const auto [entry, is_new] = closures_.try_emplace(around.addr);
+        if (is_new) entry->second = closures_of(around);
+        const auto at = std::ranges::find(entry->second, open_[index].die.addr);
+        return at == entry->second.end() ? 0 : static_cast<std::size_t>(at - entry->second.begin()) + 1;
+    }
+
+    const Dwarf_Die& unit_;
+    std::vector<const void*> dies_;
+    std::map<const void*, std::string>& found_;
+    int nesting_;
+    std::vector<const void*>::const_iterator wanted_;  // the next one
+    std::vector<Scope> open_;
+    std::map<const void*, std::vector<const void*>> closures_;  // by the scope around them
+};
 
 /// C has no scopes, so nothing needs to be looked for.
 bool is_c(Dwarf_Die unit) {
@@ -20,6 +168,13 @@ bool is_c(Dwarf_Die unit) {
     }
 }
 
+/// For each of the DIEs (by their place in memory) below `unit` the scopes around it, such as `std::vector<int>::` or
+/// `run(Config const&)::{lambda#2}::`; those without any are left out. A closure, which has no name, is called by its
+/// number among those of the scope around it, in the order of the source; so two closures never have one name. Subtrees
+/// without a wanted DIE are jumped over where DW_AT_sibling tells how.
+void find_scopes(const Dwarf_Die& unit, std::vector<const void*> dies, std::map<const void*, std::string>& found) {
+    ScopeWalk(unit, std::move(dies), found).run();
+}
 }  // namespace
 
 void FunctionNames::add(const Dwarf_Die& die) {

@@ -1,5 +1,7 @@
 #include "symbolize/jit_dump.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +12,6 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
-
-#include "symbolize/trusted_file.hpp"
 
 namespace flameprobe {
 
@@ -103,6 +103,14 @@ private:
 };
 
 }  // namespace
+
+Descriptor open_trusted(const std::string& path) {
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+    struct stat status {};
+    const bool trusted = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                         (status.st_uid == ::geteuid() || status.st_uid == 0);
+    return trusted ? std::move(file) : Descriptor();
+}
 
 std::string read_jit_dump(const std::string& path) {
     Descriptor file = open_trusted(path);

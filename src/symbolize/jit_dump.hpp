@@ -4,7 +4,12 @@
 
 #include <string>
 
+#include "base/descriptor.hpp"
+
 namespace flameprobe {
+
+/// For reading, if it is a regular file of this user's or root's, and no symbolic link; otherwise an empty descriptor.
+Descriptor open_trusted(const std::string& path);
 
 /// Its functions, as lines of a perf map (PerfMap::parse) in order of time; empty if there is no dump that may be
 /// trusted (open_trusted()). What cannot be read as a dump ends it, so that a file that still grows may be read.

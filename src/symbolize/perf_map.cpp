@@ -7,7 +7,6 @@
 #include <charconv>
 
 #include "symbolize/jit_dump.hpp"
-#include "symbolize/trusted_file.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/base64.hpp"
+#include "base/binary_text.hpp"
 
 namespace flameprobe::push {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/base64.hpp"
+#include "base/binary_text.hpp"
 #include "export/gzip.hpp"
 #include "export/profile_values.hpp"
 #include "export/writer.hpp"

@@ -1,5 +1,3 @@
-#include "by_scope.hpp"
-
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "symbolize/raw_profile.hpp"
+#include "tables.hpp"
 
 namespace flameprobe {
 

@@ -8,18 +8,14 @@
 #include <string>
 
 #include "archive.hpp"
-#include "by_scope.hpp"
-#include "disassembly.hpp"
 #include "export/output_file.hpp"
 #include "export/totals.hpp"
-#include "info.hpp"
 #include "inputs.hpp"
+#include "page_sources.hpp"
 #include "progress.hpp"
 #include "provenance_file.hpp"
 #include "render/numbers.hpp"
-#include "source_lines.hpp"
-#include "source_text.hpp"
-#include "top_table.hpp"
+#include "tables.hpp"
 
 namespace flameprobe {
 

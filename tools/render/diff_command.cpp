@@ -2,15 +2,13 @@
 
 #include "commands.hpp"
 #include "diff.hpp"
-#include "diff_html.hpp"
-#include "diff_svg.hpp"
+#include "diff_pictures.hpp"
 #include "diff_table.hpp"
 #include "export/output_file.hpp"
 #include "export/totals.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
 #include "render/numbers.hpp"
-#include "side_inputs.hpp"
 
 namespace flameprobe {
 

@@ -1,4 +1,4 @@
-#include "disassembly.hpp"
+#include "page_sources.hpp"
 
 #ifdef FLAMEPROBE_HAVE_CAPSTONE
 #include <capstone/capstone.h>

@@ -1,15 +1,14 @@
-#include "info.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "symbolize/file_builds.hpp"
+#include "tables.hpp"
 
 namespace flameprobe {
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <optional>
+#include <vector>
 
 #include "export/folded_reader.hpp"
-#include "filter.hpp"
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
@@ -106,6 +107,26 @@ NamedProfile Loader::take() {
     return merged;
 }
 
+namespace fs = std::filesystem;
+
+Result<void> add_input(const std::string& path, std::vector<std::string>& inputs) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) {
+        inputs.push_back(path);
+        return {};
+    }
+    const std::size_t before = inputs.size();
+    std::error_code error;
+    for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
+        if (entry->path().extension() == ".fprobe") inputs.push_back(entry->path().string());
+    }
+    if (error) return Error{path + ": not read: " + error.message()};
+    if (inputs.size() == before) return Error{path + ": no .fprobe in this directory"};
+    std::sort(inputs.begin() + static_cast<std::ptrdiff_t>(before), inputs.end());
+    return {};
+}
+
 }  // namespace
 
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name) {
@@ -141,6 +162,42 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Ar
 } catch (const std::bad_alloc&) {
     return Error{
         "there is not enough memory for these inputs together; merge fewer, or select with --thread or --scope"};
+}
+
+void keep_wanted(NamedProfile& profile, const SampleFilter& filter) {
+    if (filter.thread.empty() && filter.scope.empty()) return;
+    std::vector<bool> of_thread(profile.nodes.size(), filter.thread.empty());
+    std::vector<bool> in_scope(profile.nodes.size(), filter.scope.empty());
+    const std::string bracketed = "[" + filter.scope + "]";
+    for (NodeId id = 1; id < profile.nodes.size(); ++id) {
+        const NamedNode& node = profile.nodes[id];
+        const std::string_view name = profile.name(node.frame);
+        if (of_thread[node.parent] || (node.parent == 0 && name == filter.thread)) of_thread[id] = true;
+        if (in_scope[node.parent] || name == bracketed) in_scope[id] = true;
+    }
+    std::erase_if(profile.counts,
+                  [&](const NamedCount& count) { return !of_thread[count.node] || !in_scope[count.node]; });
+}
+
+Result<std::vector<std::string>> side_inputs(const std::string& text) {
+    std::vector<std::string> inputs;
+    std::error_code ignored;
+    if (fs::exists(text, ignored)) {  // a name may have a comma in it
+        if (auto added = add_input(text, inputs); !added) return added.error();
+        return inputs;
+    }
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', from), text.size());
+        if (comma == from) return Error{"'" + text + "': a name is missing beside a comma"};
+        if (auto added = add_input(text.substr(from, comma - from), inputs); !added) return added.error();
+        from = comma + 1;
+    }
+    return inputs;
+}
+
+std::string side_name(const std::vector<std::string>& inputs) {
+    if (inputs.size() == 1) return inputs.front();
+    return inputs.front() + " and " + std::to_string(inputs.size() - 1) + " more";
 }
 
 }  // namespace flameprobe

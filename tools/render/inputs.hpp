@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "process_tree.hpp"
 #include "progress.hpp"
+#include "symbolize/load.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -19,5 +20,16 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Ar
 
 /// How the addresses of `name` are to be looked up.
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name);
+
+/// Drops the samples of a folded input that `filter` does not want. There the thread is the first frame, and a scope
+/// is a frame in square brackets; times are not known.
+void keep_wanted(NamedProfile& profile, const SampleFilter& filter);
+
+/// The inputs that one side of a comparison names: a file; a directory, for the `.fprobe` in it by name; or several of
+/// either with commas between. An Error where a directory has none.
+Result<std::vector<std::string>> side_inputs(const std::string& text);
+
+/// What a reader is told of them: "a.fprobe", "a.fprobe and 4 more".
+std::string side_name(const std::vector<std::string>& inputs);
 
 }  // namespace flameprobe

@@ -1,9 +1,8 @@
-#include "source_lines.hpp"
-
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
+#include "page_sources.hpp"
 #include "render/shown_function.hpp"
 
 namespace flameprobe {

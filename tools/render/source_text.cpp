@@ -1,10 +1,10 @@
-#include "source_text.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+
+#include "page_sources.hpp"
 
 namespace flameprobe {
 

@@ -1,5 +1,3 @@
-#include "top_table.hpp"
-
 #include <algorithm>
 #include <cstdio>
 
@@ -7,6 +5,7 @@
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
+#include "tables.hpp"
 
 namespace flameprobe {
 

@@ -1,4 +1,4 @@
-#include "capture/handler/signal_return.hpp"
+#include "capture/handler/kernel_action.hpp"
 
 // The bytes are those that unwinders and debuggers know signal frames by, as in the vdso's __kernel_rt_sigreturn; the
 // nop is for those that look up pc - 1.

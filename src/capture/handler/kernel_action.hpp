@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "capture/handler/signal_return.hpp"
+/// What the kernel jumps to after a handler (sigaction(2), SA_RESTORER); of the CPU's own code.
+extern "C" void flameprobe_signal_return();
 
 namespace flameprobe::handler {
 

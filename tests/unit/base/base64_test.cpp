@@ -1,6 +1,6 @@
-#include "base/base64.hpp"
-
 #include <doctest/doctest.h>
+
+#include "base/binary_text.hpp"
 
 using flameprobe::base64;
 

@@ -8,11 +8,11 @@
 #include <fstream>
 #include <random>
 
-#include "diff_svg.hpp"
+#include "diff_pictures.hpp"
 #include "diff_table.hpp"
 #include "diff_tree.hpp"
+#include "inputs.hpp"
 #include "profile_of.hpp"
-#include "side_inputs.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;

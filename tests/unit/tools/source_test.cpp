@@ -3,9 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "page_sources.hpp"
 #include "profile_of.hpp"
-#include "source_lines.hpp"
-#include "source_text.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;

@@ -1,10 +1,9 @@
+#include "tables.hpp"
+
 #include <doctest/doctest.h>
 
-#include "by_scope.hpp"
-#include "filter.hpp"
-#include "info.hpp"
+#include "inputs.hpp"
 #include "profile_of.hpp"
-#include "top_table.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;

@@ -10,7 +10,7 @@
 #include <exception>
 #include <string_view>
 
-#include "base/hex.hpp"
+#include "base/binary_text.hpp"
 
 namespace flameprobe {
 

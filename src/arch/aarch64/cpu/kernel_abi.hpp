@@ -12,5 +12,7 @@ inline constexpr const char* vdso_clock_gettime = "__kernel_clock_gettime";
 inline constexpr std::uint32_t rseq_signature = 0xd428bc00;
 /// Calls that newer architectures have in another form only: none.
 inline constexpr std::array<long, 0> older_system_calls = {};
+/// Addresses of user space are below 2^48 (52 bits need asking for by mmap hint: Documentation/arm64/memory.rst).
+inline constexpr unsigned user_address_bits = 48;
 
 }  // namespace flameprobe::cpu

@@ -21,7 +21,7 @@
 #include "capture/blocked_reader.hpp"
 #include "capture/record.hpp"
 #include "capture/ring_buffer.hpp"
-#include "cpu/perf_registers.hpp"
+#include "cpu/registers.hpp"
 #include "unwind/unwinder.hpp"
 
 using namespace flameprobe;

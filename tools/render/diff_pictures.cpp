@@ -1,8 +1,7 @@
-#include "diff_svg.hpp"
+#include "diff_pictures.hpp"
 
 #include <cmath>
 
-#include "diff_facts.hpp"
 #include "diff_tree.hpp"
 #include "render/change_shades.hpp"
 #include "render/describe.hpp"
@@ -15,6 +14,19 @@
 namespace flameprobe {
 
 namespace {
+
+/// How it was compared: the lines below a picture of it.
+std::vector<Fact> diff_facts(const ProfileDiff& diff, const DiffNames& names, SortBy by) {
+    std::vector<Fact> facts = {
+        {"Before", names.before + ": " + count_text(diff.samples_before) + " samples"},
+        {"After", names.after + ": " + count_text(diff.samples_after) + " samples"},
+        {"Width", "the mean of a frame's shares of all samples before and after, so that what is gone is seen as well"},
+        {"Colour", std::string("change of the share in ") +
+                       (by == SortBy::self ? "samples of its own" : "all samples") +
+                       "; grey where it is no more than chance (99.9 %) would make of equal shares"}};
+    for (const std::string& warning : diff.profile.warnings) facts.push_back({"Note", warning});
+    return facts;
+}
 
 /// A sign that no font draws as a hyphen.
 std::string with_sign(double part) { return (part < 0 ? "−" : "+") + fixed_text(100 * std::abs(part), 2) + " %"; }
@@ -111,6 +123,13 @@ private:
     const double all_;
 };
 
+std::vector<SideCount> side_counts(const std::vector<std::uint64_t>& weights, const std::vector<std::uint64_t>& hits) {
+    std::vector<SideCount> counts;
+    counts.reserve(weights.size());
+    for (std::size_t at = 0; at < weights.size(); ++at) counts.push_back({weights[at], hits[at]});
+    return counts;
+}
+
 }  // namespace
 
 Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by, const FlameGraphOptions& options,
@@ -131,6 +150,21 @@ Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by
     page.hash = stable_hash(page.frames);
     write_svg_page(page, out);
     return {};
+}
+
+Result<void> write_diff_html(ProfileDiff& diff, const DiffNames& names, SortBy by, const std::string& table,
+                             const FlameGraphOptions& options, const ByteSink& out) {
+    PageSides sides;
+    sides.names = {names.before, names.after};
+    sides.period_ns = diff.period_ns;
+    sides.counts = {side_counts(diff.before, diff.hits_before), side_counts(diff.after, diff.hits_after)};
+    sides.facts = diff_facts(diff, names, by);
+    sides.summary = table;
+    sides.by_self = by == SortBy::self;
+    std::swap(diff.profile.functions, diff.known_as);
+    auto written = write_comparison_html(diff.profile, sides, options, out);
+    std::swap(diff.profile.functions, diff.known_as);
+    return written;
 }
 
 }  // namespace flameprobe

@@ -1,3 +1,4 @@
+// Bytes as text.
 #pragma once
 
 #include <cstddef>
@@ -5,6 +6,17 @@
 #include <string_view>
 
 namespace flameprobe {
+
+/// Two lower-case digits a byte, as build ids are written.
+inline std::string hex_text(std::string_view bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        text += digits[static_cast<unsigned char>(c) >> 4];
+        text += digits[static_cast<unsigned char>(c) & 15];
+    }
+    return text;
+}
 
 /// RFC 4648, with padding.
 inline std::string base64(std::string_view bytes) {
