@@ -34,59 +34,25 @@ private:
     bool away_ = false;
 };
 
-int (*next_setuid)(uid_t) = nullptr;
-int (*next_seteuid)(uid_t) = nullptr;
-int (*next_setreuid)(uid_t, uid_t) = nullptr;
-int (*next_setresuid)(uid_t, uid_t, uid_t) = nullptr;
-int (*next_setgid)(gid_t) = nullptr;
-int (*next_setegid)(gid_t) = nullptr;
-int (*next_setregid)(gid_t, gid_t) = nullptr;
-int (*next_setresgid)(gid_t, gid_t, gid_t) = nullptr;
-int (*next_setgroups)(size_t, const gid_t*) = nullptr;
-int (*next_initgroups)(const char*, gid_t) = nullptr;
-
 }  // namespace
 }  // namespace flameprobe
 
 using namespace flameprobe;
 
-FLAMEPROBE_INTERPOSED int setuid(uid_t uid) noexcept {
-    const Change change;
-    return next(next_setuid, "setuid")(uid);
-}
-FLAMEPROBE_INTERPOSED int seteuid(uid_t uid) noexcept {
-    const Change change;
-    return next(next_seteuid, "seteuid")(uid);
-}
-FLAMEPROBE_INTERPOSED int setreuid(uid_t real, uid_t effective) noexcept {
-    const Change change;
-    return next(next_setreuid, "setreuid")(real, effective);
-}
-FLAMEPROBE_INTERPOSED int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
-    const Change change;
-    return next(next_setresuid, "setresuid")(real, effective, saved);
-}
-FLAMEPROBE_INTERPOSED int setgid(gid_t gid) noexcept {
-    const Change change;
-    return next(next_setgid, "setgid")(gid);
-}
-FLAMEPROBE_INTERPOSED int setegid(gid_t gid) noexcept {
-    const Change change;
-    return next(next_setegid, "setegid")(gid);
-}
-FLAMEPROBE_INTERPOSED int setregid(gid_t real, gid_t effective) noexcept {
-    const Change change;
-    return next(next_setregid, "setregid")(real, effective);
-}
-FLAMEPROBE_INTERPOSED int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
-    const Change change;
-    return next(next_setresgid, "setresgid")(real, effective, saved);
-}
-FLAMEPROBE_INTERPOSED int setgroups(size_t count, const gid_t* groups) noexcept {
-    const Change change;
-    return next(next_setgroups, "setgroups")(count, groups);
-}
-FLAMEPROBE_INTERPOSED int initgroups(const char* user, gid_t group) {
-    const Change change;
-    return next(next_initgroups, "initgroups")(user, group);
-}
+#define FLAMEPROBE_CHANGES_USER(name, parameters, arguments) \
+    FLAMEPROBE_INTERPOSED int name parameters {              \
+        static int(*next_one) parameters = nullptr;          \
+        const Change change;                                 \
+        return next(next_one, #name) arguments;              \
+    }
+
+FLAMEPROBE_CHANGES_USER(setuid, (uid_t uid) noexcept, (uid))
+FLAMEPROBE_CHANGES_USER(seteuid, (uid_t uid) noexcept, (uid))
+FLAMEPROBE_CHANGES_USER(setreuid, (uid_t real, uid_t effective) noexcept, (real, effective))
+FLAMEPROBE_CHANGES_USER(setresuid, (uid_t real, uid_t effective, uid_t saved) noexcept, (real, effective, saved))
+FLAMEPROBE_CHANGES_USER(setgid, (gid_t gid) noexcept, (gid))
+FLAMEPROBE_CHANGES_USER(setegid, (gid_t gid) noexcept, (gid))
+FLAMEPROBE_CHANGES_USER(setregid, (gid_t real, gid_t effective) noexcept, (real, effective))
+FLAMEPROBE_CHANGES_USER(setresgid, (gid_t real, gid_t effective, gid_t saved) noexcept, (real, effective, saved))
+FLAMEPROBE_CHANGES_USER(setgroups, (size_t count, const gid_t* groups) noexcept, (count, groups))
+FLAMEPROBE_CHANGES_USER(initgroups, (const char* user, gid_t group), (user, group))
