@@ -32,4 +32,11 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
 Result<void> write_comparison_html(const NamedProfile& profile, const PageSides& sides,
                                    const FlameGraphOptions& options, const ByteSink& out);
 
+/// The page without data. It gets "data" from beside its own address.
+std::string live_page();
+
+/// What is to be answered to "data": title, subtitle, how it was measured, and the profile as in a page that stands
+/// alone. An Error as long as there are no samples.
+Result<std::string> live_page_data(const NamedProfile& profile, const FlameGraphOptions& options, bool running);
+
 }  // namespace flameprobe

@@ -1,8 +1,7 @@
-#include "render/live_page.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include "render/assets.hpp"
+#include "render/flame_graph.hpp"
 #include "render/html_data.hpp"
 #include "render/page_template.hpp"
 #include "render/run_facts.hpp"

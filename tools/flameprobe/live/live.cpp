@@ -13,7 +13,7 @@
 #include "page_server.hpp"
 #include "process_id.hpp"
 #include "profile_of_process.hpp"
-#include "render/live_page.hpp"
+#include "render/flame_graph.hpp"
 
 namespace flameprobe {
 
