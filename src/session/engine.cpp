@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/proc.hpp"
 #include "capture/event_trial.hpp"
 #include "capture/perf_event.hpp"
 #include "sandbox/seccomp_probe.hpp"

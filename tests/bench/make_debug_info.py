@@ -3,7 +3,6 @@
 in seconds: one unit is compiled once, and copies of the object, whose symbols differ, are linked together.
 
 usage: make_debug_info.py OUTPUT [MEGABYTES]"""
-import os
 import subprocess
 import sys
 import tempfile

@@ -5,7 +5,7 @@ import json
 import math
 import unittest
 
-from harness import ENGINES, Case, profiled, run, sized, target
+from harness import Case, profiled, run, sized, target
 
 TOO_BRIEF = "[not sampled: lived too briefly]"
 TICK = 250  # CONFIG_HZ of Debian's kernels

@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 import unittest
 
 import yaml

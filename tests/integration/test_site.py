@@ -4,7 +4,6 @@ import re
 import subprocess
 import unittest
 from html.parser import HTMLParser
-from pathlib import Path
 
 from harness import BUILD, ROOT, Case, run
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/descriptor.hpp"
 #include "session/options.hpp"
 
 namespace flameprobe {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace flameprobe {

@@ -8,7 +8,6 @@
 #include "export/totals.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
-#include "render/numbers.hpp"
 
 namespace flameprobe {
 
