@@ -10,6 +10,10 @@ namespace flameprobe {
 
 /// Where the instruction at `address` stands in the making of a frame record. Reads this process's memory safely.
 RecordState record_state(std::uint64_t address);
+/// How far above the stack pointer of a thread at `address` that of its caller is, as far as the code tells, where
+/// calls leave the return address in a register and it is still there: in a prologue, or in a function that never saves
+/// it. 0 where it does not tell. Reads memory safely.
+std::int32_t frame_before_record(std::uint64_t address);
 /// Whether `address` comes right after a `syscall` instruction: there a thread stands that is in the kernel.
 bool after_syscall(std::uint64_t address);
 /// The number of the system call that a thread at `address` made, or makes again from there, where the code before it

@@ -156,6 +156,7 @@ private:
         if (verdict == CallCheck::Verdict::no || (verdict == CallCheck::Verdict::possible && !told_by_code))
             return false;
         cursor.pc = pc;
+        if (rule.kind == RuleKind::no_cfi) cursor.sp += as_offset(rule.cfa_offset);
         cursor.interrupted = false;
         cursor.doubtful = true;
         return true;

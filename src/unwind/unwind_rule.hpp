@@ -51,7 +51,8 @@ struct UnwindRule {
     bool after_syscall : 1 = false;
     bool keeps_records : 1 = false;  // frame records are set up in the code before it
     bool in_file : 1 = false;        // not made at run time
-    bool leads_out : 1 = false;      // the fields for a rule say what the code itself does (epilogue_rule)
+    bool leads_out : 1 = false;      // the fields for a rule say what the code itself does (epilogue_rule); where it is
+                                     // false, cfa_offset is what frame_before_record() says
 };
 static_assert(sizeof(UnwindRule) == 32, "two rules a cache line");
 

@@ -49,6 +49,17 @@ inline std::int64_t signed_field(std::uint32_t instruction, unsigned low, unsign
            static_cast<int>(64 - bits);
 }
 
+/// bytes that a load or store adds to SP by writing its address back; 0 for one that leaves SP alone.
+inline std::int64_t written_back_to_sp(std::uint32_t instruction) {
+    if ((instruction >> 5 & 31) != 31) return 0;
+    if ((instruction & 0x3a800000) == 0x28800000) {  // ldp, stp; bit 26: of vector registers
+        const unsigned size = instruction >> 30;
+        const unsigned bytes = (instruction >> 26 & 1) != 0 ? 4U << size : (size == 2 ? 8 : 4);
+        return signed_field(instruction, 15, 7) * bytes;
+    }
+    return (instruction & 0x3b200400) == 0x38000400 ? signed_field(instruction, 12, 9) : 0;  // ldr, str
+}
+
 /// The 26-bit word offset of B and BL.
 inline std::uint64_t branch_target(std::uint64_t address, std::uint32_t instruction) {
     return address + static_cast<std::uint64_t>(signed_field(instruction, 0, 26) * 4);

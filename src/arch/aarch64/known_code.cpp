@@ -48,6 +48,13 @@ bool signal_return_rule(std::uint64_t address, UnwindRule& rule) {
     return true;
 }
 
+/// The guard before `stp x8, x9, [sp, #-208]!; stp x6, x7, [sp, #16]` (glibc's sysdeps/aarch64/dl-trampoline.S).
+bool begins_resolver(std::uint64_t address) {
+    constexpr std::uint32_t push_x8_x9 = 0xa9b327e8, store_x6_x7 = 0xa9011fe6;
+    return address % 4 == 0 && a64::is_guard(a64::at(address)) && a64::at(address + 4) == push_x8_x9 &&
+           a64::at(address + 8) == store_x6_x7;
+}
+
 }  // namespace
 
 // A handler's return address is the trampoline's first instruction, and looked up by the byte before it.
@@ -56,10 +63,17 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
     return address % 4 == 0 && plt_rule(address, rule);
 }
 
-// glibc's _dl_runtime_resolve does not count what the PLT's first entry has pushed: its x30 is said to be at CFA + 8.
+// glibc's _dl_runtime_resolve does not count what the PLT's first entry has pushed: its x30 is said to be at CFA + 8,
+// and of the nop or BTI that it begins with, which comes before that rule, nothing is said.
 void mend_table_rule(UnwindRule& rule) {
-    if (rule.ra_origin != SlotOrigin::cfa || rule.ra_slot != 8) return;
     constexpr std::int32_t pushed = 16;
+    const bool may_be_entry = rule.base == RuleBase::sp && rule.cfa_offset == 0 && rule.ra_slot == UnwindRule::same;
+    if (may_be_entry && begins_resolver(rule.address)) {
+        rule.cfa_offset = pushed;
+        rule.ra_slot = -8;
+        return;
+    }
+    if (rule.ra_origin != SlotOrigin::cfa || rule.ra_slot != 8) return;
     rule.cfa_offset += pushed;
     for (std::int32_t* slot : {&rule.ra_slot, &rule.fp_slot, &rule.third_slot})
         if (*slot != UnwindRule::same) *slot -= pushed;

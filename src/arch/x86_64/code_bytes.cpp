@@ -107,6 +107,8 @@ RecordState record_state(std::uint64_t address) {
     return RecordState::made;
 }
 
+std::int32_t frame_before_record(std::uint64_t /*address*/) { return 0; }
+
 bool after_syscall(std::uint64_t address) {
     std::array<char, 2> bytes{};
     return read_self(address - bytes.size(), std::as_writable_bytes(std::span(bytes))) == bytes.size() &&

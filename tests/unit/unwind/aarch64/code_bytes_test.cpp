@@ -144,6 +144,50 @@ TEST_CASE("aarch64: _dl_runtime_resolve's return address lies in what the PLT pu
     CHECK(rule.ra_slot == -8);
 }
 
+TEST_CASE("aarch64: before _dl_runtime_resolve's first push, what the PLT pushed is on the stack too") {
+    constexpr std::uint32_t push_x8_x9 = 0xa9b327e8, store_x6_x7 = 0xa9011fe6;
+    const Code resolver{nop, push_x8_x9, store_x6_x7}, other{nop, push_x8_x9, nop};
+    UnwindRule rule;
+    rule.address = resolver.at(0);
+    rule.ra_slot = UnwindRule::same;
+    mend_table_rule(rule);
+    CHECK(rule.cfa_offset == 16);
+    CHECK(rule.ra_slot == -8);
+    for (const std::uint64_t address : {other.at(0), resolver.at(1)}) {
+        UnwindRule same;
+        same.address = address;
+        same.ra_slot = UnwindRule::same;
+        mend_table_rule(same);
+        CHECK(same.cfa_offset == 0);
+        CHECK(same.ra_slot == UnwindRule::same);
+    }
+}
+
+TEST_CASE("aarch64: what a function has taken of the stack while its return address is in x30") {
+    // sub sp, sp, #32; str x1, [sp]; add x0, x0, x0; cmp x0, x1; ldr x1, [sp]; add sp, sp, #32; ret
+    const Code leaf{0xd10083ff, 0xf90003e1, 0x8b000000, 0xeb01001f, 0xf94003e1, 0x910083ff, ret};
+    CHECK(frame_before_record(leaf.at(0)) == 0);
+    for (std::size_t i = 1; i <= 5; ++i) CHECK(frame_before_record(leaf.at(i)) == 32);
+    CHECK(frame_before_record(leaf.at(6)) == 0);
+    CHECK(frame_before_record(leaf.at(3) + 2) == 0);
+    constexpr std::uint32_t call = 0xd63f0000;
+    const Code pushing{ret, 0xd503233f, push_record, mov_x29_sp, call};
+    CHECK(frame_before_record(pushing.at(1)) == 0);
+    CHECK(frame_before_record(pushing.at(2)) == 0);
+    CHECK(frame_before_record(pushing.at(3)) == 16);
+    const Code large{ret, 0xd10803ff, 0xa9017bfd, 0x910043fd, call};  // sub sp, sp, #512; stp x29, x30, [sp, #16]
+    CHECK(frame_before_record(large.at(1)) == 0);
+    CHECK(frame_before_record(large.at(2)) == 512);
+    CHECK(frame_before_record(large.at(3)) == 512);
+    const Code vectors{0x6dbe27e8, 0x1e602800, 0x6cc227e8,
+                       ret};  // stp d8, d9, [sp, #-32]!; fadd; ldp d8, d9, [sp], #32
+    CHECK(frame_before_record(vectors.at(1)) == 32);
+    const Code popped{0xf84107fe, ret};  // ldr x30, [sp], #16: it is not in x30 yet
+    CHECK(frame_before_record(popped.at(0)) == 0);
+    const Code moved{0x8b2063ff, ret};  // add sp, sp, x0
+    CHECK(frame_before_record(moved.at(0)) == 0);
+}
+
 TEST_CASE("aarch64: the machine tells which bits of a return address are its signature") {
     ArchAarch64::learn_address_bits();
     const auto here = reinterpret_cast<std::uint64_t>(&ret);
