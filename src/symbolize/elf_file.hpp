@@ -1,6 +1,7 @@
 // A 64-bit little-endian ELF file: its segments, sections and notes, read so that hostile files do no harm.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -32,6 +33,16 @@ struct ElfSegment {
     std::uint64_t file_size = 0;
     std::uint64_t memory_size = 0;
     bool executable = false;
+    std::uint64_t alignment = 0;  // p_align, as the file has it
+
+    /// The address, in the file's terms, where a mapping of this segment begins that is from `file_offset` of the file
+    /// on: the start of its page, whatever size pages have where the program ran. Addresses and file offsets differ by
+    /// multiples of the alignment. `offset` is not used, since a debug file has lost the program's.
+    std::uint64_t mapped_from(std::uint64_t file_offset) const {
+        constexpr std::uint64_t least = 4096;
+        const bool usable = std::has_single_bit(alignment) && alignment >= least;
+        return address - ((address - file_offset) & ((usable ? alignment : least) - 1));
+    }
 };
 
 class ElfFile {

@@ -128,8 +128,7 @@ std::optional<std::uint64_t> Module::file_address(const Mapping& mapping, std::u
     const std::uint64_t in_mapping = address - mapping.start;
     if (main_) return main_->address_of(in_mapping + mapping.file_offset);
     if (!separate_) return std::nullopt;
-    // A debug file's segments have lost their file offsets. With a single executable one, the mapping starts at its
-    // page.
+    // A debug file's segments have lost their file offsets. With a single executable one, the mapping is of that.
     const ElfSegment* code = nullptr;
     for (const ElfSegment& segment : separate_->segments()) {
         if (!segment.executable) continue;
@@ -137,7 +136,7 @@ std::optional<std::uint64_t> Module::file_address(const Mapping& mapping, std::u
         code = &segment;
     }
     if (code == nullptr) return std::nullopt;
-    return in_mapping + code->address / 4096 * 4096;
+    return in_mapping + code->mapped_from(mapping.file_offset);
 }
 
 }  // namespace flameprobe

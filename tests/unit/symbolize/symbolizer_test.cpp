@@ -95,6 +95,19 @@ TEST_CASE("a separate debug file names a program that is gone") {
     CHECK(chains[0][2].name == "shop::Basket::total");
 }
 
+TEST_CASE("a mapping begins at its segment's page, for pages of any size") {
+    // An aarch64 program's code, linked for pages of up to 64 KiB, at 0x1f5c0 of the program and 0xf5c0 of its file; a
+    // debug file keeps the first.
+    ElfSegment code;
+    code.address = 0x1f5c0;
+    code.alignment = 0x10000;
+    CHECK(code.mapped_from(0xf000) == 0x1f000);  // pages of 4 KiB
+    CHECK(code.mapped_from(0xc000) == 0x1c000);  // 16 KiB
+    CHECK(code.mapped_from(0) == 0x10000);       // 64 KiB
+    code.alignment = 1;                          // no alignment is told
+    CHECK(code.mapped_from(0xf000) == 0x1f000);
+}
+
 TEST_CASE("past the deadline names come from symbol tables, with one warning") {
     SymbolizeOptions options;
     options.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
