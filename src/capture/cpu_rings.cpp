@@ -11,6 +11,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/host_process.hpp"
+#include "base/proc.hpp"
 #include "capture/record.hpp"
 
 namespace flameprobe {
@@ -18,22 +20,41 @@ namespace {
 
 constexpr auto none = ~std::uint64_t{0};
 
-// A machine with many CPUs pays for every event at each thread creation: keep to the CPUs the host may run on. On a
-// small one take all, since a host may widen its affinity later.
-std::vector<int> cpus_to_sample() {
-    // Files are read for it, and forked children need not read them again.
-    static constinit std::atomic<long> known_online{0}, known_configured{0};
-    if (known_configured == 0) {
-        known_online = ::sysconf(_SC_NPROCESSORS_ONLN);
-        known_configured = ::sysconf(_SC_NPROCESSORS_CONF);
+struct MachineCpus {
+    long online, configured;
+};
+
+// Files are read for it, and forked children need not read them again.
+MachineCpus machine_cpus(bool again) {
+    static constinit std::atomic<long> online{0}, configured{0};
+    if (configured == 0 || again) {
+        online = ::sysconf(_SC_NPROCESSORS_ONLN);
+        configured = ::sysconf(_SC_NPROCESSORS_CONF);
     }
-    const long online = known_online, configured = known_configured;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    const bool masked = online > 16 && ::sched_getaffinity(::getpid(), sizeof set, &set) == 0;
+    return {online, configured};
+}
+
+// A machine with many CPUs pays for every event at each thread creation: keep to the CPUs the host's threads may run
+// on. On a small one take all, since a host may widen its affinity later.
+std::vector<int> cpus_to_sample(const MachineCpus& machine, std::size_t small_machine) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    bool masked = false;
+    if (machine.online > static_cast<long>(small_machine)) {
+        auto threads = list_threads();
+        std::erase(threads, static_cast<std::uint32_t>(::gettid()));
+        if (threads.empty()) threads.push_back(static_cast<std::uint32_t>(host_process()));
+        for (const std::uint32_t thread : threads) {
+            cpu_set_t its;
+            CPU_ZERO(&its);
+            if (::sched_getaffinity(static_cast<pid_t>(thread), sizeof its, &its) != 0) continue;
+            CPU_OR(&allowed, &allowed, &its);
+            masked = true;
+        }
+    }
     std::vector<int> cpus;
-    for (int cpu = 0; cpu < std::min<long>(configured, CPU_SETSIZE); ++cpu) {
-        if (!masked || CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    for (int cpu = 0; cpu < std::min<long>(machine.configured, CPU_SETSIZE); ++cpu) {
+        if (!masked || CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
     }
     return cpus;
 }
@@ -60,7 +81,8 @@ std::size_t CpuRings::least_bytes(const perf_event_attr& attributes) {
 }
 
 Result<void> CpuRings::open(const CaptureOptions& options, perf_event_attr& attributes, std::uint32_t tid) {
-    const auto cpus = cpus_to_sample();
+    small_machine_ = options.small_machine;
+    const auto cpus = cpus_to_sample(machine_cpus(false), small_machine_);
     wanted_bytes_ = ring_bytes(options, cpus.size());
     // An ordinary user's locked memory is no more than one such ring for each CPU (perf_event_mlock_kb).
     if (!options.more_events.empty()) wanted_bytes_ = std::max(wanted_bytes_ / 2, least_bytes(attributes));
@@ -79,13 +101,26 @@ Result<void> CpuRings::open(const CaptureOptions& options, perf_event_attr& attr
     return {};
 }
 
-bool CpuRings::add(perf_event_attr& attributes, std::uint32_t tid, int cpu) {
-    auto event = open_event(attributes, tid, cpu);
-    if (!event) return false;
+std::vector<int> CpuRings::missing_cpus() const {
+    auto cpus = cpus_to_sample(machine_cpus(true), small_machine_);
+    std::erase_if(cpus, [this](int cpu) {
+        return std::any_of(rings_.begin(), rings_.end(), [cpu](const CpuRing& ring) { return ring.cpu == cpu; });
+    });
+    return cpus;
+}
+
+Result<void> CpuRings::add(const perf_event_attr& attributes, std::uint32_t tid, int cpu, std::uint32_t number) {
+    auto event = open_alike(attributes, tid, cpu);
+    if (!event) return event.error();
     auto ring = RingBuffer::map(event->get(), bytes(), least_bytes(attributes));
-    if (!ring || ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return false;
-    rings_.push_back({cpu, std::move(*event), std::move(*ring), {}});
-    return true;
+    const bool enabled = ring && ::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) == 0;
+    if (!enabled) {
+        Error error = ring ? Error{"the perf event cannot be enabled"} : ring.error();
+        errno = 0;
+        return error;
+    }
+    rings_.push_back({cpu, std::move(*event), std::move(*ring), {}, false, number});
+    return {};
 }
 
 Result<void> CpuRings::add_event(perf_event_attr& attributes, std::uint32_t tid, std::uint32_t number,

@@ -30,8 +30,12 @@ public:
     /// Of a thread, and of those that inherit from it. Where the kernel permits no ring of wanted_bytes(), smaller
     /// ones.
     Result<void> open(const CaptureOptions& options, perf_event_attr& attributes, std::uint32_t tid);
-    /// One more, as large as the others. False, and nothing done, if there can be none.
-    bool add(perf_event_attr& attributes, std::uint32_t tid, int cpu);
+    /// CPUs on which the host may run and that have no such event, in order: those that were offline, that were added
+    /// to the machine since, or that no thread might use (sched_setaffinity(2)).
+    std::vector<int> missing_cpus() const;
+    /// One more, as large as the others, enabled. An Error, and nothing done, if there can be none whose records are
+    /// the same; ENODEV in errno for a CPU that is offline. `number`: see CpuRing.
+    Result<void> add(const perf_event_attr& attributes, std::uint32_t tid, int cpu, std::uint32_t number = 0);
     /// For each CPU a ring of another event of the thread and of those that inherit from it, of `wanted_bytes` or as
     /// many as there can be; nothing is done if that is too few. `number`: see CpuRing; 0: of page faults.
     Result<void> add_event(perf_event_attr& attributes, std::uint32_t tid, std::uint32_t number,
@@ -45,6 +49,8 @@ public:
     std::size_t wanted_bytes() const { return wanted_bytes_; }
     /// Of data, of one ring.
     std::size_t bytes() const { return rings_.front().ring.data_bytes(); }
+    std::size_t size() const { return rings_.size(); }
+    CpuRing& operator[](std::size_t index) { return rings_[index]; }
 
     auto begin() { return rings_.begin(); }
     auto end() { return rings_.end(); }
@@ -62,6 +68,7 @@ public:
 private:
     std::vector<CpuRing> rings_;
     std::size_t wanted_bytes_ = 0;
+    std::size_t small_machine_ = 0;
     std::vector<std::uint64_t> next_time_;  // of each ring's next record
 };
 

@@ -20,6 +20,7 @@ struct CaptureOptions {
     std::string event = "cpu-clock";
     std::vector<std::string> more_events = {};  // no clocks: sampled beside it, as often (RawSample::event)
     bool switches = false;                      // tell when each thread leaves its CPU and comes back
+    std::size_t small_machine = 16;             // with more CPUs, those on which no thread may run get no events
 };
 
 /// The most that a perf record can hold beside the rest (perf_event_open(2): its size has 16 bits). Handlers copy more.
@@ -49,6 +50,7 @@ struct CaptureFacts {
     std::string no_more_events;           // why not all
     std::size_t earlier_threads = 0;      // that ran before, beside the main thread; as far as the engine counts them
     std::size_t unattached_threads = 0;   // that ran before, and for which descriptors would not do
+    std::size_t refused_events = 0;       // of threads that ran before: one for each thread and CPU
     std::string note;                     // one sentence on anything that was lowered or refused, empty if nothing was
 };
 
@@ -68,6 +70,8 @@ public:
     virtual const CaptureFacts& facts() const = 0;
     /// Whether all that is sampled has ended, or has been replaced by exec: no sample follows.
     virtual bool over() { return false; }
+    /// To be called now and then while sampling: what has changed in the machine, such as CPUs that were added.
+    virtual void look_around() {}
     /// Threads live so briefly that the place of their first samples must vary. The engine does what it can.
     virtual void vary_first_samples() {}
     /// Samples of page faults too (RawSample::page_faults), if the engine can have them; before start().

@@ -203,6 +203,17 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
     }
 }
 
+Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu) {
+    perf_event_attr attr = attributes;
+    auto event = open_event(attr, tid, cpu);
+    if (!event || (attr.sample_type == attributes.sample_type && attr.exclude_kernel == attributes.exclude_kernel))
+        return event;
+    Error error{explain_refusal(EACCES)};
+    event = error;
+    errno = EACCES;
+    return event;
+}
+
 Descriptor keep_apart(std::uint32_t thread) {
     perf_event_attr attr{};
     attr.size = sizeof attr;
@@ -225,6 +236,12 @@ std::string describe_unattached(std::size_t threads) {
     return std::to_string(threads) +
            " threads that ran before are not sampled, nor are those they create: perf needs more descriptors for them "
            "than the limit (ulimit -n) permits";
+}
+
+std::string describe_refused(std::size_t events, const std::string& why) {
+    return "perf refuses " + std::to_string(events) +
+           " events of threads that ran before, which are not sampled on every CPU, nor are those they create (" + why +
+           ")";
 }
 
 std::string explain_refusal(int error_number) {

@@ -51,6 +51,10 @@ std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 /// paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
+/// `tid` on `cpu`, or an Error, with the reason in errno, where that would be with less than the attributes ask for:
+/// the records would have another layout.
+Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu);
+
 /// An event that counts nothing. Where all events of two threads have one origin, the kernel lets them change hands at
 /// a switch between the two (perf_event_context_sched_out), with what has gone by of their periods; a short thread
 /// takes that along when it ends. Of a main thread that takes turns with threads of 0.2 ms not one sample in ten was
@@ -79,6 +83,9 @@ void attach_running_threads(const Attach& attach) {
 
 /// What to say of `threads` for which there was none.
 std::string describe_unattached(std::size_t threads);
+
+/// What to say of `events` of such threads that were refused, each for a thread on a CPU, with the reason.
+std::string describe_refused(std::size_t events, const std::string& why);
 
 /// Why perf_event_open said no, and what mends it, in one sentence.
 std::string explain_refusal(int error_number);

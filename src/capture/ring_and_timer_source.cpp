@@ -21,6 +21,10 @@ public:
     void drain(EventSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
+    void look_around() override {
+        ring_->look_around();
+        facts_.refused_events = ring_->facts().refused_events;
+    }
     void stop_switches() override {
         ring_->stop_switches();
         facts_.switches = false;

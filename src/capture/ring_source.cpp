@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ public:
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
     bool over() override;
+    void look_around() override;
     void vary_first_samples() override;
     void add_page_faults() override;
     void stop_page_faults() override { facts_.buffer_bytes -= rings_.drop_page_faults(); }
@@ -49,9 +51,14 @@ private:
     Result<void> open_main(const CaptureOptions& options);
     void open_switches(std::uint32_t tid);
     void open_more_events(const CaptureOptions& options, std::uint32_t tid);
-    bool attach_switches(std::uint32_t tid, const CpuRing& ring);
+    enum class Attached {
+        yes,
+        no,  // it has ended, or no CPU takes it
+        no_descriptor,
+    };
+    Attached attach(std::uint32_t tid, std::size_t first_ring);
+    Result<void> add_cpu(int cpu);
     void draw_period();
-    bool attach(std::uint32_t tid);
     bool control(unsigned long request);
     void describe(const CaptureOptions& options);
 
@@ -70,6 +77,9 @@ private:
     std::uint32_t apart_ = 0;                 // the main thread, once it has a ring of its own
     bool asked_to_vary_ = false;
     CaptureFacts facts_;
+    std::string refusal_;           // of the last of CaptureFacts::refused_events
+    std::size_t refused_told_ = 0;  // of them, in the note
+    std::vector<int> refused_cpus_;
 };
 
 Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& options) {
@@ -95,9 +105,9 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     open_more_events(options, main_thread);
     attach_running_threads([this](std::uint32_t tid) {
         ++facts_.earlier_threads;
-        if (facts_.unattached_threads == 0) return attach(tid);
-        ++facts_.unattached_threads;
-        return false;
+        const auto attached = facts_.unattached_threads == 0 ? attach(tid, 0) : Attached::no_descriptor;
+        if (attached == Attached::no_descriptor) ++facts_.unattached_threads;
+        return attached == Attached::yes;
     });
     own_ = keep_apart(main_thread);
     describe(options);
@@ -141,35 +151,80 @@ void RingSource::open_more_events(const CaptureOptions& options, std::uint32_t t
     }
 }
 
-/// False if there is no descriptor for it.
-bool RingSource::attach_switches(std::uint32_t tid, const CpuRing& ring) {
-    if (!ring.switches) return true;
-    auto event = open_event(switch_attributes_, tid, ring.cpu);
-    if (event ? !leaves_descriptors(*event) : errno == EMFILE) return false;
-    if (event && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) == 0)
-        other_switches_.push_back(std::move(*event));
-    return true;
+/// An event of another thread that writes into `ring`. An Error leaves its reason in errno.
+Result<Descriptor> open_beside(const perf_event_attr& attributes, std::uint32_t tid, const CpuRing& ring) {
+    auto event = open_alike(attributes, tid, ring.cpu);
+    if (event && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0)
+        return Error{"its records cannot go into another's ring"};
+    return event;
 }
 
-bool RingSource::attach(std::uint32_t tid) {
-    const std::size_t before = others_.size();
-    for (auto& ring : rings_) {
-        auto event = open_event(ring.is_own() ? attributes_ : more_events_[ring.number - 1].attributes, tid, ring.cpu);
-        if (event ? !leaves_descriptors(*event) : errno == EMFILE) {
-            others_.resize(before);
-            facts_.unattached_threads = 1;
-            return false;
+/// A thread that ran before gets events of its own, in the rings from `first_ring` on.
+RingSource::Attached RingSource::attach(std::uint32_t tid, std::size_t first_ring) {
+    std::vector<Descriptor> events, switches;
+    for (std::size_t i = first_ring; i < rings_.size(); ++i) {
+        const CpuRing& ring = rings_[i];
+        auto event = open_beside(ring.is_own() ? attributes_ : more_events_[ring.number - 1].attributes, tid, ring);
+        if (!event && errno == ESRCH) break;  // it has ended
+        if (event ? !leaves_descriptors(*event) : errno == EMFILE) return Attached::no_descriptor;
+        if (!event) {  // the other CPUs may take it
+            ++facts_.refused_events;
+            refusal_ = event.error().message;
+            continue;
         }
-        if (!event) break;  // the thread has ended
-        if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) break;
-        others_.push_back(std::move(*event));
-        if (!attach_switches(tid, ring)) {
-            others_.resize(before);
-            facts_.unattached_threads = 1;
-            return false;
+        events.push_back(std::move(*event));
+        if (!ring.switches) continue;
+        auto beside = open_beside(switch_attributes_, tid, ring);
+        if (beside ? !leaves_descriptors(*beside) : errno == EMFILE) return Attached::no_descriptor;
+        if (beside) switches.push_back(std::move(*beside));
+    }
+    if (events.empty()) return Attached::no;
+    std::move(events.begin(), events.end(), std::back_inserter(others_));
+    std::move(switches.begin(), switches.end(), std::back_inserter(other_switches_));
+    return Attached::yes;
+}
+
+// CPUs that had no events: they were added to the machine, or no thread might run there. One that goes offline and
+// comes back has its events still, since the kernel takes away only those that are not of a thread
+// (perf_event_exit_cpu).
+void RingSource::look_around() {
+    for (const int cpu : rings_.missing_cpus()) {
+        if (std::find(refused_cpus_.begin(), refused_cpus_.end(), cpu) != refused_cpus_.end()) continue;
+        if (const auto added = add_cpu(cpu); !added && errno != ENODEV) {
+            refused_cpus_.push_back(cpu);
+            facts_.note = "what runs on CPU " + std::to_string(cpu) + " is not sampled: " + added.error().message;
         }
     }
-    return others_.size() != before;
+    facts_.buffer_bytes = rings_.all_bytes();
+    if (facts_.refused_events > refused_told_) facts_.note = describe_refused(facts_.refused_events, refusal_);
+    refused_told_ = facts_.refused_events;
+}
+
+// Without page faults, which say where the time is and not how much. A thread that is born just now of one that has no
+// event here yet goes without on this CPU: from outside it looks like one that has inherited its creator's.
+Result<void> RingSource::add_cpu(int cpu) {
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
+    const auto threads = list_threads();
+    const std::size_t first = rings_.size();
+    if (auto added = rings_.add(attributes_, main_thread, cpu); !added) return added;
+    if (facts_.switches) {
+        auto switches = open_beside(switch_attributes_, main_thread, rings_[first]);
+        if (switches && ::ioctl(switches->get(), PERF_EVENT_IOC_ENABLE, 0) == 0)
+            rings_[first].switches = std::move(*switches);
+    }
+    for (std::size_t i = 0; i < more_events_.size(); ++i)
+        static_cast<void>(rings_.add(more_events_[i].attributes, main_thread, cpu, static_cast<std::uint32_t>(i + 1)));
+    const std::size_t others = others_.size(), other_switches = other_switches_.size();
+    for (const std::uint32_t tid : threads) {
+        if (tid == main_thread || tid == static_cast<std::uint32_t>(::gettid())) continue;
+        if (attach(tid, first) != Attached::no_descriptor) continue;
+        ++facts_.refused_events;
+        refusal_ = explain_refusal(EMFILE);
+    }
+    for (std::size_t i = others; i < others_.size(); ++i) ::ioctl(others_[i].get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (std::size_t i = other_switches; i < other_switches_.size(); ++i)
+        ::ioctl(other_switches_[i].get(), PERF_EVENT_IOC_ENABLE, 0);
+    return {};
 }
 
 void RingSource::describe(const CaptureOptions& options) {
@@ -183,8 +238,11 @@ void RingSource::describe(const CaptureOptions& options) {
     facts_.buffer_bytes = rings_.all_bytes();
     const std::uint64_t records = rings_.bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;
+    refused_told_ = facts_.refused_events;
     if (facts_.unattached_threads != 0) {
         facts_.note = describe_unattached(facts_.unattached_threads);
+    } else if (facts_.refused_events != 0) {
+        facts_.note = describe_refused(facts_.refused_events, refusal_);
     } else if (options.kernel && !facts_.kernel) {
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
         facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +

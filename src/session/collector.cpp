@@ -204,6 +204,7 @@ void Collector::poll() {
         sampling_.tell_of_engine();
         end_with_last_thread();
         if (is_task()) task_.follow_credentials();
+        engine_.source->look_around();
         last_look_ns_ = now;
     }
     sampling_.go_on();

@@ -1,8 +1,11 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +25,135 @@ namespace {
 
 std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 
+// Of those that this process may use.
+std::vector<int> usable_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<int> cpus;
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+        if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    return cpus;
+}
+
+// Of the calling thread, and of those that it creates.
+void stay_on(const std::vector<int>& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) CPU_SET(cpu, &set);
+    REQUIRE(::sched_setaffinity(0, sizeof set, &set) == 0);
+}
+
+/// A thread that comes when it is told to, on a CPU of its own, and uses 300 ms there.
+class Mover {
+public:
+    explicit Mover(int cpu) : thread_([this, cpu] { run(cpu); }) {
+        while (tid_ == 0) std::this_thread::yield();
+    }
+    ~Mover() { finish(); }
+    void move() {
+        wish_ = 1;
+        while (wish_ != 2) std::this_thread::yield();
+    }
+    /// Nanoseconds of CPU time since it came.
+    std::uint64_t finish() {
+        wish_ = 3;
+        if (thread_.joinable()) thread_.join();
+        return used_;
+    }
+    std::uint32_t tid() const { return tid_; }
+
+private:
+    void run(int cpu) {
+        tid_ = my_tid();
+        while (wish_ == 0) ::usleep(1000);
+        stay_on({cpu});
+        wish_ = 2;
+        while (wish_ != 3) ::usleep(1000);
+        run_known_shares(300'000'000);
+        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    }
+    std::atomic<std::uint32_t> tid_{0};
+    std::atomic<int> wish_{0};
+    std::atomic<std::uint64_t> used_{0};
+    std::thread thread_;
+};
+
+// perf_event_open(attributes, refused_thread, refused_cpu, ...) fails with EIO in the calling thread from now on.
+std::atomic<std::uint32_t> refused_thread{0};
+std::atomic<int> refused_cpu{0};
+void refuse_one_event() {
+    constexpr std::uint32_t number = offsetof(seccomp_data, nr), thread = offsetof(seccomp_data, args[1]),
+                            cpu = offsetof(seccomp_data, args[2]);
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 5),
+                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, thread),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_thread, 0, 3),
+                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, cpu),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(refused_cpu.load()), 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 }  // namespace
+
+TEST_CASE("a running thread of which perf refuses one CPU is sampled on the others, and that is said" *
+          doctest::skip(under_tsan)) {
+    const auto cpus = usable_cpus();
+    if (cpus.size() < 2) {
+        MESSAGE("there is one CPU only");
+        return;
+    }
+    Mover older(cpus.back());
+    refused_thread = older.tid();
+    refused_cpu = cpus.front();
+    Collected collected(
+        [](const CaptureOptions& options) {
+            refuse_one_event();
+            return open_ring_source(options);
+        },
+        {.frequency = 997});
+    REQUIRE(collected.error() == "");
+    older.move();
+    const std::uint64_t used = older.finish();
+    const Seen& seen = collected.finish();
+    CHECK(seen.weight(older.tid()) * collected.facts().period_ns > used / 2);
+    CHECK(collected.facts().refused_events == 1);
+    CHECK(collected.facts().note.find("perf refuses 1 event") != std::string::npos);
+}
+
+TEST_CASE("threads that get to a CPU which none might use at first are sampled there") {
+    const auto cpus = usable_cpus();
+    if (cpus.size() < 2) {
+        MESSAGE("there is one CPU only");
+        return;
+    }
+    stay_on({cpus.front()});
+    Mover older(cpus.back());
+    // As on a machine with many CPUs, which has events on those only that its threads may use.
+    Collected collected(&open_ring_source, {.frequency = 997, .small_machine = 0});
+    REQUIRE(collected.error() == "");
+    Mover younger(cpus.back());
+    for (Mover* const mover : {&older, &younger}) mover->move();
+    collected.rounds(2);
+    const std::uint64_t used[] = {older.finish(), younger.finish()};
+    Mover youngest(cpus.back());  // inherits
+    youngest.move();
+    const std::uint64_t used_last = youngest.finish();
+    stay_on(cpus);
+    const Seen& seen = collected.finish();
+    const auto check = [&](const Mover& mover, std::uint64_t used_ns) {
+        const std::uint64_t sampled_ns = seen.weight(mover.tid()) * collected.facts().period_ns;
+        CHECK(sampled_ns > used_ns / 2);
+        CHECK(sampled_ns < used_ns * 3 / 2);  // not by two events
+    };
+    check(older, used[0]);
+    check(younger, used[1]);
+    check(youngest, used_last);
+}
 
 TEST_CASE("rings see known shares, and samples x period are the thread's CPU time") {
     Collected collected(&open_ring_source, {.frequency = 997});
