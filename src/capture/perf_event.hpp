@@ -44,7 +44,7 @@ const char* kind_of(const perf_event_attr& attributes);
 /// (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
 std::uint64_t permitted_frequency(std::uint64_t asked);
 
-/// Nanoseconds between two samples of a clock, 0.2 to 1 percent more than 1 / `frequency`; another for each `seed`.
+/// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent more than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 
 /// `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not permitted (the kernel:

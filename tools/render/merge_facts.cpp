@@ -121,7 +121,7 @@ void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadI
 
 bool same_period(const RunInfo& one, const RunInfo& other) {
     const auto [shorter, longer] = std::minmax(one.period_ns, other.period_ns);
-    return longer - shorter <= longer / 50;
+    return longer - shorter <= longer * 3 / 100;
 }
 
 void scale_facts(NamedProfile& profile, std::uint64_t factor) {
