@@ -1,10 +1,35 @@
+#include <dlfcn.h>
 #include <immintrin.h>
+
+#include <array>
 
 #include "scope/record_words.hpp"
 
 namespace flameprobe::detail {
 
-bool has_vector_scan() { return __builtin_cpu_supports("avx2") != 0; }
+namespace {
+
+/// What libc's __x86_get_cpuid_feature_leaf gives (glibc 2.33, sys/platform/x86.h): four registers of cpuid(4) as the
+/// CPU has them, and as they can be used.
+struct FeatureLeaf {
+    std::array<std::uint32_t, 4> present, active;
+};
+
+// Not __builtin_cpu_supports: that executes cpuid some twenty times, for each of which the host of a virtual machine
+// answers, a twentieth of what a short process costs. Nor cpuid here, which a process may have made a fault.
+bool has_avx2() {
+    constexpr unsigned leaf_7 = 1, ebx = 1, avx2 = 1 << 5;
+    auto* const leaf =
+        reinterpret_cast<const FeatureLeaf* (*)(unsigned)>(::dlsym(RTLD_DEFAULT, "__x86_get_cpuid_feature_leaf"));
+    return leaf != nullptr && (leaf(leaf_7)->active[ebx] & avx2) != 0;
+}
+
+// While the library is loaded: a child forked while another thread makes a function's static would wait for ever.
+const bool vectors = has_avx2();
+
+}  // namespace
+
+bool has_vector_scan() { return vectors; }
 
 __attribute__((target("avx2"))) void scan_by_vectors(std::uint64_t address, std::span<const std::byte> bytes,
                                                      std::vector<ScopeRecord>& out) {

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <sstream>
+#include <string>
 
 #include "flameprobe/scope.hpp"
 
@@ -92,4 +95,12 @@ TEST_CASE("words that look like a stack are not taken for scopes") {
     }
     // What a chance of 2^-17 a word lets through is 8; what they decode to lies in no frame's function.
     CHECK(found.size() <= 30);
+}
+
+TEST_CASE("vectors are used where the CPU has them") {
+    std::ifstream file("/proc/cpuinfo");
+    std::stringstream text;
+    text << file.rdbuf();
+    const bool has_them = text.str().find(" avx2 ") != std::string::npos;
+    CHECK(detail::has_vector_scan() == has_them);
 }
