@@ -54,6 +54,7 @@ Written write_results(const std::string& profile_path, const std::string& stem, 
     symbols.debug_directories.insert(symbols.debug_directories.end(), options.debug_directories.begin(),
                                      options.debug_directories.end());
     symbols.pid = static_cast<std::uint32_t>(host_process());
+    symbols.spare_brief_runs = true;
     symbols.read_image = read_live_image;  // files that were deleted, memfds
     ProgressLine line(std::move(terminal), quiet_time);
     symbols.progress = [&](std::size_t done, std::size_t all) {

@@ -14,15 +14,17 @@ constexpr std::uint64_t small_bytes = std::uint64_t{32} << 20;
 }  // namespace
 
 void DebugPass::run(std::vector<ModuleJob>& jobs, SymbolChains& chains) {
-    // Should time run out, most of what was sampled has its names.
-    std::vector<ModuleJob*> big, small;
-    for (ModuleJob& job : jobs) (job.debug_size() > small_bytes ? big : small).push_back(&job);
-    const auto by_locations = [](const ModuleJob* a, const ModuleJob* b) { return a->locations() > b->locations(); };
-    std::stable_sort(big.begin(), big.end(), by_locations);
-    std::stable_sort(small.begin(), small.end(), by_locations);
-
+    // Should time or bytes run out, most of what was sampled has its names.
+    std::vector<ModuleJob*> every, big, small;
+    for (ModuleJob& job : jobs) every.push_back(&job);
+    std::stable_sort(every.begin(), every.end(),
+                     [](const ModuleJob* a, const ModuleJob* b) { return a->locations() > b->locations(); });
     std::size_t elsewhere = all_;
-    for (const ModuleJob& job : jobs) elsewhere -= job.locations();
+    for (ModuleJob* job : every) {
+        if (!is_worth_it(*job)) continue;
+        (job->debug_size() > small_bytes ? big : small).push_back(job);
+        elsewhere -= job->locations();
+    }
     report(elsewhere);
     for (ModuleJob* job : big) run_big(*job, chains);
     run_parallel(workers_, small.size(), [&](std::size_t i) { run_small(*small[i], chains); });
@@ -39,6 +41,16 @@ void DebugPass::run_small(ModuleJob& job, SymbolChains& chains) {
         for (std::size_t unit = 0; unit < job.units(); ++unit) use_unit(job, unit, chains);
     report(job.locations_outside_units());
     job.close_debug_info();
+}
+
+bool DebugPass::is_worth_it(const ModuleJob& job) {
+    const std::uint64_t size = job.debug_size();
+    if (size > bytes_left_) {
+        ++left_alone_;
+        return false;
+    }
+    bytes_left_ -= size;
+    return true;
 }
 
 bool DebugPass::open(ModuleJob& job) {

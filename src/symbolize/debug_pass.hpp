@@ -16,7 +16,7 @@ class DebugPass {
 public:
     /// `all`: locations of the whole profile, for the progress report.
     DebugPass(const SymbolizeOptions& options, unsigned workers, std::size_t all)
-        : options_(options), workers_(workers), all_(all) {}
+        : options_(options), workers_(workers), all_(all), bytes_left_(options.most_debug_bytes_in_all) {}
 
     /// Improves the chains of the jobs' locations as far as time allows. Big modules come one after the other, each
     /// read by all threads and forgotten again; then the small ones, each by one thread. So memory is bounded by the
@@ -24,12 +24,15 @@ public:
     void run(std::vector<ModuleJob>& jobs, SymbolChains& chains);
     /// The deadline came before the end.
     bool late() const { return late_; }
+    /// Files that were not read for SymbolizeOptions::most_debug_bytes_in_all.
+    std::size_t left_alone() const { return left_alone_; }
 
 private:
     void run_big(ModuleJob& job, SymbolChains& chains);
     void run_small(ModuleJob& job, SymbolChains& chains);
     /// False if time or memory is up.
     bool open(ModuleJob& job);
+    bool is_worth_it(const ModuleJob& job);
     void use_unit(ModuleJob& job, std::size_t unit, SymbolChains& chains);
     bool is_over();
     void report(std::size_t locations);
@@ -37,6 +40,8 @@ private:
     const SymbolizeOptions& options_;
     unsigned workers_;
     std::size_t all_;
+    std::uint64_t bytes_left_;
+    std::size_t left_alone_ = 0;
     std::atomic<bool> late_ = false;
     std::mutex mutex_;  // for done_ and the callback
     std::size_t done_ = 0;

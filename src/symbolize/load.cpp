@@ -126,6 +126,15 @@ NamedProfile take_facts(RawProfile& raw) {
     return profile;
 }
 
+SymbolizeOptions options_for(const RawProfile& raw, const NamedProfile& profile, SymbolizeOptions options,
+                             std::vector<std::string>& notes) {
+    options.notes = &notes;
+    if (!profile.has_run) return options;
+    if (options.spare_brief_runs && profile.shown_events.size() <= 1 && !raw.death_record)
+        options.most_debug_bytes_in_all = debug_bytes_worth(profile.summary);
+    return with_provenance(std::move(options), profile.run);
+}
+
 /// The summary in the file counts the run's own samples; of other events it is what there is.
 void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Summary& summary) {
     std::vector<bool> truncated(raw.stacks.size()), lost(raw.stacks.size());
@@ -188,7 +197,9 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
     LocationNames names(raw, profile);
     std::vector<bool> needed = locations_of(raw, counts);
     for (const LocationId id : last_stack) needed[id] = true;
-    names.name(needed, profile.has_run ? with_provenance(options, profile.run) : options, cache);
+    std::vector<std::string> notes;
+    names.name(needed, options_for(raw, profile, options, notes), cache);
+    for (const std::string& note : notes) profile.summary.counters[std::string(counter::note) + note] = 1;
     if (raw.death_record) profile.warnings.push_back(describe_death(raw, profile, names, last_stack));
     if (!build_paths(raw, counts, names, profile)) {
         return Error{source.name() + ": its stacks have more than " + std::to_string(max_nodes) +
@@ -199,6 +210,12 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
 }
 
 }  // namespace
+
+std::uint64_t debug_bytes_worth(const Summary& summary) {
+    constexpr std::uint64_t few_samples = 100, always = std::uint64_t{4} << 20, ns_a_byte = 7;
+    if (hits_of(summary) >= few_samples) return ~std::uint64_t{0};
+    return std::max(always, summary.process_cpu_ns / (2 * ns_a_byte));
+}
 
 Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
                                   SymbolCache* cache) try {

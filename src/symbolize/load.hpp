@@ -35,6 +35,9 @@ Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& f
 /// `cache`, if given, knows names from profiles before, and learns.
 Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
                                   SymbolCache* cache = nullptr);
+/// How much debug information may be read for a run, so that this takes no more than about half of the CPU time that
+/// the run took, or the 30 ms of a small program's own. All of it from a hundred samples on.
+std::uint64_t debug_bytes_worth(const Summary& summary);
 /// With all events that were asked for when it was sampled: the first, and NamedProfile::others. `path` is read once
 /// for each.
 Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filter, const SymbolizeOptions& options);

@@ -177,3 +177,17 @@ TEST_CASE("weights beyond 64 bits stop at the largest number") {
     REQUIRE(profile);
     CHECK(as_text(*profile) == "main 18446744073709551615\n");
 }
+
+TEST_CASE("names of a brief run take no longer than the run did") {
+    constexpr std::uint64_t millisecond = 1'000'000, mebibyte = std::uint64_t{1} << 20;
+    Summary summary;
+    summary.hits = summary.samples = 2;
+    summary.process_cpu_ns = 20 * millisecond;
+    CHECK(debug_bytes_worth(summary) == 4 * mebibyte);
+    summary.process_cpu_ns = 800 * millisecond;
+    CHECK(debug_bytes_worth(summary) > 50 * mebibyte);
+    CHECK(debug_bytes_worth(summary) < 60 * mebibyte);
+    summary.hits = summary.samples = 100;
+    summary.process_cpu_ns = 20 * millisecond;
+    CHECK(debug_bytes_worth(summary) > 1024 * mebibyte);
+}

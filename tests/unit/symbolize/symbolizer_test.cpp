@@ -170,3 +170,22 @@ TEST_CASE("a parallel loop does each piece once, and passes exceptions on") {
     CHECK(others == 99);
     CHECK(allowed_cpus() >= 1);
 }
+
+TEST_CASE("debug information above what all files may take is left alone, and told") {
+    const auto file = open_elf(program);
+    const Mapping mapping = mapping_of(*file);
+    const std::uint64_t address = addresses_of(program, "mark_").at("leaf") + load_bias;
+    std::vector<std::string> warnings, notes;
+    SymbolizeOptions options;
+    options.notes = &notes;
+    CHECK(symbolize({mapping}, {{0, address}}, {}, options, warnings)[0].size() == 3);
+    CHECK(notes.empty());
+    options.most_debug_bytes_in_all = 1;
+    const SymbolChains chains = symbolize({mapping}, {{0, address}}, {}, options, warnings);
+    REQUIRE(chains[0].size() == 1);
+    CHECK(chains[0][0].name.find("shop::") == 0);  // of the symbol table
+    CHECK(chains[0][0].file.empty());
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0].find("of 1 file:") != std::string::npos);
+    CHECK(warnings.empty());
+}
