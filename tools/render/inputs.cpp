@@ -1,9 +1,12 @@
 #include "inputs.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
 #include "symbolize/debug_file.hpp"
+#include "symbolize/learn_names.hpp"
 
 namespace flameprobe {
 
@@ -23,6 +27,8 @@ public:
     Loader(const Arguments& arguments, Progress& progress, bool several, std::vector<ProcessShare>* processes)
         : arguments_(arguments), progress_(progress), several_(several), processes_(processes) {}
 
+    /// Before the first of several.
+    void learn_names(const std::vector<std::string>& paths);
     Result<void> add(const std::string& path);
     NamedProfile take();
 
@@ -37,10 +43,23 @@ private:
     std::vector<std::string> shown_;              // events, of any input
     std::optional<NamedProfile> only_;            // of one .fprobe, whose addresses are worth keeping
     SymbolCache names_;
+    std::vector<std::string> warnings_;  // of all inputs together
     ProfileMerger merged_;
     NamedProfile folded_;
     std::optional<FoldedReader> reader_;
 };
+
+bool can_be_read_twice(const std::string& path) {
+    struct stat status {};
+    return path != "-" && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+void Loader::learn_names(const std::vector<std::string>& paths) {
+    std::vector<std::string> files;
+    std::copy_if(paths.begin(), paths.end(), std::back_inserter(files), can_be_read_twice);
+    const std::string name = std::to_string(files.size()) + " files";
+    warnings_ = flameprobe::learn_names(files, symbolize_options(arguments_, progress_, name), names_);
+}
 
 Result<void> Loader::add(const std::string& path) {
     auto source = ByteSource::open(path);
@@ -104,6 +123,7 @@ NamedProfile Loader::take() {
     if (reader_) merged_.add(folded_);
     NamedProfile merged = merged_.take();
     merged.shown_events = shown_;
+    merged.warnings.insert(merged.warnings.begin(), warnings_.begin(), warnings_.end());
     return merged;
 }
 
@@ -152,6 +172,10 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
 Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
                                  std::vector<ProcessShare>* processes) try {
     Loader loader(arguments, progress, paths.size() > 1, processes);
+    const SampleFilter& filter = arguments.filter;
+    const bool of_all =
+        !filter.pid && !filter.from_ns && !filter.to_ns && filter.thread.empty() && filter.scope.empty();
+    if (paths.size() > 1 && of_all) loader.learn_names(paths);
     for (std::size_t i = 0; i < paths.size(); ++i) {
         if (paths.size() > 1) progress.show("reading profiles", i, paths.size());
         if (auto added = loader.add(paths[i]); !added) return added.error();

@@ -1,0 +1,85 @@
+#include "symbolize/learn_names.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "profile/byte_source.hpp"
+#include "profile/reader.hpp"
+#include "symbolize/provenance.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// The distinct code addresses of several profiles.
+class Union {
+public:
+    void add(const Mapping& mapping, const std::set<std::uint64_t>& addresses) {
+        std::set<std::uint64_t>& known = known_[{mapping.path, mapping.build_id}];
+        const auto id = static_cast<MappingId>(mappings.size());
+        bool needed = false;
+        for (const std::uint64_t address : addresses) {
+            if (!known.insert(address - mapping.start + mapping.file_offset).second) continue;
+            locations.push_back({id, address});
+            needed = true;
+        }
+        if (needed) mappings.push_back(mapping);
+    }
+
+    std::vector<Mapping> mappings;
+    std::vector<Location> locations;
+
+private:
+    std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> known_;  // offsets in a file
+};
+
+class CodeOnly final : public PartialSink {
+public:
+    void run(const RunInfo& info) override { run_ = info; }
+    void mapping(MappingId /*id*/, const Mapping& mapping) override { mappings_.push_back(mapping); }
+    void location(LocationId /*id*/, const Location& location) override { locations_.push_back(location); }
+    void symbols(LocationId id, const std::vector<ArchivedSymbol>& /*symbols*/) override { named_.insert(id); }
+
+    void add_to(Union& all) const {
+        std::map<MappingId, std::set<std::uint64_t>> addresses;
+        for (LocationId id = 0; id < locations_.size(); ++id) {
+            const MappingId in = locations_[id].mapping;
+            if (in >= mappings_.size() || named_.contains(id)) continue;
+            const Mapping& mapping = mappings_[in];
+            if (mapping.kind != MappingKind::file || mapping.build_id.empty()) continue;
+            addresses[in].insert(locations_[id].address);
+        }
+        for (const auto& [in, of_mapping] : addresses) all.add(mappings_[in], of_mapping);
+    }
+    const RunInfo& run_info() const { return run_; }
+
+private:
+    RunInfo run_;
+    std::vector<Mapping> mappings_;
+    std::vector<Location> locations_;
+    std::set<LocationId> named_;
+};
+
+}  // namespace
+
+std::vector<std::string> learn_names(const std::vector<std::string>& paths, const SymbolizeOptions& options,
+                                     SymbolCache& cache) {
+    Union all;
+    for (const std::string& path : paths) {
+        auto source = ByteSource::open(path);
+        const auto binary = source ? is_profile(*source) : source.error();
+        CodeOnly code;
+        if (!binary || !*binary || !read_profile(*source, code)) continue;
+        const SymbolizeOptions of_run = with_provenance(options, code.run_info());
+        if (of_run.same_place && !of_run.root) code.add_to(all);
+    }
+    std::vector<std::string> warnings;
+    if (all.locations.empty()) return warnings;
+    const SymbolChains chains = symbolize(all.mappings, all.locations, {}, options, warnings);
+    for (LocationId id = 0; id < all.locations.size(); ++id)
+        cache.add(all.mappings[all.locations[id].mapping], all.locations[id].address, options, chains[id]);
+    return warnings;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,67 @@
+#include "symbolize/learn_names.hpp"
+
+#include <doctest/doctest.h>
+
+#include "profile_file.hpp"
+#include "symbolize/load.hpp"
+#include "test_program.hpp"
+
+using namespace flameprobe;
+using namespace flameprobe::test;
+
+namespace {
+
+const std::string program = TEST_VARIANTS "/cxx-dwarf5";
+
+/// One sample in `function`, of a process that has the program at `start`.
+ProfileFile one_sample(const Mapping& mapping, const char* function, std::uint64_t moved) {
+    const std::uint64_t address = addresses_of(program, "mark_").at(function) + load_bias + moved;
+    return ProfileFile([&](ProfileWriter& out) {
+        Mapping in_process = mapping;
+        in_process.start += moved;
+        out.mapping(0, in_process);
+        out.thread(0, {1, "main"});
+        out.location(0, {0, address});
+        out.stack(1, {0, 0});
+        out.sample({0, 0, 1, 1});
+    });
+}
+
+}  // namespace
+
+TEST_CASE("names of several profiles are looked up together, and are the same") {
+    const auto file = open_elf(program);
+    const Mapping mapping = mapping_of(*file);
+    const ProfileFile first = one_sample(mapping, "leaf", 0), second = one_sample(mapping, "leaf", 0x40000);
+    const ProfileFile none([](ProfileWriter&) {});
+
+    SymbolCache cache;
+    std::size_t addresses = 0;
+    SymbolizeOptions options;
+    options.progress = [&](std::size_t, std::size_t all) { addresses = all; };
+    CHECK(learn_names({first.path(), "/nonexistent/x.fprobe", none.path(), second.path()}, options, cache).empty());
+    CHECK(addresses == 1);  // of the file, wherever it was mapped
+
+    for (const ProfileFile* profile : {&first, &second}) {
+        auto source = ByteSource::open(profile->path());
+        REQUIRE(source);
+        options.debug_info = false;  // what it says now was learnt
+        options.progress = [](std::size_t, std::size_t) { FAIL("an address is looked up again"); };
+        const auto learnt = load_profile(*source, {}, options, &cache), alone = load_profile(profile->path(), {}, {});
+        REQUIRE(learnt);
+        REQUIRE(alone);
+        CHECK(as_text(*learnt) == as_text(*alone));
+        CHECK(as_text(*learnt).find("shop::leaf") != std::string::npos);
+    }
+}
+
+TEST_CASE("a file that cannot be had is told once for all profiles") {
+    const auto file = open_elf(program);
+    Mapping mapping = mapping_of(*file);
+    mapping.path = "/nonexistent/program";
+    const ProfileFile first = one_sample(mapping, "leaf", 0), second = one_sample(mapping, "leaf", 0x40000);
+    SymbolCache cache;
+    const auto warnings = learn_names({first.path(), second.path()}, {}, cache);
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].find("/nonexistent/program") != std::string::npos);
+}
