@@ -51,6 +51,7 @@ struct CaptureFacts {
     std::size_t earlier_threads = 0;      // that ran before, beside the main thread; as far as the engine counts them
     std::size_t unattached_threads = 0;   // that ran before, and for which descriptors would not do
     std::size_t refused_events = 0;       // of threads that ran before: one for each thread and CPU
+    bool signal_lost = false;             // the program took it away: `note` says what ended with that
     std::string note;                     // one sentence on anything that was lowered or refused, empty if nothing was
 };
 

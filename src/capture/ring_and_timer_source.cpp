@@ -155,6 +155,7 @@ void RingAndTimerSource::drain(EventSink& sink) {
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
         facts_.note = own_note_ + "; " + note;
+        facts_.signal_lost = timers_->facts().signal_lost;
     }
 }
 

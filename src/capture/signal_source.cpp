@@ -126,6 +126,7 @@ void SignalSource::drain(EventSink& sink) {
         stop();
         facts_.note =
             "sampling ended when the program set a handler for SIGTRAP: FLAMEPROBE_ENGINE=ring needs no signal";
+        facts_.signal_lost = true;
     }
     maps_.refresh(sink, now);
     threads_.find_new(sink, now);

@@ -92,6 +92,7 @@ void TimerSource::keep_signal() {
     if (!signal) {
         state.sampling.store(false, std::memory_order_relaxed);
         facts_.note = signal.error().message;
+        facts_.signal_lost = true;
         return;
     }
     state.signal = *signal;

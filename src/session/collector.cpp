@@ -159,7 +159,10 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & last_requests) != 0) requests &= ~std::uint32_t{request_start};
     if ((requests & request_toggle) != 0) requests |= sampling_.on() ? request_stop : request_start;
     if ((requests & request_start) != 0) start();
-    if ((requests & request_yield) != 0 && sampling_.on()) sampling_.give_up_signal();
+    if ((requests & request_yield) != 0 && sampling_.on()) {
+        sampling_.give_up_signal();
+        show_lost_signal();
+    }
     if ((requests & request_stop) != 0) sampling_.stop();
     if ((requests & request_flush) != 0) sampling_.keep();
     if ((requests & request_secure) != 0) sampling_.secure();
@@ -201,18 +204,28 @@ Recording::CountedTo Collector::count_from_birth() {
 void Collector::poll() {
     const std::uint64_t now = monotonic_ns();
     if (now - last_look_ns_ >= second) {
-        sampling_.tell_of_engine();
+        sampling_.look_around();
         end_with_last_thread();
         if (is_task()) task_.follow_credentials();
-        engine_.source->look_around();
         last_look_ns_ = now;
     }
     sampling_.go_on();
+    show_lost_signal();
 }
 
 void Collector::finish() {
     finishing_ = true;
     sampling_.finish();
+}
+
+// A runtime that takes every signal for itself ends by a system call of its own (Go's): no thread of such a host would
+// come by to write the line.
+void Collector::show_lost_signal() {
+    if (shows_lost_signal_ || !sampling_.lost_signal()) return;
+    shows_lost_signal_ = true;
+    if (is_task() || host_is_filtered || seccomp_kills_for({SYS_pidfd_open, SYS_pidfd_getfd})) return;
+    const Descriptor host(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));
+    if (host) log_.release_to(Descriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, host.get(), STDERR_FILENO, 0))));
 }
 
 // While a host lives, a task makes no threads: see Task::may_have_threads(). A thread of the host makes none while

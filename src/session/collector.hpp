@@ -62,6 +62,7 @@ private:
     void start();
     Recording::CountedTo count_from_birth();
     void poll();
+    void show_lost_signal();
     void finish();
     unsigned workers();
     void end_with_last_thread();
@@ -89,6 +90,7 @@ private:
     std::atomic<bool> is_settled_{false};
     bool may_leave_ = false;  // the host's thread group
     bool host_ends_ = false;
+    bool shows_lost_signal_ = false;
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 
     std::uint64_t last_look_ns_ = 0;

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <utility>
 
 #include "base/host_process.hpp"
 #include "base/output_directory.hpp"
@@ -33,7 +36,7 @@ void Log::write(std::string_view text, bool important) {
 }
 
 void Log::show(const std::string& line) {
-    if (!held_) return emit(line);
+    if (!held_) return emit(line, STDERR_FILENO);
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() < (64u << 10)) waiting_ += line;
 }
@@ -56,23 +59,29 @@ Descriptor Log::terminal() const {
     return terminal;
 }
 
+std::string Log::take_waiting() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(waiting_, {});
+}
+
 void Log::release() {
-    std::string lines;
-    {
-        const std::scoped_lock lock(mutex_);
-        lines.swap(waiting_);
-    }
-    if (!lines.empty()) emit(lines);
+    if (const std::string lines = take_waiting(); !lines.empty()) emit(lines, STDERR_FILENO);
 }
 
-void Log::emit(const std::string& line) const {
-    if (!stderr_is_ours_to_use()) return;
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+void Log::release_to(const Descriptor& host_stderr) {
+    pollfd ready{host_stderr.get(), POLLOUT, 0};
+    if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+    if (const std::string lines = take_waiting(); !lines.empty()) emit(lines, host_stderr.get());
 }
 
-bool Log::stderr_is_ours_to_use() const {
+void Log::emit(const std::string& line, int to) const {
+    if (!is_the_same_stderr(to)) return;
+    [[maybe_unused]] const ssize_t written = ::write(to, line.data(), line.size());
+}
+
+bool Log::is_the_same_stderr(int descriptor) const {
     struct stat status {};
-    return inode_ != 0 && ::fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+    return inode_ != 0 && ::fstat(descriptor, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
 }  // namespace flameprobe

@@ -30,14 +30,18 @@ public:
     Descriptor terminal() const;
     /// Writes what the collector left. For host threads.
     void release();
+    /// The same to `host_stderr`, the host's own descriptor, for a collector whose host may end past libc. Nothing
+    /// where that would have to wait.
+    void release_to(const Descriptor& host_stderr);
 
 private:
     void write(std::string_view text, bool important);
     /// Why the line is not in the file; empty if it is.
     std::string append_to_file(const std::string& line) const;
     void show(const std::string& line);
-    void emit(const std::string& line) const;
-    bool stderr_is_ours_to_use() const;
+    std::string take_waiting();
+    void emit(const std::string& line, int to) const;
+    bool is_the_same_stderr(int descriptor) const;
 
     LogMode mode_;
     std::string path_;

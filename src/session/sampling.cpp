@@ -110,6 +110,10 @@ void Sampling::go_on() {
     drain();
     profile().look([this] { drain(); });
     tell_of_waits();
+    if (!lost_signal_ && engine_.source->facts().signal_lost) {
+        lost_signal_ = true;
+        tell_of_engine();
+    }
     const std::uint64_t now = monotonic_ns();
     if (now + pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
         flush();
@@ -149,6 +153,11 @@ void Sampling::tell_of_waits() {
     if (told_of_waits_ || profile().off_cpu_problem().empty()) return;
     told_of_waits_ = true;
     say("where some threads wait is not known: " + profile().off_cpu_problem());
+}
+
+void Sampling::look_around() {
+    tell_of_engine();
+    engine_.source->look_around();
 }
 
 void Sampling::tell_of_engine() {
@@ -206,6 +215,7 @@ bool Sampling::go_on_without_signals(const std::string& why) {
 
 void Sampling::give_up_signal() {
     if (go_on_without_signals("the program took away the signal")) return tell_of_engine();
+    lost_signal_ = true;
     say(ended_for_signal);
     stop();
 }

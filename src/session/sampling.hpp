@@ -46,8 +46,10 @@ public:
     /// At least as often as pause_ns() says: samples, waits, flush, the next file.
     void go_on();
     std::uint64_t pause_ns() const;
-    /// What an engine could not go on with is said when it happens, and in the profile. Now and then.
-    void tell_of_engine();
+    /// Now and then: what the engine finds changed, and what it could not go on with, which is said then and in the profile.
+    void look_around();
+    /// The program took away the signal, and sampling ended, or some of it.
+    bool lost_signal() const { return lost_signal_; }
 
     /// The samples so far are in the file; one without any is removed.
     void keep();
@@ -77,6 +79,7 @@ private:
     void record_from_start();
     void drain();
     void flush();
+    void tell_of_engine();
     void tell_of_waits();
     void give_up_unless(const Result<void>& done);
 
@@ -93,6 +96,7 @@ private:
     Engine engine_;
     std::string told_note_;  // of the engine, as last said
     bool told_of_waits_ = false;
+    bool lost_signal_ = false;
     std::optional<Recording::CountedTo> not_recorded_since_;  // sampling is on, and there was nothing to record yet
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;

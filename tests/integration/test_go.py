@@ -1,5 +1,5 @@
 """Go programs with C code in them: a goroutine's stack is whole and named, stripped or not. Only the ring engine can sample
-one: Go's runtime takes every signal for itself, by system calls of its own."""
+one: Go's runtime takes every signal for itself, by system calls of its own. The others say so."""
 
 import os
 import unittest
@@ -48,7 +48,7 @@ func main() {
 
 
 class Go(Case):
-    def profile(self, *build):
+    def build(self, *build):
         source = self.fresh_directory("source")
         (source / "main.go").write_text(PROGRAM)
         (source / "go.mod").write_text("module sample\n\ngo 1.19\n")
@@ -60,6 +60,9 @@ class Go(Case):
                                         HOME=os.environ.get("HOME", self.directory))
         built = run([compiler, "build", *build, "-o", self.directory / "sample", "."], source, env=environment, timeout=200)
         self.assertEqual(built.returncode, 0, built.stderr)
+
+    def profile(self, *build):
+        self.build(*build)
         ran = run([self.directory / "sample"], self.fresh_directory("out"), env=profiled(ENGINE="ring", FREQ=997))
         self.assertEqual((ran.returncode, ran.stderr), (0, "done\n"))
         return ran.result().stacks()
@@ -82,6 +85,16 @@ class Go(Case):
 
     def test_stripped(self):
         self.check("-ldflags=-s -w")
+
+    def test_engines_that_need_a_signal_say_why_there_is_no_sample(self):
+        self.build()
+        for engine in ("timer", "signal"):
+            with self.subTest(engine=engine):
+                self.need_engine(engine)
+                ran = run([self.directory / "sample"], self.fresh_directory(engine), env=profiled(ENGINE=engine, FREQ=997))
+                told = [line for line in ran.stderr.splitlines() if line != "done"]
+                self.assertEqual((ran.returncode, len(told)), (0, 1), ran.stderr)
+                self.assertRegex(told[0], "^flameprobe: .*FLAMEPROBE_ENGINE=ring needs no(ne| signal)$")
 
 
 if __name__ == "__main__":
