@@ -1,6 +1,7 @@
 """Programs of others, as Debian ships them (without frame pointers, most of them stripped), each under a load:
 a generator per program that gives (name, Run, executable's path) once it has ended. `env` is what it is started with."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -224,8 +225,9 @@ def compiler(directory, env, seconds):
     return whole([make, "-j2"], directory, env)
 
 
-def postgres(directory, env, seconds):
-    """Does not run as root; its processes leave a result each."""
+@contextlib.contextmanager
+def postgres_server(directory, env):
+    """(process, pgbench as the server's user, its arguments to connect) of a new database cluster. Does not run as root."""
     bin_directories = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not bin_directories:
         raise Missing("postgresql")
@@ -233,23 +235,33 @@ def postgres(directory, env, seconds):
     directory.chmod(0o777)
     directory.parent.chmod(0o755)
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    data, port, begun = directory / "data", free_port(), time.monotonic()
+    data, port = directory / "data", free_port()
 
     def command(*argv):
         done = subprocess.run([*user, *map(str, argv)], cwd=directory, env=clean_environment(), capture_output=True, text=True,
                               timeout=120, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{argv[0]} failed: {done.stderr[-1000:]}")
+        return done.stdout
 
     command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
     with started([*user, server, "-D", data, "-p", port, "-k", directory, "-c", "listen_addresses="], directory, env) as process:
-        connect = ["-h", directory, "-p", port, "-U", "postgres", "postgres"]
         wait_until(lambda: subprocess.run([ready, "-q", "-h", directory, "-p", str(port)], env=clean_environment(),
                                           check=False).returncode == 0, what="postgres accepts connections", seconds=60)
-        command(pgbench, "-i", "-q", "-s", "1", *connect)
-        command(pgbench, "-n", "-c", "4", "-T", seconds, *connect)
+
+        def bench(*argv):
+            return command(pgbench, *argv, "-h", directory, "-p", port, "-U", "postgres", "postgres")
+        bench("-i", "-q", "-s", "1")
+        yield process, bench, str(server)
+
+
+def postgres(directory, env, seconds):
+    """Its processes leave a result each."""
+    begun = time.monotonic()
+    with postgres_server(directory, env) as (process, pgbench, server):
+        pgbench("-n", "-c", "4", "-T", seconds)
         process.send_signal(2)  # SIGINT: a fast shutdown
-        return ended(process, directory, begun, "postgres"), str(server)
+        return ended(process, directory, begun, "postgres"), server
 
 
 def ripgrep(directory, env, seconds):
