@@ -46,7 +46,8 @@ public:
     /// At least as often as pause_ns() says: samples, waits, flush, the next file.
     void go_on();
     std::uint64_t pause_ns() const;
-    /// Now and then: what the engine finds changed, and what it could not go on with, which is said then and in the profile.
+    /// Now and then: what the engine finds changed, and what it could not go on with, which is said then and in the
+    /// profile.
     void look_around();
     /// The program took away the signal, and sampling ended, or some of it.
     bool lost_signal() const { return lost_signal_; }
