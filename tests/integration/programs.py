@@ -266,7 +266,7 @@ def postgres(directory, env, seconds):
 
 def ripgrep(directory, env, seconds):
     program = find("rg")
-    (directory / "data").write_text((words(20_000) + "\n") * 30 * seconds)
+    (directory / "data").write_text((words(20_000) + "\n") * (3 if EMULATED else 30) * seconds)
     return whole([program, "-j2", "-o", "-r", "$2 $1", "(word[0-9a-f]+) (word[0-9a-f]+)", "data"], directory, env)
 
 

@@ -1,9 +1,10 @@
 """The table of real programs:
-real_programs.py [--engine E] [--user] [--unwind U] [--freq HZ] [--stack BYTES] [--seconds N] [PROGRAM...]
+real_programs.py [--engine E] [--user] [--unwind U] [--freq HZ] [--stack BYTES] [--seconds N]
+    [--least-rooted SHARE] [PROGRAM...]
 
 Each program, unmodified from Debian's packages, is run under a load with FlameProbe preloaded; printed are the samples,
 how many of them are rooted (their stack reaches the thread's start) and how many of their frames are named (of the
-frames in files that have symbols, and of all)."""
+frames in files that have symbols, and of all). Exit status 1 if one has no samples, or fewer rooted than SHARE of them."""
 
 import argparse
 import os
@@ -42,6 +43,7 @@ def main():
     parser.add_argument("--freq", type=int, default=999)
     parser.add_argument("--stack", type=int)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--least-rooted", type=float, default=0)
     parser.add_argument("--user", action="store_true", help="as an ordinary user, where root measures")
     parser.add_argument("--table", action="store_true", help="the default and only output")
     parser.add_argument("programs", nargs="*")
@@ -50,6 +52,7 @@ def main():
         os.setgroups([])
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)
+    bad = []
     print(ROW.format("program", "samples", "rooted", "named", "of all", "unwinder", "engine"))
     print(ROW.format(*["---"] * 7))
     for program in (*PROGRAMS, COMPILER):
@@ -66,6 +69,10 @@ def main():
                 continue
             print(ROW.format(program.name, figures.samples, f"{figures.rooted_share:.2%}", f"{figures.named_share:.2%}",
                              f"{figures.named_share_of_all:.2%}", unwinder, engine), flush=True)
+            if figures.samples == 0 or figures.rooted_share < options.least_rooted:
+                bad.append(program.name)
+    if bad:
+        raise SystemExit(f"no samples, or too few rooted: {', '.join(bad)}")
 
 
 if __name__ == "__main__":

@@ -34,11 +34,15 @@ HOSTS = [
     ("test_task", 40),
 ]
 SHARES = [("test_shares.Shares.test_ring_at_4000", 40), ("test_shares.Shares.test_timer_at_997", 40),
-          ("test_shares.Shares.test_signal_at_997", 40), ("test_ordinary_user", 40), ("test_cpus", 15)]
+          ("test_shares.Shares.test_signal_at_997", 40), ("test_ordinary_user", 40)]
 REAL = [(f"test_real_programs.RealPrograms.test_{name}", 20) for name in ("redis_server", "python3", "nginx", "postgres", "ripgrep")]
+# A table of real programs each, which tools/guest/summary.py puts together.
+TABLES = [(f"table-{os.uname().machine}-{engine}-{user}", 40) for engine in ("ring", "timer", "signal") for user in ("root", "user")]
 LISTS = {
-    "whole": [("unit", 10), *HOSTS, *SHARES, ("test_deep", 40), ("test_scopes.Exact", 20), *REAL],
-    "kernels": [*HOSTS, *SHARES, ("test_kernels", 10)],
+    "whole": [("unit", 10), *HOSTS, *SHARES, ("test_deep", 40), ("test_scopes.Exact", 20), *REAL, *TABLES],
+    "kernels": [*HOSTS, *SHARES, ("test_kernels", 10), ("test_cpus", 15)],
+    "cpus": [("test_cpus", 15)],  # needs two
+    "tables": TABLES,
 }
 SECONDS = 600
 
@@ -51,7 +55,9 @@ def tests_of(build, chosen, wanted):
     """[(name, command, cost)]"""
     tests = []
     for name, cost in LISTS[chosen]:
-        if name.startswith("unit"):
+        if name.startswith("table-"):
+            tests.append((name, [str(ROOT / "tools/guest/table"), name], cost))
+        elif name.startswith("unit"):
             tests += [(path.name, [str(path)], cost) for path in unit_programs(build) if path.name.startswith(name)]
         else:
             tests.append((name, ["python3", str(ROOT / "tests/integration/run.py"), name], cost))
