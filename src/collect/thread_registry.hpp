@@ -107,6 +107,9 @@ private:
     };
 
     ThreadId add(std::uint32_t tid, std::string_view name);
+    Living& living_of(std::uint32_t tid);
+    std::optional<std::uint64_t> over(std::uint32_t tid) const;
+    void forget_over();
     void identify(std::uint32_t tid, Living& living);
     void set_cpu(const Living& living);
     void may_have_run_until(std::uint64_t time_ns, const Living& living);
@@ -124,6 +127,10 @@ private:
         std::uint64_t base_ns = 0;
     };
     std::unordered_map<std::uint32_t, Ended> ended_, ended_before_;
+    // By tid, of those that ended in the last second or two: their CPU clocks, as far as they are counted. /proc lists
+    // a thread for a while after it has told its end, and the kernel has.
+    std::unordered_map<std::uint32_t, std::uint64_t> over_, over_before_;
+    std::uint64_t over_since_ns_ = 0;
     std::map<std::string, ThreadId, std::less<>> unsampled_;
     std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn
     std::uint64_t told_ = 0;

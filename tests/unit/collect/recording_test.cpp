@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -252,6 +253,45 @@ TEST_CASE("a thread that ended has used as much as its samples stand for, not wh
     CHECK(told.account(first_tid).cpu_ns == 280 * period);
     CHECK(told.account(first_tid + 1).cpu_ns == 7 * period);
     CHECK(told.last.process_cpu_ns == 287 * period);
+}
+
+TEST_CASE("a thread that has ended and is listed still is counted once") {
+    Case run;
+    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
+    run.clocks.run(first_tid, 100);
+    run.take(first_tid, 100);
+    run.recording.read_clocks();
+    const std::uint64_t clock = 100 * period;
+    SUBCASE("the kernel told of it") { run.recording.sink().thread_ended(first_tid, run.clocks.time); }
+    SUBCASE("it told itself") {
+        run.recording.threads_ended({{.tid = first_tid, .cpu_ns = clock}});
+        run.recording.threads_ended({});
+    }
+    SUBCASE("both told") {
+        run.recording.threads_ended({{.tid = first_tid, .cpu_ns = clock}});
+        run.recording.sink().thread_ended(first_tid, run.clocks.time);
+        run.recording.threads_ended({});
+    }
+    const Told told = run.close();
+    CHECK(told.account(first_tid).cpu_ns == clock);
+    CHECK(std::count(told.tids.begin(), told.tids.end(), first_tid) == 1);
+    CHECK(told.last.process_cpu_ns == clock);
+    CHECK(told.all(Note::lost) == 0);
+}
+
+TEST_CASE("a thread that is sampled after it told its end has its CPU time once") {
+    Case run;
+    run.clocks.run(first_tid, 100);
+    run.take(first_tid, 100);
+    run.recording.read_clocks();
+    run.recording.threads_ended({{.tid = first_tid, .cpu_ns = 100 * period}});
+    run.recording.threads_ended({});
+    run.clocks.run(first_tid, 1);
+    run.take(first_tid, 1);
+    run.recording.read_clocks();
+    const Told told = run.close();
+    CHECK(told.last.process_cpu_ns == 101 * period);
+    CHECK(told.all(Note::lost) == 0);
 }
 
 TEST_CASE("a host that was killed has used as much as its samples stand for") {
