@@ -5,11 +5,12 @@
 
 namespace flameprobe {
 
-void KernelShare::user_sample(std::uint32_t tid, std::uint64_t weight, std::optional<std::uint64_t> after_call) {
-    if (after_call) after_calls_[*after_call] += static_cast<double>(weight);
+void KernelShare::user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call) {
+    const double periods = static_cast<double>(cpu_ns) / period_ns_;
+    if (after_call) after_calls_[*after_call] += periods;
     Thread& thread = threads_[tid];
-    thread.due -= static_cast<double>(weight);
-    thread.user_samples += static_cast<double>(weight);
+    thread.due -= periods;
+    thread.user_samples += periods;
 }
 
 void KernelShare::used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods) {

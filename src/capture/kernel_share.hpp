@@ -28,8 +28,9 @@ public:
     KernelShare(std::uint64_t period_ns, double periods_per_hit)
         : period_ns_(static_cast<double>(period_ns)), periods_per_hit_(periods_per_hit) {}
 
-    /// perf sampled the thread in user code; `after_call`: the pc, if it is where a system call has just returned.
-    void user_sample(std::uint32_t tid, std::uint64_t weight, std::optional<std::uint64_t> after_call);
+    /// perf sampled the thread in user code, which stands for so much CPU time (a thread may have a period of its own);
+    /// `after_call`: the pc, if it is where a system call has just returned.
+    void user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call);
     /// perf had no room for so many samples of user code, of some thread: they are told of as lost, and are no kernel
     /// time.
     void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }

@@ -25,6 +25,7 @@ public:
         ring_->look_around();
         facts_.refused_events = ring_->facts().refused_events;
     }
+    void vary_first_samples() override { ring_->vary_first_samples(); }  // a timer's first period is a part of one
     void stop_switches() override {
         ring_->stop_switches();
         facts_.switches = false;
@@ -199,8 +200,9 @@ void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
         return out_.sample(sample);
     }
     const bool after_call = sample.has_registers && cpu::after_system_call(sample.registers);
-    source_.share_.user_sample(sample.tid, sample.weight,
-                               after_call ? std::optional(sample.registers.pc()) : std::nullopt);
+    const std::uint64_t cpu_ns =
+        sample.weight * source_.facts_.period_ns - static_cast<std::uint64_t>(sample.short_by_ns);
+    source_.share_.user_sample(sample.tid, cpu_ns, after_call ? std::optional(sample.registers.pc()) : std::nullopt);
     out_.sample(sample);
 }
 

@@ -30,7 +30,7 @@ struct Life {
         for (unsigned i = 0; i < periods; ++i) {
             if (const double at = uniform(random); at >= in_read + in_write + in_faults) {
                 const bool after_read = uniform(random) < held_back;
-                share.user_sample(tid, 1, after_read ? std::optional(read_pc) : std::nullopt);
+                share.user_sample(tid, period, after_read ? std::optional(read_pc) : std::nullopt);
                 totals.user += 1;
             }
             std::uint64_t user_periods = 0;
@@ -118,4 +118,13 @@ TEST_CASE("a thread that ended leaves nothing to the next one with its tid") {
     share.used(tid, 100 * period, 0);
     share.forget(tid);
     CHECK(share.settle(tid) == 0);
+}
+
+TEST_CASE("a thread whose own period is another one has as much user time as its samples say") {
+    for (const std::uint64_t own : {period / 2, period * 3 / 2}) {
+        KernelShare share(period, 1);
+        for (int i = 0; i < 100; ++i) share.user_sample(tid, own, {});
+        share.used(tid, 100 * own + 10 * period, 0);
+        CHECK(share.settle(tid) == 10);
+    }
 }

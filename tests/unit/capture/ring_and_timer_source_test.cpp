@@ -1,0 +1,40 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <utility>
+
+#include "capture/event_source.hpp"
+
+using namespace flameprobe;
+
+namespace {
+
+/// Rings that sample nothing, and remember what they were asked for.
+class NoRings final : public EventSource {
+public:
+    explicit NoRings(bool& varied) : varied_(varied) {
+        facts_.engine = "ring";
+        facts_.frequency = 99;
+        facts_.period_ns = 1'000'000'000 / 99;
+    }
+    Result<void> start() override { return {}; }
+    void stop() override {}
+    void drain(EventSink&) override {}
+    const CaptureFacts& facts() const override { return facts_; }
+    void vary_first_samples() override { varied_ = true; }
+
+private:
+    CaptureFacts facts_;
+    bool& varied_;
+};
+
+}  // namespace
+
+TEST_CASE("with CPU timers beside them, rings vary the first samples of brief threads too") {
+    bool varied = false;
+    std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(varied);
+    const auto both = add_kernel_time(rings, {.frequency = 99});
+    REQUIRE(both);
+    (*both)->vary_first_samples();
+    CHECK(varied);
+}
