@@ -4,8 +4,9 @@
 A program whose work is the same each time (tests/targets/shares) is profiled twice, and `flameprobe-render --diff` asked to
 fail where a function's share has grown by more than 1 point and more than chance would make it. Whatever fails is a false
 alarm: of 200 pairs, four are the most. Printed per engine and frequency: CPU time of a run, its samples (hits), what one of
-them stands for on average (periods), how busy the machine was meanwhile (load), and how many pairs failed. The engine `auto`
-is what an ordinary user gets by default: rings for user time, CPU timers for the kernel's.
+them stands for on average (periods), how busy the machine was meanwhile (load), and how many pairs failed; and on stderr what
+the failing ones failed for. The engine `auto` is what an ordinary user gets by default: rings for user time, CPU timers for
+the kernel's.
 
 With --state every pair is kept in FILE, a line of JSON each, as soon as it is measured: started again, the program goes on
 where it was ended, and --table only prints what is there."""
@@ -54,12 +55,16 @@ def take(directory, name, rounds, engine, frequency):
     return out.with_suffix(".fprobe"), json.loads(out.with_suffix(".json").read_text())
 
 
-def fails(before, after, percent):
+def grown(before, after, percent):
+    """What the gate says of the functions that it fails for; nothing if it passes."""
     done = subprocess.run([RENDER, "--diff", before, after, "--fail-above", str(percent)], capture_output=True, text=True,
                           env=clean_environment(), timeout=60)
     if done.returncode not in (0, 3):
         raise SystemExit(f"flameprobe-render --diff: {done.stderr}")
-    return done.returncode == 3
+    lines = [line for line in done.stdout.splitlines() if line.startswith("above ")]
+    if (done.returncode == 3) != bool(lines):
+        raise SystemExit(f"flameprobe-render --diff ended with {done.returncode} and says: {lines}")
+    return lines
 
 
 def measure(engine, frequency, rounds):
@@ -67,7 +72,8 @@ def measure(engine, frequency, rounds):
     with tempfile.TemporaryDirectory(prefix="flameprobe-pairs-") as name:
         (before, one), (after, other) = (take(Path(name), part, rounds, engine, frequency) for part in ("before", "after"))
         both = (one, other)
-        return {"engine": engine, "frequency": frequency, "failed": fails(before, after, 1), "load": os.getloadavg()[0],
+        found = grown(before, after, 1)
+        return {"engine": engine, "frequency": frequency, "failed": bool(found), "grown": found, "load": os.getloadavg()[0],
                 "hits": sum(told["samples"]["hits"] for told in both), "periods": sum(told["samples"]["taken"] for told in both),
                 "cpu_ns": sum(told["cpu_time"]["process_ns"] for told in both)}
 
@@ -83,6 +89,9 @@ def table(pairs):
         load = statistics.median(pair["load"] for pair in own)
         print(ROW.format(engine, frequency, f"{cpu_ns / 2e9 / len(own):.2f}", hits // (2 * len(own)),
                          f"{periods / max(1, hits):.2f}", f"{load:.0f}", len(own), failed))
+    for pair in pairs:
+        for line in pair["grown"]:
+            print(f"{pair['engine']}, {pair['frequency']} Hz: {line}", file=sys.stderr)
 
 
 def main():
