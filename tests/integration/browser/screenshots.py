@@ -150,14 +150,21 @@ def demo(out):
         server.wait()
 
 
-def tokio(out):
+USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"LD_PRELOAD={LIBRARY}"]
+
+
+def tokio(out, *user, streams="4", **settings):
     """A forwarder of two workers between iperf3's two ends."""
+    env = environment(out, **settings)
+    if user:
+        del env["LD_PRELOAD"]
+        os.chmod(os.path.dirname(out), 0o777)
     target, port = str(free_port()), str(free_port())
     other_end = subprocess.Popen(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", target], stdout=subprocess.DEVNULL)
-    forwarder = subprocess.Popen([forwarder_built(), port, target], env=environment(out), stdout=subprocess.DEVNULL)
+    forwarder = subprocess.Popen([*user, forwarder_built(), port, target], env=env, stdout=subprocess.DEVNULL)
     try:
         time.sleep(2)
-        subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", "4", "-t", str(SECONDS)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", streams, "-t", str(SECONDS)], check=True, stdout=subprocess.DEVNULL)
     finally:
         for process in (forwarder, other_end):
             process.terminate()
@@ -180,6 +187,8 @@ def make(directory):
                 subprocess.run([sys.executable, "-c", PYTHON], env=environment(path(name)), check=True)
             elif name == "tokio":
                 tokio(path(name))
+            elif name.startswith("user-"):
+                tokio(path(name), *USER, streams="8", FLAMEPROBE_FREQ="997", FLAMEPROBE_ENGINE="ring" if name == "user-ring" else "auto")
             else:
                 with redis(path(name), "get,set", *(() if name == "redis" else ("--appendonly", "yes", "--dir", directory))):
                     pass
@@ -202,6 +211,8 @@ def make(directory):
         "phone": lambda: page("redis", profile("redis")),
         "python": lambda: page("python", profile("python")),
         "tokio": lambda: page("tokio", profile("tokio")),
+        "user-ring": lambda: page("user-ring", profile("user-ring")),
+        "user-auto": lambda: page("user-auto", profile("user-auto")),
         "large": large,
         "redis-waits": lambda: page("redis-waits", "--event", "offcpu", profile("redis-waits")),
         "redis-busy-waits": lambda: page("redis-busy-waits", "--event", "offcpu", profile("redis-busy-waits")),
@@ -217,7 +228,7 @@ def make(directory):
 SHOTS = {
     "redis": (1200, 640, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1200, 640, True, "#fold=1"), "phone": (390, 700, False, ""),
     "python": (1200, 640, False, "#fold=1"), "tokio": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
-    "live": (1200, 560, True, ""),
+    "live": (1200, 560, True, ""), "user-ring": (1200, 640, False, "#fold=1"), "user-auto": (1200, 640, False, "#fold=1"),
     "strips": (1200, 640, False, "#fold=1"),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
     "postgres-waits": (1200, 640, False, "#fold=1"),
