@@ -49,6 +49,16 @@ class Documents(Case):
         self.assertEqual(bad, [])
 
 
+class Manuals(Case):
+    def test_no_text_is_taken_for_a_macro(self):
+        """A line that begins with a full stop or an apostrophe is a macro, and is left out where there is none of that name."""
+        macro = re.compile(r"\.(TH|SH|SS|TP|PP|IP|B|I|BR|RB|IR|RI|BI|IB|br|nf|fi)( |$)")
+        for path in sorted((ROOT / "docs" / "man").glob("*.1")):
+            found = re.findall(r"(?m)^[.'].*$", path.read_text())
+            self.assertGreater(len(found), 50)
+            self.assertEqual([line for line in found if not macro.match(line)], [], path.name)
+
+
 class Site(Case):
     def setUp(self):
         super().setUp()
