@@ -115,8 +115,9 @@ void Bench::draw(const Point& point, PointReport& report) {
             report.pictures.push_back(name + ending);
         }
     }
-    // A picture for where no script runs. Best effort: the renderer may not be installed.
-    if (!find_program("rsvg-convert").empty()) output_of({"rsvg-convert", "-o", path + ".png", path + ".svg"});
+    // Best effort: this program may have been built without librsvg, and its own program may not be installed.
+    if (!write_png_of(path + ".svg", path + ".png") && !find_program("rsvg-convert").empty())
+        output_of({"rsvg-convert", "-o", path + ".png", path + ".svg"});
     if (access((path + ".png").c_str(), R_OK) == 0) report.pictures.push_back(name + ".png");
 }
 

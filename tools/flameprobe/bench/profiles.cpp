@@ -1,11 +1,15 @@
 #include "profiles.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 
 #include "export/output.hpp"
 #include "export/output_file.hpp"
 #include "export/provenance_text.hpp"
 #include "export/totals.hpp"
+#include "image.hpp"
 #include "inputs.hpp"
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
@@ -104,6 +108,18 @@ Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::s
     OutputFile provenance(path.substr(0, path.rfind('.')) + ".txt");
     if (!provenance.failed()) provenance.write(provenance_text(all));
     return provenance.commit();
+}
+
+Result<void> write_png_of(const std::string& svg_path, const std::string& png_path) {
+    std::ifstream svg(svg_path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(svg), {}};
+    if (!svg) return Error{svg_path + ": cannot be read"};
+    std::string png;
+    const auto drawn = write_image(text, ImageKind::png, [&png](std::string_view piece) { png += piece; });
+    if (!drawn) return drawn;
+    OutputFile file(png_path);
+    if (!file.failed()) file.write(png);
+    return file.commit();
 }
 
 }  // namespace flameprobe::bench

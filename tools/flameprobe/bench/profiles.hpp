@@ -38,5 +38,7 @@ struct PictureInput {
 /// One flame graph of them all, and beside it (.txt) how it came about.
 Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::string& title,
                            const std::string& subtitle, const std::string& path, SymbolCache& cache);
+/// The SVG file as a PNG, for where no script runs. An Error where this program was built without librsvg.
+Result<void> write_png_of(const std::string& svg_path, const std::string& png_path);
 
 }  // namespace flameprobe::bench
