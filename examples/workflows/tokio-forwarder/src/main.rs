@@ -1,5 +1,4 @@
-// A port forwarder with tokio, built in release mode by the tests: rust_forwarder LISTEN-PORT TARGET-PORT, both on the
-// loopback. It ends at SIGTERM.
+// A port forwarder with tokio: tokio-forwarder LISTEN-PORT TARGET-PORT, both on the loopback. It ends at SIGTERM.
 use tokio::io::{copy_bidirectional, Result};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{signal, SignalKind};
