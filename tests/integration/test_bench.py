@@ -205,10 +205,14 @@ load = ["true"]
 
     def test_options_alone(self):
         done = run([COMMAND, "bench", "-n", "plain", "-r", "1", "--work", r"done (\d+) units", "--sweep", "units=40,80", "-o",
-                    self.directory / "out", "--", sys.executable, PROGRAMS, "work", "{units}"], self.directory)
+                    self.directory / "out", "--", sys.executable, PROGRAMS, "work", "{units}"], self.directory,
+                   env=clean_environment(PATH=self.directory))  # without librsvg's own program
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([s["runs"][0]["work"] for s in self.report()["scenarios"]], [40, 80])
         self.assertIsNone(self.report()["scenarios"][0]["functions"][0]["low"])  # one run has no interval
+        for scenario in self.report()["scenarios"]:
+            picture = next(name for name in scenario["pictures"] if name.endswith(".png"))
+            self.assertEqual((self.directory / "out" / picture).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
     def test_default_directory_has_date_and_commit(self):
         (self.directory / ".git" / "refs").mkdir(parents=True)
@@ -280,6 +284,24 @@ class Compare(BenchCase):
         self.assertEqual([c["name"] for c in json.loads(forms[2].read_text())["changes"] if c["beyond_noise"] and c["name"]], ["hot"])
         done = run([COMMAND, "compare", worse, old, "--fail-above", "3%"], self.directory)
         self.assertEqual(done.returncode, 0, "better is no failure")
+
+    def test_two_values_of_one_bench(self):
+        both = self.made("both", 1)
+        report = json.loads((both / "report.json").read_text())
+        new = json.loads((self.made("new", 1.05) / "report.json").read_text())["scenarios"][0]
+        report["scenarios"].append(new)
+        for scenario, version in zip(report["scenarios"], ("old", "new")):
+            scenario["sweep"]["version"] = version
+        (both / "report.json").write_text(json.dumps(report))
+        done = run([COMMAND, "compare", "--by", "version", both, "--fail-above", "3%"], self.directory)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("version=old → version=new", done.stdout)
+        self.assertRegex(done.stdout, r"hot +s n=1 +200 ns +210 ns +\+5\.0 %")
+        for argv, status, message in (([both], 1, "has no variable 'x' that sweeps; there are: n, version"),
+                                      ([both, both], 2, "name it alone")):
+            done = run([COMMAND, "compare", "--by", "x", *argv], self.directory)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(message, done.stderr)
 
     def test_revisions_and_archives(self):
         self.need("git", "tar", "xz")

@@ -2,11 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "changes.hpp"
 #include "forms.hpp"
+#include "pace.hpp"
+#include "two_values.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::compare;
@@ -16,24 +19,28 @@ namespace {
 constexpr double samples_per_run = 20'000;  // 20 s of CPU time at 999 Hz
 constexpr double cost_per_unit = 10'000;    // ns
 
-/// Forty functions: one has 20 %, the others less and less. `factor` is the first one's cost; the machine varies by 1 %
-/// from run to run, the work of the first one by `unsteady`, and each function is known by counting samples.
+/// Forty functions: one has 20 %, the others less and less. `factor` is the first one's cost; the machine varies by
+/// `weather` from run to run (`persistence` is the correlation of a run's with the next one's), the work of the first
+/// one by `unsteady`, and each function is known by counting samples.
 class Machine {
 public:
-    explicit Machine(std::uint64_t seed, double unsteady = 0) : random_(seed), unsteady_(unsteady) {
+    explicit Machine(std::uint64_t seed, double unsteady = 0, double weather = 0.01, double persistence = 0)
+        : random_(seed), unsteady_(unsteady), weather_(weather), persistence_(persistence) {
         shares_.push_back(0.2);
         double sum = 0;
         for (int i = 1; i < 40; ++i) sum += 1.0 / i;
         for (int i = 1; i < 40; ++i) shares_.push_back(0.8 / i / sum);
     }
 
-    Measurement measure(int runs, double factor) {
+    /// `all`: the cost of all functions.
+    Measurement measure(int runs, double factor, double all = 1) {
         Measurement measurement;
         measurement.path = "synthetic";
-        MeasuredPoint point{"s", "requests", {}, {}, cost_per_unit / samples_per_run, {}};
-        std::normal_distribution<double> weather(1, 0.01), work(1, unsteady_ + 1e-9);
+        MeasuredPoint point{"s", "requests", {}, {}, cost_per_unit / samples_per_run, {}, {}, {}};
+        std::normal_distribution<double> weather(1, weather_), work(1, unsteady_ + 1e-9);
         for (int run = 0; run < runs; ++run) {
-            const double speed = weather(random_);
+            state_ = persistence_ * state_ + std::sqrt(1 - persistence_ * persistence_) * (weather(random_) - 1);
+            const double speed = all * (1 + state_);
             std::vector<double> truth;
             for (std::size_t i = 0; i < shares_.size(); ++i)
                 truth.push_back(shares_[i] * cost_per_unit * speed * (i == 0 ? factor * work(random_) : 1));
@@ -58,7 +65,7 @@ public:
 
 private:
     std::mt19937_64 random_;
-    double unsteady_;
+    double unsteady_, weather_, persistence_, state_ = 0;
     std::vector<double> shares_;
 };
 
@@ -120,6 +127,64 @@ TEST_CASE("5 % more in a function of 20 % is found in 95 of 100 with ten repetit
     CHECK(false_findings * 20 <= all_findings * 2);  // 5 % is the expectation; chance may double it
 }
 
+TEST_CASE("what all functions share in a run hides no change of one") {
+    // A busy machine: runs differ by 5 %, and so do the functions of a run together. What is left is the noise of
+    // counting: the function's own, and that of the others, which tell the pace.
+    Machine machine(7, 0, 0.05);
+    int failed = 0, hits = 0, false_findings = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+        const Measurement before = machine.measure(10, 1);
+        failed += judged(before, machine.measure(10, 1)).worst() > 0.03 ? 1 : 0;
+        const Judgement judgement = judged(before, machine.measure(10, 1.05));
+        hits += found(judgement, "f0") ? 1 : 0;
+        for (const Change& change : judgement.changes)
+            false_findings += change.found && change.kind == Kind::function && change.name != "f0" ? 1 : 0;
+    }
+    MESSAGE("runs that differ by 5 %: " << failed << " of 200 A/A comparisons above 3 %, found in " << hits
+                                        << " of 200, with " << false_findings << " false findings");
+    CHECK(failed <= 10);
+    CHECK(hits >= 180);
+    CHECK(false_findings <= 20);
+}
+
+TEST_CASE("a load that changes slowly is no change of the program") {
+    Machine machine(10, 0, 0.05, 0.5);
+    int failed = 0, hits = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+        const Measurement before = machine.measure(10, 1);
+        failed += judged(before, machine.measure(10, 1)).worst() > 0.03 ? 1 : 0;
+        hits += found(judged(before, machine.measure(10, 1.05)), "f0") ? 1 : 0;
+    }
+    MESSAGE("runs that resemble the one before: " << failed << " of 200 A/A comparisons above 3 %, found in " << hits);
+    CHECK(failed <= 10);
+    CHECK(hits >= 170);
+}
+
+TEST_CASE("what became dearer in all functions is no noise of runs") {
+    Machine machine(8);
+    const Judgement slower = judged(machine.measure(10, 1), machine.measure(10, 1, 1.3));
+    CHECK(found(slower, "f0"));
+    CHECK(found(slower, "f1"));
+    CHECK(slower.worst() > 0.25);
+    REQUIRE(slower.remarks.size() == 1);
+    CHECK(slower.remarks[0].find("% more after, which is more than runs differ by") != std::string::npos);
+}
+
+TEST_CASE("one function that outweighs the others is not their pace") {
+    Machine machine(9, 0, 0.05);
+    Measurement before = machine.measure(10, 1), after = machine.measure(10, 20);
+    CHECK(Pace(before.points[0], before.points[0], 0.005).without("f1"));
+    // Of few functions none can be called the one that changed.
+    for (Measurement* side : {&before, &after}) {
+        auto& functions = side->points[0].functions;
+        functions = {{"f0", functions["f0"]}, {"f1", functions["f1"]}, {"f2", functions["f2"]}};
+    }
+    CHECK_FALSE(Pace(before.points[0], after.points[0], 0.005).change());
+    const Judgement judgement = judged(before, after);
+    CHECK(found(judgement, "f0"));
+    CHECK_FALSE(found(judgement, "f1"));
+}
+
 TEST_CASE("noise is what the runs differ by, not only what counting samples leaves open") {
     // The first function's work varies by a tenth from run to run; its samples, 4,000 a run, are known to 1.6 %.
     Machine machine(6, 0.1);
@@ -160,11 +225,42 @@ TEST_CASE("a function that was not there before is worse without bounds") {
     CHECK(judgement.worst() >= 1);
 }
 
+TEST_CASE("two values of one bench are compared by pairs of runs") {
+    // Each run is much slower than the last one, and the new one always costs 2 % more than the old one beside it.
+    Measurement bench;
+    bench.path = "results";
+    for (const char* version : {"old", "new"}) {
+        MeasuredPoint& point = bench.points.emplace_back();
+        point.scenario = "s";
+        point.unit = "requests";
+        point.sweep = {{"n", "1"}, {"version", version}};
+        for (unsigned run = 1; run <= 6; ++run) {
+            point.repetitions.push_back(run);
+            point.cost.push_back((900 + 200 * run + run % 2) * (version[0] == 'n' ? 1.02 : 1));
+        }
+    }
+    bench.points[1].repetitions.erase(bench.points[1].repetitions.begin() + 2);  // it failed
+    bench.points[1].cost.erase(bench.points[1].cost.begin() + 2);
+    const auto sides = two_values(bench, "version");
+    REQUIRE(sides);
+    CHECK(sides->before.path == "version=old");
+    CHECK(sides->after.points[0].title() == "s n=1");
+    JudgeOptions options;
+    CHECK_FALSE(judge(sides->before, sides->after, options)->changes[0].found);
+    options.taking_turns = true;
+    const auto judgement = judge(sides->before, sides->after, options);
+    REQUIRE(judgement->changes.size() == 1);
+    CHECK(judgement->changes[0].found);
+    CHECK(judgement->worst() == doctest::Approx(0.02));
+    CHECK(two_values(bench, "x").error().message == "results: has no variable 'x' that sweeps; there are: n, version");
+    CHECK(two_values(bench, "n").error().message == "results: 'n' needs two values, old and new; it has: 1");
+}
+
 TEST_CASE("what cannot be compared is said") {
     Machine machine(13);
     Measurement before = machine.measure(3, 1), after = machine.measure(3, 1);
     after.points.push_back(after.points[0]);
-    after.points[1].title = "other";
+    after.points[1].scenario = "other";
     CHECK(judged(before, after).remarks == std::vector<std::string>{"other: only in synthetic"});
     after.points[0].unit = "bytes";
     CHECK_FALSE(judge(before, after, {}));

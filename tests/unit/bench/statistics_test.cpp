@@ -36,6 +36,47 @@ TEST_CASE("Welch's test") {
     CHECK(compare_means({{2, 2}, 0}, {{2, 2}, 0}).p == 1);
 }
 
+TEST_CASE("values that resemble their neighbours say less about the mean") {
+    // Correlation with the next value: 1/6, or 0.381 without the bias of ten values; (1 + 0.381) / (1 - 0.381) = 2.231.
+    const Sample before{{2, 2, 1, 1, 2, 3, 2, 3, 3, 1}, 0}, after{{5, 5, 4, 4, 5, 6, 5, 6, 6, 4}, 0};
+    const Comparison independent = compare_means(before, after), series = compare_series(before, after);
+    CHECK(series.difference == independent.difference);
+    CHECK((*series.high - *series.low) / (*independent.high - *independent.low) ==
+          Approx(std::sqrt(2.2308)).epsilon(0.001));
+    // In another order there is nothing of that, nor is it known of few.
+    const Sample mixed{{1, 3, 1, 3, 2, 2, 1, 3, 2, 2}, 0}, mixed_after{{4, 6, 4, 6, 5, 5, 4, 6, 5, 5}, 0};
+    CHECK(compare_series(mixed, mixed_after).p == compare_means(mixed, mixed_after).p);
+    CHECK(compare_series({{1, 2, 3}, 0}, {{2, 3, 4}, 0}).p == compare_means({{1, 2, 3}, 0}, {{2, 3, 4}, 0}).p);
+}
+
+TEST_CASE("pairs are compared by their differences") {
+    const Comparison comparison = compare_pairs({10, 20, 30, 40}, {12, 21, 33, 42});
+    CHECK(comparison.before == Approx(25));
+    CHECK(comparison.after == Approx(27));
+    CHECK(comparison.difference == Approx(2));
+    CHECK(comparison.p == Approx(0.0163).epsilon(0.01));  // t = 2 / (0.8165 / 2) = 4.899 with three degrees of freedom
+    CHECK(compare_pairs({1, 2}, {1, 2}).p == 1);
+    CHECK(compare_pairs({1}, {2}).p == 1);
+}
+
+TEST_CASE("what a covariate explains is taken out") {
+    const Comparison comparison = compare_adjusted({{2.1, 3.9, 6.0}, 0}, {{5.1, 6.8, 9.1}, 0}, {{1, 2, 3}, {2, 3, 4}});
+    CHECK(comparison.before == Approx(4));
+    CHECK(comparison.after == Approx(7));
+    CHECK(comparison.difference == Approx(1.025));  // 3 less the slope of 1.975 for one more
+    CHECK(comparison.change() == Approx(0.25625));
+    CHECK(comparison.p == Approx(0.022).epsilon(0.05));  // t = 6.66 with two degrees of freedom
+    CHECK((*comparison.low + *comparison.high) / 2 == Approx(1.025));
+}
+
+TEST_CASE("a covariate that explains nothing changes nothing") {
+    const Sample before{{5, 6, 7, 8}, 0}, after{{8, 9, 9, 14}, 0};
+    const double p = compare_means(before, after).p;
+    CHECK(compare_adjusted(before, after, {{8, 7, 6, 5}, {9, 8, 7, 2}}).p == p);  // the values fall with it
+    CHECK(compare_adjusted(before, after, {{1, 1, 1, 1}, {1, 1, 1, 1}}).p == p);
+    CHECK(compare_adjusted({{1, 2}, 0}, {{2, 3}, 0}, {{1, 2}, {1, 2}}).p == compare_means({{1, 2}, 0}, {{2, 3}, 0}).p);
+}
+
 TEST_CASE("shares of samples") {
     CHECK(compare_shares(100, 1000, 150, 1000).p == Approx(0.00074).epsilon(0.05));
     CHECK(compare_shares(2, 1000, 6, 1000).p == 1);  // too few to say

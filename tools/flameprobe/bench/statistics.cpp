@@ -17,8 +17,7 @@ struct Moments {
 Moments moments(const std::vector<double>& values, double floor = 0) {
     Moments m;
     m.count = static_cast<double>(values.size());
-    if (values.empty()) return m;
-    m.mean = std::accumulate(values.begin(), values.end(), 0.0) / m.count;
+    m.mean = mean_of(values);
     for (const double value : values) m.variance += (value - m.mean) * (value - m.mean);
     m.variance = values.size() > 1 ? std::max(floor, m.variance / (m.count - 1)) : 0;
     return m;
@@ -29,7 +28,63 @@ double two_sided_p(double t, double freedom) {
     return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
 }
 
+/// Of two means; `more`: variance that their difference has besides, `lost`: degrees of freedom that this took.
+Comparison welch(const Moments& a, const Moments& b, double more, double lost) {
+    Comparison comparison{a.mean, b.mean, b.mean - a.mean, {}, {}, 1};
+    if (a.count < 2 || b.count < 2) return comparison;
+    const double va = a.variance / a.count, vb = b.variance / b.count, error = std::sqrt(va + vb + more);
+    const double difference = comparison.difference;
+    if (error <= 1e-12 * std::max(std::abs(a.mean), std::abs(b.mean))) {  // no noise at all
+        comparison.low = comparison.high = difference;
+        comparison.p = std::abs(difference) <= 1e-9 * std::abs(a.mean) ? 1 : 0;
+        return comparison;
+    }
+    // Welch and Satterthwaite.
+    const double freedom =
+        std::max(1.0, (va + vb) * (va + vb) / (va * va / (a.count - 1) + vb * vb / (b.count - 1)) - lost);
+    comparison.p = two_sided_p(difference / error, freedom);
+    comparison.low = difference - t_quantile(freedom) * error;
+    comparison.high = difference + t_quantile(freedom) * error;
+    return comparison;
+}
+
+/// Σ (x − mean x)(y − mean y).
+double products(const std::vector<double>& x, const std::vector<double>& y) {
+    const double mx = mean_of(x), my = mean_of(y);
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - mx) * (y[i] - my);
+    return sum;
+}
+
+/// By how much the variance of a mean is larger than that of as many independent values, by the correlation of each
+/// value with the next one (an autoregressive process of first order). Of few values it is estimated too low, by about
+/// (1 + 3 ρ) / n (Marriott and Pope 1954).
+double serial_inflation(const std::vector<double>& before, const std::vector<double>& after) {
+    constexpr double least_count = 5, most_correlation = 0.8;
+    const double count = static_cast<double>(std::min(before.size(), after.size()));
+    double squares = 0, neighbours = 0;
+    for (const auto* values : {&before, &after}) {
+        const double mean = mean_of(*values);
+        for (std::size_t i = 0; i < values->size(); ++i) {
+            squares += ((*values)[i] - mean) * ((*values)[i] - mean);
+            if (i > 0) neighbours += ((*values)[i] - mean) * ((*values)[i - 1] - mean);
+        }
+    }
+    if (count < least_count || squares <= 0) return 1;
+    const double correlation = std::clamp((neighbours / squares + 1 / count) / (1 - 3 / count), 0.0, most_correlation);
+    return (1 + correlation) / (1 - correlation);
+}
+
+std::vector<double> without_slope(std::vector<double> y, const std::vector<double>& x, double slope, double middle) {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] -= slope * (x[i] - middle);
+    return y;
+}
+
 }  // namespace
+
+double mean_of(const std::vector<double>& values) {
+    return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 double t_quantile(double freedom) { return boost::math::quantile(boost::math::students_t(freedom), 0.975); }
 
@@ -45,20 +100,47 @@ Interval interval_of(const std::vector<double>& values, double floor) {
 
 Comparison compare_means(const Sample& before, const Sample& after) {
     const Moments a = moments(before.values, before.floor), b = moments(after.values, after.floor);
-    Comparison comparison{a.mean, b.mean, {}, {}, 1};
-    if (before.values.size() < 2 || after.values.size() < 2) return comparison;
-    const double va = a.variance / a.count, vb = b.variance / b.count, error = std::sqrt(va + vb);
-    const double difference = b.mean - a.mean;
-    if (error <= 1e-12 * std::max(std::abs(a.mean), std::abs(b.mean))) {  // no noise at all
-        comparison.low = comparison.high = difference;
-        comparison.p = std::abs(difference) <= 1e-9 * std::abs(a.mean) ? 1 : 0;
-        return comparison;
-    }
-    // Welch and Satterthwaite.
-    const double freedom = (va + vb) * (va + vb) / (va * va / (a.count - 1) + vb * vb / (b.count - 1));
-    comparison.p = two_sided_p(difference / error, freedom);
-    comparison.low = difference - t_quantile(freedom) * error;
-    comparison.high = difference + t_quantile(freedom) * error;
+    return welch(a, b, 0, 0);
+}
+
+Comparison compare_series(const Sample& before, const Sample& after) {
+    Moments a = moments(before.values, before.floor), b = moments(after.values, after.floor);
+    const double inflation = serial_inflation(before.values, after.values);
+    a.variance *= inflation;
+    b.variance *= inflation;
+    return welch(a, b, 0, 0);
+}
+
+Comparison compare_pairs(const std::vector<double>& before, const std::vector<double>& after) {
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < before.size(); ++i) differences.push_back(after[i] - before[i]);
+    Moments nothing;
+    nothing.count = static_cast<double>(differences.size());
+    Comparison comparison = welch(nothing, moments(differences), 0, 0);
+    comparison.before = mean_of(before);
+    comparison.after = mean_of(after);
+    return comparison;
+}
+
+Comparison compare_adjusted(const Sample& before, const Sample& after, const Covariate& covariate) {
+    const Moments xa = moments(covariate.before), xb = moments(covariate.after);
+    const double freedom = xa.count + xb.count - 3, xx = (xa.count - 1) * xa.variance + (xb.count - 1) * xb.variance;
+    const double slope =
+        xx > 0 ? (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx : 0;
+    if (slope <= 0 || std::min(xa.count, xb.count) < 2 || freedom < 3) return compare_means(before, after);
+    const double middle = (xa.count * xa.mean + xb.count * xb.mean) / (xa.count + xb.count);
+    const auto rest = [&](const Sample& sample, const std::vector<double>& x) {
+        Moments m = moments(without_slope(sample.values, x, slope, middle));
+        m.variance =
+            std::max(sample.floor, m.variance * (freedom + 1) / freedom);  // the slope was chosen to make it small
+        return m;
+    };
+    const Moments a = rest(before, covariate.before), b = rest(after, covariate.after);
+    const double pooled = ((a.count - 1) * a.variance + (b.count - 1) * b.variance) / (freedom + 1);
+    const double gap = xb.mean - xa.mean;
+    Comparison comparison = welch(a, b, gap * gap * pooled / xx, 1);
+    comparison.before = mean_of(before.values);
+    comparison.after = mean_of(after.values);
     return comparison;
 }
 
@@ -72,7 +154,7 @@ Comparison compare_shares(double part_before, double whole_before, double part_a
     const auto variance = [](double share, double whole) { return share * (1 - share) / whole; };
     const double half =
         1.959963985 * std::sqrt(variance(comparison.before, whole_before) + variance(comparison.after, whole_after));
-    const double difference = comparison.after - comparison.before;
+    const double difference = comparison.difference = comparison.after - comparison.before;
     comparison.low = difference - half;
     comparison.high = difference + half;
     const double error = std::sqrt(variance(pooled, whole_before) + variance(pooled, whole_after));

@@ -7,6 +7,8 @@
 
 namespace flameprobe::bench {
 
+double mean_of(const std::vector<double>& values);  // 0 of none
+
 /// A mean with the interval that holds the true one in 95 of 100 such measurements (Student's t).
 struct Interval {
     double mean = 0;
@@ -21,9 +23,10 @@ double t_quantile(double freedom);
 
 struct Comparison {
     double before = 0, after = 0;     // means
-    std::optional<double> low, high;  // of after − before, 95 %
+    double difference = 0;            // after − before, or what is left of it by compare_adjusted()
+    std::optional<double> low, high;  // of the difference, 95 %
     double p = 1;                     // two-sided; 1 where nothing can be said
-    double change() const { return before != 0 ? after / before - 1 : 0; }
+    double change() const { return before != 0 ? difference / before : 0; }
 };
 /// Values of one side, and the floor of their variance as in interval_of().
 struct Sample {
@@ -32,6 +35,23 @@ struct Sample {
 };
 /// Welch's t test: the two sides may vary differently. Needs two values on each side.
 Comparison compare_means(const Sample& before, const Sample& after);
+
+/// As compare_means(), of values in the order in which they were measured: where neighbours resemble each other, as
+/// they do on a machine whose load changes slowly, the mean is less certain than the spread says. From five values on
+/// each side on.
+Comparison compare_series(const Sample& before, const Sample& after);
+
+/// By the differences of pairs (Student's t), for what varies alike in both of a pair. Sizes are equal.
+Comparison compare_pairs(const std::vector<double>& before, const std::vector<double>& after);
+
+/// Of each value of the two sides another figure of the same run that moves with it for the same reasons.
+struct Covariate {
+    std::vector<double> before, after;
+};
+/// As compare_means(), of what the covariate does not explain (analysis of covariance): the slope is that within the
+/// sides, and how well it is known is part of the error. As compare_means() where the values do not grow with the
+/// covariate, or there are fewer than six. Sizes equal those of the samples.
+Comparison compare_adjusted(const Sample& before, const Sample& after, const Covariate& covariate);
 
 /// Two shares of counts: `part` of `whole` before and after. p by the normal approximation of two binomials, 1 below
 /// five expected on a side.

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
+#include "pace.hpp"
+#include "render/numbers.hpp"
 #include "report.hpp"
 
 namespace flameprobe::compare {
 
 namespace {
-
-double mean(const std::vector<double>& values) {
-    return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 template <class Map>
 std::set<std::string> names_of(const Map& before, const Map& after) {
@@ -23,9 +20,6 @@ std::set<std::string> names_of(const Map& before, const Map& after) {
     }
     return names;
 }
-
-/// What is left over is no function: it moves with the noise of all others.
-bool is_remainder(const std::string& name) { return name == "[not sampled]"; }
 
 class Judge {
 public:
@@ -38,6 +32,7 @@ public:
 private:
     void point(const MeasuredPoint& before, const MeasuredPoint& after);
     void functions(const MeasuredPoint& before, const MeasuredPoint& after);
+    void remark_pace(const std::string& title, const Pace& pace);
     void remark(const std::string& text) { judgement_.remarks.push_back(text); }
 
     const JudgeOptions& options_;
@@ -46,54 +41,91 @@ private:
 
 const MeasuredPoint* find(const Measurement& side, const std::string& title) {
     for (const MeasuredPoint& point : side.points) {
-        if (point.title == title) return &point;
+        if (point.title() == title) return &point;
     }
     return nullptr;
 }
 
+/// `old` and `now` are figures of the two points' runs: by pairs of runs with one number; as series where there are
+/// fewer than two.
+bench::Comparison compare_turns(const MeasuredPoint& before, const std::vector<double>& old, const MeasuredPoint& after,
+                                const std::vector<double>& now) {
+    std::vector<double> old_ones, new_ones;
+    for (std::size_t i = 0; i < std::min(before.repetitions.size(), old.size()); ++i) {
+        const auto same = std::find(after.repetitions.begin(), after.repetitions.end(), before.repetitions[i]);
+        const auto at = static_cast<std::size_t>(same - after.repetitions.begin());
+        if (at >= now.size()) continue;
+        old_ones.push_back(old[i]);
+        new_ones.push_back(now[at]);
+    }
+    return old_ones.size() < 2 ? bench::compare_series({old, 0}, {now, 0}) : bench::compare_pairs(old_ones, new_ones);
+}
+
 void Judge::points(const Measurement& before, const Measurement& after) {
     for (const MeasuredPoint& old : before.points) {
-        if (const MeasuredPoint* now = find(after, old.title))
+        if (const MeasuredPoint* now = find(after, old.title()))
             point(old, *now);
         else
-            remark(old.title + ": only in " + before.path);
+            remark(old.title() + ": only in " + before.path);
     }
     for (const MeasuredPoint& now : after.points) {
-        if (find(before, now.title) == nullptr) remark(now.title + ": only in " + after.path);
+        if (find(before, now.title()) == nullptr) remark(now.title() + ": only in " + after.path);
     }
 }
 
 void Judge::point(const MeasuredPoint& before, const MeasuredPoint& after) {
-    const std::string& title = before.title;
+    const std::string title = before.title();
     if (before.unit != after.unit)
         return remark(title + ": counts " + before.unit + " before and " + after.unit + " after");
     if (before.cost.size() < 2 || after.cost.size() < 2)
         return remark(title + ": " + std::to_string(before.cost.size()) + " and " + std::to_string(after.cost.size()) +
                       " good runs; noise is known from two on");
+    const auto compare = [&](const std::vector<double>& old, const std::vector<double>& now) {
+        return options_.taking_turns ? compare_turns(before, old, after, now)
+                                     : bench::compare_series({old, 0}, {now, 0});
+    };
     if (!before.throughput.empty() && !after.throughput.empty())
-        judgement_.changes.push_back({title, Kind::throughput, "", before.unit,
-                                      bench::compare_means({before.throughput, 0}, {after.throughput, 0})});
-    judgement_.changes.push_back(
-        {title, Kind::cost, "", before.unit, bench::compare_means({before.cost, 0}, {after.cost, 0})});
+        judgement_.changes.push_back(
+            {title, Kind::throughput, "", before.unit, compare(before.throughput, after.throughput)});
+    judgement_.changes.push_back({title, Kind::cost, "", before.unit, compare(before.cost, after.cost)});
     functions(before, after);
 }
 
 void Judge::functions(const MeasuredPoint& before, const MeasuredPoint& after) {
-    const double least_before = options_.least_share * mean(before.cost),
-                 least_after = options_.least_share * mean(after.cost);
+    const double least_before = options_.least_share * bench::mean_of(before.cost),
+                 least_after = options_.least_share * bench::mean_of(after.cost);
+    const std::string title = before.title();
+    const Pace pace(before, after, options_.least_share);
     for (const std::string& name : names_of(before.functions, after.functions)) {
-        if (is_remainder(name)) continue;
         const auto values = [&name](const MeasuredPoint& point) {
             const auto found = point.functions.find(name);
             bench::Sample sample{std::vector<double>(point.cost.size()), 0};
             if (found != point.functions.end()) sample.values = found->second;
-            sample.floor = bench::sampling_variance(mean(sample.values), mean(point.cost), point.sample_cost);
+            sample.floor =
+                bench::sampling_variance(bench::mean_of(sample.values), bench::mean_of(point.cost), point.sample_cost);
             return sample;
         };
         const auto old = values(before), now = values(after);
-        if (mean(old.values) < least_before && mean(now.values) < least_after) continue;
-        judgement_.changes.push_back({before.title, Kind::function, name, before.unit, bench::compare_means(old, now)});
+        if (bench::mean_of(old.values) < least_before && bench::mean_of(now.values) < least_after) continue;
+        const auto others = pace.without(name);
+        judgement_.changes.push_back(
+            {title, Kind::function, name, before.unit,
+             others ? bench::compare_adjusted(old, now, *others) : bench::compare_series(old, now)});
     }
+    remark_pace(title, pace);
+}
+
+void Judge::remark_pace(const std::string& title, const Pace& pace) {
+    const auto change = pace.change();
+    if (!change) return;
+    const std::string cost = "most functions cost " + short_decimal(100 * std::abs(change->change()), 1) + " % " +
+                             (change->change() < 0 ? "less" : "more") + " after";
+    if (change->p < Pace::no_chance)
+        remark(title + ": " + cost +
+               ", which is more than runs differ by: the machine is another or busier, or the change is in what all "
+               "functions share, as compiler options. It is part of each function's change.");
+    else if (std::abs(change->change()) >= 0.002)
+        remark(title + ": " + cost + ", as runs differ by anyway. It is taken out of each function's change.");
 }
 
 void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after) {
@@ -124,7 +156,7 @@ Judgement Judge::take() {
         if (a.found != b.found) return a.found;
         if ((a.kind == Kind::function) != (b.kind == Kind::function)) return b.kind == Kind::function;
         if (a.kind != Kind::function) return false;
-        const auto size = [](const Change& c) { return std::abs(c.comparison.after - c.comparison.before); };
+        const auto size = [](const Change& c) { return std::abs(c.comparison.difference); };
         return size(a) > size(b);
     });
     return std::move(judgement_);

@@ -37,9 +37,12 @@ struct JudgeOptions {
     /// Functions that take less than this share of the CPU time on both sides are not tested: each test makes the
     /// others weaker.
     double least_share = 0.005;
+    /// The runs of the two sides took turns, and those of one number are a pair: whole figures are compared by pairs.
+    bool taking_turns = false;
 };
 
-/// Points are matched by scenario and variables, functions by name. Between benches a test is Welch's t over runs;
+/// Points are matched by scenario and variables, functions by name. Between benches a test is Welch's t over runs, of
+/// functions without what all of them share in a run (pace.hpp);
 /// between two profiles, which have no repetitions, it is of shares of samples, and knows the noise of sampling only.
 Result<Judgement> judge(const Measurement& before, const Measurement& after, const JudgeOptions& options);
 

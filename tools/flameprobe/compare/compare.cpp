@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "../commands.hpp"
 #include "archive.hpp"
@@ -12,6 +13,7 @@
 #include "forms.hpp"
 #include "render/numbers.hpp"
 #include "revision.hpp"
+#include "two_values.hpp"
 
 namespace flameprobe {
 
@@ -21,6 +23,7 @@ using namespace compare;
 
 constexpr const char* usage =
     "Usage: flameprobe compare [OPTIONS] OLD NEW\n"
+    "       flameprobe compare [OPTIONS] --by VARIABLE RESULTS\n"
     "Says what changed beyond noise. OLD and NEW are results of flameprobe bench: directories, archives of one (.tar,\n"
     ".tar.gz, .tar.xz, .tar.zst), or git revisions whose results are in the store; or two profiles (.fprobe, "
     ".folded).\n"
@@ -29,13 +32,16 @@ constexpr const char* usage =
     "by\n"
     "                        more than this, beyond noise; in percent of what it was: 3%\n"
     "  -o, --out FILE        also write FILE: .md, .html or .json by its ending; may be given again\n"
+    "      --by VARIABLE     of one bench, compare the two values of a variable that sweeps, the first being the old "
+    "one;\n"
+    "                        its runs took turns, so what the machine did meanwhile falls out\n"
     "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";
 
 struct Request {
     std::vector<std::string> inputs, outputs;
-    std::string store = "results";
+    std::string store = "results", variable;
     std::optional<double> fail_above;  // as a share
     JudgeOptions options;
     bool help = false;
@@ -65,10 +71,11 @@ bool has_known_ending(const std::string& path) {
 }
 
 Result<Request> parse(int argc, char* argv[]) {
-    enum : int { store = 's', fail_above = 256, rate, least };
+    enum : int { store = 's', by = 'b', fail_above = 256, rate, least };
     constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"store", required_argument, nullptr, store},
+                                  {"by", required_argument, nullptr, by},
                                   {"fdr", required_argument, nullptr, rate},
                                   {"min-share", required_argument, nullptr, least},
                                   {"help", no_argument, nullptr, 'h'},
@@ -79,6 +86,7 @@ Result<Request> parse(int argc, char* argv[]) {
         if (letter == '?') return Error{"bad option"};
         if (letter == 'h') request.help = true;
         if (letter == store) request.store = optarg;
+        if (letter == by) request.variable = optarg;
         if (letter == 'o') {
             request.outputs.emplace_back(optarg);
             if (!has_known_ending(optarg))
@@ -95,8 +103,11 @@ Result<Request> parse(int argc, char* argv[]) {
         if (letter == least) request.options.least_share = *value;
     }
     for (int i = optind; i < argc; ++i) request.inputs.emplace_back(argv[i]);
-    if (!request.help && request.inputs.size() != 2)
-        return Error{"name two directories of flameprobe bench, or two profiles: OLD NEW"};
+    request.options.taking_turns = !request.variable.empty();
+    if (!request.help && request.inputs.size() != (request.options.taking_turns ? 1 : 2))
+        return Error{request.options.taking_turns
+                         ? "--by compares two values within one directory of flameprobe bench: name it alone"
+                         : "name two directories of flameprobe bench, or two profiles: OLD NEW"};
     return request;
 }
 
@@ -112,9 +123,27 @@ Result<Measurement> read_side(const std::string& name, const std::string& store)
     return is_archive(*path) ? read_archive(*path) : read_measurement(*path);
 }
 
+struct Named {
+    std::string before, after;
+};
+
+Named names_of(const Request& request, const TwoSides& sides) {
+    if (!request.variable.empty()) return {sides.before.path, sides.after.path};
+    return {request.inputs[0], request.inputs[1]};
+}
+
+Result<TwoSides> read_sides(const Request& request) {
+    auto before = read_side(request.inputs[0], request.store);
+    if (!before) return before.error();
+    if (!request.variable.empty()) return two_values(*before, request.variable);
+    auto after = read_side(request.inputs[1], request.store);
+    if (!after) return after.error();
+    return TwoSides{std::move(*before), std::move(*after)};
+}
+
 Result<void> write_form(const std::string& path, const Judgement& judgement, const bench::Document& document,
-                        const Request& request) {
-    if (path.ends_with(".json")) return write(path, judgement_json(judgement, request.inputs[0], request.inputs[1]));
+                        const Named& names) {
+    if (path.ends_with(".json")) return write(path, judgement_json(judgement, names.before, names.after));
     return write(path,
                  path.ends_with(".md") ? bench::to_markdown(document) : bench::to_html(document, "FlameProbe compare"));
 }
@@ -128,15 +157,14 @@ int compare_command(int argc, char* argv[]) {
         return complain(2, "Try 'flameprobe compare --help'.");
     }
     if (request->help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
-    const auto before = read_side(request->inputs[0], request->store);
-    if (!before) return complain(1, before.error().message);
-    const auto after = read_side(request->inputs[1], request->store);
-    if (!after) return complain(1, after.error().message);
-    const auto judgement = judge(*before, *after, request->options);
+    const auto sides = read_sides(*request);
+    if (!sides) return complain(1, sides.error().message);
+    const auto judgement = judge(sides->before, sides->after, request->options);
     if (!judgement) return complain(1, judgement.error().message);
-    const bench::Document document = document_of(*judgement, request->inputs[0], request->inputs[1]);
+    const Named names = names_of(*request, *sides);
+    const bench::Document document = document_of(*judgement, names.before, names.after);
     for (const std::string& path : request->outputs) {
-        if (auto written = write_form(path, *judgement, document, *request); !written)
+        if (auto written = write_form(path, *judgement, document, names); !written)
             return complain(1, written.error().message);
     }
     if (std::fputs(bench::to_text(document).c_str(), stdout) < 0 || std::fflush(stdout) != 0)

@@ -94,6 +94,7 @@ std::string judgement_json(const Judgement& judgement, const std::string& before
                            {"name", change.name},
                            {"before", c.before},
                            {"after", c.after},
+                           {"difference", c.difference},
                            {"difference_low", optional(c.low)},
                            {"difference_high", optional(c.high)},
                            {"change", c.before == 0 ? Json(nullptr) : Json(c.change())},

@@ -20,29 +20,29 @@ bool is_directory(const std::string& path) {
     return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-std::string title_of(const Json& scenario) {
-    std::string title = scenario.at("name").get<std::string>();
-    for (const auto& [name, value] : scenario.at("sweep").items())
-        title += " " + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-    return title;
-}
-
 MeasuredPoint point_of(const Json& scenario) {
     MeasuredPoint point;
-    point.title = title_of(scenario);
+    point.scenario = scenario.at("name").get<std::string>();
+    for (const auto& [name, value] : scenario.at("sweep").items())
+        point.sweep[name] = value.is_string() ? value.get<std::string>() : value.dump();
     point.unit = scenario.at("unit").get<std::string>();
     const Json& runs = scenario.at("runs");
     for (const Json& run : runs) {
         const double cost = run.at("cpu_ns_per_unit").get<double>(), samples = run.at("samples").get<double>();
         point.cost.push_back(cost);
+        point.repetitions.push_back(run.value("repetition", static_cast<unsigned>(point.cost.size())));
         if (samples > 0)
             point.sample_cost +=
                 cost * run.at("sampled_share").get<double>() / samples / static_cast<double>(runs.size());
         if (const Json& rate = run.at("work_per_second"); !rate.is_null())
             point.throughput.push_back(rate.get<double>());
     }
-    for (const Json& function : scenario.at("functions"))
-        point.functions[function.at("name").get<std::string>()] = function.at("runs").get<std::vector<double>>();
+    for (const Json& function : scenario.at("functions")) {
+        const auto name = function.at("name").get<std::string>();
+        if (name == "[not sampled]") continue;
+        auto& costs = point.functions[name] = function.at("runs").get<std::vector<double>>();
+        costs.resize(point.cost.size());
+    }
     return point;
 }
 
@@ -66,6 +66,12 @@ Result<Measurement> read_profile_file(const std::string& path) {
 }
 
 }  // namespace
+
+std::string MeasuredPoint::title() const {
+    std::string title = scenario;
+    for (const auto& [name, value] : sweep) title += " " + name + "=" + value;
+    return title;
+}
 
 Result<Measurement> parse_measurement(const std::string& text, const std::string& path) try {
     const Json json = Json::parse(text);

@@ -10,11 +10,18 @@
 namespace flameprobe::compare {
 
 struct MeasuredPoint {
-    std::string title, unit;
-    std::vector<double> throughput;                        // units a second, by run; empty where no work is counted
-    std::vector<double> cost;                              // CPU nanoseconds per unit
-    double sample_cost = 0;                                // CPU nanoseconds per unit that one sample stands for
-    std::map<std::string, std::vector<double>> functions;  // CPU nanoseconds per unit of each, by run
+    std::string scenario, unit;
+    std::vector<double> throughput;  // units a second, by run; empty where no work is counted
+    std::vector<double> cost;        // CPU nanoseconds per unit
+    double sample_cost = 0;          // CPU nanoseconds per unit that one sample stands for
+    /// CPU nanoseconds per unit of each, by run. Without what no sample covers: that moves with the noise of all
+    /// others.
+    std::map<std::string, std::vector<double>> functions;
+    std::map<std::string, std::string> sweep;  // variables and their values
+    std::vector<unsigned> repetitions;         // numbers of the runs
+
+    /// The scenario with its variables: "keys workers=2".
+    std::string title() const;
 };
 
 struct MeasuredProfile {
