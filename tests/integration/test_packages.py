@@ -102,14 +102,8 @@ class Packages(Case):
             self.skipTest(made.stderr.strip().splitlines()[-1])
         self.assertEqual(made.returncode, 0, made.stderr[-3000:])
         tarball = Path(made.stdout.splitlines()[-1])
-        root = self.bare_root("bullseye")  # glibc 2.31; no libdw, libunwind
-        found = [path for name in ("libdw", "libunwind") for path in (root / "usr" / "lib").rglob(f"{name}*.so*")]
-        self.assertEqual(found, [])
-        self.assertEqual(run(["tar", "-xJf", tarball, "-C", root / "opt"], self.directory).returncode, 0)
-        command = f"/opt/{tarball.name.removesuffix('.tar.xz')}/bin/flameprobe"
-        done = self.inside(root, [command, "run", "-F", "499", "-o", "burned", "--", *BURN])
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.check_profile(root, "burned")
+        self.unpacked(tarball, "bookworm")
+        root, command = self.unpacked(tarball, "bullseye")  # glibc 2.31
         for engine in ("timer", "signal"):  # each is code of its own in the host
             library = str(Path(command).parents[1] / "lib" / "libflameprobe.so")
             done = self.inside(root, BURN, LD_PRELOAD=library, FLAMEPROBE_ENGINE=engine, FLAMEPROBE_OUT=engine, FLAMEPROBE_FREQ="199")
@@ -128,6 +122,18 @@ class Packages(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(list((root / "profiles").glob("perl.*.svg"))), 1)
         self.check_pod(root)
+
+    def unpacked(self, tarball, release):
+        """A bare root without libdw and libunwind where the tarball was unpacked and tried, and the command in it."""
+        root = self.bare_root(release)
+        found = [path for name in ("libdw", "libunwind") for path in (root / "usr" / "lib").rglob(f"{name}*.so*")]
+        self.assertEqual(found, [])
+        self.assertEqual(run(["tar", "-xJf", tarball, "-C", root / "opt"], self.directory).returncode, 0)
+        command = f"/opt/{tarball.name.removesuffix('.tar.xz')}/bin/flameprobe"
+        done = self.inside(root, [command, "run", "-F", "499", "-o", "burned", "--", *BURN])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_profile(root, "burned")
+        return root, command
 
     def check_pod(self, root):
         """The pod of the examples: what its init container does, then a server with what its container sets."""
