@@ -22,8 +22,7 @@ namespace {
 // futex(2), private to the process. std::atomic::wait has no time limit. Both are async-signal-safe: bare system calls.
 
 /// Sleeps while `word` is `expected`, at most `nanoseconds`. May wake early.
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                       std::uint64_t nanoseconds) noexcept {
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t nanoseconds) noexcept {
     const timespec limit{static_cast<time_t>(nanoseconds / 1'000'000'000),
                          static_cast<long>(nanoseconds % 1'000'000'000)};
     ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &limit, nullptr, 0);
