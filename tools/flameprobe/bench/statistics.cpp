@@ -125,8 +125,12 @@ Comparison compare_pairs(const std::vector<double>& before, const std::vector<do
 Comparison compare_adjusted(const Sample& before, const Sample& after, const Covariate& covariate) {
     const Moments xa = moments(covariate.before), xb = moments(covariate.after);
     const double freedom = xa.count + xb.count - 3, xx = (xa.count - 1) * xa.variance + (xb.count - 1) * xb.variance;
+    // What moves more than in step does so for reasons of its own, which are none of the covariate's.
+    const double in_step = (mean_of(before.values) + mean_of(after.values)) / (xa.mean + xb.mean);
     const double slope =
-        xx > 0 ? (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx : 0;
+        xx > 0 ? std::min(in_step,
+                          (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx)
+               : 0;
     if (slope <= 0 || std::min(xa.count, xb.count) < 2 || freedom < 3) return compare_means(before, after);
     const double middle = (xa.count * xa.mean + xb.count * xb.mean) / (xa.count + xb.count);
     const auto rest = [&](const Sample& sample, const std::vector<double>& x) {
@@ -138,7 +142,7 @@ Comparison compare_adjusted(const Sample& before, const Sample& after, const Cov
     const Moments a = rest(before, covariate.before), b = rest(after, covariate.after);
     const double pooled = ((a.count - 1) * a.variance + (b.count - 1) * b.variance) / (freedom + 1);
     const double gap = xb.mean - xa.mean;
-    Comparison comparison = welch(a, b, gap * gap * pooled / xx, 1);
+    Comparison comparison = welch(a, b, gap * gap * pooled / xx + slope * slope * covariate.gap_variance, 1);
     comparison.before = mean_of(before.values);
     comparison.after = mean_of(after.values);
     return comparison;

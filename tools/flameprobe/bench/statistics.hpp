@@ -47,6 +47,7 @@ Comparison compare_pairs(const std::vector<double>& before, const std::vector<do
 /// Of each value of the two sides another figure of the same run that moves with it for the same reasons.
 struct Covariate {
     std::vector<double> before, after;
+    double gap_variance = 0;  // of the difference between the two sides' means, as far as it is not exactly known
 };
 /// As compare_means(), of what the covariate does not explain (analysis of covariance): the slope is that within the
 /// sides, and how well it is known is part of the error. As compare_means() where the values do not grow with the

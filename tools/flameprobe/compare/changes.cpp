@@ -120,12 +120,12 @@ void Judge::remark_pace(const std::string& title, const Pace& pace) {
     if (!change) return;
     const std::string cost = "most functions cost " + short_decimal(100 * std::abs(change->change()), 1) + " % " +
                              (change->change() < 0 ? "less" : "more") + " after";
-    if (change->p < Pace::no_chance)
+    if (Pace::is_no_chance(*change))
         remark(title + ": " + cost +
                ", which is more than runs differ by: the machine is another or busier, or the change is in what all "
                "functions share, as compiler options. It is part of each function's change.");
     else if (std::abs(change->change()) >= 0.002)
-        remark(title + ": " + cost + ", as runs differ by anyway. It is taken out of each function's change.");
+        remark(title + ": " + cost + ", as benches differ by anyway. It is taken out of each function's change.");
 }
 
 void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after) {

@@ -14,8 +14,8 @@ constexpr double least_samples = 10, most_weight = 1.0 / 3;
 }  // namespace
 
 Pace::Pace(const MeasuredPoint& before, const MeasuredPoint& after, double least_share)
-    : before_(before.cost.size()), after_(after.cost.size()) {
-    if (before_ + after_ < least_runs) return;
+    : before_(before.cost), after_(after.cost) {
+    if (before_.size() + after_.size() < least_runs) return;
     const auto enough = [least_share](const MeasuredPoint& point, const std::vector<double>& costs) {
         const double mean = bench::mean_of(costs);
         return mean > 0 && mean >= least_share * bench::mean_of(point.cost) &&
@@ -65,15 +65,38 @@ std::optional<bench::Covariate> Pace::of_all_but(const std::string& but) const {
     }
     if (count < least_functions || heaviest > most_weight * whole) return std::nullopt;
     bench::Covariate pace;
-    for (std::size_t run = 0; run < before_ + after_; ++run)
-        (run < before_ ? pace.before : pace.after).push_back(median(run, but));
+    pace.before = side(before_, 0, but, pace.gap_variance);
+    pace.after = side(after_, before_.size(), but, pace.gap_variance);
     return pace;
+}
+
+// From run to run the clock tells how a run's cost differs from the others', without the noise of samples. How the
+// sides differ it does not: a function that changed is part of the whole.
+std::vector<double> Pace::side(const std::vector<double>& costs, std::size_t first, const std::string& but,
+                               double& gap_variance) const {
+    std::vector<double> told;
+    for (std::size_t run = 0; run < costs.size(); ++run) told.push_back(median(first + run, but));
+    const double mean = bench::mean_of(told), cost = bench::mean_of(costs);
+    std::vector<double> paces;
+    double squares = 0;
+    for (std::size_t run = 0; run < costs.size(); ++run) {
+        paces.push_back(mean * costs[run] / cost);
+        squares += (told[run] - paces[run]) * (told[run] - paces[run]);
+    }
+    const auto count = static_cast<double>(costs.size());
+    if (count > 1) gap_variance += squares / (count - 1) / count;
+    return paces;
 }
 
 std::optional<bench::Covariate> Pace::without(const std::string& function) const {
     auto pace = of_all_but(function);
-    if (pace && bench::compare_series({pace->before, 0}, {pace->after, 0}).p < no_chance) pace.reset();
+    if (pace && is_no_chance(bench::compare_series({pace->before, 0}, {pace->after, 0}))) pace.reset();
     return pace;
+}
+
+bool Pace::is_no_chance(const bench::Comparison& change) {
+    constexpr double machine = 0.03, chance = 0.01;
+    return std::abs(change.change()) >= machine && change.p < chance;
 }
 
 std::optional<bench::Comparison> Pace::change() const {

@@ -10,22 +10,24 @@
 
 namespace flameprobe::compare {
 
-/// The pace of a run is the median, over functions, of what a function costs in it as a share of what it costs over all
-/// runs of both sides. One function that became dearer does not move it. It is known where there are ten runs, and six
-/// functions with ten samples a run of which none outweighs the others.
+/// The pace of a side is the median, over functions, of what a function costs in a run as a share of what it costs over
+/// all runs of both sides, on average; that of a run, beside the others of its side, is what the whole costs. One
+/// function that became dearer does not move it. It is known where there are ten runs, and six functions with ten
+/// samples a run of which none outweighs the others.
 class Pace {
 public:
     /// `least_share` of the CPU time: smaller functions are left out.
     Pace(const MeasuredPoint& before, const MeasuredPoint& after, double least_share);
 
-    /// Of each run, as all functions but this one have it. None where it is not known, or where the two sides differ by
-    /// more than their runs do: then it is no noise of runs, and functions are compared as they are.
+    /// Of each run, as all functions but this one have it. None where it is not known, or where that of the two
+    /// sides differs by more than chance: then functions are compared as they are.
     std::optional<bench::Covariate> without(const std::string& function) const;
     /// By all functions. None where it is not known.
     std::optional<bench::Comparison> change() const;
 
-    /// A difference between the two sides' paces that is less likely than this by chance is no noise of runs.
-    static constexpr double no_chance = 0.01;
+    /// Whether the two sides' paces differ by more than the machine may have done from one bench to the next: 3 %, and
+    /// more than their runs let expect (p < 1 %).
+    static bool is_no_chance(const bench::Comparison& change);
 
 private:
     struct Function {
@@ -37,8 +39,10 @@ private:
     void add(const std::string& name, const std::vector<double>& before, const std::vector<double>& after);
     std::optional<bench::Covariate> of_all_but(const std::string& function) const;
     double median(std::size_t run, const std::string& but) const;
+    std::vector<double> side(const std::vector<double>& costs, std::size_t first, const std::string& but,
+                             double& gap_variance) const;
 
-    std::size_t before_, after_;  // runs
+    const std::vector<double>&before_, &after_;  // costs of the runs
     std::vector<Function> functions_;
 };
 
