@@ -78,7 +78,8 @@ class Bench(BenchCase):
             self.assertEqual([r["work"] for r in scenario["runs"]], [150, 150])
             self.check_run_files(scenario)
             cost = scenario["cpu_ns_per_unit"]["mean"]
-            self.assertAlmostEqual(sum(f["cpu_ns_per_unit"] for f in scenario["functions"]) / cost, 1, delta=0.1)
+            # Of few samples, and one whose tick is late stands for several periods.
+            self.assertAlmostEqual(sum(f["cpu_ns_per_unit"] for f in scenario["functions"]) / cost, 1, delta=0.3)
             for ran in scenario["runs"]:
                 self.assertEqual(ran["ipc"] is not None, counts_instructions)
                 self.assertTrue(ran["ipc"] is None or 0 < ran["ipc"] < 20, ran["ipc"])
