@@ -14,8 +14,8 @@ struct MeasuredPoint {
     std::vector<double> throughput;  // units a second, by run; empty where no work is counted
     std::vector<double> cost;        // CPU nanoseconds per unit
     double sample_cost = 0;          // CPU nanoseconds per unit that one sample stands for
-    /// CPU nanoseconds per unit of each, by run. Without what no sample covers: that moves with the noise of all
-    /// others.
+    /// CPU nanoseconds per unit of each function, by run. `[not sampled]` is left out: it is the difference between the
+    /// clock and the samples of all functions, and has the noise of each.
     std::map<std::string, std::vector<double>> functions;
     std::map<std::string, std::string> sweep;  // variables and their values
     std::vector<unsigned> repetitions;         // numbers of the runs

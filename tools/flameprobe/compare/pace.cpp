@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t least_runs = 10, least_functions = 5;
 constexpr double least_samples = 10, most_weight = 1.0 / 3;
 
+bench::Comparison gap(const bench::Covariate& pace) { return bench::compare_series({pace.before, 0}, {pace.after, 0}); }
+
 }  // namespace
 
 Pace::Pace(const MeasuredPoint& before, const MeasuredPoint& after, double least_share)
@@ -90,7 +92,7 @@ std::vector<double> Pace::side(const std::vector<double>& costs, std::size_t fir
 
 std::optional<bench::Covariate> Pace::without(const std::string& function) const {
     auto pace = of_all_but(function);
-    if (pace && is_no_chance(bench::compare_series({pace->before, 0}, {pace->after, 0}))) pace.reset();
+    if (pace && is_no_chance(gap(*pace))) pace.reset();
     return pace;
 }
 
@@ -102,7 +104,7 @@ bool Pace::is_no_chance(const bench::Comparison& change) {
 std::optional<bench::Comparison> Pace::change() const {
     const auto pace = of_all_but("");
     if (!pace) return std::nullopt;
-    return bench::compare_series({pace->before, 0}, {pace->after, 0});
+    return gap(*pace);
 }
 
 }  // namespace flameprobe::compare
