@@ -1,9 +1,12 @@
 """What `flameprobe compare` finds, by real runs: compare_truth.py [--pairs 200] [--repeat 10] [--seconds 1.5] [--freq 15000]
+[--keep DIR] [--interleaved]
 
 A program of forty functions (planted.c), of which `hot` is a fifth, is measured by `flameprobe bench` again and again as it is,
 and in between with 5 % more in `hot`. Every two measurements of the same are compared with `--fail-above 3%`: what fails is a
 false alarm. And each one as it is with one that was changed: `hot` is to be found. Benches are compared in pairs, so that 21
-of them give 210 comparisons. Fewer runs a side are the first ones of the same benches.
+of them give 210 comparisons. Fewer runs a side are the first ones of the same benches. With --keep the benches stay in DIR,
+and what is there already is not measured again: another version of `compare` can judge the same benches. With --interleaved
+all are values of one bench, whose runs take turns, and `compare --by` judges.
 
 Prints a table; exit status 1 where more than 5 % of the first fail, or less than 95 % of the second are found."""
 
@@ -35,13 +38,25 @@ def units_for(seconds):
         units *= 3
 
 
-def measure(directory, percent, units, options):
-    done = subprocess.run([COMMAND, "bench", "-r", str(options.repeat), "-F", str(options.freq), "--work",
-                           r"done (\d+) units", "-o", directory, "--", PROGRAM, str(units), str(percent)], check=False,
-                          env=clean_environment(), capture_output=True, text=True, timeout=3600)
-    if done.returncode != 0:
-        raise SystemExit(f"flameprobe bench: {done.stderr[-1000:]}")
-    return json.loads((directory / "report.json").read_text())
+def bench(directory, options, *arguments):
+    report = directory / "report.json"
+    if not report.exists():
+        done = subprocess.run([COMMAND, "bench", "-r", str(options.repeat), "-F", str(options.freq), "--work", r"done (\d+) units",
+                               "-o", directory, *arguments], check=False, env=clean_environment(), capture_output=True,
+                              text=True, timeout=7200)
+        if done.returncode != 0:
+            raise SystemExit(f"flameprobe bench: {done.stderr[-1000:]}")
+    return json.loads(report.read_text())
+
+
+def one_by_one(place, options, units, values):
+    return {value: bench(place / value, options, "--", PROGRAM, str(units), value) for value in values}
+
+
+def interleaved(place, options, units, values):
+    """By value, the report as if it were the only one."""
+    report = bench(place / "interleaved", options, "--sweep", f"hot={','.join(values)}", "--", PROGRAM, str(units), "{hot}")
+    return {scenario["sweep"]["hot"]: {**report, "scenarios": [scenario], "scaling": []} for scenario in report["scenarios"]}
 
 
 def first_runs(report, count):
@@ -53,22 +68,26 @@ def first_runs(report, count):
     return report
 
 
-def compare(place, before, after):
+def compare(place, before, after, options):
     """(whether it failed, functions that were found)."""
-    for name, report in (("before", before), ("after", after)):
+    sides = {"both": {**before, "scenarios": before["scenarios"] + after["scenarios"]}} if options.interleaved else {
+        "before": before, "after": after}
+    for name, report in sides.items():
         (place / f"{name}.json").write_text(json.dumps(report))
-    done = subprocess.run([COMMAND, "compare", "before.json", "after.json", "--fail-above", "3%", "-o", "change.json"], cwd=place,
-                          check=False, env=clean_environment(), capture_output=True, text=True, timeout=60)
+    by = ["--by", "hot"] if options.interleaved else []
+    done = subprocess.run([COMMAND, "compare", *by, *(f"{name}.json" for name in sides), "--fail-above", "3%", "-o",
+                           "change.json"], cwd=place, check=False, env=clean_environment(), capture_output=True, text=True,
+                          timeout=60)
     if done.returncode not in (0, 3):
         raise SystemExit(f"flameprobe compare: {done.stderr}")
     changes = json.loads((place / "change.json").read_text())["changes"]
     return done.returncode == 3, [change["name"] for change in changes if change["beyond_noise"]]
 
 
-def table(place, runs, same, changed, pairs):
+def table(place, runs, same, changed, options):
     """A row for each kind of comparison; whether both are as promised."""
-    equal = [compare(place, *pair) for pair in itertools.islice(itertools.combinations(same, 2), pairs)]
-    planted = [compare(place, *pair) for pair in itertools.islice(itertools.product(same, changed), pairs)]
+    equal = [compare(place, *pair, options) for pair in itertools.islice(itertools.combinations(same, 2), options.pairs)]
+    planted = [compare(place, *pair, options) for pair in itertools.islice(itertools.product(same, changed), options.pairs)]
     found = sum("hot" in names for _, names in planted)
     wrong = sum(len(set(names) - {"hot", ""}) for _, names in planted)
     print(ROW.format("itself", runs, len(equal), sum(failed for failed, _ in equal), "", sum(bool(n) for _, n in equal)))
@@ -92,25 +111,27 @@ def main():
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1.5, help="of CPU time a run")
     parser.add_argument("--freq", type=int, default=15000)
+    parser.add_argument("--keep", type=Path, metavar="DIR")
+    parser.add_argument("--interleaved", action="store_true")
     parser.add_argument("--small", action="store_true", help="to see that it works")
     options = parser.parse_args()
     if options.small:
         options.pairs, options.repeat, options.seconds = 1, 2, 0.2
     benches = next(n for n in itertools.count(2) if n * (n - 1) // 2 >= options.pairs)
-    units, same, changed = units_for(options.seconds), [], []
+    # The program reads the number before the dash.
+    values = [value for n in range(benches) for value in ([f"100-{n}"] + ([f"105-{n}"] if n % 2 == 1 else []))]
     with tempfile.TemporaryDirectory(prefix="flameprobe-truth-") as name:
-        place = Path(name)
-        for number in range(benches):
-            same.append(measure(place / f"same-{number}", 100, units, options))
-            if number % 2 == 1:
-                changed.append(measure(place / f"changed-{number}", 105, units, options))
+        place = options.keep or Path(name)
+        reports = (interleaved if options.interleaved else one_by_one)(place, options, units_for(options.seconds), values)
+        same, changed = ([report for value, report in reports.items() if value.startswith(start)] for start in ("100", "105"))
         samples = [run["samples"] for report in same for run in report["scenarios"][0]["runs"]]
         within, between = spread(same)
-        print(f"{benches} benches as it is, {len(changed)} changed; {sum(samples) // len(samples):,} samples a run; cost per unit "
-              f"varies by {within:.2%} from run to run, by {between:.2%} from bench to bench")
+        print(f"{benches} {'values' if options.interleaved else 'benches'} as it is, {len(changed)} changed; "
+              f"{sum(samples) // len(samples):,} samples a run; cost per unit varies by {within:.2%} from run to run, by "
+              f"{between:.2%} between means")
         print(ROW.format("compared with", "runs each", "comparisons", "above 3 %", "hot found", "other findings"))
         print(ROW.format(*["---"] * 6))
-        good = [table(place, runs, [first_runs(r, runs) for r in same], [first_runs(r, runs) for r in changed], options.pairs)
+        good = [table(place, runs, [first_runs(r, runs) for r in same], [first_runs(r, runs) for r in changed], options)
                 for runs in dict.fromkeys((min(3, options.repeat), options.repeat))]
     if not options.small and not (all(equal for equal, _ in good) and good[-1][1]):
         sys.exit(1)

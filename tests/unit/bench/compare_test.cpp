@@ -33,6 +33,9 @@ public:
         for (int i = 1; i < 40; ++i) shares_.push_back(0.8 / i / sum);
     }
 
+    /// Functions from here on do not follow the machine.
+    std::size_t in_step = 40;
+
     /// `all`: the cost of all functions.
     Measurement measure(int runs, double factor, double all = 1) {
         Measurement measurement;
@@ -44,7 +47,8 @@ public:
             const double speed = all * (1 + state_);
             std::vector<double> truth;
             for (std::size_t i = 0; i < shares_.size(); ++i)
-                truth.push_back(shares_[i] * cost_per_unit * speed * (i == 0 ? factor * work(random_) : 1));
+                truth.push_back(shares_[i] * cost_per_unit * (i < in_step ? speed : 1) *
+                                (i == 0 ? factor * work(random_) : 1));
             double cost = 0;
             for (const double one : truth) cost += one;
             // The period gives the number of samples; chance, in which functions they are.
@@ -164,11 +168,12 @@ TEST_CASE("a load that changes slowly is no change of the program") {
     Machine machine(10, 0, 0.05, 0.5);
     const Found result = compare_200(machine);
     CHECK(result.failed <= 10);
-    CHECK(result.hits >= 170);
+    CHECK(result.hits >= 180);
+    CHECK(result.false_findings <= 40);
 }
 
 TEST_CASE("benches that differ by more than their runs hide no change of a function") {
-    // As measured on a quiet machine: 1.3 % from run to run, and 0.9 % between the means of benches.
+    // As measured once: 1.3 % from run to run, and 0.9 % between the means of benches.
     Machine machine(11, 0, 0.013);
     std::mt19937_64 random(12);
     std::normal_distribution<double> bench(1, 0.009);
@@ -176,6 +181,17 @@ TEST_CASE("benches that differ by more than their runs hide no change of a funct
     CHECK(result.failed <= 10);
     CHECK(result.hits >= 190);
     CHECK(result.false_findings <= 20);
+}
+
+TEST_CASE("functions that do not follow the machine are no findings") {
+    // Benches differ by 2 %, as measured too, in half of the functions only. The whole differs then, rightly.
+    Machine machine(11, 0, 0.013);
+    machine.in_step = 20;
+    std::mt19937_64 random(12);
+    std::normal_distribution<double> bench(1, 0.02);
+    const Found result = compare_200(machine, [&] { return bench(random); });
+    CHECK(result.hits >= 180);
+    CHECK(result.false_findings <= 40);
 }
 
 TEST_CASE("what became dearer in all functions is no noise of runs") {

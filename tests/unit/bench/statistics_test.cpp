@@ -63,16 +63,29 @@ TEST_CASE("what a covariate explains is taken out") {
     const Comparison comparison = compare_adjusted({{2.1, 3.9, 6.0}, 0}, {{5.1, 6.8, 9.1}, 0}, {{1, 2, 3}, {2, 3, 4}});
     CHECK(comparison.before == Approx(4));
     CHECK(comparison.after == Approx(7));
-    CHECK(comparison.difference == Approx(1.025));  // 3 less the slope of 1.975 for one more
-    CHECK(comparison.change() == Approx(0.25625));
-    CHECK(comparison.p == Approx(0.022).epsilon(0.05));  // t = 6.66 with two degrees of freedom
-    CHECK((*comparison.low + *comparison.high) / 2 == Approx(1.025));
+    // The runs tell a slope of 1.975; 2.2 would be in step, which counts as 1 / 0.25².
+    const double told = 1.975 / 2.2, precision = 4 * 2.2 * 2.2 / (0.0475 / 3);
+    CHECK(comparison.difference == Approx(3 - 2.2 * (precision * told + 16) / (precision + 16)).epsilon(1e-3));
+    CHECK(comparison.change() == Approx(comparison.difference / 4));
+    CHECK(comparison.p == Approx(0.0174).epsilon(0.05));
+    CHECK((*comparison.low + *comparison.high) / 2 == Approx(comparison.difference));
+}
+
+TEST_CASE("what few runs tell of a covariate is weighed with being in step") {
+    // Nothing in the runs tells how the values follow; 10 % more of the covariate explains nearly 10 % more of them.
+    const std::vector<double> x{99, 101, 101, 99}, y{100, 100, 101, 99}, more_x{109, 111, 111, 109},
+        more_y{110, 110, 111, 109};
+    const Comparison few = compare_adjusted({y, 4}, {more_y, 4}, {x, more_x});
+    CHECK(std::abs(few.difference) < 4);
+    CHECK(few.p > 0.01);
+    CHECK(compare_means({y, 4}, {more_y, 4}).p < 0.001);
 }
 
 TEST_CASE("a covariate that explains nothing changes nothing") {
     const Sample before{{5, 6, 7, 8}, 0}, after{{8, 9, 9, 14}, 0};
     const double p = compare_means(before, after).p;
-    CHECK(compare_adjusted(before, after, {{8, 7, 6, 5}, {9, 8, 7, 2}}).p == p);  // the values fall with it
+    // The values fall with it, and runs that differ by so much leave no doubt.
+    CHECK(compare_adjusted(before, after, {{8, 7, 6, 5}, {9, 8, 7, 2}}).difference == Approx(3.5));
     CHECK(compare_adjusted(before, after, {{1, 1, 1, 1}, {1, 1, 1, 1}}).p == p);
     CHECK(compare_adjusted({{1, 2}, 0}, {{2, 3}, 0}, {{1, 2}, {1, 2}}).p == compare_means({{1, 2}, 0}, {{2, 3}, 0}).p);
 }

@@ -123,26 +123,28 @@ Comparison compare_pairs(const std::vector<double>& before, const std::vector<do
 }
 
 Comparison compare_adjusted(const Sample& before, const Sample& after, const Covariate& covariate) {
+    constexpr double in_step_spread = 0.25;  // standard deviation of slopes before the values are seen, 1 being in step
     const Moments xa = moments(covariate.before), xb = moments(covariate.after);
     const double freedom = xa.count + xb.count - 3, xx = (xa.count - 1) * xa.variance + (xb.count - 1) * xb.variance;
-    // What moves more than in step does so for reasons of its own, which are none of the covariate's.
     const double in_step = (mean_of(before.values) + mean_of(after.values)) / (xa.mean + xb.mean);
-    const double slope =
-        xx > 0 ? std::min(in_step,
-                          (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx)
-               : 0;
-    if (slope <= 0 || std::min(xa.count, xb.count) < 2 || freedom < 3) return compare_means(before, after);
+    if (std::min(xa.count, xb.count) < 2 || freedom < 3 || xx <= 0 || !(in_step > 0))
+        return compare_means(before, after);
     const double middle = (xa.count * xa.mean + xb.count * xb.mean) / (xa.count + xb.count);
-    const auto rest = [&](const Sample& sample, const std::vector<double>& x) {
-        Moments m = moments(without_slope(sample.values, x, slope, middle));
-        m.variance =
-            std::max(sample.floor, m.variance * (freedom + 1) / freedom);  // the slope was chosen to make it small
-        return m;
+    const auto rest = [&](const Sample& sample, const std::vector<double>& x, double slope) {
+        return moments(without_slope(sample.values, x, slope, middle), sample.floor);
     };
-    const Moments a = rest(before, covariate.before), b = rest(after, covariate.after);
-    const double pooled = ((a.count - 1) * a.variance + (b.count - 1) * b.variance) / (freedom + 1);
-    const double gap = xb.mean - xa.mean;
-    Comparison comparison = welch(a, b, gap * gap * pooled / xx + slope * slope * covariate.gap_variance, 1);
+    const auto pooled = [&](double slope) {
+        const Moments a = rest(before, covariate.before, slope), b = rest(after, covariate.after, slope);
+        return ((a.count - 1) * a.variance + (b.count - 1) * b.variance) / freedom;
+    };
+    // Few runs tell the slope badly, so what they tell is weighed with what is usual (a normal prior). What moves more
+    // than in step does so for reasons of its own, which are none of the covariate's.
+    const double told = (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx;
+    const double precision = in_step * in_step * xx / pooled(told), usual = 1 / (in_step_spread * in_step_spread);
+    const double slope = in_step * std::clamp((precision * told / in_step + usual) / (precision + usual), 0.0, 1.0);
+    const double gap = (xb.mean - xa.mean) * in_step;
+    Comparison comparison = welch(rest(before, covariate.before, slope), rest(after, covariate.after, slope),
+                                  gap * gap / (precision + usual) + slope * slope * covariate.gap_variance, 1);
     comparison.before = mean_of(before.values);
     comparison.after = mean_of(after.values);
     return comparison;

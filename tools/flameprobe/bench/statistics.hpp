@@ -49,9 +49,11 @@ struct Covariate {
     std::vector<double> before, after;
     double gap_variance = 0;  // of the difference between the two sides' means, as far as it is not exactly known
 };
-/// As compare_means(), of what the covariate does not explain (analysis of covariance): the slope is that within the
-/// sides, and how well it is known is part of the error. As compare_means() where the values do not grow with the
-/// covariate, or there are fewer than six. Sizes equal those of the samples.
+/// As compare_means(), of what the covariate does not explain (analysis of covariance). The slope is that within the
+/// sides, weighed with being in step (as many per cent more of the one as of the other), which is what is expected,
+/// with a standard deviation of a quarter, before the runs are seen; how well it is known is part of the error. As
+/// compare_means() where the covariate does not vary, or there are fewer than six values. Sizes equal those of the
+/// samples.
 Comparison compare_adjusted(const Sample& before, const Sample& after, const Covariate& covariate);
 
 /// Two shares of counts: `part` of `whole` before and after. p by the normal approximation of two binomials, 1 below

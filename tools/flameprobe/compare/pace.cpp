@@ -97,7 +97,7 @@ std::optional<bench::Covariate> Pace::without(const std::string& function) const
 }
 
 bool Pace::is_no_chance(const bench::Comparison& change) {
-    constexpr double machine = 0.03, chance = 0.01;
+    constexpr double machine = 0.1, chance = 0.01;
     return std::abs(change.change()) >= machine && change.p < chance;
 }
 

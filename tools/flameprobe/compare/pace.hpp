@@ -25,8 +25,8 @@ public:
     /// By all functions. None where it is not known.
     std::optional<bench::Comparison> change() const;
 
-    /// Whether the two sides' paces differ by more than the machine may have done from one bench to the next: 3 %, and
-    /// more than their runs let expect (p < 1 %).
+    /// Whether the two sides' paces differ by more than the machine may have done from one bench to the next: 10 %, and
+    /// more than their runs let expect (p < 1 %). Benches of one program were seen to differ by 6 %.
     static bool is_no_chance(const bench::Comparison& change);
 
 private:
