@@ -194,6 +194,25 @@ TEST_CASE("functions that do not follow the machine are no findings") {
     CHECK(result.false_findings <= 40);
 }
 
+TEST_CASE("a run that something disturbed is left out, and that is said") {
+    Machine machine(13, 0, 0.02);
+    const Measurement before = machine.measure(10, 1);
+    Measurement after = machine.measure(10, 1.05);
+    MeasuredPoint& point = after.points[0];
+    for (unsigned run = 1; run <= 10; ++run) point.repetitions.push_back(run);
+    // As once measured: more than half dearer, and the functions not in proportion.
+    point.cost[8] *= 1.55;
+    point.throughput[8] /= 1.55;
+    for (auto& [name, costs] : point.functions) costs[8] *= name == "f0" ? 1.25 : 1.6;
+    const Judgement judgement = judged(before, after);
+    CHECK(found(judgement, "f0"));
+    REQUIRE_FALSE(judgement.remarks.empty());
+    CHECK(judgement.remarks[0].find("s: left out: run 9 (5") != std::string::npos);
+    // Three of ten are no accident.
+    point.cost[1] = point.cost[2] = point.cost[8];
+    for (const std::string& remark : judged(before, after).remarks) CHECK(remark.find("left out") == std::string::npos);
+}
+
 TEST_CASE("what became dearer in all functions is no noise of runs") {
     Machine machine(8);
     const Judgement slower = judged(machine.measure(10, 1), machine.measure(10, 1, 1.3));

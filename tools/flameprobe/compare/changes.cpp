@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "disturbed_runs.hpp"
 #include "pace.hpp"
 #include "render/numbers.hpp"
 #include "report.hpp"
@@ -63,9 +64,13 @@ bench::Comparison compare_turns(const MeasuredPoint& before, const std::vector<d
 
 void Judge::points(const Measurement& before, const Measurement& after) {
     for (const MeasuredPoint& old : before.points) {
-        if (const MeasuredPoint* now = find(after, old.title()))
-            point(old, *now);
-        else
+        if (const MeasuredPoint* now = find(after, old.title())) {
+            const Undisturbed one = without_disturbed_runs(old), other = without_disturbed_runs(*now);
+            for (const auto& [path, text] : {std::pair(before.path, one.remark), std::pair(after.path, other.remark)}) {
+                if (!text.empty()) remark(path + ": " + text);
+            }
+            point(one.point, other.point);
+        } else
             remark(old.title() + ": only in " + before.path);
     }
     for (const MeasuredPoint& now : after.points) {
