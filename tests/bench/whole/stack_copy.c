@@ -1,6 +1,6 @@
 /* What a perf sample costs the sampled thread, by how much stack is copied and how much there is: stack_copy [ROUNDS].
- * A loop of fixed length in the main thread, with an event of 20,000 Hz whose ring overwrites itself, so that nobody
- * has to read it. In each round every case runs once; a case's time is its fastest. Printed: microseconds of CPU time a
+ * A loop of fixed length in the main thread, with an event of 20,000 Hz whose ring overwrites itself, which is
+ * not read. In each round every case runs once; a case's time is its fastest. Printed: microseconds of CPU time a
  * sample, and what they are of the thread's time at 4,000 Hz. */
 #include <alloca.h>
 #include <linux/perf_event.h>
@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { hertz = 20000, depths = 4, copies = 7 };
+enum { hertz = 20000, depths = 4, copies = 8 };
 static const long depth[depths] = {0, 6 << 10, 12 << 10, 80 << 10}; /* of stack, besides main's own */
-static const long copy[copies] = {-1, 0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 60 << 10};
+static const long copy[copies] = {-1, 0, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 32 << 10, 60 << 10};
 static const uint64_t registers = 0x1ff; /* nine of them */
 
 static double now(void) {
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
             }
         }
     }
-    puts("| stack | ip alone | registers | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 60 KiB |\n|-|-|-|-|-|-|-|-|");
+    puts("| stack | ip alone | registers | 4 KiB | 8 KiB | 12 KiB | 16 KiB | 32 KiB | 60 KiB |\n|-|-|-|-|-|-|-|-|-|");
     for (int d = 0; d < depths; ++d) {
         printf(depth[d] == 0 ? "| main's own" : "| %ld KiB more", depth[d] >> 10);
         for (int c = 0; c < copies; ++c) {
