@@ -6,6 +6,8 @@
 
 namespace flameprobe {
 
+inline constexpr std::uint64_t ns_per_ms = 1'000'000, ns_per_second = 1'000'000'000;
+
 /// Nanoseconds of any clock; 0 if the clock does not exist (its thread ended). Async-signal-safe (signal-safety(7)).
 inline std::uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};

@@ -8,6 +8,9 @@
 
 namespace flameprobe {
 
+/// Whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// All of `text` as a number; nothing if it is none, or none that the type can hold.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {

@@ -7,11 +7,7 @@
 #include "base/proc_maps.hpp"
 
 namespace flameprobe {
-namespace {
-
-constexpr std::uint64_t millisecond = 1'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 void MapWatch::refresh(EventSink& sink, std::uint64_t now_ns) {
     if (now_ns >= next_ns_) read(sink, now_ns);
@@ -22,7 +18,7 @@ void MapWatch::expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns) {
         std::upper_bound(known_.begin(), known_.end(), pc,
                          [](std::uint64_t address, const Known& known) { return address < known.start; });
     if (after != known_.begin() && pc < std::prev(after)->end) return;
-    if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * millisecond) read(sink, now_ns);
+    if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * ns_per_ms) read(sink, now_ns);
 }
 
 // Damaged stacks lead anywhere, at any time: a reading for one takes 3 % of the time at most, and less each time that
@@ -39,7 +35,7 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
     const std::uint64_t done_ns = monotonic_ns();
     cost_ns_ = done_ns - std::min(now_ns, done_ns);
     // Every second, less often where a reading is dear: at most 1 % of the time.
-    next_ns_ = now_ns + std::max<std::uint64_t>(1000 * millisecond, 100 * cost_ns_);
+    next_ns_ = now_ns + std::max<std::uint64_t>(1000 * ns_per_ms, 100 * cost_ns_);
     if (!maps) return;
     std::vector<Known> found;
     areas_.clear();
@@ -50,7 +46,7 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
     }
     const bool news = compare(std::move(found), sink, now_ns);
     if (std::exchange(asked_, false))
-        patience_ns_ = news ? least_patience_ns : std::min(2 * patience_ns_, 1000 * millisecond);
+        patience_ns_ = news ? least_patience_ns : std::min(2 * patience_ns_, 1000 * ns_per_ms);
     read_ns_ = now_ns;
 }
 

@@ -7,12 +7,7 @@
 #include "capture/timer_slots.hpp"
 
 namespace flameprobe {
-namespace {
-
-constexpr std::uint64_t second = 1'000'000'000;
-constexpr std::uint64_t millisecond = 1'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 ThreadTimers::ThreadTimers(handler::State& state) : state_(state), slots_(state), tick_ns_(tick_ns()) {}
 
@@ -49,7 +44,7 @@ void ThreadTimers::find_new(EventSink& sink, std::uint64_t now_ns) {
         // Stopped: only those that came before the stop, whose samples are about to be read.
     } else if (now_ns >= next_scan_ns_ || (running != 0 && running != live_ + 1)) {
         find_threads();
-        next_scan_ns_ = now_ns + second;
+        next_scan_ns_ = now_ns + ns_per_second;
     }
     bool more = false;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -164,7 +159,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     record.delivered += in_user;
     record.sampled += in_user;
     const bool ran = record.sampled != 0 || (!state_.timers && *cpu != record.cpu_ns);
-    if (ran && !state_.kernel_only && now_ns >= record.named_ns + second) read_name(record, sink, now_ns);
+    if (ran && !state_.kernel_only && now_ns >= record.named_ns + ns_per_second) read_name(record, sink, now_ns);
     if (!state_.timers) {
         // Nothing to arm, and no account is kept.
     } else if (record.masked || slots_[index].timer < 0) {
@@ -202,7 +197,7 @@ void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSin
     const std::uint64_t missing = due - std::min(due, record.delivered);
     const std::uint64_t usual = tick_ns_ / state_.period_ns + 2;
     // A busy machine may keep the tick from a thread for a while: look rarely.
-    const bool suspect = missing > usual && record.sampled == 0 && now_ns >= record.looked_ns + 20 * millisecond;
+    const bool suspect = missing > usual && record.sampled == 0 && now_ns >= record.looked_ns + 20 * ns_per_ms;
     if (suspect) record.looked_ns = now_ns;
     if (suspect && slots_.blocks_our_signal(record.tid)) {
         handler::arm_timer(state_, slots_[index], 0);

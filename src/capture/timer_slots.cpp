@@ -10,16 +10,12 @@
 #include "capture/signal_choice.hpp"
 
 namespace flameprobe {
-namespace {
-
-constexpr std::uint64_t millisecond = 1'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 std::uint64_t tick_ns() {
     timespec resolution{};
     // The coarse clock is set by the tick (kernel/time/posix-timers.c, posix_get_coarse_res).
-    if (::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec == 0) return 4 * millisecond;
+    if (::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec == 0) return 4 * ns_per_ms;
     return static_cast<std::uint64_t>(resolution.tv_nsec);
 }
 
@@ -97,7 +93,7 @@ void TimerSlots::arm(std::size_t index, std::uint64_t cpu_ns) {
 // whose weights vary by themselves), nor so close before it that the thread could get there first.
 bool TimerSlots::shift_phase(std::size_t index, std::uint64_t cpu_ns, std::uint64_t delivered) {
     const std::uint64_t period = state_.period_ns;
-    const std::uint64_t margin = millisecond / 2;
+    const std::uint64_t margin = ns_per_ms / 2;
     const std::uint64_t next = (*this)[index].first_ns + delivered * period;
     if (next < cpu_ns + margin) return false;
     const std::uint64_t begin = next - next % period;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/base_name.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {
@@ -30,8 +31,6 @@ std::string breakpad_id(std::string build_id) {
     std::reverse(build_id.begin() + 6, build_id.begin() + 8);
     return hex(build_id, "0123456789ABCDEF") + '0';
 }
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -67,8 +66,8 @@ FirefoxFiles::FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings)
             const std::string_view module = profile.strings.view(function.module);
             const auto build_id = build_ids.find(module);
             const std::string path = one_line(module);
-            libraries_.push_back(
-                {path, build_id == build_ids.end() ? "" : std::string(build_id->second), strings.id(last_part(path))});
+            libraries_.push_back({path, build_id == build_ids.end() ? "" : std::string(build_id->second),
+                                  strings.id(std::string(base_name(path)))});
         }
         if (function.file != 0 &&
             source_ids_.try_emplace(function.file, static_cast<std::uint32_t>(sources_.size())).second)
@@ -88,7 +87,7 @@ std::optional<std::uint32_t> FirefoxFiles::source(const Function& function) cons
 
 void FirefoxFiles::write_libs(JsonStream& json) const {
     json.array(libraries_, [&](const Library& library) {
-        const std::string name = last_part(library.path);
+        const std::string name(base_name(library.path));
         json.begin_object().key("arch").text(architecture_).key("name").text(name).key("path").text(library.path);
         json.key("debugName").text(name).key("debugPath").text(library.path);
         json.key("breakpadId").text(breakpad_id(library.build_id)).key("codeId");

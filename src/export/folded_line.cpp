@@ -2,13 +2,13 @@
 
 #include <limits>
 
+#include "base/number.hpp"
+
 namespace flameprobe {
 
 namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 std::string_view trim_end(std::string_view text) {
     while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
     return text;

@@ -24,7 +24,7 @@ constexpr const char* expected = "expected lines of FRAME;FRAME;... COUNT";
 constexpr std::uint32_t no_count = ~std::uint32_t{0};
 
 /// Where a frame of the line before ended, and its node.
-struct Step {
+struct FrameEnd {
     std::size_t end;
     NodeId node;
 };
@@ -102,7 +102,7 @@ struct FoldedReader::State {
     std::string carry;      // a line that began in an earlier piece
     bool skipping = false;  // the rest of a line that is too long
     std::string previous;   // the stack of the line before: neighbours share most of their frames
-    std::vector<Step> path;
+    std::vector<FrameEnd> path;
     std::vector<std::uint32_t> count_of_node;
     std::uint64_t total = 0, lines = 0, bytes = 0, good = 0, bad = 0, first_bad = 0;
     std::string bad_excerpt;
@@ -172,7 +172,7 @@ void FoldedReader::State::line(std::string_view text) {
 
 NodeId FoldedReader::State::stack(std::string_view text) {
     const std::size_t common = common_prefix(text, previous);
-    const auto still_there = [&](const Step& step) {
+    const auto still_there = [&](const FrameEnd& step) {
         return step.end <= common && (step.end == text.size() || text[step.end] == ';');
     };
     while (!path.empty() && !still_there(path.back())) path.pop_back();

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_sink.hpp"
 #include "base/trie_index.hpp"
 #include "export/text.hpp"
 #include "export/writer.hpp"
@@ -119,8 +120,6 @@ TextTree::TextTree(const NamedProfile& profile) {
     for (auto node = sorted.rbegin(); node != sorted.rend(); ++node)
         next_sibling_[*node] = std::exchange(first_child_[parents[*node]], *node);
 }
-
-constexpr std::size_t piece_size = 256 * 1024;
 
 /// Where the walk stands: a node, and how long the line was before its text.
 struct Step {

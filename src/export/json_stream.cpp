@@ -6,8 +6,6 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t piece_size = 256 * 1024;
-
 std::string dump(const nlohmann::json& value) {
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -4,13 +4,13 @@
 #include <array>
 #include <numeric>
 
+#include "base/number.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// So that a text like "x == 1" or "f(x=1)" is no pair.

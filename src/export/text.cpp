@@ -1,5 +1,6 @@
 #include "export/text.hpp"
 
+#include "base/number.hpp"
 #include "base/utf8.hpp"
 
 namespace flameprobe {
@@ -26,8 +27,6 @@ std::string clean(std::string_view text, Keep&& keep) {
     }
     return out;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// `operator 12` is read as 12 samples of `operator` by tools that look for a second column of counts.
 void hide_trailing_number(std::string& name) {

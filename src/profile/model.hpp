@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/base_name.hpp"
+
 namespace flameprobe {
 
 using MappingId = std::uint32_t;
@@ -69,7 +71,7 @@ struct Mapping {
 /// Whether a mapped file is a just-in-time compiler's dump (jit-PID.dump), by its name: it is mapped executable so that
 /// profilers learn of it. No code lies in it: it is kept in a profile for the names that it has.
 inline bool is_jit_dump(std::string_view path) {
-    const std::string_view name = path.substr(path.rfind('/') + 1);
+    const std::string_view name = base_name(path);
     return name.starts_with("jit-") && name.ends_with(".dump");
 }
 

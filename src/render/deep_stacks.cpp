@@ -17,9 +17,9 @@ std::vector<std::uint32_t> depths_of(const std::vector<NamedNode>& nodes) {
     return depths;
 }
 
-class Shortener {
+class StackShortener {
 public:
-    Shortener(const NamedProfile& profile, std::uint32_t most, ShortenedStacks& out)
+    StackShortener(const NamedProfile& profile, std::uint32_t most, ShortenedStacks& out)
         : profile_(profile), depths_(depths_of(profile.nodes)), head_(most / 2), tail_(most - most / 2 - 1), out_(out) {
         copied_.assign(profile.nodes.size(), none);
         copied_[0] = 0;
@@ -80,7 +80,7 @@ ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t m
     }
     if (out.deepest <= most || most < 3) return out;
     out.shortened = true;
-    Shortener shortener(profile, most, out);
+    StackShortener shortener(profile, most, out);
     for (const NamedCount& count : profile.counts) {
         if (count.weight > 0)
             out.counts.push_back({shortener.shorten(count.node), count.thread, count.weight, count.hits});

@@ -1,5 +1,6 @@
 #include "render/describe.hpp"
 
+#include "base/base_name.hpp"
 #include "render/numbers.hpp"
 #include "render/short_name.hpp"
 #include "render/text.hpp"
@@ -10,8 +11,6 @@ namespace {
 
 constexpr std::size_t longest_name = 600;  // bytes in a tooltip: enough to tell two templates apart
 
-std::string_view basename_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 std::string place_text(const NamedProfile& profile, const Function& function) {
     std::string text;
     const auto add = [&](std::string_view part) {
@@ -20,10 +19,10 @@ std::string place_text(const NamedProfile& profile, const Function& function) {
         text += part;
     };
     if (function.kind != FrameKind::user) add(kind_text(function.kind));
-    std::string place{basename_of(profile.strings.view(function.file))};
+    std::string place{base_name(profile.strings.view(function.file))};
     if (!place.empty() && function.line > 0) place += ":" + std::to_string(function.line);
     add(place);
-    add(basename_of(profile.strings.view(function.module)));
+    add(base_name(profile.strings.view(function.module)));
     return clean_text(text);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/base_name.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
 #include "render/shown_function.hpp"
@@ -18,8 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t longest_string = 10'000;  // bytes
 constexpr unsigned no_kind = 6;                 // behind FrameKind's
-
-std::string_view basename_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// Distinct strings in the order of their first use.
 class Strings {
@@ -53,7 +52,7 @@ public:
         roles_.push_back(static_cast<unsigned>(role));
         places_.push_back(files_.add(text(profile_.strings.view(function.file))));
         lines_.push_back(function.line);
-        homes_.push_back(modules_.add(text(basename_of(profile_.strings.view(function.module)))));
+        homes_.push_back(modules_.add(text(base_name(profile_.strings.view(function.module)))));
         shades_.push_back(colors_of_.at(color));
     }
     std::size_t add_other(const std::string& name, unsigned kind, Role role, const std::string& color) {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/base_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -95,7 +96,7 @@ std::string Palette::class_of(const NamedProfile& profile, FunctionId id, Role r
     if (by_module_ && code) {
         if (function.module == 0) return "n0";
         const std::string_view path = profile.strings.view(function.module);
-        return "m" + std::to_string(stable_hash(path.substr(path.rfind('/') + 1)) % wheel.size());
+        return "m" + std::to_string(stable_hash(base_name(path)) % wheel.size());
     }
     const std::uint64_t hash = stable_hash(profile.strings.view(function.name));
     return letter_of(role, function.kind == FrameKind::inlined) +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/base_name.hpp"
 #include "profile/blocked_calls.hpp"
 #include "render/numbers.hpp"
 
@@ -126,8 +127,6 @@ std::string used_text(const Summary& summary) {
 
 constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
 
-std::string basename_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 std::vector<Fact> run_facts(const NamedProfile& profile) {
@@ -166,9 +165,9 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
 // The executable's path is where /proc/self/exe leads: redis-check-rdb for the link redis-server.
 std::string program_name(const RunInfo& run) {
     const std::string first = run.command.substr(0, run.command.find(' '));
-    std::string name = basename_of(first.ends_with(':') ? first.substr(0, first.size() - 1) : first);
+    std::string name(base_name(first.ends_with(':') ? first.substr(0, first.size() - 1) : first));
     if (name.starts_with('-')) name.erase(0, 1);  // a login shell
-    return name.empty() ? basename_of(run.executable) : name;
+    return name.empty() ? std::string(base_name(run.executable)) : name;
 }
 
 std::string default_title(const NamedProfile& profile) {
@@ -181,12 +180,12 @@ std::string default_title(const NamedProfile& profile) {
     const std::string name = program_name(run);
     if (profile.merged_runs <= 1 && run.pid != 0)
         return of_what + " flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(run.pid);
-    const std::string file = basename_of(run.executable);
+    const std::string_view file = base_name(run.executable);
     const bool one_program = !file.empty() && file != various;
     const std::string runs = profile.merged_runs > 1 ? count_text(profile.merged_runs) + " runs" : "several runs";
     return of_what + " flame graph of " +
            (name != various && !name.empty() ? name + ", "
-            : one_program                    ? file + ", "
+            : one_program                    ? std::string(file) + ", "
                                              : "several programs, ") +
            runs;
 }

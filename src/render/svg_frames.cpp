@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/base_name.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
@@ -104,7 +105,7 @@ std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const Ca
         const Box& box = tree.boxes[at];
         if (box.kind != BoxKind::function || classes[at].front() != 'm') continue;
         const std::string_view path = profile.strings.view(profile.functions[box.function].module);
-        auto& [self, color] = modules[path.substr(path.rfind('/') + 1)];
+        auto& [self, color] = modules[base_name(path)];
         self += box.self;
         color = classes[at];
     }

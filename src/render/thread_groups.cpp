@@ -4,13 +4,12 @@
 #include <map>
 #include <set>
 
+#include "base/number.hpp"
 #include "render/shown_function.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "worker-*" of "worker-12", "pool-*-io" of "pool-3-io"; the name itself if it has no number behind its first letter.
 std::string pattern_of(const std::string& name) {

@@ -24,8 +24,7 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
-constexpr std::uint64_t longest_birth_ns = 3 * millisecond;
+constexpr std::uint64_t longest_birth_ns = 3 * ns_per_ms;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 constexpr const char* ended_for_filter =
     "sampling ended where the program put all its threads into a seccomp filter that kills for what the collector does";
@@ -65,8 +64,8 @@ void Collector::wait_at_birth(std::uint32_t start_ticket) {
 // sixteenth of one, unless this thread is woken late.
 bool Collector::outlives_birth() {
     if (!waits_at_birth_) return true;
-    const std::uint64_t period = second / options_.frequency;
-    const std::uint64_t step = std::min(millisecond / 2, period / 16),
+    const std::uint64_t period = ns_per_second / options_.frequency;
+    const std::uint64_t step = std::min(ns_per_ms / 2, period / 16),
                         end = birth_->time_ns + std::min(longest_birth_ns, period / 4);
     std::optional<std::uint32_t> requests;
     do {  // at least once: the end may have been asked for before this thread ran
@@ -180,7 +179,7 @@ bool Collector::handle(std::uint32_t requests) {
 }
 
 std::uint64_t Collector::pause_ns() const {
-    constexpr std::uint64_t unwoken_ns = 4 * millisecond;  // no thread can wake it: see filtered.hpp
+    constexpr std::uint64_t unwoken_ns = 4 * ns_per_ms;  // no thread can wake it: see filtered.hpp
     return host_is_filtered ? std::min(sampling_.pause_ns(), unwoken_ns) : sampling_.pause_ns();
 }
 
@@ -203,7 +202,7 @@ Recording::CountedTo Collector::count_from_birth() {
 
 void Collector::poll() {
     const std::uint64_t now = monotonic_ns();
-    if (now - last_look_ns_ >= second) {
+    if (now - last_look_ns_ >= ns_per_second) {
         sampling_.look_around();
         end_with_last_thread();
         if (is_task()) task_.follow_credentials();

@@ -12,10 +12,9 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::uint64_t millisecond = 1'000'000, second = 1'000'000'000;
-constexpr std::uint64_t flush_every_ns = 100 * millisecond;  // a kill loses at most this much
+constexpr std::uint64_t flush_every_ns = 100 * ns_per_ms;  // a kill loses at most this much
 constexpr std::uint64_t clocks_every_ns = flush_every_ns / 2;
-constexpr std::uint64_t hurry_for_ns = second;
+constexpr std::uint64_t hurry_for_ns = ns_per_second;
 constexpr const char* ended_for_signal =
     "sampling ended where the program took away the signal that the engine needs: FLAMEPROBE_ENGINE=ring needs none";
 
@@ -96,10 +95,10 @@ void Sampling::stop() {
 }
 
 std::uint64_t Sampling::pause_ns() const {
-    if (!on()) return 2 * second;
-    const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * millisecond);
+    if (!on()) return 2 * ns_per_second;
+    const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * ns_per_ms);
     if (!profiles_.begun()) return std::min(fill / 4, flush_every_ns);
-    if (monotonic_ns() < hurry_until_ns_) return millisecond;
+    if (monotonic_ns() < hurry_until_ns_) return ns_per_ms;
     const bool idle = samples_before_ == profiles_.now().samples();
     return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, profiles_.now().until_look_ns()});
 }

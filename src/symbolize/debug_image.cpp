@@ -18,7 +18,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_section_bytes = std::uint64_t{1} << 40;
 
 std::uint64_t whole_pages(std::uint64_t size) { return (size + page - 1) / page * page; }
 
@@ -55,7 +55,7 @@ DebugImage DebugImage::of(const ElfFile& file) {
         const ElfSection* section = file.find(name);
         const std::uint64_t size = file.contents_size(name);
         const bool compressed = section != nullptr && (section->flags & SHF_COMPRESSED) != 0;
-        if (size == 0 || size > most_bytes) continue;
+        if (size == 0 || size > most_section_bytes) continue;
         if (!compressed && !file.bytes().holds(section->offset, section->size)) continue;
         sections.push_back(section);
         slots.push_back({name, 0, size});

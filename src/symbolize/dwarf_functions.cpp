@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t most_steps = 256;  // deeper inlining is cut: no compiler does it, hostile files may
 // Of ranges and of addresses in them, in one unit: bounds the time on hostile files.
-constexpr std::uint64_t most_matches = 1 << 26;
+constexpr std::uint64_t most_function_matches = 1 << 26;
 constexpr unsigned dies_between_looks_at_the_clock = 1 << 14;
 
 /// GCC puts the code of a lambda inside its class inside the function around it.
@@ -88,7 +88,7 @@ public:
     void run() {
         walk_dies(unit_.root, [this](Dwarf_Die& die, std::size_t depth) {
             if (++dies_ % dies_between_looks_at_the_clock == 0) look_at_clock();
-            return !late_ && matches_ < most_matches && visit(die, depth);
+            return !late_ && matches_ < most_function_matches && visit(die, depth);
         });
     }
     bool late() const { return late_; }
@@ -134,11 +134,11 @@ private:
     bool for_each_hit(Dwarf_Die& die, Action action) {
         bool hit = false;
         for_each_range(unit_, die, [&](std::uint64_t low, std::uint64_t high) {
-            if (++matches_ >= most_matches) return false;
+            if (++matches_ >= most_function_matches) return false;
             if (matches_ % dies_between_looks_at_the_clock == 0) look_at_clock();
             if (low < lowest_) return !late_;
             const auto first = std::lower_bound(addresses_.begin(), addresses_.end(), low);
-            for (auto i = first; i != addresses_.end() && *i < high && ++matches_ < most_matches; ++i) {
+            for (auto i = first; i != addresses_.end() && *i < high && ++matches_ < most_function_matches; ++i) {
                 action(steps_[static_cast<std::size_t>(i - addresses_.begin())]);
                 hit = true;
             }

@@ -11,7 +11,7 @@ namespace flameprobe {
 namespace {
 
 /// A row may take one byte of a table, and takes about a hundred in libdw.
-constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t most_table_bytes = std::uint64_t{8} << 20;
 
 /// 0 if there is none.
 std::uint64_t size_of_table(Dwarf_Die unit, Bytes section) {
@@ -27,7 +27,7 @@ LineTable::LineTable(Dwarf_Die unit, Bytes section) : unit_(unit) {
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
     if (!attribute_of(unit, DW_AT_stmt_list)) return;
-    if (too_large_ = size_of_table(unit, section) > most_bytes; too_large_) return;
+    if (too_large_ = size_of_table(unit, section) > most_table_bytes; too_large_) return;
     if (::dwarf_getsrclines(&unit_, &lines, &count) != 0) return;
     has_rows_ = count > 0;
     if (::dwarf_getsrcfiles(&unit_, &files_, &count) != 0) files_ = nullptr;

@@ -18,7 +18,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint32_t magic = 0x4a695444;  // "JiTD", in this machine's order of bytes
-constexpr std::size_t most_bytes = std::size_t{256} << 20;
+constexpr std::size_t most_dump_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_name = 4096;
 
 struct Header {
@@ -51,7 +51,7 @@ public:
     std::string read() {
         const auto header = get<Header>(0);
         if (!header || header->magic != magic || header->size < sizeof(Header)) return {};
-        for (std::uint64_t at = header->size; text_.size() < most_bytes;) {
+        for (std::uint64_t at = header->size; text_.size() < most_dump_bytes;) {
             const auto prefix = get<Prefix>(at);
             if (!prefix || prefix->size < sizeof(Prefix)) break;
             const std::uint64_t body = at + sizeof(Prefix), size = prefix->size - sizeof(Prefix);

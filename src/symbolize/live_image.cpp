@@ -18,7 +18,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t most_image_bytes = std::uint64_t{256} << 20;
 
 /// The lines of the one loaded file that `address` lies in: a file's first line has offset 0.
 std::vector<MapsLine> lines_around(std::uint64_t address) {
@@ -42,7 +42,7 @@ std::vector<MapsLine> lines_around(std::uint64_t address) {
 
 std::optional<std::string> read_whole(const std::string& path) {
     const auto file = FileBytes::open(path, FileAccess::read);
-    if (!file || (*file)->size() > most_bytes) return std::nullopt;
+    if (!file || (*file)->size() > most_image_bytes) return std::nullopt;
     std::string bytes((*file)->size(), '\0');
     if (!(*file)->read_into(0, std::as_writable_bytes(std::span(bytes)))) return std::nullopt;
     return bytes;
@@ -85,7 +85,7 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
     std::string image;
     for (const MapsLine& line : lines) {
         const std::uint64_t size = line.end - line.start;
-        if (!line.readable || size > most_bytes || line.offset > most_bytes) continue;
+        if (!line.readable || size > most_image_bytes || line.offset > most_image_bytes) continue;
         image.resize(std::max<std::size_t>(image.size(), line.offset + size));
         read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
     }

@@ -12,14 +12,14 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{256} << 20;
+constexpr std::size_t most_text = std::size_t{256} << 20;
 constexpr int most_overlaps = 4096;  // a hostile map could otherwise make every look-up walk all of it
 
 std::string read_trusted(const std::string& path) {
     const Descriptor file = open_trusted(path);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return {};
-    std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_bytes), '\0');
+    std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_text), '\0');
     std::size_t done = 0;
     while (done < text.size()) {
         const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);

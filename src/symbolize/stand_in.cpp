@@ -3,13 +3,13 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/base_name.hpp"
+
 namespace flameprobe {
 
 namespace {
 
 constexpr std::string_view unknown = "[unknown in ";
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 

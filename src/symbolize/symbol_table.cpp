@@ -9,7 +9,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr int most_overlaps = 4096;  // a hostile table could otherwise make every look-up walk all of it
+constexpr int most_symbol_overlaps = 4096;  // a hostile table could otherwise make every look-up walk all of it
 
 /// Among names for one address: a function before a bare label, one with a size before one without, global before weak
 /// before local, few leading underscores before many (`memcpy` before `__memcpy`). What perf prefers, in this order.
@@ -99,7 +99,7 @@ const ElfSymbol* SymbolTable::find(std::uint64_t address) const {
     const auto after =
         std::upper_bound(symbols_.begin(), symbols_.end(), address,
                          [](std::uint64_t value, const ElfSymbol& symbol) { return value < symbol.start; });
-    int steps = most_overlaps;
+    int steps = most_symbol_overlaps;
     for (auto i = static_cast<std::size_t>(after - symbols_.begin()); i-- > 0 && reach_[i] > address && steps-- > 0;)
         if (symbols_[i].end > address) return &symbols_[i];
     return nullptr;

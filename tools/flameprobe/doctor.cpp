@@ -8,7 +8,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr const char* usage =
+constexpr const char* doctor_usage =
     "Usage: flameprobe doctor [PROGRAM]\n"
     "Tells which engine and unwinder would be used here and why, what PROGRAM lacks, and the command that mends it.\n"
     "Exit status: 0 it works, 1 nothing could be sampled, 2 wrong usage.\n";
@@ -17,10 +17,10 @@ constexpr const char* usage =
 
 int doctor_command(int argc, char* argv[]) {
     if (argc > 1 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
-        return std::fputs(usage, stdout) < 0 ? 1 : 0;
+        return std::fputs(doctor_usage, stdout) < 0 ? 1 : 0;
     }
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        std::fputs(usage, stderr);
+        std::fputs(doctor_usage, stderr);
         return 2;
     }
     Report report;

@@ -41,10 +41,6 @@ std::optional<std::uint64_t> start_of(const std::string& process) {
 /// Names of a process that stay its own when the pid is used again.
 std::string path_of(const Descriptor& process) { return "/proc/self/fd/" + std::to_string(process.get()); }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 }  // namespace
 
 void ContainerRoots::forget() {
@@ -54,7 +50,7 @@ void ContainerRoots::forget() {
 
 void ContainerRoots::look() {
     looked_ = true;
-    const std::unique_ptr<DIR, CloseDirectory> all(::opendir("/proc"));
+    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
     if (!all) return;
     while (const dirent* entry = ::readdir(all.get())) {
         if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;

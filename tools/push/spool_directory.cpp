@@ -21,15 +21,11 @@ constexpr const char* counts_name = ".push.json";
 constexpr std::time_t abandoned_after = 60;  // seconds: a program writes its window every tenth of one
 constexpr std::string_view ending = ".fprobe";
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 template <class Visit>
 void each_file(int directory, const Visit& visit) {
     Descriptor again(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!again) return;
-    const std::unique_ptr<DIR, CloseDirectory> entries(::fdopendir(again.get()));
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(again.get()), ::closedir);
     if (!entries) return;
     static_cast<void>(again.release());
     while (const dirent* entry = ::readdir(entries.get())) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <vector>
 
+#include "aligned.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/describe.hpp"
@@ -75,10 +76,6 @@ std::string busiest(const Row& row) {
     return text;
 }
 
-std::string right(const std::string& text, std::size_t width) {
-    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
-
 }  // namespace
 
 std::string scope_table(const NamedProfile& profile, std::uint64_t rows) {
@@ -89,13 +86,14 @@ std::string scope_table(const NamedProfile& profile, std::uint64_t rows) {
         return a->innermost != b->innermost ? a->innermost > b->innermost : a->name < b->name;
     });
     const auto all = static_cast<double>(total_weight(profile));
-    std::string out = default_subtitle(profile) + "\n" + right("innermost", 12) + right("", 9) + right("open", 12) +
-                      right("", 9) + "  scope: most of its innermost samples in\n";
+    std::string out = default_subtitle(profile) + "\n" + right_aligned("innermost", 12) + right_aligned("", 9) +
+                      right_aligned("open", 12) + right_aligned("", 9) + "  scope: most of its innermost samples in\n";
     for (std::size_t i = 0; i < std::min<std::uint64_t>(rows, sorted.size()); ++i) {
         const Row& row = *sorted[i];
-        out += right(amount_text(profile, row.innermost), 12) +
-               right(percent_text(static_cast<double>(row.innermost), all), 9);
-        out += right(amount_text(profile, row.open), 12) + right(percent_text(static_cast<double>(row.open), all), 9);
+        out += right_aligned(amount_text(profile, row.innermost), 12) +
+               right_aligned(percent_text(static_cast<double>(row.innermost), all), 9);
+        out += right_aligned(amount_text(profile, row.open), 12) +
+               right_aligned(percent_text(static_cast<double>(row.open), all), 9);
         out += "  " + row.name + (row.innermost > 0 ? ": " + busiest(row) : "") + "\n";
     }
     return out;

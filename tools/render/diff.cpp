@@ -173,7 +173,7 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
 namespace {
 
 /// Sums of one number per count, by function: of its own stacks, and of those it is in.
-struct Sums {
+struct FunctionSums {
     std::uint64_t self_before = 0, self_after = 0, total_before = 0, total_after = 0;
     double self_variance_before = 0, self_variance_after = 0, total_variance_before = 0, total_variance_after = 0;
 };
@@ -182,14 +182,14 @@ struct Sums {
 
 std::vector<FunctionChange> function_changes(const ProfileDiff& diff) {
     const NamedProfile& profile = diff.profile;
-    std::vector<Sums> sums(profile.functions.size());
+    std::vector<FunctionSums> sums(profile.functions.size());
     std::vector<std::uint32_t> seen(profile.functions.size());  // the stack, plus one, that counted the function last
     for (std::uint32_t i = 0; i < profile.counts.size(); ++i) {
         const NodeId leaf = profile.counts[i].node;
         for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
             if (profile.nodes[node].frame >= profile.frames.size()) continue;  // frames left out of a deep stack
             const FunctionId function = profile.frames[profile.nodes[node].frame].function;
-            Sums& sum = sums[function];
+            FunctionSums& sum = sums[function];
             if (node == leaf) {
                 sum.self_before += diff.before[i], sum.self_after += diff.after[i];
                 sum.self_variance_before += diff.variance_before[i], sum.self_variance_after += diff.variance_after[i];
@@ -201,7 +201,7 @@ std::vector<FunctionChange> function_changes(const ProfileDiff& diff) {
     }
     std::vector<FunctionChange> changes;
     for (FunctionId function = 0; function < sums.size(); ++function) {
-        const Sums& sum = sums[function];
+        const FunctionSums& sum = sums[function];
         if (sum.total_before == 0 && sum.total_after == 0) continue;
         changes.push_back(
             {function, diff.change(sum.self_before, sum.self_after, sum.self_variance_before, sum.self_variance_after),

@@ -29,8 +29,8 @@ std::vector<Fact> diff_facts(const ProfileDiff& diff, const DiffNames& names, So
 }
 
 /// A sign that no font draws as a hyphen.
-std::string with_sign(double part) { return (part < 0 ? "−" : "+") + fixed_text(100 * std::abs(part), 2) + " %"; }
-std::string percent(double part) { return fixed_text(100 * part, 2) + " %"; }
+std::string change_label(double part) { return (part < 0 ? "−" : "+") + fixed_text(100 * std::abs(part), 2) + " %"; }
+std::string percent_label(double part) { return fixed_text(100 * part, 2) + " %"; }
 
 std::string color_of(const Change& change) {
     if (change.is_noise()) return "e0";
@@ -59,12 +59,12 @@ private:
     double share(std::uint64_t weight) const { return static_cast<double>(weight) / all_; }
 
     static std::string line(const Change& change) {
-        std::string text = with_sign(change.difference()) + ": before " + percent(change.before().value()) + " (" +
-                           count_text(change.before().count) + "), after " + percent(change.after().value()) + " (" +
-                           count_text(change.after().count) + ")";
+        std::string text = change_label(change.difference()) + ": before " + percent_label(change.before().value()) +
+                           " (" + count_text(change.before().count) + "), after " +
+                           percent_label(change.after().value()) + " (" + count_text(change.after().count) + ")";
         if (change.appeared()) return text + ", new";
         if (change.vanished()) return text + ", gone";
-        return text + (change.is_noise() ? ", within noise" : ", noise ±" + percent(change.noise()));
+        return text + (change.is_noise() ? ", within noise" : ", noise ±" + percent_label(change.noise()));
     }
 
     std::string tooltip(const Box& box, const Change& total, const Change& self) const {
@@ -109,7 +109,7 @@ private:
         out += "<text x=\"" + short_decimal(100 * (share(box.start) + pad / frames_width), 3) + "%\" y=\"" +
                std::to_string(y + svg::baseline) + "\">";
         append_xml(out, label);
-        const std::string sign = with_sign(change.difference());
+        const std::string sign = change_label(change.difference());
         if (label == name && columns(label) + 1 + columns(sign) <= fits) {
             out += "<tspan class=\"pc\" dx=\"7\">" + sign + "</tspan>";
         }

@@ -4,16 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "aligned.hpp"
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-std::string right(const std::string& text, std::size_t width) {
-    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
 
 std::string percent(double part) { return fixed_text(100 * part, 2) + "%"; }
 std::string with_sign(double part) { return (part < 0 ? "-" : "+") + percent(std::abs(part)); }
@@ -25,8 +22,8 @@ std::string note(const FunctionChange& row) {
 }
 
 std::string columns(const Change& change) {
-    return right(percent(change.before().value()), 9) + right(percent(change.after().value()), 9) +
-           right(with_sign(change.difference()), 9);
+    return right_aligned(percent(change.before().value()), 9) + right_aligned(percent(change.after().value()), 9) +
+           right_aligned(with_sign(change.difference()), 9);
 }
 
 bool grew(const Change& change, double by) { return !change.is_noise() && change.difference() > by; }
@@ -54,7 +51,8 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
     out = count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
           " after; shares of all samples; \"noise\": no more than chance (99.9 %) would make of equal shares\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
-    out += right("self", 18) + right("change", 9) + right("total", 18) + right("change", 9) + "\n";
+    out += right_aligned("self", 18) + right_aligned("change", 9) + right_aligned("total", 18) +
+           right_aligned("change", 9) + "\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionChange& row = changes[i];
         const std::string said = note(row);

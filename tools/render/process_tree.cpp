@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "aligned.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
@@ -32,10 +33,6 @@ std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
     return processes;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-    return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
-}
-
 }  // namespace
 
 ProcessShare put_process_first(NamedProfile& profile) {
@@ -61,8 +58,8 @@ std::string process_table(const std::vector<ProcessShare>& shares) {
     for (const ProcessShare& process : processes) all += process.weight;
     std::string out = "      CPU   samples            process\n";
     for (const ProcessShare& process : processes) {
-        out += padded(duration_text(process.cpu_ns), 9) + padded(count_text(process.samples), 10) +
-               padded(percent_text(static_cast<double>(process.weight), static_cast<double>(all)), 9) + "   " +
+        out += right_aligned(duration_text(process.cpu_ns), 9) + right_aligned(count_text(process.samples), 10) +
+               right_aligned(percent_text(static_cast<double>(process.weight), static_cast<double>(all)), 9) + "   " +
                one_line(process.name) + " " + std::to_string(process.pid) + "\n";
     }
     return out;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "aligned.hpp"
 #include "export/totals.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
@@ -10,10 +11,6 @@
 namespace flameprobe {
 
 namespace {
-
-std::string right(const std::string& text, std::size_t width) {
-    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
     return fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + "%";
@@ -33,11 +30,12 @@ std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy so
     });
     const std::size_t shown = std::min<std::uint64_t>(rows, functions.size());
     std::string out = default_subtitle(profile) + "\n";
-    out += right("self", 12) + right("", 9) + right("total", 12) + right("", 9) + "  function\n";
+    out += right_aligned("self", 12) + right_aligned("", 9) + right_aligned("total", 12) + right_aligned("", 9) +
+           "  function\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionTotal& row = functions[i];
-        out += right(amount_text(profile, row.self), 12) + right(share(row.self, totals.samples), 9);
-        out += right(amount_text(profile, row.total), 12) + right(share(row.total, totals.samples), 9);
+        out += right_aligned(amount_text(profile, row.self), 12) + right_aligned(share(row.self, totals.samples), 9);
+        out += right_aligned(amount_text(profile, row.total), 12) + right_aligned(share(row.total, totals.samples), 9);
         out += "  " + display_name(profile, row.function);
         const std::string module = module_name(profile, row.function);
         if (!module.empty()) out += "  (" + module + ")";

@@ -17,7 +17,7 @@ std::uint32_t instruction_at(Bytes code, std::size_t at) {
 
 /// The first entry has 32 bytes. Every other has adrp, ldr, add, br, and, where the object wants BTI or signed
 /// pointers, an instruction before or between and padding to 24 (the AArch64 back end of GNU ld).
-PltShape shape(std::string_view, Bytes code) {
+PltShape aarch64_shape(std::string_view, Bytes code) {
     constexpr std::size_t first = 32, plain = 16, guarded = 24;
     if (code.size() < first + plain) return {};
     if (instruction_at(code, first) == a64::bti_c) return {first, guarded};
@@ -27,7 +27,7 @@ PltShape shape(std::string_view, Bytes code) {
 }
 
 /// adrp x16, page; ldr x17, [x16, #offset]
-PltTarget target(Bytes stub, std::uint64_t address) {
+PltTarget aarch64_target(Bytes stub, std::uint64_t address) {
     for (std::size_t at = 0; at + 8 <= stub.size(); at += 4) {
         const std::uint32_t adrp = instruction_at(stub, at), load = instruction_at(stub, at + 4);
         if (a64::is_adrp_x16(adrp) && a64::loads_x17(load)) return {.slot = a64::plt_slot(address + at, adrp, load)};
@@ -37,6 +37,7 @@ PltTarget target(Bytes stub, std::uint64_t address) {
 
 }  // namespace
 
-const PltFormat plt_format_aarch64{EM_AARCH64, R_AARCH64_GLOB_DAT, R_AARCH64_IRELATIVE, {".plt"}, shape, target};
+const PltFormat plt_format_aarch64{EM_AARCH64, R_AARCH64_GLOB_DAT, R_AARCH64_IRELATIVE,
+                                   {".plt"},   aarch64_shape,      aarch64_target};
 
 }  // namespace flameprobe

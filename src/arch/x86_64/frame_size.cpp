@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view mov_rsp_rbp = "\x48\x89\xe5"sv;
+constexpr std::string_view mov_into_rbp = "\x48\x89\xe5"sv;
 constexpr std::string_view sub_rsp_8 = "\x48\x83\xec"sv, sub_rsp_32 = "\x48\x81\xec"sv;
 constexpr std::size_t farthest_mov = 40;
 
@@ -29,9 +29,9 @@ std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start
     std::array<char, 96> bytes{};
     const std::size_t size = read_self(function_start, std::as_writable_bytes(std::span(bytes)));
     std::string_view code(bytes.data(), size);
-    const std::size_t mov = code.find(mov_rsp_rbp);
+    const std::size_t mov = code.find(mov_into_rbp);
     if (mov == code.npos || mov > farthest_mov) return std::nullopt;
-    code.remove_prefix(mov + mov_rsp_rbp.size());
+    code.remove_prefix(mov + mov_into_rbp.size());
     constexpr char call = '\xe8';
     std::uint64_t below = 0;
     while (!code.empty() && code.front() != call) {

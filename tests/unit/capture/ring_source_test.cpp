@@ -23,8 +23,6 @@ using namespace flameprobe::test;
 
 namespace {
 
-std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-
 // Of those that this process may use.
 std::vector<int> usable_cpus() {
     cpu_set_t set;

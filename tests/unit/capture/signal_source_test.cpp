@@ -16,10 +16,6 @@ using namespace flameprobe::test;
 
 namespace {
 
-constexpr std::uint64_t millisecond = 1'000'000;
-
-std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-
 void ignore_signal(int) {}
 
 bool permitted() {
@@ -36,7 +32,7 @@ TEST_CASE("perf signals see known shares in threads old and new" * doctest::skip
     std::thread old([&] {
         old_tid = my_tid();
         while (!go) std::this_thread::yield();
-        run_known_shares(500 * millisecond);
+        run_known_shares(500 * ns_per_ms);
     });
     while (old_tid == 0) std::this_thread::yield();
     Collected collected(&open_signal_source, {.frequency = 2000, .stack_bytes = 4096}, std::chrono::milliseconds(10));
@@ -44,7 +40,7 @@ TEST_CASE("perf signals see known shares in threads old and new" * doctest::skip
     go = true;
     std::thread young([&] {
         new_tid = my_tid();
-        run_known_shares(500 * millisecond);
+        run_known_shares(500 * ns_per_ms);
     });
     old.join();
     young.join();
@@ -71,7 +67,7 @@ TEST_CASE("exec is not killed by a signal on its way, in either engine") {
             const pid_t child = ::fork();
             if (child == 0) {
                 Collected collected(open, {.frequency = 4000}, std::chrono::milliseconds(5));
-                run_known_shares(10 * millisecond);
+                run_known_shares(10 * ns_per_ms);
                 if (!collected.error().empty()) ::_exit(1);
                 ::execl("/bin/true", "true", nullptr);
                 ::_exit(2);

@@ -20,10 +20,6 @@ using namespace flameprobe::test;
 
 namespace {
 
-constexpr std::uint64_t millisecond = 1'000'000;
-
-std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-
 // Samples of a thread that used `cpu_ns` miss at most a period and a tick at each end.
 void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint32_t tid, std::uint64_t cpu_ns) {
     const double sampled = static_cast<double>(seen.weight(tid) * facts.period_ns);
@@ -35,7 +31,7 @@ void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint32_t ti
 int raw_thread(void* argument) {
     auto* const tid = static_cast<std::atomic<std::uint32_t>*>(argument);
     tid->store(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    run_known_shares(300 * millisecond);
+    run_known_shares(300 * ns_per_ms);
     ::syscall(SYS_exit, 0);
     return 0;
 }
@@ -51,7 +47,7 @@ TEST_CASE("threads are found that ran before, that come later, and that no libc 
     std::thread early([&] {
         early_tid = my_tid();
         while (!go) std::this_thread::yield();
-        run_known_shares(300 * millisecond);
+        run_known_shares(300 * ns_per_ms);
     });
     while (early_tid == 0) std::this_thread::yield();
     Collected collected(&open_timer_source, {.frequency = 199});
@@ -61,7 +57,7 @@ TEST_CASE("threads are found that ran before, that come later, and that no libc 
     std::thread late([&] {
         late_tid = my_tid();
         collected.rounds(2);
-        run_known_shares(300 * millisecond);
+        run_known_shares(300 * ns_per_ms);
         late_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
     });
     constexpr std::size_t stack_bytes = 256 * 1024;
@@ -94,7 +90,7 @@ TEST_CASE("a thread that covers itself is sampled from its first moment, and onc
             handler::attach_this_thread();
             ::prctl(PR_SET_NAME, "brief");
             tids.push_back(my_tid());
-            run_known_shares(30 * millisecond);
+            run_known_shares(30 * ns_per_ms);
             used += read_clock(CLOCK_THREAD_CPUTIME_ID);
         }).join();
     }
@@ -108,20 +104,20 @@ TEST_CASE("a thread that covers itself is sampled from its first moment, and onc
     // Of each thread, up to a tick at its end is never noticed.
     CAPTURE(sampled);
     CAPTURE(used);
-    CHECK(sampled <= used + 20 * 4 * millisecond);
-    CHECK(sampled + 20 * 8 * millisecond >= used);
+    CHECK(sampled <= used + 20 * 4 * ns_per_ms);
+    CHECK(sampled + 20 * 8 * ns_per_ms >= used);
 }
 
 TEST_CASE("the time of a thread that blocks the signal is told of, not given to the code that comes after") {
     Collected collected(&open_timer_source, {.frequency = 199});
     REQUIRE(collected.error() == "");
-    run_known_shares(100 * millisecond);
+    run_known_shares(100 * ns_per_ms);
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    run_known_shares(500 * millisecond);
+    run_known_shares(500 * ns_per_ms);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    run_known_shares(300 * millisecond);
+    run_known_shares(300 * ns_per_ms);
     const Seen& seen = collected.finish();
     REQUIRE(seen.unsampled_ns.contains(my_tid()));
     const auto told = static_cast<double>(seen.unsampled_ns.at(my_tid()));
@@ -146,8 +142,8 @@ TEST_CASE("a host that uses SIGPROF and ITIMER_PROF keeps them") {
     {
         Collected collected(&open_timer_source, {.frequency = 199});
         REQUIRE(collected.error() == "");
-        run_known_shares(400 * millisecond);
-        check_covered(collected.finish(), collected.facts(), my_tid(), 400 * millisecond);
+        run_known_shares(400 * ns_per_ms);
+        check_covered(collected.finish(), collected.facts(), my_tid(), 400 * ns_per_ms);
     }
     ::setitimer(ITIMER_PROF, &off, nullptr);
     CHECK(host_ticks >= 10);  // of 50, of process time; a late tick of a busy machine stands for several
@@ -159,7 +155,7 @@ TEST_CASE("a host that uses SIGPROF and ITIMER_PROF keeps them") {
 TEST_CASE("a host that takes our signal while we run gets it, and we take another") {
     Collected collected(&open_timer_source, {.frequency = 199});
     REQUIRE(collected.error() == "");
-    run_known_shares(200 * millisecond);
+    run_known_shares(200 * ns_per_ms);
     bool told = false;
     SUBCASE("and says so: not one signal of ours comes to it") {
         handler::yield_signal(SIGPROF);
@@ -172,23 +168,23 @@ TEST_CASE("a host that takes our signal while we run gets it, and we take anothe
     struct sigaction ours {};
     ::sigaction(SIGPROF, &action, &ours);
     CHECK((ours.sa_flags & SA_SIGINFO) != 0);
-    if (told) run_known_shares(50 * millisecond);
+    if (told) run_known_shares(50 * ns_per_ms);
     if (told) CHECK(host_ticks == 0);
     collected.rounds(3);
     host_ticks = 0;
-    run_known_shares(400 * millisecond);
+    run_known_shares(400 * ns_per_ms);
     CHECK(host_ticks == 0);
     const Seen& seen = collected.finish();
-    CHECK(seen.weight(my_tid()) * collected.facts().period_ns > 500 * millisecond);
+    CHECK(seen.weight(my_tid()) * collected.facts().period_ns > 500 * ns_per_ms);
     ::signal(SIGPROF, SIG_DFL);
 }
 
 TEST_CASE("above the tick's frequency samples stand for several periods") {
     Collected collected(&open_timer_source, {.frequency = 10'000}, std::chrono::milliseconds(10));
     REQUIRE(collected.error() == "");
-    run_known_shares(500 * millisecond);
+    run_known_shares(500 * ns_per_ms);
     const Seen& seen = collected.finish();
-    check_covered(seen, collected.facts(), my_tid(), 500 * millisecond);
+    check_covered(seen, collected.facts(), my_tid(), 500 * ns_per_ms);
     CHECK(collected.facts().note.find("several periods") != std::string::npos);
 }
 
@@ -202,7 +198,7 @@ TEST_CASE("a source can be stopped and started, and a second one opened after it
         std::atomic<unsigned> work{0};  // 5 ms of CPU time each, however busy the machine is
         std::thread host([&] {
             tid = my_tid();
-            for (; !done; ++work) run_known_shares(5 * millisecond);
+            for (; !done; ++work) run_known_shares(5 * ns_per_ms);
         });
         const auto wait_for_work = [&work](unsigned more) {
             for (const unsigned until = work + more; work < until;)

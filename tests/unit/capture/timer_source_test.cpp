@@ -11,11 +11,7 @@
 using namespace flameprobe;
 using namespace flameprobe::test;
 
-namespace {
-
-std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("CPU timers see known shares, and samples x period are the thread's CPU time") {
     Collected collected(&open_timer_source, {.frequency = 197, .stack_bytes = 8192});

@@ -20,13 +20,7 @@
 using namespace flameprobe;
 using namespace flameprobe::test;
 
-namespace {
-
-constexpr std::uint64_t millisecond = 1'000'000;
-
-std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-
-}  // namespace
+namespace {}  // namespace
 
 namespace {
 
@@ -35,7 +29,7 @@ volatile bool coroutine_done;
 
 // Stays on its small stack nearly all of the time.
 void coroutine_body() {
-    const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + 300 * millisecond;
+    const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + 300 * ns_per_ms;
     while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) {
         for (int i = 0; i < 200'000; ++i) asm volatile("" ::: "memory");
         ::swapcontext(&coroutine, &scheduler);
@@ -75,7 +69,7 @@ TEST_CASE("coroutines on guarded stacks of 4 KiB live on") {
         std::thread([&] {
             tid = my_tid();
             collected.rounds(2);
-            run_known_shares(50 * millisecond);
+            run_known_shares(50 * ns_per_ms);
             run_on_small_stack();
         }).join();
     }
@@ -95,7 +89,7 @@ constexpr std::size_t large_frame = 12 << 10;
 void work_in_large_frame() {
     volatile char room[large_frame];
     room[0] = 1;
-    run_known_shares(300 * millisecond);
+    run_known_shares(300 * ns_per_ms);
     asm volatile("" ::"r"(room) : "memory");
 }
 
@@ -182,7 +176,7 @@ TEST_CASE("under seccomp's strict mode the handler makes no call that kills" * d
         std::atomic<bool> finished{false};
         std::thread strict([&] {
             tid = my_tid();
-            run_known_shares(100 * millisecond);
+            run_known_shares(100 * ns_per_ms);
             ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
             for (std::uint64_t i = 0; i < 600'000'000; ++i) asm volatile("" ::: "memory");
             finished = true;

@@ -29,15 +29,15 @@ std::vector<CodeFrame> first(std::vector<CodeFrame> frames, std::size_t count) {
     return frames;
 }
 
-struct Told {
+struct ToldStack {
     std::size_t frames;
     bool whole;
     std::uint64_t time;
-    bool operator==(const Told&) const = default;
+    bool operator==(const ToldStack&) const = default;
 };
 
 struct Fixture {
-    std::vector<Told> told;
+    std::vector<ToldStack> told;
     Continuations continuations{[this](const DeepSample& deep, bool whole) {
         told.push_back({whole ? deep.frames.size() : deep.proven, whole, deep.time_ns});
     }};
@@ -106,9 +106,9 @@ TEST_CASE("continue: memory alone proves nothing, a later sample does") {
     CHECK(f.sample(path, 30, 140));  // from before the reading
     CHECK(f.told.empty());
     CHECK(f.sample(path, 30, 160));
-    CHECK(f.told == std::vector<Told>{{52, true, 160}, {52, true, 140}, {52, true, 100}});
+    CHECK(f.told == std::vector<ToldStack>{{52, true, 160}, {52, true, 140}, {52, true, 100}});
     CHECK(f.sample(path, 28, 170));  // like the last one, with nothing read
-    CHECK(f.told.back() == Told{52, true, 170});
+    CHECK(f.told.back() == ToldStack{52, true, 170});
     CHECK(f.continuations.accepted() == 4);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("continue: a thread that was elsewhere in between is cut") {
     f.sample(other_middle, 30, 120, 130);
     CHECK(f.told.empty());
     f.continuations.saw_whole(thread, stack(path.substr(0, 10)), 140);
-    CHECK(f.told == std::vector<Told>{{30, false, 120}, {30, false, 100}});
+    CHECK(f.told == std::vector<ToldStack>{{30, false, 120}, {30, false, 100}});
     CHECK(f.continuations.rejected() == 2);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("continue: what is beyond every copy of both is not told apart, so a w
     f.sample(path, 34, 110);
     CHECK(f.told.empty());
     f.continuations.saw_whole(thread, stack(other_root.substr(0, 40)), 120);
-    CHECK(f.told == std::vector<Told>{{52, true, 110}, {52, true, 100}});
+    CHECK(f.told == std::vector<ToldStack>{{52, true, 110}, {52, true, 100}});
 }
 
 // 22 frames lie beyond the copy; the whole stacks reach five or six frames into it, too few for one of them alone.
@@ -154,7 +154,7 @@ TEST_CASE("continue: between two whole stacks that went on alike, sharing little
         f.told.clear();
         f.continuations.saw_whole(thread, stack(last), 120);
         const std::size_t frames = whole ? 52 : 30;
-        CHECK(f.told == std::vector<Told>{{frames, whole, 110}, {frames, whole, 100}});
+        CHECK(f.told == std::vector<ToldStack>{{frames, whole, 110}, {frames, whole, 100}});
     }
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("continue: memory that goes on as the last whole stack did needs no la
         f.continuations.saw_whole(thread, stack(before.substr(0, 28)), 20);
         f.told.clear();
         CHECK_FALSE(f.sample(path, 30, 100, 150));
-        CHECK((f.told == std::vector<Told>{{52, true, 100}}) == whole);
+        CHECK((f.told == std::vector<ToldStack>{{52, true, 100}}) == whole);
     }
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("continue: nothing waits for ever, and nothing is told twice") {
     f.continuations.give_up(100, 0);
     CHECK(f.told.empty());
     f.continuations.give_up(101, 0);
-    CHECK(f.told == std::vector<Told>{{30, false, 100}});
+    CHECK(f.told == std::vector<ToldStack>{{30, false, 100}});
     f.continuations.give_up(~std::uint64_t{0}, 0);
     CHECK(f.told.size() == 1);
     CHECK_FALSE(f.sample(path, 30, 200, 0));
@@ -199,7 +199,7 @@ TEST_CASE("continue: a copy without a return address cannot be proven, and does 
     deep.frames = stack("a");
     deep.proven = 1;
     f.continuations.add(std::move(deep), false);
-    CHECK(f.told == std::vector<Told>{{1, false, 100}});
+    CHECK(f.told == std::vector<ToldStack>{{1, false, 100}});
     CHECK(f.continuations.rejected() == 1);
 }
 

@@ -49,8 +49,8 @@ public:
 };
 
 /// What stands in a profile.
-struct Told final : PartialSink {
-    explicit Told(const std::string& path) { REQUIRE(read_profile(path, *this)); }
+struct ToldProfile final : PartialSink {
+    explicit ToldProfile(const std::string& path) { REQUIRE(read_profile(path, *this)); }
     void mapping(MappingId id, const Mapping& mapping) override {
         if (mapping.kind == MappingKind::note) notes = id;
     }
@@ -97,10 +97,10 @@ struct Told final : PartialSink {
     Summary last;
 };
 
-class Folder {
+class ProfileFolder {
 public:
-    Folder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
-    ~Folder() { std::filesystem::remove_all(path_); }
+    ProfileFolder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
+    ~ProfileFolder() { std::filesystem::remove_all(path_); }
     std::string stem() const { return path_ + "/profile"; }
 
 private:
@@ -132,15 +132,15 @@ struct Case {
         raw.time_ns = clocks.time;
         for (std::uint64_t i = 0; i < samples; ++i) recording.sink().sample(raw);
     }
-    Told close() {
+    ToldProfile close() {
         recording.pause();
         const std::string path = recording.path();
         REQUIRE(recording.close());
-        return Told(path);
+        return ToldProfile(path);
     }
 
     const std::uint32_t main_thread = static_cast<std::uint32_t>(::getpid());
-    Folder folder;
+    ProfileFolder folder;
     SetClocks clocks;
     Recording recording;
 };
@@ -154,7 +154,7 @@ TEST_CASE("samples that are drained after the pause are in their thread's accoun
     run.recording.pause();
     run.take(run.main_thread, 2);
     run.take(first_tid, 1);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.weights == 6);
     CHECK(told.last.samples == 6);
     CHECK(told.of_threads() == 6);
@@ -170,7 +170,7 @@ TEST_CASE("what perf may not sample is put down to the threads that spent it, al
     run.clocks.run(first_tid + 1, 400);
     run.take(run.main_thread, 300);
     run.take(first_tid + 1, 399);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 700);
     CHECK(told.note(first_tid, Note::kernel_not_permitted) == 700);
     CHECK(told.note(first_tid + 1, Note::kernel_not_permitted) == 0);  // the period that was under way
@@ -188,7 +188,7 @@ TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
         run.take(run.main_thread, 40);
         REQUIRE(run.recording.flush());
     }
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 600);
     CHECK(told.weights == 1000);
 }
@@ -198,7 +198,7 @@ TEST_CASE("what a timer engine could not sample is in [lost], in the summary and
     run.clocks.run(run.main_thread, 1000);
     run.take(run.main_thread, 800);
     run.recording.sink().unsampled(run.main_thread, 150 * period);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 200);  // 150 that the engine told of, and 50 that the clock shows
     CHECK(told.last.lost == 200);
     CHECK(told.last.samples == 800);
@@ -213,7 +213,7 @@ TEST_CASE("lost samples are of the threads whose clocks miss them") {
     run.take(run.main_thread, 940);
     run.take(first_tid, 470);
     run.recording.sink().lost(90);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 60);
     CHECK(told.note(first_tid, Note::lost) == 30);
     CHECK(told.note(0, Note::lost) == 0);
@@ -227,7 +227,7 @@ TEST_CASE("lost samples of a thread that ended unseen, and lost records that wer
     run.take(run.main_thread, 100);
     run.clocks.process += 30 * period;
     run.recording.sink().lost(40);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.note(0, Note::lost) == 30);
     CHECK(told.last.lost == 30);
     CHECK(told.weights == 130);
@@ -249,7 +249,7 @@ TEST_CASE("a thread that ended has used as much as its samples stand for, not wh
     run.recording.sink().thread_ended(first_tid + 1, run.clocks.time);
     run.clocks.thread.erase(first_tid);
     run.clocks.thread.erase(first_tid + 1);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.account(first_tid).cpu_ns == 280 * period);
     CHECK(told.account(first_tid + 1).cpu_ns == 7 * period);
     CHECK(told.last.process_cpu_ns == 287 * period);
@@ -272,7 +272,7 @@ TEST_CASE("a thread that has ended and is listed still is counted once") {
         run.recording.sink().thread_ended(first_tid, run.clocks.time);
         run.recording.threads_ended({});
     }
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.account(first_tid).cpu_ns == clock);
     CHECK(std::count(told.tids.begin(), told.tids.end(), first_tid) == 1);
     CHECK(told.last.process_cpu_ns == clock);
@@ -289,7 +289,7 @@ TEST_CASE("a thread that is sampled after it told its end has its CPU time once"
     run.clocks.run(first_tid, 1);
     run.take(first_tid, 1);
     run.recording.read_clocks();
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.last.process_cpu_ns == 101 * period);
     CHECK(told.all(Note::lost) == 0);
 }
@@ -302,7 +302,7 @@ TEST_CASE("a host that was killed has used as much as its samples stand for") {
     run.clocks.process = 0;
     run.clocks.thread.clear();
     run.take(run.main_thread, 150);
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.account(run.main_thread).cpu_ns == 150 * period);
     CHECK(told.last.process_cpu_ns == 150 * period);
 }
@@ -315,7 +315,7 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     const auto counted_to = first.recording.counted_to();
     first.clocks.run(first.main_thread, 50);  // while the first one's results are written
     first.clocks.run(first_tid, 20);          // a thread that is new
-    const Folder folder;
+    const ProfileFolder folder;
     Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 0, 1 << 20, monotonic_ns(), first.clocks);
     REQUIRE(second.resume_from(counted_to));
     first.clocks.run(first.main_thread, 100);
@@ -328,7 +328,7 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     second.pause();
     const std::string path = second.path();
     REQUIRE(second.close());
-    const Told of_first = first.close(), of_second(path);
+    const ToldProfile of_first = first.close(), of_second(path);
     CHECK(of_first.account(first.main_thread).cpu_ns == 300 * period);
     CHECK(of_second.account(first.main_thread).cpu_ns == 150 * period);
     CHECK(of_second.account(first_tid).cpu_ns == 20 * period);
@@ -347,7 +347,7 @@ TEST_CASE("time in which sampling was off does not count, nor does a collector t
     run.take(run.main_thread, 5);
     run.clocks.own += 3 * period;
     run.clocks.process += 3 * period;
-    const Told told = run.close();
+    const ToldProfile told = run.close();
     CHECK(told.account(run.main_thread).cpu_ns == 15 * period);
     CHECK(told.last.process_cpu_ns == 15 * period);
     CHECK(told.last.own_cpu_ns == 3 * period);

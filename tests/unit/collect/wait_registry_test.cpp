@@ -13,11 +13,11 @@ namespace {
 using Kind = WaitRegistry::Kind;
 constexpr std::uint64_t ms = 1'000'000, second = 1'000'000'000;
 
-struct Told {
+struct ToldSpans {
     std::vector<WaitRegistry::Span> spans;
     WaitRegistry registry;
 
-    explicit Told(std::uint64_t least_ns = 0)
+    explicit ToldSpans(std::uint64_t least_ns = 0)
         : registry(least_ns, 10 * ms, [this](const WaitRegistry::Span& span) { spans.push_back(span); }) {}
 
     void out(std::uint64_t time, std::uint32_t tid = 1, bool preempted = false) {
@@ -42,7 +42,7 @@ struct Told {
 }  // namespace
 
 TEST_CASE("a wait's whole time goes to the stack that was read during it") {
-    Told told;
+    ToldSpans told;
     told.in(1 * second);
     told.out(2 * second);
     told.look(2 * second + 5 * ms, 7);
@@ -54,7 +54,7 @@ TEST_CASE("a wait's whole time goes to the stack that was read during it") {
 }
 
 TEST_CASE("waits that no look met share what was read of the same thread, or are told as not sampled") {
-    Told told;
+    ToldSpans told;
     for (std::uint64_t i = 0; i < 10; ++i) {
         told.out(second + 2 * i * ms);
         if (i == 4) told.look(second + 2 * i * ms + 1, 7);
@@ -69,7 +69,7 @@ TEST_CASE("waits that no look met share what was read of the same thread, or are
 }
 
 TEST_CASE("a stack is thrown away when the thread woke before it had been read") {
-    Told told;
+    ToldSpans told;
     told.out(second);
     told.look(second + ms, 7);  // until 1 us later
     told.in(second + ms + 500);
@@ -80,7 +80,7 @@ TEST_CASE("a stack is thrown away when the thread woke before it had been read")
 }
 
 TEST_CASE("preemption is told apart, on the last CPU stack") {
-    Told told;
+    ToldSpans told;
     told.in(second);
     told.registry.went_on_from(1, 9);
     told.out(second + ms, 1, true);
@@ -91,7 +91,7 @@ TEST_CASE("preemption is told apart, on the last CPU stack") {
 }
 
 TEST_CASE("a new thread is preempted until it runs; after its end nothing is told of it") {
-    Told told;
+    ToldSpans told;
     told.registry.started(5, second);
     told.in(second + 2 * ms, 5);
     told.registry.ended(5, second + 3 * ms);
@@ -103,7 +103,7 @@ TEST_CASE("a new thread is preempted until it runs; after its end nothing is tol
 }
 
 TEST_CASE("threads that never woke are told apart") {
-    Told told;
+    ToldSpans told;
     told.registry.begin(second, {1, 2});
     told.look(second + ms, 7);
     told.registry.runs({.tid = 2, .number = 2});
@@ -117,7 +117,7 @@ TEST_CASE("threads that never woke are told apart") {
 }
 
 TEST_CASE("a long wait is told while it goes on, and not twice") {
-    Told told;
+    ToldSpans told;
     told.out(second);
     told.in(second + ms);
     told.out(2 * second);
@@ -130,7 +130,7 @@ TEST_CASE("a long wait is told while it goes on, and not twice") {
 }
 
 TEST_CASE("waits shorter than asked for are hidden, and counted") {
-    Told told(5 * ms);
+    ToldSpans told(5 * ms);
     told.out(second);
     told.in(second + 4 * ms);
     told.out(2 * second);
@@ -142,7 +142,7 @@ TEST_CASE("waits shorter than asked for are hidden, and counted") {
 }
 
 TEST_CASE("where records were lost, time is told as lost unless a look found the thread waiting") {
-    Told told;
+    ToldSpans told;
     for (const std::uint32_t tid : {1, 2, 3}) {
         told.in(second, tid);
         told.out(2 * second, tid);
@@ -159,7 +159,7 @@ TEST_CASE("where records were lost, time is told as lost unless a look found the
 }
 
 TEST_CASE("what clocks count beyond the records is taken off the waits") {
-    Told told;
+    ToldSpans told;
     for (std::uint64_t i = 0; i < 2000; ++i) {
         told.in(second + 2 * i * ms);
         told.out(second + (2 * i + 1) * ms);
@@ -174,7 +174,7 @@ TEST_CASE("what clocks count beyond the records is taken off the waits") {
 // Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share, also where every second look
 // takes longer than the shortest waits.
 TEST_CASE("waits of very different length are weighed rightly") {
-    Told told;
+    ToldSpans told;
     std::uint64_t slow_look = 1000;
     SUBCASE("quick looks") {}
     SUBCASE("slow looks") { slow_look = ms / 3; }
@@ -217,7 +217,7 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
     constexpr int rounds = 2000;
     for (const std::int64_t beyond : {5'000, -4'000}) {
         CAPTURE(beyond);
-        Told told;
+        ToldSpans told;
         std::uint64_t now = second, cpu = 0;
         told.in(now);
         for (int i = 0; i < rounds; ++i) {
@@ -238,7 +238,7 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
 }
 
 TEST_CASE("the time between being woken and running is no wait but preemption, beside that of the records") {
-    Told told;
+    ToldSpans told;
     std::uint64_t now = second, cpu = second, delay = 5 * second, waited = 0, late = 0, preempted = 0;
     for (int i = 0; i < 2000; ++i) {
         told.out(now);

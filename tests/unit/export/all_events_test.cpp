@@ -31,7 +31,7 @@ NamedProfile with_waits() {
     return profile;
 }
 
-std::string written(void (*write)(const NamedProfile&, const ByteSink&), const NamedProfile& profile) {
+std::string written_text(void (*write)(const NamedProfile&, const ByteSink&), const NamedProfile& profile) {
     std::string text;
     write(profile, [&](std::string_view piece) { text += piece; });
     return text;
@@ -78,16 +78,16 @@ TEST_CASE("a sample of pprof has a value for each event") {
 
 TEST_CASE("speedscope and the Firefox Profiler have a profile for each thread and event, JSON a list") {
     const NamedProfile profile = with_waits();
-    const auto scopes = nlohmann::json::parse(written(write_speedscope, profile));
+    const auto scopes = nlohmann::json::parse(written_text(write_speedscope, profile));
     REQUIRE(scopes["profiles"].size() == 2);
     CHECK(scopes["profiles"][0]["endValue"] == 40);
     CHECK(scopes["profiles"][1]["endValue"] == 7500);
     CHECK(scopes["profiles"][1]["name"].get<std::string>().ends_with(", offcpu"));
     CHECK(scopes["activeProfileIndex"] == 0);
-    const auto firefox = nlohmann::json::parse(written(write_firefox, profile));
+    const auto firefox = nlohmann::json::parse(written_text(write_firefox, profile));
     REQUIRE(firefox["threads"].size() == 2);
     CHECK(firefox["threads"][1]["samples"]["weightType"] == "tracing-ms");
-    const auto summary = nlohmann::json::parse(written(write_json_summary, profile));
+    const auto summary = nlohmann::json::parse(written_text(write_json_summary, profile));
     REQUIRE(summary["other_events"].size() == 1);
     CHECK(summary["other_events"][0]["event"] == "offcpu");
     CHECK(summary["other_events"][0]["stack_samples"] == 7500);

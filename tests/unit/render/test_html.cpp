@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "count_of.hpp"
 #include "demo_profile.hpp"
 #include "render/function_totals.hpp"
 #include "render/html_data.hpp"
@@ -12,6 +13,7 @@
 #include "render/thread_groups.hpp"
 
 using namespace flameprobe;
+using test::count_of;
 using test::ProfileOf;
 
 namespace {
@@ -95,12 +97,6 @@ struct PageContent {
         return sums;
     }
 };
-
-std::size_t count_of(std::string_view text, std::string_view part) {
-    std::size_t count = 0;
-    for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
-    return count;
-}
 
 }  // namespace
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "count_of.hpp"
 #include "demo_profile.hpp"
 #include "render/flame_graph.hpp"
 #include "render/run_facts.hpp"
 
 using namespace flameprobe;
+using test::count_of;
 using test::ProfileOf;
 
 namespace {
@@ -54,12 +56,6 @@ bool well_formed(std::string_view text) {
         if (!body.ends_with("/")) open.emplace_back(body.substr(0, body.find(' ')));
     }
     return open.empty();
-}
-
-std::size_t count_of(std::string_view text, std::string_view part) {
-    std::size_t count = 0;
-    for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
-    return count;
 }
 
 }  // namespace

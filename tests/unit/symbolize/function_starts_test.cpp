@@ -13,7 +13,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-const std::string program = TEST_VARIANTS "/symtab";  // as `stripped`, but with its symbols
+const std::string with_symbols = TEST_VARIANTS "/symtab";  // as `stripped`, but with its symbols
 const std::string stripped = TEST_VARIANTS "/stripped";
 
 std::vector<ElfSymbol> functions_of(const std::string& path, std::deque<std::string>& names) {
@@ -43,7 +43,7 @@ TEST_CASE("functions of a stripped program keep apart, by where they start, wher
     std::deque<std::string> names;
     std::set<std::string> seen;
     std::size_t count = 0;
-    for (const ElfSymbol& function : functions_of(program, names)) {
+    for (const ElfSymbol& function : functions_of(with_symbols, names)) {
         const std::string name(function.name);
         if (name.starts_with("_")  // the C library's: PLT, start files
             && !name.starts_with("_Z"))

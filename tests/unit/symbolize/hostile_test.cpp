@@ -15,7 +15,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-std::string read_all(const std::string& name) {
+std::string read_variant(const std::string& name) {
     std::ifstream file(TEST_VARIANTS "/" + name, std::ios::binary);
     std::stringstream bytes;
     bytes << file.rdbuf();
@@ -64,7 +64,7 @@ TEST_CASE("damaged files do no harm") {
     std::mt19937 random(5);  // the same damage in every run
     for (const char* name :
          {"cxx-dwarf4", "cxx-dwarf5", "cxx-split5", "cxx-gz", "symtab", "plt-lazy", "linked/calls"}) {
-        const std::string good = read_all(name);
+        const std::string good = read_variant(name);
         const auto file = open_elf(std::string(TEST_VARIANTS "/") + name);
         REQUIRE(file != nullptr);
         CHECK(name_image(good) >= 512);
@@ -82,14 +82,14 @@ TEST_CASE("damaged files do no harm") {
 }
 
 TEST_CASE("files that end too early do no harm") {
-    const std::string good = read_all("cxx-dwarf5");
+    const std::string good = read_variant("cxx-dwarf5");
     std::mt19937 random(6);
     for (std::size_t size = 0; size < 200; ++size) name_image(good.substr(0, size));
     for (int round = 0; round < 100; ++round) name_image(good.substr(0, random() % good.size()));
 }
 
 TEST_CASE("a line table that would take too much memory is left out, and said") {
-    std::string image = read_all("cxx-dwarf5");
+    std::string image = read_variant("cxx-dwarf5");
     const std::string path = TEST_VARIANTS "/cxx-dwarf5";
     const auto file = open_elf(path);
     const std::uint32_t size = 9 << 20;

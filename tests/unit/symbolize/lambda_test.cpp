@@ -11,7 +11,7 @@ using namespace flameprobe::test;
 namespace {
 
 /// By mark: what the innermost function's name starts and ends with.
-const std::map<std::string, std::pair<std::string, std::string>> expected = {
+const std::map<std::string, std::pair<std::string, std::string>> expected_names = {
     {"first", {"engine::run(engine::Config const&)::", "::operator()"}},
     {"second", {"engine::run(engine::Config const&)::", "::operator()"}},
     {"generic", {"engine::run(engine::Config const&)::", "::operator()<int>"}},
@@ -41,9 +41,9 @@ TEST_CASE("two lambdas never have one name, and theirs tells the function around
     for (const char* program : {"cxx-lambdas4", "cxx-lambdas5", "clang-lambdas4", "clang-lambdas5"}) {
         CAPTURE(program);
         const auto names = names_in(std::string(TEST_VARIANTS "/") + program);
-        REQUIRE(names.size() == expected.size());
+        REQUIRE(names.size() == expected_names.size());
         std::set<std::string> distinct;
-        for (const auto& [mark, edges] : expected) {
+        for (const auto& [mark, edges] : expected_names) {
             const std::string name = names.at(mark);
             CAPTURE(name);
             CHECK(name.starts_with(edges.first));

@@ -11,11 +11,9 @@ using namespace flameprobe::test;
 
 namespace {
 
-const std::string program = TEST_VARIANTS "/cxx-dwarf5";
-
 /// One sample in `function`, of a process that has the program at `start`.
 ProfileFile one_sample(const Mapping& mapping, const char* function, std::uint64_t moved) {
-    const std::uint64_t address = addresses_of(program, "mark_").at(function) + load_bias + moved;
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at(function) + load_bias + moved;
     return ProfileFile([&](ProfileWriter& out) {
         Mapping in_process = mapping;
         in_process.start += moved;
@@ -30,7 +28,7 @@ ProfileFile one_sample(const Mapping& mapping, const char* function, std::uint64
 }  // namespace
 
 TEST_CASE("names of several profiles are looked up together, and are the same") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     const Mapping mapping = mapping_of(*file);
     const ProfileFile first = one_sample(mapping, "leaf", 0), second = one_sample(mapping, "leaf", 0x40000);
     const ProfileFile none([](ProfileWriter&) {});
@@ -56,7 +54,7 @@ TEST_CASE("names of several profiles are looked up together, and are the same") 
 }
 
 TEST_CASE("a file that cannot be had is told once for all profiles") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     mapping.path = "/nonexistent/program";
     const ProfileFile first = one_sample(mapping, "leaf", 0), second = one_sample(mapping, "leaf", 0x40000);

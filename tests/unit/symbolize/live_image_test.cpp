@@ -43,7 +43,7 @@ private:
     void* handle_ = nullptr;
 };
 
-std::vector<Symbol> name_one(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options) {
+std::vector<Symbol> symbols_of(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options) {
     std::vector<std::string> warnings;
     return symbolize({mapping}, {{0, address}}, {}, options, warnings).at(0);
 }
@@ -55,14 +55,14 @@ TEST_CASE("code of a deleted library is named from what is mapped") {
     const std::uint64_t address = library.address("mark_total");
     REQUIRE(address != 0);
     SymbolizeOptions options;
-    CHECK(name_one(library.mapping(), address, options).at(0).name.starts_with("[unknown in flameprobe-test-"));
+    CHECK(symbols_of(library.mapping(), address, options).at(0).name.starts_with("[unknown in flameprobe-test-"));
 
     options.read_image = read_live_image;
-    CHECK(name_one(library.mapping(), address, options).at(0).name == "shop::Basket::total");
+    CHECK(symbols_of(library.mapping(), address, options).at(0).name == "shop::Basket::total");
 
     // Without privileges there is only memory, which has the dynamic symbols and the build id.
     options.read_image = [](const Mapping& mapping) { return copy_mapped_parts(mapping.start); };
-    const std::vector<Symbol> chain = name_one(library.mapping(), address, options);
+    const std::vector<Symbol> chain = symbols_of(library.mapping(), address, options);
     CHECK(chain.at(0).name == "shop::Basket::total");
     CHECK(chain.at(0).line == 0);
 }

@@ -9,7 +9,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-const std::string program = TEST_VARIANTS "/unsized";
+const std::string unsized = TEST_VARIANTS "/unsized";
 
 std::string name_at(const SymbolTable& table, std::uint64_t address) {
     const ElfSymbol* symbol = table.find(address);
@@ -19,9 +19,9 @@ std::string name_at(const SymbolTable& table, std::uint64_t address) {
 }  // namespace
 
 TEST_CASE("symbols of assembly reach to the next one, and not out of their section") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(unsized);
     REQUIRE(file != nullptr);
-    auto at = addresses_of(program, "");
+    auto at = addresses_of(unsized, "");
     SymbolTable table;
     table.add_table(*file, ".symtab");
     table.finish(*file);
@@ -41,7 +41,7 @@ TEST_CASE("symbols of assembly reach to the next one, and not out of their secti
 }
 
 TEST_CASE("the innermost symbol wins, and the outer one is found behind it") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(unsized);
     SymbolTable table;
     table.add({0x100, 0x200, "outer", true, 1});
     table.add({0x120, 0x130, "inner", true, 1});

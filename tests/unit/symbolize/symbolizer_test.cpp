@@ -15,8 +15,6 @@ using namespace flameprobe::test;
 
 namespace {
 
-const std::string program = TEST_VARIANTS "/cxx-dwarf5";
-
 std::string read_all(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::stringstream bytes;
@@ -26,7 +24,7 @@ std::string read_all(const std::string& path) {
 
 /// Some hundred addresses all over the code.
 std::vector<std::uint64_t> many_addresses() {
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     std::vector<std::uint64_t> addresses;
     const ElfSection* text = file->find(".text");
     for (std::uint64_t at = 0; at < text->size; ++at) addresses.push_back(text->address + at);
@@ -41,24 +39,24 @@ bool same(const Symbol& a, const Symbol& b) {
 }  // namespace
 
 TEST_CASE("a file that was replaced is not used, and said") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     REQUIRE_FALSE(mapping.build_id.empty());
     mapping.build_id[0] = static_cast<char>(mapping.build_id[0] ^ 1);
-    const std::uint64_t address = addresses_of(program, "mark_").at("leaf") + load_bias;
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
     std::vector<std::string> warnings;
     const SymbolChains chains = symbolize({mapping}, {{0, address}}, {}, {}, warnings);
     CHECK(chains[0].at(0).name == "[unknown in cxx-dwarf5]");
     REQUIRE(warnings.size() == 1);
     CHECK(warnings[0].find("replaced") != std::string::npos);
-    CHECK(warnings[0].find(program) != std::string::npos);
+    CHECK(warnings[0].find(cxx_program) != std::string::npos);
 }
 
 TEST_CASE("a deleted file is read through the hook, if that gives the right one") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     mapping.path = "/nowhere/server";
-    const std::uint64_t address = addresses_of(program, "mark_").at("leaf") + load_bias;
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
     std::vector<std::string> warnings;
 
     SymbolChains chains = symbolize({mapping}, {{0, address}}, {}, {}, warnings);
@@ -66,7 +64,7 @@ TEST_CASE("a deleted file is read through the hook, if that gives the right one"
     CHECK(warnings.size() == 1);
 
     SymbolizeOptions options;
-    options.read_image = [](const Mapping&) { return std::optional(read_all(program)); };
+    options.read_image = [](const Mapping&) { return std::optional(read_all(cxx_program)); };
     warnings.clear();
     chains = symbolize({mapping}, {{0, address}}, {}, options, warnings);
     REQUIRE(chains[0].size() == 3);
@@ -83,12 +81,12 @@ TEST_CASE("a deleted file is read through the hook, if that gives the right one"
 
 TEST_CASE("a separate debug file names a program that is gone") {
     const std::string root = TEST_VARIANTS "/debug-root";
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     mapping.path = "/nowhere/server";
     SymbolizeOptions options;
     options.debug_directories = {root};
-    const std::uint64_t address = addresses_of(program, "mark_").at("leaf") + load_bias;
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
     std::vector<std::string> warnings;
     const SymbolChains chains = symbolize({mapping}, {{0, address}}, {}, options, warnings);
     REQUIRE(chains[0].size() == 3);
@@ -111,7 +109,7 @@ TEST_CASE("a mapping begins at its segment's page, for pages of any size") {
 TEST_CASE("past the deadline names come from symbol tables, with one warning") {
     SymbolizeOptions options;
     options.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-    const Named named = name_addresses(program, {addresses_of(program, "mark_").at("leaf")}, options);
+    const Named named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
     REQUIRE(named.chains[0].size() == 1);
     CHECK(named.chains[0][0].name == "shop::Basket::total");
     CHECK(named.chains[0][0].line == 0);
@@ -122,15 +120,15 @@ TEST_CASE("past the deadline names come from symbol tables, with one warning") {
 TEST_CASE("debug information that would take too much memory is left alone, and said") {
     SymbolizeOptions options;
     options.most_debug_bytes = 1000;
-    Named named = name_addresses(program, {addresses_of(program, "mark_").at("leaf")}, options);
+    Named named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
     CHECK(named.chains[0].at(0).name == "shop::Basket::total");
     CHECK(named.warnings.size() == 1);
     options.map_files = true;
-    named = name_addresses(program, {addresses_of(program, "mark_").at("leaf")}, options);
+    named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
     CHECK(named.chains[0].size() == 3);
     CHECK(named.warnings.empty());
     options.debug_info = false;
-    named = name_addresses(program, {addresses_of(program, "mark_").at("leaf")}, options);
+    named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
     CHECK(named.chains[0].size() == 1);
     CHECK(named.warnings.empty());
 }
@@ -139,7 +137,7 @@ TEST_CASE("any number of threads gives the same names, and progress adds up") {
     const std::vector<std::uint64_t> addresses = many_addresses();
     SymbolizeOptions options;
     options.workers = 1;
-    const Named alone = name_addresses(program, addresses, options);
+    const Named alone = name_addresses(cxx_program, addresses, options);
     options.workers = 4;
     std::size_t last = 0;
     options.progress = [&](std::size_t done, std::size_t all) {
@@ -147,7 +145,7 @@ TEST_CASE("any number of threads gives the same names, and progress adds up") {
         CHECK(all == addresses.size());
         last = done;
     };
-    const Named together = name_addresses(program, addresses, options);
+    const Named together = name_addresses(cxx_program, addresses, options);
     CHECK(last == addresses.size());
     REQUIRE(alone.chains.size() == together.chains.size());
     for (std::size_t i = 0; i < addresses.size(); ++i)
@@ -172,9 +170,9 @@ TEST_CASE("a parallel loop does each piece once, and passes exceptions on") {
 }
 
 TEST_CASE("debug information above what all files may take is left alone, and told") {
-    const auto file = open_elf(program);
+    const auto file = open_elf(cxx_program);
     const Mapping mapping = mapping_of(*file);
-    const std::uint64_t address = addresses_of(program, "mark_").at("leaf") + load_bias;
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
     std::vector<std::string> warnings, notes;
     SymbolizeOptions options;
     options.notes = &notes;

@@ -16,6 +16,7 @@
 namespace flameprobe::test {
 
 constexpr std::uint64_t load_bias = 0x7f0012340000;
+inline const std::string cxx_program = TEST_VARIANTS "/cxx-dwarf5";  // programs/calls.cpp
 
 /// The mapping of the first executable segment, as the kernel would report it: whole pages, moved by the bias.
 inline Mapping mapping_of(const ElfFile& file, std::uint64_t bias = load_bias) {

@@ -11,7 +11,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-NamedProfile profile() {
+NamedProfile profile_of_two_threads() {
     ProfileOf made;
     made.folded("t:a;main;s:[checkout];Cart::total() const 30\nt:a;main;parse\xc3\xa9(int) 50\nt:b;main;wait 20\n");
     NamedProfile profile = std::move(made.profile);
@@ -33,7 +33,7 @@ std::string text_of(const std::vector<TopLine>& lines) {
 }  // namespace
 
 TEST_CASE("top: threads, scopes and functions with their shares") {
-    const auto lines = top_view(profile(), {.columns = 80, .rows = 24, .window = "last 10 s"});
+    const auto lines = top_view(profile_of_two_threads(), {.columns = 80, .rows = 24, .window = "last 10 s"});
     const std::string text = text_of(lines);
     CHECK(lines.front().kind == LineKind::title);
     CHECK(lines.front().text.find("server (pid 4711)  last 10 s  100 samples") == 0);
@@ -43,7 +43,7 @@ TEST_CASE("top: threads, scopes and functions with their shares") {
                                       [](const TopLine& line) { return line.text.find("FUNCTION") != line.text.npos; });
     REQUIRE(heading != lines.end());
     CHECK((heading + 1)->text.find("parse") != std::string::npos);
-    const auto total = top_view(profile(), {.columns = 80, .rows = 24, .by_total = true});
+    const auto total = top_view(profile_of_two_threads(), {.columns = 80, .rows = 24, .by_total = true});
     const auto main = std::find_if(total.begin(), total.end(),
                                    [](const TopLine& line) { return line.text.find("  main") != line.text.npos; });
     REQUIRE(main != total.end());
@@ -53,7 +53,7 @@ TEST_CASE("top: threads, scopes and functions with their shares") {
 TEST_CASE("top: what is shown fits, and no name controls the terminal") {
     for (const std::size_t columns : {1UL, 9UL, 20UL, 80UL}) {
         for (const std::size_t rows : {1UL, 3UL, 24UL}) {
-            const auto lines = top_view(profile(), {.columns = columns, .rows = rows});
+            const auto lines = top_view(profile_of_two_threads(), {.columns = columns, .rows = rows});
             CHECK(lines.size() <= rows);
             for (const TopLine& line : lines) {
                 const auto letters = std::count_if(line.text.begin(), line.text.end(), [](char c) {

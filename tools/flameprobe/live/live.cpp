@@ -19,7 +19,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr const char* usage =
+constexpr const char* live_usage =
     "Usage: flameprobe live [--port N] PID\n"
     "Serves the page of a program that is being profiled while it runs, and refreshes it, until Ctrl-C. Only this\n"
     "machine can reach it, and only with the address that is printed, which holds a secret. It is read from the "
@@ -27,11 +27,6 @@ constexpr const char* usage =
     ".fprobe, which costs the program nothing.\n"
     "\n"
     "      --port N          on this port of 127.0.0.1 rather than on a free one\n";
-
-int complain(int status, const std::string& message) {
-    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
-}
 
 PageAnswer plain(unsigned status, const std::string& text) {
     return {status, "text/plain; charset=utf-8", text + "\n"};
@@ -93,7 +88,7 @@ int live_command(int argc, char* argv[]) {
     std::uint16_t port = 0;
     optind = 0;
     for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
-        if (letter == 'h') return std::fputs(usage, stdout) < 0 ? 1 : 0;
+        if (letter == 'h') return std::fputs(live_usage, stdout) < 0 ? 1 : 0;
         if (letter != 'p') return complain(2, "Try 'flameprobe live --help'.");
         const auto number = number_in<std::uint16_t>(optarg);
         if (!number) return complain(2, std::string("--port: '") + optarg + "' is no port");

@@ -19,7 +19,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr const char* usage =
+constexpr const char* top_usage =
     "Usage: flameprobe top [--once] PID\n"
     "What a program that is being profiled spends its CPU time on, now: threads, scopes, functions. It is read from "
     "the\n"
@@ -32,11 +32,6 @@ constexpr const char* usage =
     "arrows and page keys move.\n";
 
 constexpr const char* help = "q quit  t self/total  w time  space pause  arrows move";
-
-int complain(int status, const std::string& message) {
-    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
-}
 
 struct Window {
     const char* text;
@@ -141,7 +136,7 @@ int top_command(int argc, char* argv[]) {
     bool once = false;
     optind = 0;
     for (int letter; (letter = getopt_long(argc, argv, "h", options, nullptr)) != -1;) {
-        if (letter == 'h') return std::fputs(usage, stdout) < 0 ? 1 : 0;
+        if (letter == 'h') return std::fputs(top_usage, stdout) < 0 ? 1 : 0;
         if (letter != 'o') return complain(2, "Try 'flameprobe top --help'.");
         once = true;
     }
