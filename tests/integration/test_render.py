@@ -138,6 +138,18 @@ class Provenance(Recorded):
         self.render_to("a.svg")  # the older one is replaced
         self.assertEqual((self.directory / "a.txt").read_text(), text)
 
+    def test_of_both_sides_of_a_comparison(self):
+        (self.directory / "old.folded").write_text("main;early_phase 100\n")
+        for before, after, sides in ((self.profile, self.profile, ["before", "after"]),
+                                     (self.directory / "old.folded", self.profile, ["after"])):
+            with self.subTest(sides=sides):
+                done = render("--diff", before, after, "-o", self.directory / "change.svg")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))  # the older text is replaced
+                lines = (self.directory / "change.txt").read_text().splitlines()
+                self.assertEqual([line.split(" ")[0] for line in lines if " command: " in line], sides)
+                self.assertIn(f"after command: {self.program} 600", lines)
+                self.assertTrue(all(line.split(" ")[0] in sides for line in lines), lines)
+
     def test_not_where_there_is_no_picture_or_something_else(self):
         (self.directory / "notes.txt").write_text("commands: none\n")
         self.assertIn("notes.txt: is no provenance of a picture, and was left as it is", self.render_to("notes.svg"))

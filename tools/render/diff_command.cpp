@@ -8,6 +8,7 @@
 #include "export/totals.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
+#include "provenance_file.hpp"
 
 namespace flameprobe {
 
@@ -74,6 +75,7 @@ int diff_command(Arguments& arguments) {
             return complain(below_threshold,
                             (side == &*after ? names.after : names.before) + ": " + failed + "; nothing was written");
     }
+    const std::string provenance = provenance_of_both(*before, *after);
     auto diff = diff_profiles(std::move(*before), std::move(*after));
     if (!diff) return complain(failed, diff.error().message);
     const DiffTable table =
@@ -84,6 +86,8 @@ int diff_command(Arguments& arguments) {
     if (!arguments.output.empty()) {
         if (auto written = write_picture(*diff, names, format, table.text, arguments); !written)
             return complain(failed, written.error().message);
+        if (const auto beside = write_text_beside(provenance, arguments.output); !beside)
+            complain(done, beside.error().message);  // the picture is there all the same
     }
     return table.grown > 0 ? below_threshold : done;
 }

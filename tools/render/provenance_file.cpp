@@ -11,20 +11,35 @@ namespace flameprobe {
 
 namespace {
 
-const std::string first_key = "command: ";
-
 /// Of another origin: something is there, and it does not begin as ours do.
 bool is_foreign(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    std::string begin(first_key.size(), '\0');
-    return file && file.peek() != std::ifstream::traits_type::eof() &&
-           !(file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == first_key);
+    if (!file || file.peek() == std::ifstream::traits_type::eof()) return false;
+    std::string begin(std::string_view("before command: ").size(), '\0');
+    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(file.gcount()));
+    return !begin.starts_with("command: ") && !begin.starts_with("before command: ") &&
+           !begin.starts_with("after command: ");
+}
+
+std::string each_line_with(const std::string& prefix, const std::string& text) {
+    std::string out;
+    for (std::size_t from = 0, end; (end = text.find('\n', from)) != text.npos; from = end + 1)
+        out += prefix + text.substr(from, end + 1 - from);
+    return out;
 }
 
 }  // namespace
 
 Result<void> write_provenance_beside(const NamedProfile& profile, const std::string& picture) {
-    const std::string text = provenance_text(profile);
+    return write_text_beside(provenance_text(profile), picture);
+}
+
+std::string provenance_of_both(const NamedProfile& before, const NamedProfile& after) {
+    return each_line_with("before ", provenance_text(before)) + each_line_with("after ", provenance_text(after));
+}
+
+Result<void> write_text_beside(const std::string& text, const std::string& picture) {
     struct stat status {};
     const bool is_file = stat(picture.c_str(), &status) == 0 && S_ISREG(status.st_mode);  // not /dev/null, or a pipe
     if (text.empty() || !is_file) return {};

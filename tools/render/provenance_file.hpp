@@ -12,4 +12,8 @@ namespace flameprobe {
 /// of that name that is no provenance stays as it is, and that is an Error.
 Result<void> write_provenance_beside(const NamedProfile& profile, const std::string& picture);
 
+/// Of two profiles that are shown as one picture: every key begins with "before " or "after ".
+std::string provenance_of_both(const NamedProfile& before, const NamedProfile& after);
+Result<void> write_text_beside(const std::string& provenance, const std::string& picture);
+
 }  // namespace flameprobe
