@@ -1,8 +1,11 @@
 """flameprobe bench and compare: scenarios run for real, whatever happens to them, and what the report says."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -214,6 +217,21 @@ load = ["true"]
         for scenario in self.report()["scenarios"]:
             picture = next(name for name in scenario["pictures"] if name.endswith(".png"))
             self.assertEqual((self.directory / "out" / picture).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_progress_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        argv = [COMMAND, "bench", "-n", "plain", "-r", "2", "-o", self.directory / "out", "--", sys.executable, PROGRAMS, "work", "40"]
+        done = subprocess.run(argv, cwd=self.directory, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=theirs, timeout=100, check=False)
+        os.close(theirs)
+        told = b""
+        with contextlib.suppress(OSError):  # EIO at the end
+            while piece := os.read(ours, 4096):
+                told += piece
+        self.assertEqual(done.returncode, 0, told)
+        self.assertIn(b"[1/2] plain, run 1: running\r", told)
+        self.assertRegex(told, rb"\[2/2\] plain, run 2: running, about \d+ (s|min) left\r\x1b\[K")
 
     def test_default_directory_has_date_and_commit(self):
         (self.directory / ".git" / "refs").mkdir(parents=True)

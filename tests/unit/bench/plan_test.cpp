@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "figures.hpp"
 #include "reading.hpp"
 
 using namespace flameprobe::bench;
@@ -24,6 +25,14 @@ TEST_CASE("every combination of what sweeps, in interleaved order") {
     std::vector<std::size_t> order;
     for (const PlannedRun& run : plan_of(points.size(), 3)) order.push_back(run.point);
     CHECK(order == std::vector<std::size_t>{0, 1, 2, 2, 1, 0, 0, 1, 2});
+}
+
+TEST_CASE("a time that is only estimated") {
+    CHECK(rounded_span_text(0.4) == "0 s");
+    CHECK(rounded_span_text(89) == "89 s");
+    CHECK(rounded_span_text(100) == "2 min");
+    CHECK(rounded_span_text(5000) == "83 min");
+    CHECK(rounded_span_text(9900) == "3 h");
 }
 
 TEST_CASE("numbers from what a load prints") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "system_calls.hpp"
@@ -87,6 +88,61 @@ TEST_CASE("what grows with the variable is found, and the law fitted") {
     for (const Growth& growth : scaling.growth) CHECK((growth.name == "lock" || !growth.found));
 }
 
+TEST_CASE("what each run has one value of is told with its interval") {
+    const BenchFile file = bench_file();
+    Report report = report_of(file);
+    auto& runs = report.points[0].runs;
+    const auto cell = [&report](const char* text) {
+        return report_markdown(report).find("| " + std::string(text) + " |") != std::string::npos;
+    };
+    runs[0].voluntary_switches = 10, runs[1].voluntary_switches = 12, runs[2].voluntary_switches = 14;
+    CHECK(cell("12.00 ± 4.968"));  // t of two degrees of freedom is 4.303, times 2 / √3
+    runs[0].major_faults = 3;
+    CHECK(cell("1.000 ± 4.303"));
+    CHECK_FALSE(cell("threads blocked"));
+    CHECK_FALSE(run_figures(report.points[0]).count("blocked_seconds"));
+    runs[0].waits["futex"] = 1'000'000'000, runs[1].waits["futex"] = 3'000'000'000,
+    runs[2].waits["futex"] = 2'000'000'000;
+    CHECK(cell("threads blocked"));
+    CHECK(cell("2.000 ± 2.484 s"));
+    const auto json = nlohmann::json::parse(report_json(report));
+    const auto& figures = json["scenarios"][0]["figures"];
+    CHECK(figures["voluntary_switches"]["mean"] == 12);
+    CHECK(figures["voluntary_switches"]["high"].get<double>() == Approx(16.968).epsilon(0.001));
+    CHECK(figures["blocked_seconds"]["mean"] == 2);
+    CHECK_FALSE(figures.contains("ipc"));
+    // Of a quotient: relative errors add up as squares do.
+    const auto& row = json["scaling"][0]["rows"][1];
+    const auto relative = [](const auto& of) {
+        return of["high"].template get<double>() / of["mean"].template get<double>() - 1;
+    };
+    const double error =
+        std::hypot(relative(json["scaling"][0]["rows"][0]["work_per_second"]), relative(row["work_per_second"]));
+    CHECK(row["efficiency_error"].get<double>() == Approx(row["efficiency"].get<double>() * error));
+    CHECK(json["scaling"][0]["rows"][0]["efficiency_error"].is_null());
+}
+
+TEST_CASE("pictures of a scenario stand side by side on one scale") {
+    const BenchFile file = bench_file();
+    Report report = report_of(file);
+    for (PointReport& point : report.points) point.pictures = {"pictures/" + point.title + ".svg", "pictures/x.png"};
+    report.points[2].name = "another";
+    report.points[2].cost.mean *= 100;
+    const std::string html = report_html(report);
+    const auto count = [&html](const std::string& text) {
+        std::size_t found = 0;
+        for (std::size_t at = 0; (at = html.find(text, at)) != std::string::npos; ++at) ++found;
+        return found;
+    };
+    CHECK(count("<div class=\"pictures\">") == 2);
+    CHECK(count("</div>") == 2);
+    CHECK(count("<h3>another</h3>") == 1);
+    CHECK(count("style=\"width:100.000000%\"") == 2);  // the widest of each scenario
+    const double share = 100 * report.points[0].cost.mean / report.points[1].cost.mean;
+    CHECK(count("style=\"width:" + std::to_string(share) + "%\"") == 1);
+    CHECK(count(">png</a>") == 3);
+}
+
 TEST_CASE("report.json as scripts read it") {
     const BenchFile file = bench_file();
     const std::string text = report_json(report_of(file));
@@ -154,7 +210,7 @@ TEST_CASE("instructions per cycle, where the machine counts them") {
     report.points[0].runs[0].ipc = 1.25;
     report.points[0].runs[1].ipc = 1.75;
     CHECK(report_markdown(report).find("| IPC |") != std::string::npos);
-    CHECK(report_markdown(report).find("| 1.500 |") != std::string::npos);  // of the runs that have one
+    CHECK(report_markdown(report).find("| 1.500 ± 3.177 |") != std::string::npos);  // of the runs that have one
     CHECK(nlohmann::json::parse(report_json(report))["scenarios"][0]["runs"][0]["ipc"] == 1.25);
 }
 

@@ -44,7 +44,9 @@ public:
 
 private:
     void run_one(const PlannedRun& planned, std::size_t number, std::size_t all);
+    std::string begun_line(const PlannedRun& planned, std::size_t number, std::size_t all) const;
     void tell(const PlannedRun& planned, std::size_t number, std::size_t all, const std::string& what) const;
+    void show_running(const PlannedRun& planned, std::size_t number, std::size_t all) const;
     void draw(const Point& point, PointReport& report);
     Result<void> write_reports();
 
@@ -55,11 +57,30 @@ private:
     std::vector<std::vector<RunRecord>> runs_;  // by point
     SymbolCache cache_;
     std::size_t failed_ = 0;
+    std::size_t taken_ = 0;  // runs, by this process
+    std::uint64_t taken_in_ns_ = 0;
+    const bool on_terminal_ = isatty(STDERR_FILENO) == 1;
 };
 
+std::string Bench::begun_line(const PlannedRun& planned, std::size_t number, std::size_t all) const {
+    return "[" + std::to_string(number) + "/" + std::to_string(all) + "] " + points_[planned.point].title() + ", run " +
+           std::to_string(planned.repetition) + ": ";
+}
+
 void Bench::tell(const PlannedRun& planned, std::size_t number, std::size_t all, const std::string& what) const {
-    complain(0, "[" + std::to_string(number) + "/" + std::to_string(all) + "] " + points_[planned.point].title() +
-                    ", run " + std::to_string(planned.repetition) + ": " + what);
+    if (on_terminal_) std::fputs("\r\x1b[K", stderr);
+    complain(0, begun_line(planned, number, all) + what);
+}
+
+/// The line of the run's figures takes its place.
+void Bench::show_running(const PlannedRun& planned, std::size_t number, std::size_t all) const {
+    if (!on_terminal_) return;
+    std::string line = begun_line(planned, number, all) + "running";
+    if (taken_ > 0) {
+        const double each = static_cast<double>(taken_in_ns_) / static_cast<double>(taken_) / 1e9;
+        line += ", about " + rounded_span_text(each * static_cast<double>(all - number + 1)) + " left";
+    }
+    std::fprintf(stderr, "\r\x1b[Kflameprobe: %s", line.c_str());
 }
 
 std::string figures_of(const RunRecord& run, const Scenario& scenario) {
@@ -78,6 +99,8 @@ void Bench::run_one(const PlannedRun& planned, std::size_t number, std::size_t a
         runs.push_back(*before);
         return tell(planned, number, all, "done before, " + figures_of(*before, *point.scenario));
     }
+    show_running(planned, number, all);
+    const std::uint64_t begun_ns = monotonic_ns();
     RunRecord record;
     record.repetition = planned.repetition;
     if (auto begun = store_.begin(point, planned.repetition); !begun) {
@@ -86,6 +109,7 @@ void Bench::run_one(const PlannedRun& planned, std::size_t number, std::size_t a
         const RunPlace place{store_.absolute(), Store::run_path(point, planned.repetition), library_, file_.frequency,
                              file_.waiting};
         record = run_once(point, planned.repetition, place, cache_);
+        ++taken_, taken_in_ns_ += monotonic_ns() - begun_ns;
         if (interruption() != 0) return;
         if (auto kept = store_.keep(point, record); !kept) record.failure = kept.error().message;
     }
@@ -153,9 +177,11 @@ int Bench::run() {
     complain(0, (store_.resumed() ? "going on in " : "results in ") + store_.path());
     for (std::size_t i = 0; i < plan.size(); ++i) {
         run_one(plan[i], i + 1, plan.size());
-        if (interruption() != 0)
+        if (interruption() != 0) {
+            if (on_terminal_) std::fputs("\r\x1b[K", stderr);
             return complain(128 + interruption(),
                             "interrupted; the same command again goes on where it was (" + store_.path() + ")");
+        }
     }
     if (auto written = write_reports(); !written) return complain(1, written.error().message);
     if (failed_ > 0) complain(0, std::to_string(failed_) + " of " + std::to_string(plan.size()) + " runs failed");

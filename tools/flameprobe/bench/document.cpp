@@ -154,7 +154,10 @@ constexpr const char* style =
     "table{border-collapse:collapse;margin:1em 0;font-variant-numeric:tabular-nums}"
     "th,td{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
     ".left{text-align:left}td.left{max-width:40em;overflow-wrap:anywhere}"
-    "figure{margin:1em 0;min-width:20%}figure img{width:100%;border:1px solid #ddd}figcaption{color:#555}"
+    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,44em),1fr));gap:0 1em;"
+    "width:min(94vw,150em);margin-left:calc(50% - min(47vw,75em))}"
+    "figure{margin:1em 0}figure img{width:100%;box-sizing:border-box;border:1px solid #ddd}"
+    "figcaption{color:#555;white-space:nowrap}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}a{color:#8bf}"
     "figcaption{color:#aaa}}";
 
@@ -185,7 +188,14 @@ std::string to_markdown(const Document& document) {
 
 std::string to_html(const Document& document, const std::string& title) {
     Html html;
-    for (const auto& block : document) std::visit(html, block);
+    bool among_pictures = false;
+    for (const auto& block : document) {
+        const bool picture = std::holds_alternative<Picture>(block);
+        if (picture != among_pictures) html.out += picture ? "<div class=\"pictures\">\n" : "</div>\n";
+        among_pictures = picture;
+        std::visit(html, block);
+    }
+    if (among_pictures) html.out += "</div>\n";
     return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
            "content=\"width=device-width\"><title>" +
            html_escaped(title) + "</title><style>" + style + "</style></head>\n<body>\n" + html.out +

@@ -34,11 +34,11 @@ struct Table {
     std::vector<std::size_t> left;
 };
 
-/// A picture beside others on one scale.
+/// A picture; those that follow each other stand side by side, each in a place of the same width.
 struct Picture {
     std::string path, caption;
     std::vector<std::string> also;  // the same in other formats
-    double width = 100;             // percent
+    double width = 100;             // percent of its place
 };
 
 /// An SVG of a few lines; only in HTML.

@@ -43,6 +43,11 @@ std::string rate_text(const Interval& interval) {
     return rate_text(interval.mean) + (interval.high ? " ± " + rate_text(half_width(interval)) : "");
 }
 
+std::string rounded_span_text(double seconds) {
+    if (seconds < 90) return fixed_text(seconds, 0) + " s";
+    return seconds < 90 * 60 ? fixed_text(seconds / 60, 0) + " min" : fixed_text(seconds / 3600, 0) + " h";
+}
+
 std::string change_text(double share) {
     const std::string text = fixed_text(100 * std::abs(share), 1) + " %";
     return text == "0.0 %" ? text : (share < 0 ? "−" : "+") + text;

@@ -15,6 +15,8 @@ std::string rate_text(double per_second);
 /// "12.3 µs ± 0.4 µs"; without an interval only the mean.
 std::string cost_text(const Interval& interval);
 std::string rate_text(const Interval& interval);
+/// "40 s", "3 min", "2 h": of a time that is only estimated.
+std::string rounded_span_text(double seconds);
 /// "+3.1 %", "−0.4 %".
 std::string change_text(double share);
 /// "0.043 (0.031 to 0.055)".

@@ -63,6 +63,12 @@ void add_functions(PointReport& point) {
     });
 }
 
+/// Half of the interval, of the mean.
+std::optional<double> relative_error(const Interval& interval) {
+    if (!interval.high || interval.mean <= 0) return std::nullopt;
+    return (*interval.high - interval.mean) / interval.mean;
+}
+
 using Sweeps = std::map<std::string, SweepValue>;
 
 std::vector<Growth> growth_of(const std::vector<std::pair<double, const PointReport*>>& points) {
@@ -105,7 +111,7 @@ ScalingReport scaling_of(const std::string& scenario, const std::string& variabl
     std::vector<double> n, x;
     for (const auto& [at, point] : points) {
         if (!point->throughput) continue;
-        report.rows.push_back({at, *point->throughput, 0});
+        report.rows.push_back({at, *point->throughput, 0, {}});
         for (const RunRecord& run : point->runs) {
             n.push_back(at);
             x.push_back(*run.work_per_second());
@@ -114,6 +120,8 @@ ScalingReport scaling_of(const std::string& scenario, const std::string& variabl
     for (ScalingRow& row : report.rows) {
         const ScalingRow& first = report.rows.front();
         row.efficiency = row.throughput.mean / row.n / (first.throughput.mean / first.n);
+        const auto of_first = relative_error(first.throughput), of_this = relative_error(row.throughput);
+        if (&row != &first && of_first && of_this) row.error = row.efficiency * std::hypot(*of_first, *of_this);
     }
     report.amdahl = fit_amdahl(n, x);
     report.usl = fit_usl(n, x);
@@ -123,6 +131,24 @@ ScalingReport scaling_of(const std::string& scenario, const std::string& variabl
 }
 
 }  // namespace
+
+std::map<std::string, Interval> run_figures(const PointReport& point) {
+    std::map<std::string, std::vector<double>> values;
+    const bool waits = std::any_of(point.runs.begin(), point.runs.end(), [](auto& run) { return !run.waits.empty(); });
+    for (const RunRecord& run : point.runs) {
+        values["seconds"].push_back(run.seconds);
+        values["cpu_seconds"].push_back(run.cpu_seconds);
+        if (run.ipc) values["ipc"].push_back(*run.ipc);
+        visit_counts(run,
+                     [&](const char* name, const auto& value) { values[name].push_back(static_cast<double>(value)); });
+        if (!waits) continue;
+        values["blocked_seconds"].push_back(run.blocked_seconds());
+        values["preempted_seconds"].push_back(run.preempted_seconds());
+    }
+    std::map<std::string, Interval> figures;
+    for (const auto& [name, of_runs] : values) figures[name] = cost_interval(of_runs);
+    return figures;
+}
 
 double sampling_variance(double cost, double whole, double sample_cost) {
     return whole <= 0 ? 0 : cost * sample_cost * std::max(0.0, 1 - cost / whole);

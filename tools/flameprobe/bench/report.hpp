@@ -52,7 +52,8 @@ struct Growth {
 struct ScalingRow {
     double n = 0;
     Interval throughput;
-    double efficiency = 0;  // of what the smallest n gives for each of its n
+    double efficiency = 0;        // of what the smallest n gives for each of its n
+    std::optional<double> error;  // half of its 95 % interval; not at the smallest n, where it is 1
 };
 
 /// One scenario over one numeric variable, the others held.
@@ -77,6 +78,10 @@ struct Report {
 PointReport point_report(const Point& point, const std::vector<RunRecord>& runs);
 /// For every scenario and numeric variable with two values or more. Points without two runs are left out.
 std::vector<ScalingReport> scaling_reports(const std::vector<PointReport>& points);
+
+/// What each run has one value of beside throughput, latency and cost, by its name in JSON. Without those that no run
+/// has: `ipc` where it is not counted, waits where they were not asked for.
+std::map<std::string, Interval> run_figures(const PointReport& point);
 
 std::string report_json(const Report& report);
 std::string report_markdown(const Report& report);

@@ -68,6 +68,8 @@ Json point_json(const PointReport& point) {
     json["cpu_ns_per_unit"] = interval(point.cost);
     json["latency"] = point.latency ? interval(*point.latency) : Json(nullptr);
     json["latency_unit"] = point.latency_unit;
+    json["figures"] = Json::object();
+    for (const auto& [name, over_runs] : run_figures(point)) json["figures"][name] = interval(over_runs);
     json["runs"] = list(point.runs, run_json);
     json["failures"] = list(point.failures, [](const auto& failure) {
         return Json{{"repetition", failure.first}, {"reason", failure.second}};
@@ -92,7 +94,10 @@ Json fit_json(const ScalingFit& fit) {
 Json scaling_json(const ScalingReport& scaling) {
     Json json = {{"scenario", scaling.scenario}, {"variable", scaling.variable}, {"others", sweep(scaling.others)}};
     json["rows"] = list(scaling.rows, [](const ScalingRow& row) {
-        return Json{{"n", row.n}, {"work_per_second", interval(row.throughput)}, {"efficiency", row.efficiency}};
+        return Json{{"n", row.n},
+                    {"work_per_second", interval(row.throughput)},
+                    {"efficiency", row.efficiency},
+                    {"efficiency_error", optional(row.error)}};
     });
     json["amdahl"] = fit_json(scaling.amdahl);
     json["usl"] = fit_json(scaling.usl);

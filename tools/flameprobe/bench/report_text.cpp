@@ -18,18 +18,6 @@ std::string one_of(const std::string& unit) {
     return unit.size() > 1 && unit.ends_with("s") ? unit.substr(0, unit.size() - 1) : unit;
 }
 
-double mean_of(const std::vector<RunRecord>& runs, const auto& value) {
-    double sum = 0;
-    for (const RunRecord& run : runs) sum += static_cast<double>(value(run));
-    return sum / static_cast<double>(runs.size());
-}
-
-std::string ipc_text(const std::vector<RunRecord>& runs) {
-    double sum = 0, count = 0;
-    for (const RunRecord& run : runs) sum += run.ipc.value_or(0), count += run.ipc ? 1 : 0;
-    return count > 0 ? rate_text(sum / count) : "";
-}
-
 /// Columns without a single value say nothing.
 void drop_empty_columns(Table& table) {
     for (std::size_t column = table.header.size(); column-- > 1;) {
@@ -55,22 +43,18 @@ Table overview(const Report& report) {
             table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", "", "", "", runs, ""});
             continue;
         }
-        const auto mean = [&point](const auto& value) { return rate_text(mean_of(point.runs, value)); };
-        // In seconds of threads; nothing where waits were not asked for.
-        const bool waits =
-            std::any_of(point.runs.begin(), point.runs.end(), [](auto& run) { return !run.waits.empty(); });
-        const auto waited = [&](const auto& value) { return waits ? mean(value) + " s" : std::string(); };
+        const auto figure = [figures = run_figures(point)](const char* name, const std::string& unit = {}) {
+            const auto found = figures.find(name);
+            return found == figures.end() ? std::string() : rate_text(found->second) + unit;
+        };
         const std::string throughput = point.throughput ? rate_text(*point.throughput) + " " + point.unit + "/s" : "";
         const std::string latency = point.latency ? rate_text(*point.latency) + " " + point.latency_unit : "";
         const std::string picture = point.pictures.empty() ? "" : point.pictures.front();
-        table.rows.push_back(
-            {point.title, throughput, latency, cost_text(point.cost) + " per " + one_of(point.unit),
-             mean([](auto& run) { return run.cpu_seconds; }), ipc_text(point.runs),
-             mean([](auto& run) { return run.voluntary_switches; }),
-             mean([](auto& run) { return run.involuntary_switches; }), mean([](auto& run) { return run.minor_faults; }),
-             mean([](auto& run) { return run.major_faults; }), waited([](auto& run) { return run.blocked_seconds(); }),
-             waited([](auto& run) { return run.preempted_seconds(); }), runs,
-             picture.empty() ? Cell("") : Cell("SVG", picture)});
+        table.rows.push_back({point.title, throughput, latency, cost_text(point.cost) + " per " + one_of(point.unit),
+                              figure("cpu_seconds"), figure("ipc"), figure("voluntary_switches"),
+                              figure("involuntary_switches"), figure("minor_faults"), figure("major_faults"),
+                              figure("blocked_seconds", " s"), figure("preempted_seconds", " s"), runs,
+                              picture.empty() ? Cell("") : Cell("SVG", picture)});
     }
     drop_empty_columns(table);
     return table;
@@ -124,7 +108,9 @@ void add_scaling(Document& document, const ScalingReport& scaling, const std::st
     }
     Table table{{scaling.variable, unit + "/s", "efficiency"}, {}, {}};
     for (const ScalingRow& row : scaling.rows) {
-        table.rows.push_back({short_decimal(row.n, 3), rate_text(row.throughput), percent_text(row.efficiency, 1)});
+        const std::string error = row.error ? " ± " + percent_text(*row.error, 1) : "";
+        table.rows.push_back(
+            {short_decimal(row.n, 3), rate_text(row.throughput), percent_text(row.efficiency, 1) + error});
     }
     document.push_back(table);
     document.push_back(Chart{scaling_chart(scaling, unit)});
@@ -195,9 +181,13 @@ void add_waits(Document& document, const Report& report) {
         for (const RunRecord& run : point.runs) units += run.units();
         for (const auto& [name, ns] : order) {
             if (table.rows.size() == most_waits) break;
-            const double seconds = static_cast<double>(ns) / 1e9 / static_cast<double>(point.runs.size());
-            table.rows.push_back(
-                {name, rate_text(seconds) + " s", units > 0 ? cost_text(static_cast<double>(ns) / units) : ""});
+            std::vector<double> seconds;
+            for (const RunRecord& run : point.runs) {
+                const auto found = run.waits.find(name);
+                seconds.push_back(found == run.waits.end() ? 0 : static_cast<double>(found->second) / 1e9);
+            }
+            table.rows.push_back({name, rate_text(interval_of(seconds)) + " s",
+                                  units > 0 ? cost_text(static_cast<double>(ns) / units) : ""});
         }
         document.push_back(table);
     }
@@ -205,15 +195,19 @@ void add_waits(Document& document, const Report& report) {
 
 void add_pictures(Document& document, const Report& report) {
     document.push_back(Heading{2, "Flame graphs"});
-    document.push_back(Paragraph{"As wide as the CPU time per unit of work, so that boxes can be compared."});
-    std::map<std::string, double> widest;
-    for (const PointReport& point : report.points) widest[point.unit] = std::max(widest[point.unit], point.cost.mean);
+    document.push_back(Paragraph{
+        "Those of a scenario are as wide as its CPU time per unit of work, so that their boxes can be compared."});
+    std::map<std::string, double> widest;  // by scenario
+    for (const PointReport& point : report.points) widest[point.name] = std::max(widest[point.name], point.cost.mean);
+    std::string scenario;
     for (const PointReport& point : report.points) {
         if (point.pictures.empty()) continue;
+        if (widest.size() > 1 && point.name != scenario) document.push_back(Heading{3, point.name});
+        scenario = point.name;
         const std::vector<std::string> also(point.pictures.begin() + 1, point.pictures.end());
         document.push_back(Picture{point.pictures.front(),
                                    point.title + ": " + cost_text(point.cost) + " per " + one_of(point.unit), also,
-                                   100 * point.cost.mean / widest[point.unit]});
+                                   100 * point.cost.mean / widest[point.name]});
     }
 }
 
