@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -18,7 +19,8 @@ struct CpuRing {
     RingBuffer ring;
     Descriptor switches;  // none unless asked for
     bool of_page_faults = false;
-    std::uint32_t number = 0;  // RawSample::event
+    std::uint32_t number = 0;                                          // RawSample::event
+    std::unordered_map<std::uint32_t, std::uint64_t> newest_events{};  // by thread: of those that have sampled it here
 
     /// Of the event that the source was opened for.
     bool is_own() const { return number == 0 && !of_page_faults; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "base/result.hpp"
 #include "capture/event_source.hpp"
@@ -65,12 +66,13 @@ Descriptor keep_apart(std::uint32_t thread);
 /// for files: RLIMIT_NOFILE counts per table, and the collector's own is no larger.
 bool leaves_descriptors(const Descriptor& event);
 
-/// Calls attach(tid) once for each thread of the host but the caller and the main thread. Threads born while this goes
-/// on inherit from their creator if that one is attached; those that slip through in between are found by listing again
-/// until no new thread was attached, as attach() says.
+/// Calls attach(tid) once for each thread of the host but the caller and the main thread, and lists them again until no
+/// new one was attached, as attach() says. A thread that is born while this goes on may be attached and have inherited
+/// its creator's events too.
 template <class Attach>
 void attach_running_threads(const Attach& attach) {
-    std::vector<std::uint32_t> known = {static_cast<std::uint32_t>(::gettid()), static_cast<std::uint32_t>(::getpid())};
+    std::vector<std::uint32_t> known = {static_cast<std::uint32_t>(::gettid()),
+                                        static_cast<std::uint32_t>(host_process())};
     for (bool found = true; found;) {
         found = false;
         for (const std::uint32_t tid : list_threads()) {

@@ -45,7 +45,18 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-constexpr std::size_t id_suffix = 16;  // pid, tid, time: sample_id_all with our layout
+constexpr std::size_t id_suffix = 24;  // pid, tid, time, id: sample_id_all with our layout
+
+template <class T>
+T value_at(std::span<const std::byte> record, std::size_t at) {
+    T value{};
+    std::memcpy(&value, record.data() + at, sizeof value);
+    return value;
+}
+
+std::uint32_t type_of(std::span<const std::byte> record) {
+    return value_at<std::uint32_t>(record, offsetof(perf_event_header, type));
+}
 
 // Kernel addresses only; PERF_CONTEXT_* markers are the highest 4095 values.
 std::span<const std::uint64_t> kernel_part(std::span<const std::byte> chain) {
@@ -63,6 +74,7 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
     sample.time_ns = fields.next<std::uint64_t>();
+    fields.take(8);  // id
     sample.event = layout.event;
     sample.weight = layout.weight;
     if (layout.page_faults)
@@ -117,20 +129,24 @@ bool dispatch_mapping(Fields fields, std::uint16_t misc, std::uint64_t time, Eve
 }  // namespace
 
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type) {
-    const std::size_t at = type == PERF_RECORD_SAMPLE ? sizeof(perf_event_header) + 8 : record.size() - 8;
-    if (record.size() < sizeof(perf_event_header) + id_suffix) return 0;
-    std::uint64_t time = 0;
-    std::memcpy(&time, record.data() + at, sizeof time);
-    return time;
+    const std::size_t at = type == PERF_RECORD_SAMPLE ? sizeof(perf_event_header) + 8 : record.size() - 16;
+    return record.size() < sizeof(perf_event_header) + id_suffix ? 0 : value_at<std::uint64_t>(record, at);
 }
 
 std::uint32_t sampled_thread(std::span<const std::byte> record) {
-    perf_event_header header;
-    std::uint32_t tid = 0;
-    if (record.size() < sizeof header + id_suffix) return 0;
-    std::memcpy(&header, record.data(), sizeof header);
-    if (header.type == PERF_RECORD_SAMPLE) std::memcpy(&tid, record.data() + sizeof header + 4, sizeof tid);
-    return tid;
+    if (record.size() < sizeof(perf_event_header) + id_suffix || type_of(record) != PERF_RECORD_SAMPLE) return 0;
+    return value_at<std::uint32_t>(record, sizeof(perf_event_header) + 4);
+}
+
+std::uint64_t sampling_event(std::span<const std::byte> sample) {
+    const std::size_t at = sizeof(perf_event_header) + 16;
+    return sample.size() < at + 8 ? 0 : value_at<std::uint64_t>(sample, at);
+}
+
+std::uint32_t born_or_ended(std::span<const std::byte> record) {
+    const bool is_one = type_of(record) == PERF_RECORD_FORK || type_of(record) == PERF_RECORD_EXIT;
+    if (!is_one || record.size() < sizeof(perf_event_header) + id_suffix) return 0;
+    return value_at<std::uint32_t>(record, sizeof(perf_event_header) + 8);
 }
 
 bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink) {

@@ -12,7 +12,8 @@
 
 namespace flameprobe {
 
-inline constexpr std::uint64_t sample_layout = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+inline constexpr std::uint64_t sample_layout =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_REGS_USER;
 
 /// Which optional parts the samples have.
 struct RecordLayout {
@@ -29,6 +30,13 @@ std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type)
 
 /// The thread that was sampled; 0 if it is not such a record.
 std::uint32_t sampled_thread(std::span<const std::byte> record);
+
+/// The event of a sample: the one that was opened, also where the thread has inherited it. A later one has a higher
+/// number (kernel/events/core.c, perf_event_id).
+std::uint64_t sampling_event(std::span<const std::byte> sample);
+
+/// The thread that a record says was born or has ended; 0 if it says neither.
+std::uint32_t born_or_ended(std::span<const std::byte> record);
 
 /// Hands one record to `sink`. `record` starts with its perf_event_header and is whole. Gives false for a record that
 /// is shorter than its type needs, which no kernel writes.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,8 @@ private:
     Attached attach(std::uint32_t tid, std::size_t first_ring);
     Result<void> add_cpu(int cpu);
     void draw_period();
+    bool is_second(CpuRing& ring, std::span<const std::byte> record);
+    void hand_on(const CpuRing& ring, std::span<const std::byte> record, EventSink& sink);
     bool control(unsigned long request);
     void describe(const CaptureOptions& options);
 
@@ -200,11 +203,9 @@ void RingSource::look_around() {
     refused_told_ = facts_.refused_events;
 }
 
-// Without page faults, which say where the time is and not how much. A thread that is born just now of one that has no
-// event here yet goes without on this CPU: from outside it looks like one that has inherited its creator's.
+// Without page faults, which say where the time is and not how much.
 Result<void> RingSource::add_cpu(int cpu) {
     const auto main_thread = static_cast<std::uint32_t>(host_process());
-    const auto threads = list_threads();
     const std::size_t first = rings_.size();
     if (auto added = rings_.add(attributes_, main_thread, cpu); !added) return added;
     if (facts_.switches) {
@@ -215,12 +216,14 @@ Result<void> RingSource::add_cpu(int cpu) {
     for (std::size_t i = 0; i < more_events_.size(); ++i)
         static_cast<void>(rings_.add(more_events_[i].attributes, main_thread, cpu, static_cast<std::uint32_t>(i + 1)));
     const std::size_t others = others_.size(), other_switches = other_switches_.size();
-    for (const std::uint32_t tid : threads) {
-        if (tid == main_thread || tid == static_cast<std::uint32_t>(::gettid())) continue;
-        if (attach(tid, first) != Attached::no_descriptor) continue;
-        ++facts_.refused_events;
-        refusal_ = explain_refusal(EMFILE);
-    }
+    attach_running_threads([&](std::uint32_t tid) {
+        const auto attached = attach(tid, first);
+        if (attached == Attached::no_descriptor) {
+            ++facts_.refused_events;
+            refusal_ = explain_refusal(EMFILE);
+        }
+        return attached == Attached::yes;
+    });
     for (std::size_t i = others; i < others_.size(); ++i) ::ioctl(others_[i].get(), PERF_EVENT_IOC_ENABLE, 0);
     for (std::size_t i = other_switches; i < other_switches_.size(); ++i)
         ::ioctl(other_switches_[i].get(), PERF_EVENT_IOC_ENABLE, 0);
@@ -334,22 +337,41 @@ bool RingSource::has_samples() const {
     });
 }
 
+// A thread that was born while others got their events may have two on a CPU: its creator's, which it inherited, and
+// its own. From outside it looks like one that has inherited none. The event that was opened last counts: on the CPUs
+// that have it, it samples the thread at any time, and what is inherited may have been opened on some CPUs only.
+bool RingSource::is_second(CpuRing& ring, std::span<const std::byte> record) {
+    if (others_.empty()) return false;
+    if (const std::uint32_t tid = born_or_ended(record); tid != 0)
+        for (auto& each : rings_) each.newest_events.erase(tid);
+    const std::uint32_t tid = sampled_thread(record);
+    if (tid == 0) return false;
+    const std::uint64_t event = sampling_event(record);
+    std::uint64_t& newest = ring.newest_events[tid];
+    newest = std::max(newest, event);
+    return event < newest;
+}
+
 void RingSource::drain(EventSink& sink) {
-    RecordLayout fault_layout = layout_;
-    fault_layout.page_faults = true;
     rings_.begin_round();
     while (CpuRing* const next = rings_.oldest()) {
         const auto record = next->ring.peek();
-        if (next->of_page_faults) {
-            if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
-        } else if (next->number != 0) {
-            dispatch_record(record, more_events_[next->number - 1].layout, sink);
-        } else if (apart_ == 0 || next->cpu < 0 || sampled_thread(record) != apart_) {
-            dispatch_record(record, layout_, sink);
-        }
+        if (!is_second(*next, record)) hand_on(*next, record, sink);
         rings_.consume(*next);
     }
     if (apart_ != 0) draw_period();
+}
+
+void RingSource::hand_on(const CpuRing& ring, std::span<const std::byte> record, EventSink& sink) {
+    if (ring.of_page_faults) {
+        RecordLayout fault_layout = layout_;
+        fault_layout.page_faults = true;
+        if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
+    } else if (ring.number != 0) {
+        dispatch_record(record, more_events_[ring.number - 1].layout, sink);
+    } else if (apart_ == 0 || ring.cpu < 0 || sampled_thread(record) != apart_) {
+        dispatch_record(record, layout_, sink);
+    }
 }
 
 }  // namespace

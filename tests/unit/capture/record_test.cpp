@@ -30,7 +30,9 @@ public:
         while (bytes_.size() % 8 != 0) put('\0');
         return *this;
     }
-    Record& identity(std::uint32_t tid, std::uint64_t time) { return put(std::uint32_t{1}).put(tid).put(time); }
+    Record& identity(std::uint32_t tid, std::uint64_t time) {
+        return put(std::uint32_t{1}).put(tid).put(time).put(std::uint64_t{77});
+    }
     std::span<const std::byte> done() {
         const auto size = static_cast<std::uint16_t>(bytes_.size());
         std::memcpy(bytes_.data() + offsetof(perf_event_header, size), &size, sizeof size);
@@ -45,7 +47,7 @@ private:
 
 TEST_CASE("a sample's parts are where the layout says") {
     Record record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
-    record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99});
+    record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99}).put(std::uint64_t{1234});
     record.put(std::uint64_t{4}).put(static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL));
     record.put(std::uint64_t{0xffffffff81000001}).put(std::uint64_t{0xffffffff81000002});
     record.put(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
@@ -79,6 +81,9 @@ TEST_CASE("a sample's parts are where the layout says") {
         int samples = 0;
     } sink;
     CHECK(record_time(record.done(), PERF_RECORD_SAMPLE) == 99);
+    CHECK(sampled_thread(record.done()) == 8);
+    CHECK(sampling_event(record.done()) == 1234);
+    CHECK(born_or_ended(record.done()) == 0);
     CHECK(dispatch_record(record.done(), {.kernel_chain = true, .stack = true}, sink));
     CHECK(sink.samples == 1);
 }
@@ -144,7 +149,11 @@ TEST_CASE("lost records are counted by their samples, names and ends by their th
 
 TEST_CASE("records cut short anywhere do no harm") {
     Record record(PERF_RECORD_SAMPLE);
-    record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99}).put(~std::uint64_t{0});
+    record.put(std::uint32_t{7})
+        .put(std::uint32_t{8})
+        .put(std::uint64_t{99})
+        .put(std::uint64_t{1234})
+        .put(~std::uint64_t{0});
     for (int word = 0; word < 40; ++word) record.put(~std::uint64_t{0});
     const auto whole = record.done();
     Seen seen;
@@ -161,6 +170,8 @@ TEST_CASE("a process that is forked is no thread of this one") {
         Record record(PERF_RECORD_FORK);
         record.put(pid).put(std::uint32_t{7}).put(std::uint32_t{9}).put(std::uint32_t{7}).put(std::uint64_t{5});
         CHECK(dispatch_record(record.identity(9, 5).done(), {}, sink));
+        CHECK(born_or_ended(record.done()) == 9);
+        CHECK(sampled_thread(record.done()) == 0);
     }
     CHECK(sink.started == std::map<std::uint32_t, int>{{9, 1}});
 }
@@ -188,7 +199,7 @@ TEST_CASE(
     layout.event = 2;
     layout.weight = 1234;
     Record sample(PERF_RECORD_SAMPLE);
-    sample.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99});
+    sample.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99}).put(std::uint64_t{1234});
     sample.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
     CHECK(dispatch_record(sample.done(), layout, sink));
     CHECK(sink.event == 2);

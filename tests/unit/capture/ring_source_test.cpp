@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -66,7 +68,8 @@ private:
         tid_ = my_tid();
         while (wish_ == 0) ::usleep(1000);
         stay_on({cpu});
-        wish_ = 2;
+        int moving = 1;
+        wish_.compare_exchange_strong(moving, 2);
         while (wish_ != 3) ::usleep(1000);
         run_known_shares(300'000'000);
         used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -96,6 +99,69 @@ void refuse_one_event() {
     ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+/// A thread that creates another one while a third gets its events: the creator has its own then, and who lists the
+/// threads does not know of the new one yet.
+class ThreadBetweenEvents {
+public:
+    ThreadBetweenEvents() : creator_([this] { create(); }) {
+        while (!runs_) std::this_thread::yield();
+    }
+    ~ThreadBetweenEvents() {
+        over_ = true;
+        creator_.join();
+    }
+    /// The calling thread waits for it at perf_event_open(attributes, refused_thread, refused_cpu, ...) from now on.
+    static void call_it() {
+        constexpr std::uint32_t number = offsetof(seccomp_data, nr), thread = offsetof(seccomp_data, args[1]),
+                                cpu = offsetof(seccomp_data, args[2]);
+        sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number),
+                              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 5),
+                              BPF_STMT(BPF_LD | BPF_W | BPF_ABS, thread),
+                              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_thread, 0, 3),
+                              BPF_STMT(BPF_LD | BPF_W | BPF_ABS, cpu),
+                              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(refused_cpu.load()), 0, 1),
+                              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+                              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+        const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        calls = static_cast<int>(
+            ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+    }
+    /// Of the new thread; 0 if there is none.
+    std::uint32_t tid() const { return tid_; }
+    /// Lets it work for 300 ms. Gives nanoseconds of its CPU time.
+    std::uint64_t work() {
+        may_work_ = true;
+        while (used_ == 0) ::usleep(1000);
+        return used_;
+    }
+
+private:
+    void create() {
+        runs_ = true;
+        pollfd call{-1, POLLIN, 0};
+        while (!over_ && ::poll(&call, 1, 10) <= 0) call.fd = calls;
+        seccomp_notif which{};
+        if (over_ || ::ioctl(call.fd, SECCOMP_IOCTL_NOTIF_RECV, &which) != 0) return;
+        std::thread created([this] {
+            tid_ = my_tid();
+            while (!may_work_ && !over_) ::usleep(1000);
+            run_known_shares(300'000'000);
+            used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+        });
+        while (tid_ == 0) std::this_thread::yield();
+        seccomp_notif_resp answer{which.id, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+        ::ioctl(call.fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+        ::close(call.fd);  // a further call would fail, and not wait for ever
+        created.join();
+    }
+    static inline std::atomic<int> calls{-1};
+    std::atomic<bool> runs_{false}, may_work_{false}, over_{false};
+    std::atomic<std::uint32_t> tid_{0};
+    std::atomic<std::uint64_t> used_{0};
+    std::thread creator_;
+};
+
 }  // namespace
 
 TEST_CASE("a running thread of which perf refuses one CPU is sampled on the others, and that is said" *
@@ -121,6 +187,30 @@ TEST_CASE("a running thread of which perf refuses one CPU is sampled on the othe
     CHECK(seen.weight(older.tid()) * collected.facts().period_ns > used / 2);
     CHECK(collected.facts().refused_events == 1);
     CHECK(collected.facts().note.find("perf refuses 1 event") != std::string::npos);
+}
+
+TEST_CASE("a thread that is born while others get their events is sampled once" * doctest::skip(under_tsan)) {
+    ThreadBetweenEvents between;  // before the other, in the list of threads too
+    Mover other(usable_cpus().front());
+    refused_thread = other.tid();
+    refused_cpu = usable_cpus().front();
+    Collected collected(
+        [](const CaptureOptions& options) {
+            ThreadBetweenEvents::call_it();
+            return open_ring_source(options);
+        },
+        {.frequency = 997});
+    REQUIRE(collected.error() == "");
+    if (between.tid() == 0) {
+        MESSAGE("seccomp gives no notifications here");
+        return;
+    }
+    const std::uint64_t used = between.work();
+    const Seen& seen = collected.finish();
+    const std::uint64_t sampled = seen.weight(between.tid()) * collected.facts().period_ns;
+    CHECK(sampled > used / 2);
+    CHECK(sampled < used * 3 / 2);
+    CHECK(collected.facts().earlier_threads == 3);  // so it has events of its own beside those that it inherited
 }
 
 TEST_CASE("threads that get to a CPU which none might use at first are sampled there") {
