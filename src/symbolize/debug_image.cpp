@@ -17,10 +17,11 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_section_bytes = std::uint64_t{1} << 40;
 
-std::uint64_t whole_pages(std::uint64_t size) { return (size + page - 1) / page * page; }
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+std::uint64_t whole_pages(std::uint64_t size) { return (size + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
 std::string decompressed(const ElfFile& file, const ElfSection& section) {
     std::string raw(section.size, '\0');
@@ -50,7 +51,7 @@ DebugImage DebugImage::of(const ElfFile& file) {
     std::vector<Slot> slots;
     std::vector<std::uint64_t> shifts;
     std::vector<const ElfSection*> sections;
-    const bool can_map = file.bytes().can_map() && ::sysconf(_SC_PAGESIZE) == page;
+    const bool can_map = file.bytes().can_map();
     for (const std::string_view name : section_names()) {
         const ElfSection* section = file.find(name);
         const std::uint64_t size = file.contents_size(name);
@@ -59,7 +60,7 @@ DebugImage DebugImage::of(const ElfFile& file) {
         if (!compressed && !file.bytes().holds(section->offset, section->size)) continue;
         sections.push_back(section);
         slots.push_back({name, 0, size});
-        shifts.push_back(can_map && !compressed ? section->offset % page : 0);
+        shifts.push_back(can_map && !compressed ? section->offset % page_bytes() : 0);
     }
     image.reserve(std::move(slots), shifts);
     for (std::size_t i = 0; i < sections.size(); ++i) {
@@ -92,12 +93,12 @@ DebugImage DebugImage::of(const std::vector<Part>& parts) {
 
 void DebugImage::reserve(std::vector<Slot> slots, const std::vector<std::uint64_t>& shifts) {
     slots_ = std::move(slots);
-    std::uint64_t end = page;  // the first has the headers
+    std::uint64_t end = page_bytes();  // the first has the headers
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         slots_[i].offset = end + shifts[i];
         end += whole_pages(shifts[i] + slots_[i].size);
     }
-    end += page;  // libdw 0.188 looks one byte past a line table's header before it checks
+    end += page_bytes();  // libdw 0.188 looks one byte past a line table's header before it checks
     void* const memory =
         ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();

@@ -5,8 +5,9 @@
 
 #include "host.h"
 
-/* 4 KiB each with nothing to spare below: what is written past the end faults at once. */
-enum { page = 4096, fibers = 8 };
+/* A page each (4 KiB mostly) with nothing to spare below: what is written past the end faults at once. */
+enum { fibers = 8 };
+static size_t page;
 static ucontext_t scheduler, contexts[fibers];
 static unsigned long totals[fibers];
 
@@ -59,6 +60,7 @@ static void alternate_stack(void) {
 }
 
 int main(int argc, char** argv) {
+    page = (size_t)sysconf(_SC_PAGESIZE);
     if (argc > 1 && strcmp(argv[1], "alternate") == 0)
         alternate_stack();
     else if (argc > 1 && strcmp(argv[1], "switch") == 0)

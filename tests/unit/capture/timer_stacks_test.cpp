@@ -38,8 +38,10 @@ void coroutine_body() {
     ::swapcontext(&coroutine, &scheduler);
 }
 
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
 void run_on_small_stack() {
-    constexpr std::size_t page = 4096;
+    const std::size_t page = page_bytes();
     auto* const memory = static_cast<char*>(::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ::mprotect(memory + page, page, PROT_READ | PROT_WRITE);  // guarded on both sides
     coroutine_done = false;
@@ -54,7 +56,7 @@ void run_on_small_stack() {
 
 }  // namespace
 
-TEST_CASE("coroutines on guarded stacks of 4 KiB live on") {
+TEST_CASE("coroutines on guarded stacks of one page live on") {
     Collected collected(&open_timer_source, {.frequency = 1000}, std::chrono::milliseconds(5));
     REQUIRE(collected.error() == "");
     std::uint32_t tid = 0;
@@ -77,7 +79,7 @@ TEST_CASE("coroutines on guarded stacks of 4 KiB live on") {
     const Seen& seen = collected.finish();
     CHECK(seen.weight(tid) > 200);
     std::size_t small = 0;
-    for (const auto& sample : seen.samples) small += sample.tid == tid && sample.stack.size() < 4096 ? 1 : 0;
+    for (const auto& sample : seen.samples) small += sample.tid == tid && sample.stack.size() < page_bytes() ? 1 : 0;
     CHECK(small > 20);
 }
 

@@ -13,7 +13,8 @@
 using namespace flameprobe;
 
 TEST_CASE("page faults and peak memory are those since sampling began") {
-    constexpr std::size_t size = 32 << 20, page = 4096;
+    constexpr std::size_t size = 32 << 20;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     UsageAccount account;
     account.begin(0);
     // Pages of the usual size, each a fault.
