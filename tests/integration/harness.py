@@ -38,9 +38,12 @@ if SIZE not in ("quick", "all"):
     raise SystemExit(f"FLAMEPROBE_TESTS={SIZE}: only quick and all are known")
 
 
-def sized(quick, every):
+def sized(quick, every, emulated=None):
     """How much of a repetitive test is run: `quick` while working and in CI, `every` by `tools/test all`. A test asserts the
-    same in both: only the number of repetitions, engines or hosts differs."""
+    same in both: only the number of repetitions, engines or hosts differs. `emulated` where the CPU is, which takes ten times as
+    long."""
+    if EMULATED and emulated is not None:
+        return emulated
     return every if SIZE == "all" else quick
 
 

@@ -7,8 +7,8 @@ import signal
 import stat
 import unittest
 
-from harness import (ENGINES, LIBRARY, SIZE, Case, clean_environment, host, ordinary_user, profiled, read_folded, render, run, sized,
-                     target, wait_until)
+from harness import (EMULATED, ENGINES, LIBRARY, SIZE, Case, clean_environment, host, ordinary_user, profiled, read_folded,
+                     render, run, sized, target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
 HOSTS = [
@@ -19,8 +19,8 @@ HOSTS = [
     (("family", "vfork"), ("parent_work", "child_work")),
     (("family", "spawn"), ("child_work",)),
     (("family", "system"), ("child_work",)),
-    (("family", "chain", sized("30", "100")), ()),
-    (("family", "crowd", sized("4", "12")), ("allocate", "child_work")),
+    (("family", "chain", sized("30", "100", "5")), ()),
+    (("family", "crowd", sized("4", "12", "1")), ("allocate", "child_work")),
     (("privileges", "setuid"), ("before_change", "after_change")),
     (("privileges", "chroot", "{dir}"), ("before_change", "after_change")),
     (("privileges", "undumpable"), ("before_change", "after_change")),
@@ -29,14 +29,14 @@ HOSTS = [
     (("privileges", "unshare"), ("before_change", "after_change")),
     (("privileges", "setns"), ("before_change", "after_change")),
     (("privileges", "crowd"), ("before_change", "after_change")),
-    (("threads", "short", sized("2000", "10000")), ()),
-    (("threads", "living", sized("400", "2000")), ("long_life",)),
+    (("threads", "short", sized("2000", "10000", "200")), ()),
+    (("threads", "living", sized("400", "2000", "50")), ("long_life",)),
     (("threads", "raw", "20"), ("raw_work",)),
     (("last_thread", "pthread_exit"), ("worker",)),
     (("last_thread", "exit_thread"), ("worker",)),
     (("last_thread", "alone"), ("worker",)),
     (("last_thread", "race"), ()),
-    (("dlopen_loop", "{plugin}", "1000"), ("plugin_work",)),
+    (("dlopen_loop", "{plugin}", sized("1000", "1000", "100")), ("plugin_work",)),
     (("stacks", "switch"), ("fiber",)),
     (("stacks", "alternate"), ("work_in_handler",)),
     (("storms", "throw"), ("throw_storm",)),
@@ -70,6 +70,20 @@ HANDLER_HOSTS = {
     ("limits", "memory"), ("registers",),
 }
 assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
+# Of these, what an emulated CPU runs; and one of each other program in the ring engine.
+EMULATED_HOSTS = {("handlers",), ("blocked_signals",), ("family", "fork"), ("threads", "raw"), ("stacks", "switch"),
+                  ("stacks", "alternate"), ("storms", "longjmp"), ("sandbox", "filter")}
+EMULATED_OTHERS = {("family", "spawn"), ("privileges", "setuid"), ("last_thread", "alone"), ("storms", "throw"), ("destructors",),
+                   ("sandbox", "child"), ("limits", "descriptors"), ("system_calls",), ("forking_server", "4")}
+assert EMULATED_HOSTS | EMULATED_OTHERS <= {argv[:2] for argv, _ in HOSTS}
+
+
+def takes_part(argv, signals):
+    """Whether a host is run, in an engine with `signals` or without."""
+    if EMULATED:
+        return argv[:2] in (EMULATED_HOSTS if signals else HANDLER_HOSTS | EMULATED_OTHERS)
+    return SIZE == "all" or not signals or argv[:2] in HANDLER_HOSTS
+
 
 # How a host ends, and what is left: with a folded file, or only the spool.
 ENDS = {
@@ -129,7 +143,7 @@ class Lives(HostCase):
     def check(self, engine):
         self.need_engine(engine)
         for argv, functions in HOSTS:
-            if SIZE == "quick" and engine != "ring" and argv[:2] not in HANDLER_HOSTS:
+            if not takes_part(argv, signals=engine != "ring"):
                 continue
             with self.subTest(engine=engine, host=" ".join(argv)):
                 ran = self.beside([str(host(argv[0])), *argv[1:]], f"{'-'.join(argv[:2])}-{engine}".replace("/", ""),
@@ -164,7 +178,7 @@ class OrdinaryUser(HostCase):
 
     def test_lives(self):
         for argv, functions in HOSTS:
-            if SIZE == "quick" and argv[:2] not in HANDLER_HOSTS:
+            if not takes_part(argv, signals=True):
                 continue
             with self.subTest(host=" ".join(argv)):
                 ran = self.beside([str(host(argv[0])), *argv[1:]], "-".join(argv[:2]).replace("/", ""), {"FREQ": 997})
@@ -234,7 +248,7 @@ class Processes(HostCase):
     def test_exec_chain_at_4000(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                self.beside([str(host("family")), "chain", sized("100", "1000")], f"chain-{engine}",
+                self.beside([str(host("family")), "chain", sized("100", "1000", "10")], f"chain-{engine}",
                             {"FREQ": 4000, "ENGINE": engine, "FORMAT": "none"}, timeout=240)
 
     def test_results_go_where_the_run_began(self):
