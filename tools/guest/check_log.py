@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""join_logs.py OUT LOG...: one log of tests of what run_tests.py wrote in several guests. A test that a guest began with and
-did not end (the machine was ended before, or hung) has failed."""
+"""check_log.py OUT LOG: what run_tests.py wrote in a guest, as a log of tests. A test that the guest began with and did not
+end (the machine was ended before, or hung) has failed."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ GONE = "FAIL"
 
 
 def results(log):
-    planned, done = [], []
+    planned, done = None, []
     for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
         try:
             what = json.loads(line)
@@ -20,9 +20,9 @@ def results(log):
             planned = what["planned"]
         else:
             done.append(what)
-    if not planned:
+    if planned is None:
         done.append({"name": f"the guest of {log}", "result": GONE, "stdout": "it told nothing", "stderr": ""})
-    for name in planned:
+    for name in planned or ():
         if name not in {one["name"] for one in done}:
             print(f"{GONE:<8} {name}: the guest was ended before it")
             done.append({"name": name, "result": GONE, "stdout": "the guest was ended before it", "stderr": ""})
@@ -30,5 +30,4 @@ def results(log):
 
 
 if __name__ == "__main__":
-    out, *logs = map(Path, sys.argv[1:])
-    out.write_text("".join(json.dumps(one) + "\n" for log in logs for one in results(log)))
+    Path(sys.argv[1]).write_text("".join(json.dumps(one) + "\n" for one in results(Path(sys.argv[2]))))

@@ -3,6 +3,7 @@
 /.guest/init, to which the guest's root and what it shall run are appended.
 
 KERNEL is where a kernel's package and busybox-static were unpacked."""
+import lzma
 import sys
 from pathlib import Path
 
@@ -31,8 +32,9 @@ def main(kernel, init, out):
     # A kernel has some of them built in; they are loaded in this order.
     order = []
     for module in MODULES:
-        if found := next(kernel.rglob(f"{module}.ko"), None):
-            archive.add(f".guest/{module}.ko", 0o100644, found.read_bytes())
+        if found := next(kernel.rglob(f"{module}.ko*"), None):
+            code = found.read_bytes()
+            archive.add(f".guest/{module}.ko", 0o100644, lzma.decompress(code) if found.suffix == ".xz" else code)
             order.append(module)
     archive.add(".guest/order", 0o100644, "\n".join(order).encode() + b"\n")
     archive.add(".guest/init", 0o100755, init.read_bytes())
