@@ -62,7 +62,7 @@ static void alternate_stack(void) {
 
 int main(int argc, char** argv) {
     page = (size_t)sysconf(_SC_PAGESIZE);
-    stack = ((size_t)sysconf(_SC_MINSIGSTKSZ) + page - 1) / page * page;
+    stack = (sizeof(ucontext_t) + sizeof(siginfo_t) + 512 + page - 1) / page * page;
     if (argc > 1 && strcmp(argv[1], "alternate") == 0)
         alternate_stack();
     else if (argc > 1 && strcmp(argv[1], "switch") == 0)
