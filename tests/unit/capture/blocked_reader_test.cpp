@@ -56,7 +56,10 @@ TEST_CASE("a blocked thread's call and stack pointer are read; a running thread 
     working.join();
     REQUIRE(::write(ends[1], "x", 1) == 1);
     waiting.join();
-    CHECK(reader.read(tid, thread) == BlockedReader::Outcome::gone);
+    // The kernel wakes who joins before it takes the thread out of /proc (mm_release, release_task).
+    const auto gone = [&] { return reader.read(tid, thread) == BlockedReader::Outcome::gone; };
+    for (int i = 0; i < 5000 && !gone(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(gone());
     CHECK(reader.why_refused().empty());
     ::close(ends[0]);
     ::close(ends[1]);
