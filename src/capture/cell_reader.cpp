@@ -6,6 +6,12 @@
 
 namespace flameprobe {
 
+bool CellReader::any() const {
+    for (std::uint32_t i = 0; i < state_.pool.count(); ++i)
+        if (state_.pool.full(i)) return true;
+    return false;
+}
+
 std::size_t CellReader::gather() {
     order_.clear();
     auto& pool = state_.pool;

@@ -13,6 +13,8 @@ class CellReader {
 public:
     explicit CellReader(handler::State& state) : state_(state) {}
 
+    /// Whether gather() would find one.
+    bool any() const;
     /// Gathers the samples that are complete now; gives how many.
     std::size_t gather();
     /// The gathered ones, oldest first. Each must be given back once.

@@ -19,6 +19,7 @@ public:
     Result<void> start() override;
     void stop() override;
     void drain(EventSink& sink) override;
+    bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
     void look_around() override {

@@ -28,6 +28,8 @@ public:
     std::uint64_t short_by(const handler::CellHead& cell);
     /// After samples were read: names, stacks, threads that block the signal, new random phases, threads that ended.
     void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
+    /// Threads of the process, the collector too; 0 without /proc.
+    std::size_t running() const { return slots_.tasks().count(); }
     /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.
     std::size_t without_timer() const { return slots_.without_timer(); }
     std::size_t with_timer() const { return slots_.with_timer(); }

@@ -40,6 +40,8 @@ void TimerSource::describe(const CaptureOptions& options) {
     facts_.frequency = options.frequency;
     facts_.period_ns = memory_.state().period_ns;
     facts_.buffer_bytes = memory_.bytes();
+    constexpr std::size_t main_and_collector = 2;
+    facts_.earlier_threads = timers_.running() - std::min(timers_.running(), main_and_collector);
     const auto cpus = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
     facts_.fill_ns =
         std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpus * std::min(options.frequency, most));

@@ -28,6 +28,7 @@ public:
     Result<void> start() override;
     void stop() override;
     void drain(EventSink& sink) override;
+    bool has_samples() const override { return reader_.any(); }
     const CaptureFacts& facts() const override { return facts_; }
 
     // drain() in parts, for a source that merges these samples with others by time.

@@ -94,13 +94,16 @@ Recording::CountedTo Recording::counted_to() const {
     return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings(), counted_units_};
 }
 
-// What the process has used its only thread has used: the thread's own clock is behind.
+// From outside, what the process has used its only thread has used: the thread's own clock is behind. From inside, the
+// process has used what its collectors have, too.
 Recording::CountedTo Recording::count_from_now(bool units_from_birth, const CpuClocks& clocks) {
-    const std::uint64_t used = clocks.process_ns();
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
+    const std::uint64_t used = clocks.process_ns(),
+                        of_main = clocks.own_is_in_process() ? clocks.thread_ns(main_thread) : used;
     return {clocks.time_ns(),
             used,
             clocks.own_ns(),
-            {{static_cast<std::uint32_t>(host_process()), used}},
+            {{main_thread, of_main}},
             units_from_birth ? UnitCounts{} : unit_counts()};
 }
 

@@ -185,7 +185,7 @@ std::uint64_t Collector::pause_ns() const {
 
 void Collector::start() {
     if (sampling_.on() || sampling_.broken() || !sampling_.open()) return;
-    sampling_.start(is_task(), birth_ ? std::optional(count_from_birth()) : std::nullopt);
+    sampling_.start(birth_ ? std::optional(count_from_birth()) : std::nullopt);
     last_look_ns_ = monotonic_ns();
 }
 

@@ -46,8 +46,8 @@ bool Sampling::works_outside() const {
     return engine_.source->facts().works_outside && (!options_.off_cpu() || may_read_from_outside());
 }
 
-void Sampling::start(bool outside, const std::optional<Recording::CountedTo>& from) {
-    if (recorded_later(outside)) {
+void Sampling::start(const std::optional<Recording::CountedTo>& from) {
+    if (recorded_later()) {
         not_recorded_since_ = from ? *from : Recording::count_from_now(false);
     } else {
         if (from || !profiles_.begun()) give_up_unless(profiles_.begin(engine_, from ? from->time_ns : monotonic_ns()));
@@ -63,10 +63,9 @@ void Sampling::start(bool outside, const std::optional<Recording::CountedTo>& fr
 // Names, tables and files cost more than a process of a millisecond uses: they begin with the first sample. Not where
 // something else than samples is told, at any time: windows, waits; nor without /proc, which is said at the start,
 // since a host that dies says nothing any more.
-bool Sampling::recorded_later(bool outside) const {
-    return !profiles_.begun() && outside && options_.dump_every_ns == 0 && !options_.off_cpu() &&
-           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0 &&
-           ::access("/proc/self/task", F_OK) == 0;
+bool Sampling::recorded_later() const {
+    return !profiles_.begun() && options_.dump_every_ns == 0 && !options_.off_cpu() && !engine_.source->has_samples() &&
+           engine_.source->facts().earlier_threads == 0 && ::access("/proc/self/task", F_OK) == 0;
 }
 
 bool Sampling::records() {
@@ -189,6 +188,7 @@ std::string Sampling::dump(const std::string& stem) {
 }
 
 void Sampling::leave() {
+    record_from_start();  // what counts does so until now, and goes on when the collector comes back
     stop();
     engine_.source.reset();
     if (profiles_.begun()) give_up_unless(profile().suspend());

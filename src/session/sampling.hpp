@@ -40,8 +40,8 @@ public:
     bool works_outside() const;
     /// All that is sampled has ended, or has been replaced by exec.
     bool over() const { return on() && engine_.source->over(); }
-    /// After open(). `outside`: the collector is no thread of the host. What counts begins at `from`, or else now.
-    void start(bool outside, const std::optional<Recording::CountedTo>& from);
+    /// After open(). What counts begins at `from`, or else now.
+    void start(const std::optional<Recording::CountedTo>& from);
     void stop();
     /// At least as often as pause_ns() says: samples, waits, flush, the next file.
     void go_on();
@@ -75,7 +75,7 @@ public:
 
 private:
     Recording& profile() { return profiles_.now(); }
-    bool recorded_later(bool outside) const;
+    bool recorded_later() const;
     bool records();
     void record_from_start();
     void drain();

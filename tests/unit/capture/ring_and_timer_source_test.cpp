@@ -1,11 +1,17 @@
 #include <doctest/doctest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "capture/event_source.hpp"
+#include "collected.hpp"
 
 using namespace flameprobe;
+using namespace flameprobe::test;
 
 namespace {
 
@@ -21,6 +27,7 @@ public:
     void stop() override {}
     void drain(EventSink&) override {}
     const CaptureFacts& facts() const override { return facts_; }
+    bool has_samples() const override { return false; }
     void vary_first_samples() override { varied_ = true; }
 
 private:
@@ -37,4 +44,24 @@ TEST_CASE("with CPU timers beside them, rings vary the first samples of brief th
     REQUIRE(both);
     (*both)->vary_first_samples();
     CHECK(varied);
+}
+
+TEST_CASE("rings with CPU timers tell whether there are samples: of a thread in system calls there are") {
+    bool varied = false;
+    std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(varied);
+    const auto both = add_kernel_time(rings, {.frequency = 99});
+    REQUIRE(both);
+    CHECK_FALSE((*both)->has_samples());
+    std::atomic<bool> end{false};
+    std::thread calls([&] {
+        while (!end) ::syscall(SYS_getppid);
+    });
+    REQUIRE((*both)->start());
+    while (!(*both)->has_samples()) ::usleep(1000);
+    (*both)->stop();
+    end = true;
+    calls.join();
+    Seen seen;
+    (*both)->drain(seen);
+    CHECK_FALSE((*both)->has_samples());
 }

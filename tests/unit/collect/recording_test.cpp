@@ -353,6 +353,20 @@ TEST_CASE("time in which sampling was off does not count, nor does a collector t
     CHECK(told.last.own_cpu_ns == 3 * period);
 }
 
+TEST_CASE(
+    "what the collectors used in the host's process before is not its main thread's, where counting begins late") {
+    SetClocks clocks;
+    clocks.own_in_process = true;
+    clocks.thread[static_cast<std::uint32_t>(::getpid())] = 5 * period;
+    clocks.process = 9 * period;  // one collector has ended, and the other has used a period
+    clocks.own = period;
+    const auto since = Recording::count_from_now(false, clocks);
+    CHECK(since.process_ns == 9 * period);
+    CHECK(since.own_ns == period);
+    REQUIRE(since.threads.size() == 1);
+    CHECK(since.threads.begin()->second == 5 * period);
+}
+
 TEST_CASE("a process that no sample hit leaves a file if it used FLAMEPROBE_MIN_CPU or more") {
     for (const auto& [least, kept] : {std::pair<std::uint64_t, bool>{50 * period, true}, {51 * period, false}}) {
         Case run;
