@@ -57,13 +57,22 @@ bool Collector::launch() {
 
 void Collector::wait_at_birth(std::uint32_t start_ticket) {
     birth_ = Birth{start_ticket, monotonic_ns(), host_cpu_ns()};
-    waits_at_birth_ = true;
+    birth_state_ = BirthState::waits;
+}
+
+// Most children of a shell or a forking server come here: to wake the collector, and wait for its answer, would take a
+// third of what such a life costs.
+bool Collector::ends_at_birth() noexcept {
+    auto state = BirthState::waits;
+    if (!birth_state_.compare_exchange_strong(state, BirthState::ended)) return state == BirthState::ended;
+    finishing_ = true;
+    return true;
 }
 
 // What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period: it is a
 // sixteenth of one, unless this thread is woken late.
 bool Collector::outlives_birth() {
-    if (!waits_at_birth_) return true;
+    if (birth_state_ == BirthState::none) return true;
     const std::uint64_t period = ns_per_second / options_.frequency;
     const std::uint64_t step = std::min(ns_per_ms / 2, period / 16),
                         end = birth_->time_ns + std::min(longest_birth_ns, period / 4);
@@ -71,15 +80,17 @@ bool Collector::outlives_birth() {
     do {  // at least once: the end may have been asked for before this thread ran
         requests = commands_.wait_for_more(birth_->start_ticket, step);
     } while (!requests && monotonic_ns() < end && host_cpu_ns() < birth_->process_ns + step);
-    waits_at_birth_ = false;
+    auto state = BirthState::waits;
+    birth_state_.compare_exchange_strong(state, BirthState::outlived);
     return !requests || (*requests & last_requests) == 0;
 }
 
 // Created joinable: what libc keeps for the thread must stay where a task takes that over.
 void* Collector::thread_main(void* self) {
     auto* const collector = static_cast<Collector*>(self);
-    if (collector->outlives_birth()) collector->prepare();
-    if (collector->serve()) ::pthread_detach(::pthread_self());
+    const bool outlives = collector->outlives_birth();
+    if (outlives && !collector->ended_at_birth()) collector->prepare();
+    if (collector->ended_at_birth() || collector->serve()) ::pthread_detach(::pthread_self());
     return nullptr;
 }
 

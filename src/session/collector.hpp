@@ -39,7 +39,11 @@ public:
     /// begins now.
     void wait_at_birth(std::uint32_t start_ticket);
     /// Nothing is sampled yet because of that.
-    bool waits_at_birth() const { return waits_at_birth_.load(std::memory_order_relaxed); }
+    bool waits_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::waits; }
+    /// The child ends. True: its collector still waited, and there is nothing to ask it for nor to wait for. To be
+    /// called by any thread; async-signal-safe.
+    bool ends_at_birth() noexcept;
+    bool ended_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::ended; }
 
     /// Set before request_dump: the path without ending. Afterwards: why it could not be written, or empty.
     std::string dump_stem;
@@ -80,7 +84,8 @@ private:
     };
     std::optional<Birth> birth_;        // of a forked child, until sampling starts
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
-    std::atomic<bool> waits_at_birth_{false};
+    enum class BirthState : std::uint8_t { none, waits, outlived, ended };
+    std::atomic<BirthState> birth_state_{BirthState::none};
     std::atomic<bool> finishing_{false};
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};
     std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended

@@ -145,7 +145,7 @@ Outcome Session::stop() {
 
 Outcome Session::dump(const std::string& path) {
     const std::scoped_lock lock(mutex_);
-    if (!launched_) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
+    if (!launched_ || collector_.ended_at_birth()) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
     CommandQueue& commands = collector_.commands();
     // The collector may be reading the last one's path.
     if (late_dump_ && !commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
@@ -170,7 +170,8 @@ bool Session::step_aside(bool only_if_unequal) {
 
 // One that has only just been launched may be about to become a task: an answer shows that it is past that.
 bool Session::is_thread_of_host() {
-    if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task()) return false;
+    if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task() || collector_.ended_at_birth())
+        return false;
     if (!collector_.is_settled()) ask_and_wait(request_nothing);
     return !collector_.is_task();
 }
@@ -228,7 +229,9 @@ void Session::yield_signal() noexcept {
     ask_and_wait(request_yield);
 }
 void Session::leave_network() noexcept {
-    if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.waits_at_birth()) return;
+    if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.waits_at_birth() ||
+        collector_.finishing())
+        return;
     // Where nothing was sampled nothing is written, and the end is not held up.
     if (!collector_.sampling().has_recording()) ask_and_wait(request_stop);
     if (collector_.sampling().has_recording()) close_connections();
@@ -236,7 +239,7 @@ void Session::leave_network() noexcept {
 // A filtered host may be killed for a futex, which it needs where it meets the collector at a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread has given back what it had.
 void Session::finish() noexcept {
-    if (!launched_ || !of_this_process()) return;
+    if (!launched_ || !of_this_process() || collector_.ends_at_birth()) return;
     if (ask_and_wait(request_finish) && host_is_filtered && !collector_.is_task()) wait_until_gone(1'000'000'000);
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {

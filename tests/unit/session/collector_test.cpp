@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/proc.hpp"
 #include "session/family.hpp"
 
 using namespace flameprobe;
@@ -31,4 +32,25 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     CHECK_FALSE(collector.is_task());
     CHECK_FALSE(collector.sampling().has_recording());
     CHECK(commands.tid() == 0);  // it was not even prepared
+}
+
+TEST_CASE("a forked child that ends while its collector waits neither asks it nor waits for it") {
+    Options options;
+    options.out = "/nowhere/%p";
+    options.frequency = 1;
+    PathFacts facts;
+    facts.executable = "unit";
+    Log log(LogMode::quiet, "");
+    static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
+    Collector& collector = *kept;
+    CHECK_FALSE(collector.ends_at_birth());  // it is no child
+    collector.wait_at_birth(collector.commands().ask(request_start));
+    CHECK(collector.ends_at_birth());
+    CHECK(collector.ends_at_birth());  // a second thread ends too
+    CHECK(collector.finishing());
+    REQUIRE(collector.launch());
+    for (int tries = 0; tries < 60'000 && list_threads().size() != 1; ++tries) ::usleep(1000);
+    REQUIRE(list_threads().size() == 1);
+    CHECK(collector.commands().tid() == 0);
+    CHECK_FALSE(collector.sampling().on());  // it was asked to start, too
 }
