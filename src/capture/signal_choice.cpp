@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -35,12 +36,14 @@ bool is_free(int signal) {
     return handler == reinterpret_cast<std::uintptr_t>(SIG_DFL) && !sent_by_interval_timer(signal);
 }
 
-// Of so many threads that a choice is as good as with all.
+// Of so many threads that a choice is as good as with all. Not of the caller, which gets no samples.
 std::vector<std::string> thread_states() {
     constexpr std::size_t enough = 64;
+    const auto self = static_cast<std::uint32_t>(::gettid());
     std::vector<std::string> states;
     for (const std::uint32_t tid : list_threads()) {
         if (states.size() == enough) break;
+        if (tid == self) continue;
         auto text = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/status").c_str());
         if (text) states.push_back(std::move(*text));
     }
@@ -67,13 +70,14 @@ Result<int> choose_signal() {
         if (blocked >= fewest) continue;
         best = signal;
         fewest = blocked;
+        if (fewest == 0) break;
     }
     if (best != 0) return best;
     return Error{"the program uses every signal that could carry samples: FLAMEPROBE_ENGINE=ring needs none"};
 }
 
-Result<int> take_signal() {
-    const auto signal = choose_signal();
+Result<int> take_signal(int chosen) {
+    const auto signal = chosen != 0 ? Result<int>(chosen) : choose_signal();
     if (!signal) return signal.error();
     if (const int error = handler::install(*signal); error != 0) {
         return Error{"no handler for signal " + std::to_string(*signal) + ": " + std::strerror(error)};

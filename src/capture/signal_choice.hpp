@@ -10,9 +10,9 @@ namespace flameprobe {
 /// An Error where the host uses every one. Collector thread.
 Result<int> choose_signal();
 
-/// Chooses, and installs the handler. It is never removed: a signal that was on its way would find the default action,
-/// which kills. So the code must never be unmapped.
-Result<int> take_signal();
+/// Chooses, unless the signal was `chosen` just now, and installs the handler. It is never removed: a signal that was
+/// on its way would find the default action, which kills. So the code must never be unmapped.
+Result<int> take_signal(int chosen = 0);
 
 /// Does the host believe the disposition of `signal` to be the default? Asked through libc, so that a handler of our
 /// own that only stands in for the default (preload/dispositions.cpp) does not count.

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "capture/perf_event.hpp"
@@ -11,11 +13,17 @@
 namespace flameprobe {
 namespace {
 
+// Files are read for it, and forked children need not read them again.
+std::uint64_t cpu_count() {
+    static constinit std::atomic<long> configured{0};
+    if (configured == 0) configured = std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF));
+    return static_cast<std::uint64_t>(configured);
+}
+
 // A CPU runs one thread at a time, and each tick signals at most that one: room for half a second on every CPU.
 std::uint32_t cells_needed(const CaptureOptions& options) {
-    const auto cpus = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
     const std::uint64_t per_second = std::min(options.frequency, 1'000'000'000 / tick_ns());
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cpus * per_second / 2, 128, 4096));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cpu_count() * per_second / 2, 128, 4096));
 }
 
 // The memory was wiped by a fork.
@@ -42,9 +50,8 @@ void TimerSource::describe(const CaptureOptions& options) {
     facts_.buffer_bytes = memory_.bytes();
     constexpr std::size_t main_and_collector = 2;
     facts_.earlier_threads = timers_.running() - std::min(timers_.running(), main_and_collector);
-    const auto cpus = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
     facts_.fill_ns =
-        std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpus * std::min(options.frequency, most));
+        std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpu_count() * std::min(options.frequency, most));
     if (options.event != "cpu-clock" && options.event != "task-clock") {
         facts_.note = "CPU timers cannot count " + options.event + ": CPU time is sampled instead; ";
     }
@@ -61,7 +68,7 @@ void TimerSource::describe(const CaptureOptions& options) {
 Result<void> TimerSource::start() {
     auto& state = memory_.state();
     if (is_parents(state)) return Error{"the timers are the parent's: a forked child must open its own"};
-    const auto signal = take_signal();
+    const auto signal = take_signal(std::exchange(first_signal_, 0));
     if (!signal) return signal.error();
     state.signal = *signal;
     state.yielded.store(false, std::memory_order_relaxed);
@@ -174,8 +181,11 @@ Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& opt
     // so perf has no sample of it in between.
     memory->state().kernel_only = samples == Samples::kernel_time;
     // Refused here rather than at start, so that another engine can be tried.
-    if (const auto signal = choose_signal(); !signal) return signal.error();
-    return std::make_unique<TimerSource>(std::move(*memory), options);
+    const auto signal = choose_signal();
+    if (!signal) return signal.error();
+    auto source = std::make_unique<TimerSource>(std::move(*memory), options);
+    source->first_signal_ = *signal;
+    return source;
 }
 
 Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options) {

@@ -50,6 +50,7 @@ private:
     MapWatch maps_;
     SystemCallWatch calls_;
     CaptureFacts facts_;
+    int first_signal_ = 0;  // chosen by open() for the first start(), which follows
     std::string own_note_;  // facts_.note as it was at first
     std::size_t told_missing_ = 0;
     std::uint64_t round_ns_ = 0;
