@@ -24,7 +24,6 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::uint64_t longest_birth_ns = 3 * ns_per_ms;
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 constexpr const char* ended_for_filter =
     "sampling ended where the program put all its threads into a seccomp filter that kills for what the collector does";
@@ -69,17 +68,25 @@ bool Collector::ends_at_birth() noexcept {
     return true;
 }
 
-// What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period: it is a
-// sixteenth of one, unless this thread is woken late.
+// Of the 20 ms below which a process that no sample hit leaves no results anyway (FLAMEPROBE_MIN_CPU) a quarter; a
+// process for each connection of a database uses less. Waits are looked at from the beginning.
+std::uint64_t Collector::birth_cpu_ns() const {
+    const std::uint64_t period = ns_per_second / options_.frequency;
+    return options_.off_cpu() ? std::min(ns_per_ms / 2, period / 16)
+                              : std::min(options_.least_cpu_ns / 4, period / 2);
+}
+
+// What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period. A child
+// of one thread uses no more CPU time than goes by.
 bool Collector::outlives_birth() {
     if (birth_state_ == BirthState::none) return true;
-    const std::uint64_t period = ns_per_second / options_.frequency;
-    const std::uint64_t step = std::min(ns_per_ms / 2, period / 16),
-                        end = birth_->time_ns + std::min(longest_birth_ns, period / 4);
+    const std::uint64_t bound = birth_cpu_ns(), end = birth_->time_ns + 4 * bound;
     std::optional<std::uint32_t> requests;
+    std::uint64_t used = 0;
     do {  // at least once: the end may have been asked for before this thread ran
-        requests = commands_.wait_for_more(birth_->start_ticket, step);
-    } while (!requests && monotonic_ns() < end && host_cpu_ns() < birth_->process_ns + step);
+        requests = commands_.wait_for_more(birth_->start_ticket, std::max(bound - used, bound / 8));
+        used = std::min(host_cpu_ns() - birth_->process_ns, bound);
+    } while (!requests && monotonic_ns() < end && used < bound);
     auto state = BirthState::waits;
     birth_state_.compare_exchange_strong(state, BirthState::outlived);
     return !requests || (*requests & last_requests) == 0;

@@ -35,8 +35,8 @@ public:
     Sampling& sampling() { return sampling_; }
     const Sampling& sampling() const { return sampling_; }
     /// Before launch(), in a forked child that was asked to start with this ticket: a child that ends, or executes
-    /// another program, within a few milliseconds costs no more than a thread. What counts, CPU time and units of work,
-    /// begins now.
+    /// another program, before it has used half a period or 5 ms of CPU time costs no more than a thread. What counts,
+    /// CPU time and units of work, begins now.
     void wait_at_birth(std::uint32_t start_ticket);
     /// Nothing is sampled yet because of that.
     bool waits_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::waits; }
@@ -58,6 +58,7 @@ public:
 
 private:
     static void* thread_main(void* self);
+    std::uint64_t birth_cpu_ns() const;
     bool outlives_birth();
     void prepare();
     bool serve();  // false: a task goes on instead of the thread

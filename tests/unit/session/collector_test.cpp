@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "session/family.hpp"
 
@@ -53,4 +54,23 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     REQUIRE(list_threads().size() == 1);
     CHECK(collector.commands().tid() == 0);
     CHECK_FALSE(collector.sampling().on());  // it was asked to start, too
+}
+
+TEST_CASE("a forked child's collector waits until the child has used half a period of CPU time") {
+    Options options;
+    options.out = "/nowhere/%p";
+    options.frequency = 1;
+    options.least_cpu_ns = 3'600'000'000'000;
+    PathFacts facts;
+    facts.executable = "unit";
+    Log log(LogMode::quiet, "");
+    static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
+    Collector& collector = *kept;
+    collector.wait_at_birth(collector.commands().ask(request_start));
+    REQUIRE(collector.launch());
+    const std::uint64_t until = host_cpu_ns() + 10'000'000;
+    while (host_cpu_ns() < until) {
+    }
+    CHECK(collector.waits_at_birth());
+    CHECK(collector.ends_at_birth());
 }
