@@ -1,9 +1,10 @@
-"""What processes cost that live for milliseconds: short_lives.py [--freq 99,999] [--pairs 5] [--small]
+"""What processes cost that live for milliseconds: short_lives.py [--freq 99,999] [--pairs 5] [--project DIR] [--small]
 
 CPU time of all that runs for them, the collectors too, alone and under FlameProbe in turns (A B A B): a posix_spawn of
 `true`; a fork and exit of a shell that does nothing else; `make -j2` of a small C project, with the library preloaded,
-which draws a picture of each process, and by `flameprobe run`, which draws one of all. Medians of the pairs'
-differences, with the quartiles. Elapsed time is worth something on a quiet machine only."""
+which draws a picture of each process, and by `flameprobe run`, which draws one of all; with --project the same of the
+project in a folder, which `make` must build and `make clean` undo (and only that). Medians of the pairs' differences,
+with the quartiles. Elapsed time is worth something on a quiet machine only."""
 
 import argparse
 import ctypes
@@ -63,14 +64,18 @@ def project(files, where):
     objects = " ".join(f"part{n}.o" for n in range(files))
     (where / "Makefile").write_text(f"all: {objects}\n\tar rc all.a {objects}\n%.o: %.c\n\tcc -O2 -c $< -o $@\n"
                                     f"clean:\n\trm -f *.o all.a\n")
+    return built(where)
 
+
+def built(where):
     def work(env, directory, by_run=False):
         """By `flameprobe run` where the environment is FlameProbe's."""
-        subprocess.run(["make", "-s", "clean"], cwd=where, check=True)
+        subprocess.run(["make", "-s", "clean"], cwd=where, check=True, stdout=subprocess.DEVNULL)
         run = []
         if by_run and env.pop("LD_PRELOAD", None):
             run = [COMMAND, "run", "-F", env["FLAMEPROBE_FREQ"], "-o", f"{directory}/%e.%p", "-f", "folded,svg", "--"]
-        subprocess.run([*run, "make", "-s", "-j2"], cwd=where, env=env, check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*run, "make", "-s", "-j2"], cwd=where, env=env, check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
     return work
 
 
@@ -78,6 +83,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--freq", default="99,999")
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--project", type=Path)
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     options = parser.parse_args()
     if options.small:
@@ -89,7 +95,11 @@ def main():
     print("| what | Hz | alone, CPU | added, CPU | ratio | added, elapsed |\n|-|-|-|-|-|-|")
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
         what = [("posix_spawn of true", spawns(number), number, 1e3, "ms"), ("fork and exit", forks(forked), forked, 1e3, "ms")]
-        if shutil.which("make") and shutil.which("cc"):
+        if options.project:
+            make = built(options.project)
+            what = [("make -j2, preloaded", make, 1, 1, "s"),
+                    ("by flameprobe run", lambda env, where: make(env, where, by_run=True), 1, 1, "s")]
+        elif shutil.which("make") and shutil.which("cc"):
             make = project(files, Path(directory) / "project")
             what.append((f"make -j2, {files} C files, preloaded", make, 1, 1, "s"))
             what.append(("by flameprobe run", lambda env, where: make(env, where, by_run=True), 1, 1, "s"))
