@@ -1,4 +1,5 @@
-"""What a program in step with its sampling looks like: lockstep.py [--freq 99,499,997,4000] [--runs 5] [--samples 1000] [--small]
+"""What a program in step with its sampling looks like: lockstep.py [--engines ring,timer,signal] [--freq 99,499,997,4000]
+             [--runs 5] [--samples 1000] [--small]
 
 tests/targets/rhythm repeats the work of eight functions as often as it is sampled, exactly. Of each run the largest |z| of the
 functions: the difference between hits and CPU time in standard errors of as many independent samples. Printed are the median
@@ -17,6 +18,7 @@ from rhythm import scores  # noqa: E402  (peers has added the path)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engines", default="ring,timer,signal")
     parser.add_argument("--freq", default="99,499,997,4000")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--samples", type=int, default=1000)
@@ -27,7 +29,7 @@ def main():
     print(machine() + f", load {os.getloadavg()[0]:.1f}\n")
     print("| engine | Hz | samples | largest z, median of the runs | of all |\n|-|-|-|-|-|")
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
-        for engine in ("ring", "timer", "signal"):
+        for engine in options.engines.split(","):
             for frequency in map(int, options.freq.split(",")):
                 worst, samples = [], []
                 for _ in range(options.runs):
