@@ -77,10 +77,10 @@ std::uint64_t Collector::birth_cpu_ns() const {
 }
 
 // What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period. A child
-// of one thread uses no more CPU time than goes by.
+// of one thread uses no more CPU time than goes by, and much less on a busy machine: hence the longer time.
 bool Collector::outlives_birth() {
     if (birth_state_ == BirthState::none) return true;
-    const std::uint64_t bound = birth_cpu_ns(), end = birth_->time_ns + 4 * bound;
+    const std::uint64_t bound = birth_cpu_ns(), end = birth_->time_ns + (options_.off_cpu() ? 4 : 16) * bound;
     std::optional<std::uint32_t> requests;
     std::uint64_t used = 0;
     do {  // at least once: the end may have been asked for before this thread ran
