@@ -72,8 +72,7 @@ bool Collector::ends_at_birth() noexcept {
 // process for each connection of a database uses less. Waits are looked at from the beginning.
 std::uint64_t Collector::birth_cpu_ns() const {
     const std::uint64_t period = ns_per_second / options_.frequency;
-    return options_.off_cpu() ? std::min(ns_per_ms / 2, period / 16)
-                              : std::min(options_.least_cpu_ns / 4, period / 2);
+    return options_.off_cpu() ? std::min(ns_per_ms / 2, period / 16) : std::min(options_.least_cpu_ns / 4, period / 2);
 }
 
 // What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period. A child
