@@ -52,10 +52,12 @@ TEST_CASE("rings with CPU timers tell whether there are samples: of a thread in 
     const auto both = add_kernel_time(rings, {.frequency = 99});
     REQUIRE(both);
     CHECK_FALSE((*both)->has_samples());
-    std::atomic<bool> end{false};
+    std::atomic<bool> runs{false}, end{false};
     std::thread calls([&] {
+        runs = true;
         while (!end) ::syscall(SYS_getppid);
     });
+    while (!runs) ::usleep(1000);  // until then libc blocks all signals in it, and its timer would not be armed
     REQUIRE((*both)->start());
     while (!(*both)->has_samples()) ::usleep(1000);
     (*both)->stop();
