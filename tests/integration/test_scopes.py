@@ -1,7 +1,6 @@
 """Scopes and the linked library from end to end: exactness by known truth, and an example in each language."""
 
 import ctypes
-import json
 import os
 import re
 import shutil
@@ -384,15 +383,6 @@ class Installed(Case):
         for text in [place / "README.md", *(place / "docs").glob("*.md")]:
             for image in re.findall(r"!\[[^]]*\]\(([^):]+)\)", text.read_text()):
                 self.assertTrue((text.parent / image).is_file(), f"{image} of {text.name}")
-
-    def test_what_the_demo_builds_can_be_installed(self):
-        """tools/demo, then `meson install --no-rebuild`."""
-        done = run(["meson", "introspect", "--installed", BUILD], self.directory)
-        built = {Path(path).relative_to(BUILD) for path in json.loads(done.stdout) if Path(path).is_relative_to(BUILD)}
-        programs = {str(path) for path in built if path.suffix in ("", ".so")}
-        self.assertIn("tools/flameprobe/flameprobe", programs)
-        demo = (harness.ROOT / "tools" / "demo").read_text().split()
-        self.assertLessEqual(programs, set(demo))
 
     def test_errors_without_warnings(self):
         self.need("cc", "c++")

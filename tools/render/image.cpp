@@ -45,7 +45,7 @@ cairo_status_t append(void* sink, const unsigned char* bytes, unsigned size) try
     return CAIRO_STATUS_WRITE_ERROR;
 }
 
-Error failed(cairo_status_t status) { return Error{std::string("cairo: ") + cairo_status_to_string(status)}; }
+Error cairo_error(cairo_status_t status) { return Error{std::string("cairo: ") + cairo_status_to_string(status)}; }
 
 Result<void> render(RsvgHandle* handle, cairo_surface_t* surface, double width, double height) {
     const Owned<cairo_t> context(cairo_create(surface));
@@ -55,7 +55,7 @@ Result<void> render(RsvgHandle* handle, cairo_surface_t* surface, double width, 
         const Owned<GError> owned(problem);
         return Error{std::string("librsvg: ") + problem->message};
     }
-    if (cairo_status(context.get()) != CAIRO_STATUS_SUCCESS) return failed(cairo_status(context.get()));
+    if (cairo_status(context.get()) != CAIRO_STATUS_SUCCESS) return cairo_error(cairo_status(context.get()));
     return {};
 }
 
@@ -90,11 +90,12 @@ Result<void> write_image(const std::string& svg, ImageKind kind, const ByteSink&
     if (auto done = render(handle.get(), surface.get(), width * scale, height * scale); !done) return done;
     if (kind == ImageKind::png) {
         const cairo_status_t status = cairo_surface_write_to_png_stream(surface.get(), append, sink);
-        if (status != CAIRO_STATUS_SUCCESS) return failed(status);
+        if (status != CAIRO_STATUS_SUCCESS) return cairo_error(status);
         return {};
     }
     cairo_surface_finish(surface.get());
-    if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) return failed(cairo_surface_status(surface.get()));
+    if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS)
+        return cairo_error(cairo_surface_status(surface.get()));
     return {};
 }
 

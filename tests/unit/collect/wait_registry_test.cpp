@@ -11,7 +11,7 @@ using namespace flameprobe;
 namespace {
 
 using Kind = WaitRegistry::Kind;
-constexpr std::uint64_t ms = 1'000'000, second = 1'000'000'000;
+constexpr std::uint64_t ms = 1'000'000, whole_second = 1'000'000'000;
 
 struct ToldSpans {
     std::vector<WaitRegistry::Span> spans;
@@ -43,26 +43,26 @@ struct ToldSpans {
 
 TEST_CASE("a wait's whole time goes to the stack that was read during it") {
     ToldSpans told;
-    told.in(1 * second);
-    told.out(2 * second);
-    told.look(2 * second + 5 * ms, 7);
-    told.in(2 * second + 100 * ms);
-    told.registry.settle_all(3 * second);
+    told.in(1 * whole_second);
+    told.out(2 * whole_second);
+    told.look(2 * whole_second + 5 * ms, 7);
+    told.in(2 * whole_second + 100 * ms);
+    told.registry.settle_all(3 * whole_second);
     CHECK(told.sum(Kind::waited, 7) == 100 * ms);
     CHECK(told.registry.totals().blocked_ns == 100 * ms);
-    CHECK(told.registry.totals().running_ns == second + 900 * ms);
+    CHECK(told.registry.totals().running_ns == whole_second + 900 * ms);
 }
 
 TEST_CASE("waits that no look met share what was read of the same thread, or are told as not sampled") {
     ToldSpans told;
     for (std::uint64_t i = 0; i < 10; ++i) {
-        told.out(second + 2 * i * ms);
-        if (i == 4) told.look(second + 2 * i * ms + 1, 7);
-        told.in(second + (2 * i + 1) * ms);
-        told.out(second + 2 * i * ms, 2);
-        told.in(second + (2 * i + 1) * ms, 2);
+        told.out(whole_second + 2 * i * ms);
+        if (i == 4) told.look(whole_second + 2 * i * ms + 1, 7);
+        told.in(whole_second + (2 * i + 1) * ms);
+        told.out(whole_second + 2 * i * ms, 2);
+        told.in(whole_second + (2 * i + 1) * ms, 2);
     }
-    told.registry.settle_all(2 * second);
+    told.registry.settle_all(2 * whole_second);
     CHECK(told.sum(Kind::waited) == 10 * ms);
     CHECK(told.sum(Kind::unsampled) == 10 * ms);
     for (const auto& span : told.spans) CHECK((span.kind == Kind::waited) == (span.tid == 1));
@@ -70,10 +70,10 @@ TEST_CASE("waits that no look met share what was read of the same thread, or are
 
 TEST_CASE("a stack is thrown away when the thread woke before it had been read") {
     ToldSpans told;
-    told.out(second);
-    told.look(second + ms, 7);  // until 1 us later
-    told.in(second + ms + 500);
-    told.registry.settle_all(2 * second);
+    told.out(whole_second);
+    told.look(whole_second + ms, 7);  // until 1 us later
+    told.in(whole_second + ms + 500);
+    told.registry.settle_all(2 * whole_second);
     CHECK(told.sum(Kind::waited) == 0);
     CHECK(told.sum(Kind::unsampled) == ms + 500);
     CHECK(told.registry.totals().waits_raced == 1);
@@ -81,22 +81,22 @@ TEST_CASE("a stack is thrown away when the thread woke before it had been read")
 
 TEST_CASE("preemption is told apart, on the last CPU stack") {
     ToldSpans told;
-    told.in(second);
+    told.in(whole_second);
     told.registry.went_on_from(1, 9);
-    told.out(second + ms, 1, true);
-    told.in(second + 4 * ms);
-    told.registry.settle_all(second + 5 * ms);
+    told.out(whole_second + ms, 1, true);
+    told.in(whole_second + 4 * ms);
+    told.registry.settle_all(whole_second + 5 * ms);
     CHECK(told.sum(Kind::preempted, 9) == 3 * ms);
     CHECK(told.sum(Kind::waited) == 0);
 }
 
 TEST_CASE("a new thread is preempted until it runs; after its end nothing is told of it") {
     ToldSpans told;
-    told.registry.started(5, second);
-    told.in(second + 2 * ms, 5);
-    told.registry.ended(5, second + 3 * ms);
-    told.out(second + 4 * ms, 5);
-    told.registry.settle_all(2 * second);
+    told.registry.started(5, whole_second);
+    told.in(whole_second + 2 * ms, 5);
+    told.registry.ended(5, whole_second + 3 * ms);
+    told.out(whole_second + 4 * ms, 5);
+    told.registry.settle_all(2 * whole_second);
     CHECK(told.sum(Kind::preempted) == 2 * ms);
     CHECK(told.sum(Kind::unsampled) == 0);
     CHECK(told.registry.totals().running_ns == ms);
@@ -104,38 +104,38 @@ TEST_CASE("a new thread is preempted until it runs; after its end nothing is tol
 
 TEST_CASE("threads that never woke are told apart") {
     ToldSpans told;
-    told.registry.begin(second, {1, 2});
-    told.look(second + ms, 7);
+    told.registry.begin(whole_second, {1, 2});
+    told.look(whole_second + ms, 7);
     told.registry.runs({.tid = 2, .number = 2});
-    told.out(second + ms, 2);
-    told.registry.settle(3 * second);
+    told.out(whole_second + ms, 2);
+    told.registry.settle(3 * whole_second);
     CHECK(told.spans.empty());
-    told.registry.settle_all(4 * second);
-    CHECK(told.sum(Kind::idle, 7) == 3 * second);
-    CHECK(told.sum(Kind::idle) == 3 * second + 2999 * ms);
+    told.registry.settle_all(4 * whole_second);
+    CHECK(told.sum(Kind::idle, 7) == 3 * whole_second);
+    CHECK(told.sum(Kind::idle) == 3 * whole_second + 2999 * ms);
     CHECK(told.sum(Kind::waited) == 0);
 }
 
 TEST_CASE("a long wait is told while it goes on, and not twice") {
     ToldSpans told;
-    told.out(second);
-    told.in(second + ms);
-    told.out(2 * second);
-    told.look(2 * second + ms, 7);
-    told.registry.settle(3 * second);
-    CHECK(told.sum(Kind::waited, 7) == second + ms);
-    told.in(4 * second);
-    told.registry.settle_all(4 * second);
-    CHECK(told.sum(Kind::waited, 7) == 2 * second + ms);
+    told.out(whole_second);
+    told.in(whole_second + ms);
+    told.out(2 * whole_second);
+    told.look(2 * whole_second + ms, 7);
+    told.registry.settle(3 * whole_second);
+    CHECK(told.sum(Kind::waited, 7) == whole_second + ms);
+    told.in(4 * whole_second);
+    told.registry.settle_all(4 * whole_second);
+    CHECK(told.sum(Kind::waited, 7) == 2 * whole_second + ms);
 }
 
 TEST_CASE("waits shorter than asked for are hidden, and counted") {
     ToldSpans told(5 * ms);
-    told.out(second);
-    told.in(second + 4 * ms);
-    told.out(2 * second);
-    told.in(2 * second + 6 * ms);
-    told.registry.settle_all(3 * second);
+    told.out(whole_second);
+    told.in(whole_second + 4 * ms);
+    told.out(2 * whole_second);
+    told.in(2 * whole_second + 6 * ms);
+    told.registry.settle_all(3 * whole_second);
     CHECK(told.sum(Kind::unsampled) == 6 * ms);
     CHECK(told.registry.totals().waits_hidden == 1);
     CHECK(told.registry.totals().hidden_ns == 4 * ms);
@@ -144,35 +144,35 @@ TEST_CASE("waits shorter than asked for are hidden, and counted") {
 TEST_CASE("where records were lost, time is told as lost unless a look found the thread waiting") {
     ToldSpans told;
     for (const std::uint32_t tid : {1, 2, 3}) {
-        told.in(second, tid);
-        told.out(2 * second, tid);
+        told.in(whole_second, tid);
+        told.out(2 * whole_second, tid);
     }
-    told.registry.lost(3 * second);
-    told.look(3 * second + ms, 7, 2);
-    told.in(5 * second, 1);
-    told.in(5 * second, 2);
-    told.out(5 * second, 3);  // it ran
-    told.registry.settle_all(5 * second);
-    CHECK(told.sum(Kind::unsampled) == 2 * second);
-    CHECK(told.sum(Kind::waited, 7) == 3 * second);
-    CHECK(told.sum(Kind::lost) == 2 * second);
+    told.registry.lost(3 * whole_second);
+    told.look(3 * whole_second + ms, 7, 2);
+    told.in(5 * whole_second, 1);
+    told.in(5 * whole_second, 2);
+    told.out(5 * whole_second, 3);  // it ran
+    told.registry.settle_all(5 * whole_second);
+    CHECK(told.sum(Kind::unsampled) == 2 * whole_second);
+    CHECK(told.sum(Kind::waited, 7) == 3 * whole_second);
+    CHECK(told.sum(Kind::lost) == 2 * whole_second);
 }
 
 TEST_CASE("what clocks count beyond the records is taken off the waits") {
     ToldSpans told;
     for (std::uint64_t i = 0; i < 2000; ++i) {
-        told.in(second + 2 * i * ms);
-        told.out(second + (2 * i + 1) * ms);
+        told.in(whole_second + 2 * i * ms);
+        told.out(whole_second + (2 * i + 1) * ms);
     }
-    told.registry.compare_with_clocks(10 * second, 2000 * (ms + 3000));
+    told.registry.compare_with_clocks(10 * whole_second, 2000 * (ms + 3000));
     CHECK(told.registry.overlap_ns() == 3000);
     const std::uint64_t before = told.registry.totals().blocked_ns;
-    told.in(9 * second);
-    CHECK(told.registry.totals().blocked_ns - before == 9 * second - (second + 3999 * ms) - 3000);
+    told.in(9 * whole_second);
+    CHECK(told.registry.totals().blocked_ns - before == 9 * whole_second - (whole_second + 3999 * ms) - 3000);
 }
 
-// Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share, also where every second look
-// takes longer than the shortest waits.
+// Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share, also where every
+// whole_second look takes longer than the shortest waits.
 TEST_CASE("waits of very different length are weighed rightly") {
     ToldSpans told;
     std::uint64_t slow_look = 1000;
@@ -182,7 +182,7 @@ TEST_CASE("waits of very different length are weighed rightly") {
     std::minstd_rand random(1);
     std::exponential_distribution<double> pause(1.0 / (10.0 * ms));
     std::map<StackId, std::uint64_t> truth;
-    std::uint64_t now = second, next_look = now;
+    std::uint64_t now = whole_second, next_look = now;
     std::uint64_t last_look = now;
     for (int i = 0; i < 60'000; ++i) {
         const StackId stack = i % 100 == 0 ? 3 : i % 4 == 0 ? 2 : 1;
@@ -218,7 +218,7 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
     for (const std::int64_t beyond : {5'000, -4'000}) {
         CAPTURE(beyond);
         ToldSpans told;
-        std::uint64_t now = second, cpu = 0;
+        std::uint64_t now = whole_second, cpu = 0;
         told.in(now);
         for (int i = 0; i < rounds; ++i) {
             told.out(now += run);
@@ -232,14 +232,14 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
             told.in(now += wait);
         }
         told.registry.settle_all(now);
-        const auto life = static_cast<double>(now - second);
+        const auto life = static_cast<double>(now - whole_second);
         CHECK(static_cast<double>(told.sum(Kind::waited) + cpu) == doctest::Approx(life).epsilon(0.0003));
     }
 }
 
 TEST_CASE("the time between being woken and running is no wait but preemption, beside that of the records") {
     ToldSpans told;
-    std::uint64_t now = second, cpu = second, delay = 5 * second, waited = 0, late = 0, preempted = 0;
+    std::uint64_t now = whole_second, cpu = whole_second, delay = 5 * whole_second, waited = 0, late = 0, preempted = 0;
     for (int i = 0; i < 2000; ++i) {
         told.out(now);
         told.registry.went_on_from(1, 9);

@@ -30,9 +30,9 @@ std::string number_text(double number) {
 }
 
 /// A table whose keys are all known; each is asked for by one of the readers.
-class Table {
+class TomlTable {
 public:
-    Table(const toml::table& table, std::string what, const std::vector<std::string_view>& accepted)
+    TomlTable(const toml::table& table, std::string what, const std::vector<std::string_view>& accepted)
         : table_(table), what_(std::move(what)) {
         std::string list;
         for (const std::string_view key : accepted) list += (list.empty() ? "" : ", ") + std::string(key);
@@ -152,7 +152,7 @@ void read_environment(const toml::table* table, std::map<std::string, std::strin
 Ready read_ready(const toml::table* table) {
     Ready ready;
     if (table == nullptr) return ready;
-    const Table fields(*table, "'ready'", {"port", "line", "url", "after", "within"});
+    const TomlTable fields(*table, "'ready'", {"port", "line", "url", "after", "within"});
     ready.port = fields.text("port");
     ready.line = fields.pattern("line", false);
     ready.url = fields.text("url");
@@ -168,9 +168,9 @@ Reading read_reading(const toml::table* table, const std::string& what, const st
     Reading reading;
     if (table == nullptr) return reading;
     const bool may_count = what == "work";
-    const Table fields(*table, "'" + what + "'",
-                       may_count ? std::vector<std::string_view>{"pattern", "count", "unit", "per"}
-                                 : std::vector<std::string_view>{"pattern", "unit", "per"});
+    const TomlTable fields(*table, "'" + what + "'",
+                           may_count ? std::vector<std::string_view>{"pattern", "count", "unit", "per"}
+                                     : std::vector<std::string_view>{"pattern", "unit", "per"});
     reading.pattern = fields.pattern("pattern", true);
     if (may_count) reading.count = fields.text("count");
     if (reading.pattern.empty() == reading.count.empty())
@@ -190,9 +190,9 @@ Reading read_reading(const toml::table* table, const std::string& what, const st
 }
 
 Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::size_t number) {
-    const Table fields(table, "a scenario",
-                       {"name", "command", "load", "env", "directory", "ready", "work", "latency", "stop",
-                        "stop_within", "warm_up", "seconds", "timeout", "sweep"});
+    const TomlTable fields(table, "a scenario",
+                           {"name", "command", "load", "env", "directory", "ready", "work", "latency", "stop",
+                            "stop_within", "warm_up", "seconds", "timeout", "sweep"});
     Scenario scenario = defaults;
     scenario.name = fields.text("name", "scenario " + std::to_string(number));
     scenario.command = fields.words("command");
@@ -223,9 +223,9 @@ Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::
 }
 
 BenchFile read_file(const toml::table& table) {
-    const Table fields(table, "a bench file",
-                       {"name", "repeat", "frequency", "waiting", "warm_up", "seconds", "timeout", "stop_within", "env",
-                        "sweep", "scenario"});
+    const TomlTable fields(table, "a bench file",
+                           {"name", "repeat", "frequency", "waiting", "warm_up", "seconds", "timeout", "stop_within",
+                            "env", "sweep", "scenario"});
     BenchFile file;
     file.name = fields.text("name", "bench");
     file.repeat = fields.number("repeat", file.repeat, 1, 1000);

@@ -10,7 +10,7 @@ namespace flameprobe::compare {
 
 namespace {
 
-constexpr std::size_t least_runs = 5, one_of = 5;
+constexpr std::size_t fewest_runs = 5, one_of = 5;
 constexpr double least_share = 0.1, deviations = 6, of_a_normal = 1.4826;  // standard deviations in one MAD
 
 double median_of(std::vector<double> values) {
@@ -32,7 +32,7 @@ void erase_runs(std::vector<T>& values, const std::vector<bool>& disturbed) {
 Undisturbed without_disturbed_runs(const MeasuredPoint& point) {
     Undisturbed result{point, ""};
     const std::size_t count = point.cost.size();
-    if (count < least_runs) return result;
+    if (count < fewest_runs) return result;
     const double median = median_of(point.cost);
     std::vector<double> off;
     for (const double cost : point.cost) off.push_back(std::abs(cost - median));
