@@ -7,7 +7,6 @@
 #include "base/proc_maps.hpp"
 
 namespace flameprobe {
-namespace {}  // namespace
 
 void MapWatch::refresh(EventSink& sink, std::uint64_t now_ns) {
     if (now_ns >= next_ns_) read(sink, now_ns);

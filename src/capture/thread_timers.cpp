@@ -7,7 +7,6 @@
 #include "capture/timer_slots.hpp"
 
 namespace flameprobe {
-namespace {}  // namespace
 
 ThreadTimers::ThreadTimers(handler::State& state) : state_(state), slots_(state), tick_ns_(tick_ns()) {}
 

@@ -10,7 +10,6 @@
 #include "capture/signal_choice.hpp"
 
 namespace flameprobe {
-namespace {}  // namespace
 
 std::uint64_t tick_ns() {
     timespec resolution{};

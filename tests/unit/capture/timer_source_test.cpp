@@ -11,8 +11,6 @@
 using namespace flameprobe;
 using namespace flameprobe::test;
 
-namespace {}  // namespace
-
 TEST_CASE("CPU timers see known shares, and samples x period are the thread's CPU time") {
     Collected collected(&open_timer_source, {.frequency = 197, .stack_bytes = 8192});
     REQUIRE(collected.error() == "");

@@ -20,8 +20,6 @@
 using namespace flameprobe;
 using namespace flameprobe::test;
 
-namespace {}  // namespace
-
 namespace {
 
 ucontext_t scheduler, coroutine;
