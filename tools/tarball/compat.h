@@ -4,6 +4,12 @@
 #ifndef SYS_close_range
 #define SYS_close_range __NR_close_range
 #endif
+#ifndef SYS_openat2
+#define SYS_openat2 __NR_openat2
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd __NR_pidfd_getfd
+#endif
 
 #ifdef __cplusplus
 extern "C" const char* strerrordesc_np(int error) noexcept;
