@@ -71,6 +71,12 @@ TEST_CASE("what a covariate explains is taken out") {
     CHECK((*comparison.low + *comparison.high) / 2 == Approx(comparison.difference));
 }
 
+TEST_CASE("what a covariate explains without a rest is no change") {
+    const Comparison comparison = compare_adjusted({{2, 4, 6}, 0}, {{4, 6, 8}, 0}, {{1, 2, 3}, {2, 3, 4}});
+    CHECK(comparison.difference == Approx(0));
+    CHECK(comparison.p == 1);
+}
+
 TEST_CASE("what few runs tell of a covariate is weighed with being in step") {
     // Nothing in the runs tells how the values follow; 10 % more of the covariate explains nearly 10 % more of them.
     const std::vector<double> x{99, 101, 101, 99}, y{100, 100, 101, 99}, more_x{109, 111, 111, 109},

@@ -140,11 +140,12 @@ Comparison compare_adjusted(const Sample& before, const Sample& after, const Cov
     // Few runs tell the slope badly, so what they tell is weighed with what is usual (a normal prior). What moves more
     // than in step does so for reasons of its own, which are none of the covariate's.
     const double told = (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx;
-    const double precision = in_step * in_step * xx / pooled(told), usual = 1 / (in_step_spread * in_step_spread);
-    const double slope = in_step * std::clamp((precision * told / in_step + usual) / (precision + usual), 0.0, 1.0);
+    const double noise = pooled(told) / (in_step * in_step * xx), usual = in_step_spread * in_step_spread;
+    const double slope = in_step * std::clamp((usual * told / in_step + noise) / (usual + noise), 0.0, 1.0);
     const double gap = (xb.mean - xa.mean) * in_step;
-    Comparison comparison = welch(rest(before, covariate.before, slope), rest(after, covariate.after, slope),
-                                  gap * gap / (precision + usual) + slope * slope * covariate.gap_variance, 1);
+    Comparison comparison =
+        welch(rest(before, covariate.before, slope), rest(after, covariate.after, slope),
+              gap * gap * usual * noise / (usual + noise) + slope * slope * covariate.gap_variance, 1);
     comparison.before = mean_of(before.values);
     comparison.after = mean_of(after.values);
     return comparison;
