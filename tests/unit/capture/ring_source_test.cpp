@@ -80,10 +80,11 @@ private:
     std::thread thread_;
 };
 
-// perf_event_open(attributes, refused_thread, refused_cpu, ...) fails with EIO in the calling thread from now on.
+// What a filter does in the calling thread from now on at perf_event_open(attributes, refused_thread, refused_cpu,
+// ...).
 std::atomic<std::uint32_t> refused_thread{0};
 std::atomic<int> refused_cpu{0};
-void refuse_one_event() {
+int at_one_event(std::uint32_t action, unsigned flags) {
     constexpr std::uint32_t number = offsetof(seccomp_data, nr), thread = offsetof(seccomp_data, args[1]),
                             cpu = offsetof(seccomp_data, args[2]);
     sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number),
@@ -92,12 +93,13 @@ void refuse_one_event() {
                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_thread, 0, 3),
                           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, cpu),
                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(refused_cpu.load()), 0, 1),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+                          BPF_STMT(BPF_RET | BPF_K, action),
                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
 }
+void refuse_one_event() { at_one_event(SECCOMP_RET_ERRNO | EIO, 0); }
 
 /// A thread that creates another one while a third gets its events: the creator has its own then, and who lists the
 /// threads does not know of the new one yet.
@@ -111,22 +113,7 @@ public:
         creator_.join();
     }
     /// The calling thread waits for it at perf_event_open(attributes, refused_thread, refused_cpu, ...) from now on.
-    static void call_it() {
-        constexpr std::uint32_t number = offsetof(seccomp_data, nr), thread = offsetof(seccomp_data, args[1]),
-                                cpu = offsetof(seccomp_data, args[2]);
-        sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number),
-                              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 5),
-                              BPF_STMT(BPF_LD | BPF_W | BPF_ABS, thread),
-                              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_thread, 0, 3),
-                              BPF_STMT(BPF_LD | BPF_W | BPF_ABS, cpu),
-                              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(refused_cpu.load()), 0, 1),
-                              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-                              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-        const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        calls = static_cast<int>(
-            ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
-    }
+    static void call_it() { calls = at_one_event(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER); }
     /// Of the new thread; 0 if there is none.
     std::uint32_t tid() const { return tid_; }
     /// Lets it work for 300 ms. Gives nanoseconds of its CPU time.
