@@ -74,6 +74,13 @@ std::uint64_t time_of_next(RingBuffer& ring) {
 
 }  // namespace
 
+Result<Descriptor> open_beside(const perf_event_attr& attributes, std::uint32_t tid, const CpuRing& ring) {
+    auto event = open_alike(attributes, tid, ring.cpu);
+    if (event && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0)
+        return Error{"its records cannot go into another's ring"};
+    return event;
+}
+
 std::size_t CpuRings::least_bytes(const perf_event_attr& attributes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t sample = attributes.sample_stack_user + 1024;
@@ -95,7 +102,7 @@ Result<void> CpuRings::open(const CaptureOptions& options, perf_event_attr& attr
         }
         auto ring = RingBuffer::map(event->get(), wanted_bytes_, least_bytes(attributes));
         if (!ring) return ring.error();
-        rings_.push_back({cpu, std::move(*event), std::move(*ring), {}});
+        rings_.push_back({cpu, attributes, std::move(*event), std::move(*ring), {}});
     }
     if (rings_.empty()) return Error{"no CPU accepts the event"};
     return {};
@@ -119,7 +126,7 @@ Result<void> CpuRings::add(const perf_event_attr& attributes, std::uint32_t tid,
         errno = 0;
         return error;
     }
-    rings_.push_back({cpu, std::move(*event), std::move(*ring), {}, false, number});
+    rings_.push_back({cpu, attributes, std::move(*event), std::move(*ring), {}, false, number});
     return {};
 }
 
@@ -132,7 +139,7 @@ Result<void> CpuRings::add_event(perf_event_attr& attributes, std::uint32_t tid,
         if (!event) return event.error();
         auto ring = RingBuffer::map(event->get(), wanted_bytes, least_bytes(attributes));
         if (!ring) return ring.error();
-        added.push_back({beside.cpu, std::move(*event), std::move(*ring), {}, number == 0, number});
+        added.push_back({beside.cpu, attributes, std::move(*event), std::move(*ring), {}, number == 0, number});
     }
     std::move(added.begin(), added.end(), std::back_inserter(rings_));
     return {};

@@ -15,6 +15,7 @@ namespace flameprobe {
 
 struct CpuRing {
     int cpu;  // -1: of one thread alone, on all
+    perf_event_attr attributes;
     Descriptor event;
     RingBuffer ring;
     Descriptor switches;  // none unless asked for
@@ -25,6 +26,9 @@ struct CpuRing {
     /// Of the event that the source was opened for.
     bool is_own() const { return number == 0 && !of_page_faults; }
 };
+
+/// An event of `tid` on the CPU of `ring` that writes into it. An Error leaves its reason in errno.
+Result<Descriptor> open_beside(const perf_event_attr& attributes, std::uint32_t tid, const CpuRing& ring);
 
 /// An event and a ring for each CPU on which the host may run, read as one. The collector only.
 class CpuRings {

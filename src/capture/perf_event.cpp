@@ -1,5 +1,6 @@
 #include "capture/perf_event.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -231,6 +232,11 @@ bool leaves_descriptors(const Descriptor& event) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
     return static_cast<rlim_t>(event.get()) + for_files < limit.rlim_cur;
+}
+
+bool has_hung_up(const Descriptor& event) {
+    pollfd watched{event.get(), 0, 0};
+    return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLHUP) != 0;
 }
 
 std::string describe_unattached(std::size_t threads) {

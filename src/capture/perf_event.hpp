@@ -66,6 +66,10 @@ Descriptor keep_apart(std::uint32_t thread);
 /// for files: RLIMIT_NOFILE counts per table, and the collector's own is no larger.
 bool leaves_descriptors(const Descriptor& event);
 
+/// Whether the thread that the event was opened for has ended, and all that inherited it: then the event hangs up
+/// (perf_event_open(2)).
+bool has_hung_up(const Descriptor& event);
+
 /// Calls attach(tid) once for each thread of the host but the caller and the main thread, and lists them again until no
 /// new one was attached, as attach() says. A thread that is born while this goes on may be attached and have inherited
 /// its creator's events too.

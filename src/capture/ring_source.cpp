@@ -3,7 +3,6 @@
 // One inherited event per CPU on the main thread covers every thread born later, however it was born (inherit_thread,
 // Linux 5.13). Threads that already run get events of their own, which write into the same rings. The descriptors live
 // in the collector's own table, so the host can neither see, run out of, nor close them.
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "capture/attached_threads.hpp"
 #include "capture/cpu_rings.hpp"
 #include "capture/event_source.hpp"
 #include "capture/perf_event.hpp"
@@ -52,18 +52,11 @@ private:
     Result<void> open_main(const CaptureOptions& options);
     void open_switches(std::uint32_t tid);
     void open_more_events(const CaptureOptions& options, std::uint32_t tid);
-    enum class Attached {
-        yes,
-        no,  // it has ended, or no CPU takes it
-        no_descriptor,
-    };
-    Attached attach(std::uint32_t tid, std::size_t first_ring);
     Result<void> add_cpu(int cpu);
     void draw_period();
-    bool is_second(CpuRing& ring, std::span<const std::byte> record);
     void hand_on(const CpuRing& ring, std::span<const std::byte> record, EventSink& sink);
     bool control(unsigned long request);
-    void describe(const CaptureOptions& options);
+    void describe(const CaptureOptions& options, const std::string& refusal);
 
     perf_event_attr attributes_{};
     perf_event_attr switch_attributes_{};
@@ -74,14 +67,11 @@ private:
     };
     std::vector<MoreEvent> more_events_;  // by RawSample::event - 1
     CpuRings rings_;
-    std::vector<Descriptor> others_;          // of threads that ran before us
-    std::vector<Descriptor> other_switches_;  // theirs
-    Descriptor own_;                          // see keep_apart()
-    std::uint32_t apart_ = 0;                 // the main thread, once it has a ring of its own
+    AttachedThreads attached_;
+    Descriptor own_;           // see keep_apart()
+    std::uint32_t apart_ = 0;  // the main thread, once it has a ring of its own
     bool asked_to_vary_ = false;
     CaptureFacts facts_;
-    std::string refusal_;           // of the last of CaptureFacts::refused_events
-    std::size_t refused_told_ = 0;  // of them, in the note
     std::vector<int> refused_cpus_;
 };
 
@@ -106,14 +96,12 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
     open_more_events(options, main_thread);
-    attach_running_threads([this](std::uint32_t tid) {
-        ++facts_.earlier_threads;
-        const auto attached = facts_.unattached_threads == 0 ? attach(tid, 0) : Attached::no_descriptor;
-        if (attached == Attached::no_descriptor) ++facts_.unattached_threads;
-        return attached == Attached::yes;
-    });
+    const auto attached = attached_.attach({rings_.begin(), rings_.end()}, switch_attributes_);
+    facts_.earlier_threads = attached.threads;
+    facts_.unattached_threads = attached.without_descriptor;
+    facts_.refused_events = attached.refused;
     own_ = keep_apart(main_thread);
-    describe(options);
+    describe(options, attached.refusal);
     return {};
 }
 
@@ -154,39 +142,6 @@ void RingSource::open_more_events(const CaptureOptions& options, std::uint32_t t
     }
 }
 
-/// An event of another thread that writes into `ring`. An Error leaves its reason in errno.
-Result<Descriptor> open_beside(const perf_event_attr& attributes, std::uint32_t tid, const CpuRing& ring) {
-    auto event = open_alike(attributes, tid, ring.cpu);
-    if (event && ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0)
-        return Error{"its records cannot go into another's ring"};
-    return event;
-}
-
-/// A thread that ran before gets events of its own, in the rings from `first_ring` on.
-RingSource::Attached RingSource::attach(std::uint32_t tid, std::size_t first_ring) {
-    std::vector<Descriptor> events, switches;
-    for (std::size_t i = first_ring; i < rings_.size(); ++i) {
-        const CpuRing& ring = rings_[i];
-        auto event = open_beside(ring.is_own() ? attributes_ : more_events_[ring.number - 1].attributes, tid, ring);
-        if (!event && errno == ESRCH) break;  // it has ended
-        if (event ? !leaves_descriptors(*event) : errno == EMFILE) return Attached::no_descriptor;
-        if (!event) {  // the other CPUs may take it
-            ++facts_.refused_events;
-            refusal_ = event.error().message;
-            continue;
-        }
-        events.push_back(std::move(*event));
-        if (!ring.switches) continue;
-        auto beside = open_beside(switch_attributes_, tid, ring);
-        if (beside ? !leaves_descriptors(*beside) : errno == EMFILE) return Attached::no_descriptor;
-        if (beside) switches.push_back(std::move(*beside));
-    }
-    if (events.empty()) return Attached::no;
-    std::move(events.begin(), events.end(), std::back_inserter(others_));
-    std::move(switches.begin(), switches.end(), std::back_inserter(other_switches_));
-    return Attached::yes;
-}
-
 // CPUs that had no events: they were added to the machine, or no thread might run there. One that goes offline and
 // comes back has its events still, since the kernel takes away only those that are not of a thread
 // (perf_event_exit_cpu).
@@ -199,8 +154,6 @@ void RingSource::look_around() {
         }
     }
     facts_.buffer_bytes = rings_.all_bytes();
-    if (facts_.refused_events > refused_told_) facts_.note = describe_refused(facts_.refused_events, refusal_);
-    refused_told_ = facts_.refused_events;
 }
 
 // Without page faults, which say where the time is and not how much.
@@ -215,22 +168,18 @@ Result<void> RingSource::add_cpu(int cpu) {
     }
     for (std::size_t i = 0; i < more_events_.size(); ++i)
         static_cast<void>(rings_.add(more_events_[i].attributes, main_thread, cpu, static_cast<std::uint32_t>(i + 1)));
-    const std::size_t others = others_.size(), other_switches = other_switches_.size();
-    attach_running_threads([&](std::uint32_t tid) {
-        const auto attached = attach(tid, first);
-        if (attached == Attached::no_descriptor) {
-            ++facts_.refused_events;
-            refusal_ = explain_refusal(EMFILE);
-        }
-        return attached == Attached::yes;
-    });
-    for (std::size_t i = others; i < others_.size(); ++i) ::ioctl(others_[i].get(), PERF_EVENT_IOC_ENABLE, 0);
-    for (std::size_t i = other_switches; i < other_switches_.size(); ++i)
-        ::ioctl(other_switches_[i].get(), PERF_EVENT_IOC_ENABLE, 0);
+    const auto attached =
+        attached_.attach({rings_.begin() + static_cast<std::ptrdiff_t>(first), rings_.end()}, switch_attributes_);
+    attached_.control(PERF_EVENT_IOC_ENABLE);
+    if (const std::size_t refused = attached.refused + attached.without_descriptor; refused != 0) {
+        facts_.refused_events += refused;
+        facts_.note =
+            describe_refused(facts_.refused_events, attached.refused != 0 ? attached.refusal : explain_refusal(EMFILE));
+    }
     return {};
 }
 
-void RingSource::describe(const CaptureOptions& options) {
+void RingSource::describe(const CaptureOptions& options, const std::string& refusal) {
     facts_.engine = "ring";
     facts_.works_outside = true;
     facts_.event = options.event;
@@ -241,11 +190,10 @@ void RingSource::describe(const CaptureOptions& options) {
     facts_.buffer_bytes = rings_.all_bytes();
     const std::uint64_t records = rings_.bytes() / (options.stack_bytes + 512);
     facts_.fill_ns = records * 1'000'000'000 / options.frequency;
-    refused_told_ = facts_.refused_events;
     if (facts_.unattached_threads != 0) {
         facts_.note = describe_unattached(facts_.unattached_threads);
     } else if (facts_.refused_events != 0) {
-        facts_.note = describe_refused(facts_.refused_events, refusal_);
+        facts_.note = describe_refused(facts_.refused_events, refusal);
     } else if (options.kernel && !facts_.kernel) {
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
         facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
@@ -303,8 +251,7 @@ bool RingSource::control(unsigned long request) {
         if (ring.switches) ::ioctl(ring.switches.get(), request, 0);
         done &= ::ioctl(ring.event.get(), request, 0) == 0;
     }
-    for (const auto* attached : {&other_switches_, &others_})
-        for (const auto& other : *attached) ::ioctl(other.get(), request, 0);
+    attached_.control(request);
     return done;
 }
 
@@ -314,19 +261,13 @@ void RingSource::stop_switches() {
         if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_DISABLE, 0);
         ring.switches.reset();
     }
-    for (const auto& other : other_switches_) ::ioctl(other.get(), PERF_EVENT_IOC_DISABLE, 0);
-    other_switches_.clear();
+    attached_.stop_switches();
     facts_.switches = false;
 }
 
-// perf_event_open(2): an event hangs up when what it was opened for, and all that inherited it, has ended.
 bool RingSource::over() {
-    const auto goes_on = [](const Descriptor& event) {
-        pollfd watched{event.get(), 0, 0};
-        return ::poll(&watched, 1, 0) <= 0 || (watched.revents & POLLHUP) == 0;
-    };
-    return std::none_of(rings_.begin(), rings_.end(), [&](const CpuRing& ring) { return goes_on(ring.event); }) &&
-           std::none_of(others_.begin(), others_.end(), goes_on);
+    return attached_.over() &&
+           std::all_of(rings_.begin(), rings_.end(), [](const CpuRing& ring) { return has_hung_up(ring.event); });
 }
 
 bool RingSource::has_samples() const {
@@ -337,26 +278,11 @@ bool RingSource::has_samples() const {
     });
 }
 
-// A thread that was born while others got their events may have two on a CPU: its creator's, which it inherited, and
-// its own. From outside it looks like one that has inherited none. The event that was opened last counts: on the CPUs
-// that have it, it samples the thread at any time, and what is inherited may have been opened on some CPUs only.
-bool RingSource::is_second(CpuRing& ring, std::span<const std::byte> record) {
-    if (others_.empty()) return false;
-    if (const std::uint32_t tid = born_or_ended(record); tid != 0)
-        for (auto& each : rings_) each.newest_events.erase(tid);
-    const std::uint32_t tid = sampled_thread(record);
-    if (tid == 0) return false;
-    const std::uint64_t event = sampling_event(record);
-    std::uint64_t& newest = ring.newest_events[tid];
-    newest = std::max(newest, event);
-    return event < newest;
-}
-
 void RingSource::drain(EventSink& sink) {
     rings_.begin_round();
     while (CpuRing* const next = rings_.oldest()) {
         const auto record = next->ring.peek();
-        if (!is_second(*next, record)) hand_on(*next, record, sink);
+        if (!attached_.is_second(rings_, *next, record)) hand_on(*next, record, sink);
         rings_.consume(*next);
     }
     if (apart_ != 0) draw_period();
