@@ -71,19 +71,17 @@ bool provoke(const perf_event_attr& attributes) {
     return true;
 }
 
-std::string why_not(const CaptureOptions& options, const perf_event_attr& attributes) {
-    const bool in_kernel = is_software(attributes, PERF_COUNT_SW_CONTEXT_SWITCHES) ||
-                           is_software(attributes, PERF_COUNT_SW_CPU_MIGRATIONS);
-    if (in_kernel && attributes.exclude_kernel != 0) {
-        if (!options.kernel) return options.event + " happen in the kernel, which FLAMEPROBE_KERNEL=off leaves out";
-        const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
-        return options.event + " happen in the kernel, which may not be sampled while kernel.perf_event_paranoid is " +
-               (paranoid ? std::to_string(*paranoid) : "unknown") +
-               ": 1 is needed (sysctl kernel.perf_event_paranoid=1)";
-    }
-    return options.event +
-           " do not count on this machine, though they can be opened (virtual machines often lack "
-           "hardware counters): cpu-clock does";
+/// It happens in kernel code only, so where that is left out it never counts.
+bool is_left_out(const perf_event_attr& attributes) {
+    return attributes.exclude_kernel != 0 && (is_software(attributes, PERF_COUNT_SW_CONTEXT_SWITCHES) ||
+                                              is_software(attributes, PERF_COUNT_SW_CPU_MIGRATIONS));
+}
+
+std::string why_left_out(const CaptureOptions& options) {
+    if (!options.kernel) return options.event + " happen in the kernel, which FLAMEPROBE_KERNEL=off leaves out";
+    const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
+    return options.event + " happen in the kernel, which may not be sampled while kernel.perf_event_paranoid is " +
+           (paranoid ? std::to_string(*paranoid) : "unknown") + ": 1 is needed (sysctl kernel.perf_event_paranoid=1)";
 }
 
 }  // namespace
@@ -102,11 +100,14 @@ Result<void> try_event(const CaptureOptions& options) {
     const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
     const auto event = open_event(attributes, self, -1);
     if (!event) return event.error();
+    if (is_left_out(attributes)) return Error{why_left_out(options)};
     if (::ioctl(event->get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error{"the perf event cannot be enabled"};
     const bool provoked = provoke(attributes);
     std::uint64_t count = 0;
     if (!provoked || ::read(event->get(), &count, sizeof count) != sizeof count || count != 0) return {};
-    return Error{why_not(options, attributes)};
+    return Error{options.event +
+                 " do not count on this machine, though they can be opened (virtual machines often lack hardware "
+                 "counters): cpu-clock does"};
 }
 
 }  // namespace flameprobe
