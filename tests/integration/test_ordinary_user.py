@@ -122,8 +122,6 @@ class Events(AsOrdinaryUser):
     def test_what_cannot_count_is_refused_with_what_would_help(self):
         level = Path("/proc/sys/kernel/perf_event_paranoid").read_text().strip()
         for event in ("context-switches", "cpu-migrations"):
-            if event == "cpu-migrations" and len(os.sched_getaffinity(0)) < 2:
-                continue
             with self.subTest(event=event):
                 why = (f"{event} happen in the kernel, which may not be sampled while kernel.perf_event_paranoid is {level}: 1 is "
                        "needed (sysctl kernel.perf_event_paranoid=1)")
@@ -161,7 +159,7 @@ class Events(AsOrdinaryUser):
         self.assertNotIn("cannot be sampled", ran.stderr)
         told = json.loads(ran.result().path("json").read_text())
         self.assertEqual(told["sampling"]["event"], "page-faults")
-        self.assertGreater(told["samples"]["taken"], 100)
+        self.assertGreater(told["samples"]["taken"], 50)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,12 @@ until [ -e /.guest/text ] && [ -e /.guest/files ] && [ -e /.guest/log ]; do
   done
   $b usleep 10000
 done
-$b mount -t tmpfs -o mode=1777 tmp /tmp
+# No file system of its own: the tree that is tested may be below /tmp.
+$b mount -o remount,size=90% /
+$b chmod 1777 /tmp
 $b mount -t tmpfs run /run
 $b mkdir -p /dev/shm /dev/pts
+$b ln -s /proc/self/fd /dev/fd
 $b mount -t tmpfs -o mode=1777 shm /dev/shm
 $b mount -t devpts pts /dev/pts
 $b ifconfig lo 127.0.0.1
