@@ -56,9 +56,9 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
             name += (name.empty() ? "" : ",") + key + '=' + value;
     }
     name = service + '{' + name + '}';
-    constexpr std::uint64_t second = 1'000'000'000;
+    constexpr std::uint64_t one_second = 1'000'000'000;
     const std::uint64_t from = profile.run.start_unix_ns;
-    const std::uint64_t until = from + std::max(profile.summary.duration_ns, second);
+    const std::uint64_t until = from + std::max(profile.summary.duration_ns, one_second);
     const std::string boundary = "flameprobe-0f2c4b7a9d3e5f61";
     const auto part = [&](const std::string& part_name, const std::string& content) {
         return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + part_name + "\"; filename=\"" +
@@ -68,7 +68,7 @@ Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options,
     Request request;
     request.profile_bytes = uncompressed_size(pprof);
     request.url = with_path(to, "/ingest") + "?spyName=flameprobe&name=" + url_encoded(name) +
-                  "&from=" + std::to_string(from / second) + "&until=" + std::to_string(until / second);
+                  "&from=" + std::to_string(from / one_second) + "&until=" + std::to_string(until / one_second);
     request.headers = {"Content-Type: multipart/form-data; boundary=" + boundary};
     request.body = part("profile", pprof);
     const ProfileValue value = values_of(profile).of_sample.back();

@@ -65,78 +65,78 @@ struct Fixture {
     }
 };
 
-const std::string path = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
+const std::string usual_path = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
 const std::string other_root = "abcdeXghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
 const std::string other_middle = "abcdefghijklmnopqrstuvwxyzabcXefghijklmnopqrstuvwxyz";
 
 }  // namespace
 
 TEST_CASE("continue: the frames beyond the copy are those of a whole stack that shares the copy's outermost ones") {
-    auto frames = first(stack(path), 30);
-    REQUIRE(continue_like(frames, 30, stack(path)));
-    CHECK(frames.size() == path.size());
+    auto frames = first(stack(usual_path), 30);
+    REQUIRE(continue_like(frames, 30, stack(usual_path)));
+    CHECK(frames.size() == usual_path.size());
     for (std::size_t at = 0; at < frames.size(); ++at) {
-        CHECK(frames[at].address == stack(path)[at].address);
-        CHECK(frames[at].cfa == stack(path)[at].cfa);
+        CHECK(frames[at].address == stack(usual_path)[at].address);
+        CHECK(frames[at].cfa == stack(usual_path)[at].cfa);
     }
 }
 
 TEST_CASE("continue: not like one that called from elsewhere, stands elsewhere, or shares too little") {
-    auto frames = first(stack(path), 30);
+    auto frames = first(stack(usual_path), 30);
     // The fifth frame within the copy's outermost sixteen.
     CHECK_FALSE(continue_like(frames, 30, stack(other_middle)));
-    auto moved = stack(path);
+    auto moved = stack(usual_path);
     for (auto& frame : moved) frame.cfa += 16;
     CHECK_FALSE(continue_like(frames, 30, moved));
-    CHECK_FALSE(continue_like(frames, 30, stack(path.substr(0, 30))));  // eight frames of the copy's
+    CHECK_FALSE(continue_like(frames, 30, stack(usual_path.substr(0, 30))));  // eight frames of the copy's
     CHECK_FALSE(continue_like(frames, 30, {}));
     CHECK(frames.size() == 30);
 }
 
 TEST_CASE("continue: few frames are enough where they are large") {
-    auto large = first(stack(path, 8192), 7), small = first(stack(path, 512), 7);
-    CHECK(continue_like(large, 7, stack(path, 8192)));
-    CHECK_FALSE(continue_like(small, 7, stack(path, 512)));
+    auto large = first(stack(usual_path, 8192), 7), small = first(stack(usual_path, 512), 7);
+    CHECK(continue_like(large, 7, stack(usual_path, 8192)));
+    CHECK_FALSE(continue_like(small, 7, stack(usual_path, 512)));
 }
 
 TEST_CASE("continue: memory alone proves nothing, a later sample does") {
     Fixture f;
-    CHECK_FALSE(f.sample(path, 30, 100, 150));
+    CHECK_FALSE(f.sample(usual_path, 30, 100, 150));
     CHECK(f.told.empty());
-    CHECK(f.sample(path, 30, 140));  // from before the reading
+    CHECK(f.sample(usual_path, 30, 140));  // from before the reading
     CHECK(f.told.empty());
-    CHECK(f.sample(path, 30, 160));
+    CHECK(f.sample(usual_path, 30, 160));
     CHECK(f.told == std::vector<ToldStack>{{52, true, 160}, {52, true, 140}, {52, true, 100}});
-    CHECK(f.sample(path, 28, 170));  // like the last one, with nothing read
+    CHECK(f.sample(usual_path, 28, 170));  // like the last one, with nothing read
     CHECK(f.told.back() == ToldStack{52, true, 170});
     CHECK(f.continuations.accepted() == 4);
 }
 
 TEST_CASE("continue: a sample that is stamped with the last tick counts as later from the second drain on") {
     Fixture f;
-    f.sample(path, 30, 100, 150);
+    f.sample(usual_path, 30, 100, 150);
     f.continuations.give_up(0, 0);
-    f.sample(path, 30, 100);
+    f.sample(usual_path, 30, 100);
     CHECK(f.told.empty());
     f.continuations.give_up(0, 0);
-    f.sample(path, 30, 100);
+    f.sample(usual_path, 30, 100);
     CHECK(f.told.size() == 3);
 }
 
 TEST_CASE("continue: a thread that was elsewhere in between is cut") {
     Fixture f;
-    f.sample(path, 30, 100, 110);
+    f.sample(usual_path, 30, 100, 110);
     f.sample(other_middle, 30, 120, 130);
     CHECK(f.told.empty());
-    f.continuations.saw_whole(thread, stack(path.substr(0, 10)), 140);
+    f.continuations.saw_whole(thread, stack(usual_path.substr(0, 10)), 140);
     CHECK(f.told == std::vector<ToldStack>{{30, false, 120}, {30, false, 100}});
     CHECK(f.continuations.rejected() == 2);
 }
 
 TEST_CASE("continue: what is beyond every copy of both is not told apart, so a whole stack afterwards decides") {
     Fixture f;
-    f.sample(path, 30, 100);  // memory had gone on before it was read
-    f.sample(path, 34, 110);
+    f.sample(usual_path, 30, 100);  // memory had gone on before it was read
+    f.sample(usual_path, 34, 110);
     CHECK(f.told.empty());
     f.continuations.saw_whole(thread, stack(other_root.substr(0, 40)), 120);
     CHECK(f.told == std::vector<ToldStack>{{52, true, 110}, {52, true, 100}});
@@ -144,12 +144,12 @@ TEST_CASE("continue: what is beyond every copy of both is not told apart, so a w
 
 // 22 frames lie beyond the copy; the whole stacks reach five or six frames into it, too few for one of them alone.
 TEST_CASE("continue: between two whole stacks that went on alike, sharing little is enough") {
-    const std::string before = path.substr(0, 28), after = path.substr(0, 27);
+    const std::string before = usual_path.substr(0, 28), after = usual_path.substr(0, 27);
     for (const auto& [last, whole] : {std::pair(after, true), std::pair(other_root.substr(0, 27), false)}) {
         Fixture f;
-        f.sample(path, 30, 10);
+        f.sample(usual_path, 30, 10);
         f.continuations.saw_whole(thread, stack(before), 20);
-        f.sample(path, 30, 100);
+        f.sample(usual_path, 30, 100);
         f.sample(other_middle, 30, 110);
         f.told.clear();
         f.continuations.saw_whole(thread, stack(last), 120);
@@ -159,33 +159,33 @@ TEST_CASE("continue: between two whole stacks that went on alike, sharing little
 }
 
 TEST_CASE("continue: memory that goes on as the last whole stack did needs no later sample") {
-    for (const auto& [before, whole] : {std::pair(path, true), std::pair(other_root, false)}) {
+    for (const auto& [before, whole] : {std::pair(usual_path, true), std::pair(other_root, false)}) {
         Fixture f;
-        f.sample(path, 30, 10);
+        f.sample(usual_path, 30, 10);
         f.continuations.saw_whole(thread, stack(before.substr(0, 28)), 20);
         f.told.clear();
-        CHECK_FALSE(f.sample(path, 30, 100, 150));
+        CHECK_FALSE(f.sample(usual_path, 30, 100, 150));
         CHECK((f.told == std::vector<ToldStack>{{52, true, 100}}) == whole);
     }
 }
 
 TEST_CASE("continue: a thread that is never seen whole does not fill the memory") {
     Fixture f;
-    for (std::uint64_t time = 0; time < 20'000; ++time) f.sample(time % 2 != 0 ? path : other_middle, 30, time);
+    for (std::uint64_t time = 0; time < 20'000; ++time) f.sample(time % 2 != 0 ? usual_path : other_middle, 30, time);
     CHECK(f.told.size() > 18'000);
     CHECK(f.continuations.memory() < 2'000'000);
 }
 
 TEST_CASE("continue: nothing waits for ever, and nothing is told twice") {
     Fixture f;
-    f.sample(path, 30, 100, 110);
+    f.sample(usual_path, 30, 100, 110);
     f.continuations.give_up(100, 0);
     CHECK(f.told.empty());
     f.continuations.give_up(101, 0);
     CHECK(f.told == std::vector<ToldStack>{{30, false, 100}});
     f.continuations.give_up(~std::uint64_t{0}, 0);
     CHECK(f.told.size() == 1);
-    CHECK_FALSE(f.sample(path, 30, 200, 0));
+    CHECK_FALSE(f.sample(usual_path, 30, 200, 0));
     f.continuations.give_up(~std::uint64_t{0}, ~std::uint64_t{0});
     CHECK(f.told.size() == 2);
     CHECK(f.continuations.memory() == 0);
@@ -205,7 +205,7 @@ TEST_CASE("continue: a copy without a return address cannot be proven, and does 
 
 TEST_CASE("continue: threads do not vouch for each other") {
     Fixture f;
-    f.sample(path, 30, 100, 110);
-    f.continuations.saw_whole(thread + 1, stack(path), 120);
+    f.sample(usual_path, 30, 100, 110);
+    f.continuations.saw_whole(thread + 1, stack(usual_path), 120);
     CHECK(f.told.empty());
 }

@@ -54,7 +54,7 @@ struct FileSizeLimit {
     rlimit old{};
 };
 
-const NamedProfile profile = read_folded("main;a 3\nmain;b 4\n").profile;
+const NamedProfile two_stacks = read_folded("main;a 3\nmain;b 4\n").profile;
 
 }  // namespace
 
@@ -78,11 +78,11 @@ TEST_CASE("formats by name and by ending") {
 TEST_CASE("a new file, and an older one replaced") {
     const Directory directory;
     const std::string path = directory / "x.folded";
-    CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+    CHECK(error_of(write_output(two_stacks, Format::folded, path, {})).empty());
     CHECK(content(path) == "main;a 3\nmain;b 4\n");
     put(path, "old");
     ::chmod(path.c_str(), 0600);
-    CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+    CHECK(error_of(write_output(two_stacks, Format::folded, path, {})).empty());
     CHECK(content(path) == "main;a 3\nmain;b 4\n");
     CHECK(directory.files() == 1);
     struct stat status {};
@@ -107,7 +107,7 @@ TEST_CASE("no room: the older file stays, the new one goes, and SIGXFSZ does not
     std::string error;
     {
         const FileSizeLimit limit(5);
-        error = error_of(write_output(profile, Format::folded, path, {}));
+        error = error_of(write_output(two_stacks, Format::folded, path, {}));
     }
     CHECK(error ==
           path + ": cannot write: File too large; make room or choose another place (the earlier file is as it was)");
@@ -120,17 +120,19 @@ TEST_CASE("no room: the older file stays, the new one goes, and SIGXFSZ does not
 
 TEST_CASE("places that cannot be written") {
     const Directory directory;
-    CHECK(error_of(write_output(profile, Format::folded, directory / "none/x.folded", {}))
+    CHECK(error_of(write_output(two_stacks, Format::folded, directory / "none/x.folded", {}))
               .find("none/x.folded: cannot create") != std::string::npos);
-    CHECK(error_of(write_output(profile, Format::folded, directory.path.string(), {})).find("is a directory") !=
+    CHECK(error_of(write_output(two_stacks, Format::folded, directory.path.string(), {})).find("is a directory") !=
           std::string::npos);
-    CHECK(error_of(write_output(profile, Format::folded, "/dev/full", {})).find("No space left") != std::string::npos);
-    CHECK(error_of(write_output(profile, Format::folded, "/proc/none.folded", {})).find("cannot") != std::string::npos);
+    CHECK(error_of(write_output(two_stacks, Format::folded, "/dev/full", {})).find("No space left") !=
+          std::string::npos);
+    CHECK(error_of(write_output(two_stacks, Format::folded, "/proc/none.folded", {})).find("cannot") !=
+          std::string::npos);
     CHECK(directory.files() == 0);
 }
 
 TEST_CASE("a device is written, not replaced") {
-    CHECK(error_of(write_output(profile, Format::folded, "/dev/null", {})).empty());
+    CHECK(error_of(write_output(two_stacks, Format::folded, "/dev/null", {})).empty());
     CHECK(fs::is_character_file("/dev/null"));
 }
 
@@ -160,7 +162,7 @@ TEST_CASE("only a regular file of this user that others may not write is replace
         ::chmod(path.c_str(), 0666);
         why = "may be written by every user";
     }
-    const std::string error = error_of(write_output(profile, Format::folded, path, {}));
+    const std::string error = error_of(write_output(two_stacks, Format::folded, path, {}));
     CHECK(error == path + ": not written: it " + why + "; remove it, or choose another place");
     CHECK(content(directory / "target") == "old");
     CHECK(directory.files() == 2);
@@ -170,7 +172,7 @@ TEST_CASE("a hard link is replaced, and what it was another name of stays") {
     const Directory directory;
     put(directory / "target", "old");
     fs::create_hard_link(directory / "target", directory / "x.folded");
-    CHECK(error_of(write_output(profile, Format::folded, directory / "x.folded", {})).empty());
+    CHECK(error_of(write_output(two_stacks, Format::folded, directory / "x.folded", {})).empty());
     CHECK(content(directory / "target") == "old");
 }
 
@@ -179,7 +181,7 @@ TEST_CASE("the umask is the running user's, and nothing is for every user to wri
     for (const mode_t mask : {0077u, 0022u, 0002u, 0000u}) {
         const std::string path = directory / std::to_string(mask).c_str();
         const mode_t before = ::umask(mask);
-        CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+        CHECK(error_of(write_output(two_stacks, Format::folded, path, {})).empty());
         ::umask(before);
         struct stat status {};
         REQUIRE(::stat(path.c_str(), &status) == 0);
@@ -190,7 +192,7 @@ TEST_CASE("the umask is the running user's, and nothing is for every user to wri
 TEST_CASE("a name as long as the file system allows") {
     const Directory directory;
     const std::string path = directory / (std::string(248, 'n') + ".folded").c_str();
-    CHECK(error_of(write_output(profile, Format::folded, path, {})).empty());
+    CHECK(error_of(write_output(two_stacks, Format::folded, path, {})).empty());
     CHECK(content(path).size() > 0);
 }
 
@@ -198,7 +200,8 @@ TEST_CASE("a closed pipe is an error") {
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
     ::close(ends[0]);
-    const std::string error = error_of(write_output(profile, Format::folded, "/dev/fd/" + std::to_string(ends[1]), {}));
+    const std::string error =
+        error_of(write_output(two_stacks, Format::folded, "/dev/fd/" + std::to_string(ends[1]), {}));
     CHECK(error.find("pipe") != std::string::npos);
     ::close(ends[1]);
 }
