@@ -36,7 +36,8 @@ Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& f
 Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
                                   SymbolCache* cache = nullptr);
 /// How much debug information may be read for a run, so that this takes no more than about half of the CPU time that
-/// the run took, or the 30 ms of a small program's own. All of it from a hundred samples on.
+/// the run took (a tenth for separate debug files), or the 30 ms of a small program's own. All of it from a hundred
+/// samples on.
 std::uint64_t debug_bytes_worth(const Summary& summary);
 /// With all events that were asked for when it was sampled: the first, and NamedProfile::others. `path` is read once
 /// for each.

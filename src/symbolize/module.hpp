@@ -39,6 +39,8 @@ public:
     const ElfFile* debug_file() const { return debug_file_; }
     /// Bytes that reading it would take, 0 if there is none.
     std::uint64_t debug_size() const;
+    /// It is a file of its own, as a distribution's are.
+    bool has_separate_debug_file() const { return debug_file_ != nullptr && debug_file_ == separate_.get(); }
 
 private:
     bool open_in_container(const Mapping& mapping, const SymbolizeOptions& options);

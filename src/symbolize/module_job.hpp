@@ -28,6 +28,7 @@ public:
 
     // After use_symbol_tables:
     std::uint64_t debug_size() const { return module_.debug_size(); }
+    bool has_separate_debug_file() const { return module_.has_separate_debug_file(); }
     /// Reads the heads of the units, unless that would take more memory than the options allow.
     void open_debug_info(const SymbolizeOptions& options);
     /// Frees what open_debug_info holds; `units` stay counted.

@@ -40,7 +40,8 @@ struct SymbolizeOptions {
     bool map_files = false;
     /// Without map_files: debug information of a module above this many bytes is left alone, and said.
     std::uint64_t most_debug_bytes = std::uint64_t{256} << 20;
-    /// Of all files together, those with the most locations first: what is above is left alone, and told in `notes`.
+    /// Of all files together, those with the most locations first; a separate debug file counts five times. What is
+    /// above is left alone, and told in `notes`.
     std::uint64_t most_debug_bytes_in_all = ~std::uint64_t{0};
     /// load_profile() sets that for a run of few samples, so that names take no longer than the run did.
     bool spare_brief_runs = false;

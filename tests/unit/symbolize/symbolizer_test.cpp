@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "symbolize/module.hpp"
 #include "symbolize/parallel.hpp"
 #include "test_program.hpp"
 
@@ -186,4 +187,26 @@ TEST_CASE("debug information above what all files may take is left alone, and to
     REQUIRE(notes.size() == 1);
     CHECK(notes[0].find("of 1 file:") != std::string::npos);
     CHECK(warnings.empty());
+}
+
+TEST_CASE("a separate debug file is worth a fifth of a program's own debug information") {
+    const auto file = open_elf(cxx_program);
+    Mapping mapping = mapping_of(*file);
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
+    SymbolizeOptions options;
+    options.debug_directories = {TEST_VARIANTS "/debug-root"};
+    std::vector<std::string> warnings;
+    const auto frames_for = [&](std::uint64_t bytes) {
+        options.most_debug_bytes_in_all = bytes;
+        return symbolize({mapping}, {{0, address}}, {}, options, warnings)[0].size();
+    };
+    const auto size = [&] {
+        ModuleProblems problems;
+        return Module::open(mapping, options, problems).debug_size();
+    };
+    CHECK(frames_for(size()) == 3);
+    mapping.path = "/nowhere/server";
+    REQUIRE(size() > 0);
+    CHECK(frames_for(5 * size() - 1) == 1);
+    CHECK(frames_for(5 * size()) == 3);
 }
