@@ -25,10 +25,10 @@ class Accounts(Case):
         """Within a tenth: a loaded machine delays timers, so the 3 % of a quiet one cannot be asked for here."""
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                ran = run([host("ends"), "return", "2000"], self.fresh_directory(engine),
-                          profiled(ENGINE=engine, FREQ=199, FORMAT="json,folded,svg"))
+                ran = run([host("ends"), "return", "1000"], self.fresh_directory(engine),
+                          profiled(ENGINE=engine, FREQ=397, FORMAT="json,folded,svg"))
                 told = summary(ran.result())
-                self.assertGreater(told["cpu_time"]["process_ns"], 1.9e9)
+                self.assertGreater(told["cpu_time"]["process_ns"], 0.95e9)
                 shown = sum(count for _, count in ran.result().stacks()) * told["sampling"]["period_ns"]
                 self.assertAlmostEqual(shown / told["cpu_time"]["process_ns"], 1, delta=0.1)
                 self.assertEqual(sum(t["samples"] for t in told["threads"]), told["samples"]["taken"])
@@ -40,7 +40,7 @@ class Accounts(Case):
         def on_one_cpu():
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         for engine in ENGINES:
-            for frequency, milliseconds, least in ((1, 1500, 1), (20000, 200, 20)):
+            for frequency, milliseconds, least in ((1, 1100, 1), (20000, 200, 20)):
                 with self.subTest(engine=engine, frequency=frequency):
                     ran = run([host("ends"), "return", milliseconds], self.fresh_directory(f"{engine}-{frequency}"),
                               profiled(ENGINE=engine, FREQ=frequency, FORMAT="json"),
@@ -123,22 +123,22 @@ class WhileOn(Case):
         for engine in ENGINES:
             with self.subTest(engine=engine):
                 directory = self.fresh_directory(engine)
-                env = profiled(ENGINE=engine, FREQ=199, SIGNAL="USR2", START="0", FORMAT="json,folded")
-                with started([host("ends"), "return", "3000"], directory, env) as process:
+                env = profiled(ENGINE=engine, FREQ=397, SIGNAL="USR2", START="0", FORMAT="json,folded")
+                with started([host("ends"), "return", "1500"], directory, env) as process:
                     cpu = f"/proc/{process.pid}/stat"
 
                     def used():
                         fields = open(cpu).read().rsplit(")", 1)[1].split()
                         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-                    wait_until(lambda: used() > 0.5, 60, "half a second of work")
+                    wait_until(lambda: used() > 0.2, 60, "a fifth of a second of work")
                     process.send_signal(signal.SIGUSR2)
-                    wait_until(lambda: used() > 1.5, 60, "another second of work")
+                    wait_until(lambda: used() > 0.7, 60, "another half a second of work")
                     process.send_signal(signal.SIGUSR2)
                     self.assertEqual(process.wait(60), 6)
                 told = summary(Run(0, "", "", directory, 0, process.pid).result())
                 self.assertGreater(told["samples"]["taken"], 100)
-                self.assertLess(told["samples"]["taken"], 400, "sampled while it was off")
-                self.assertLess(told["cpu_time"]["process_ns"], 2e9, "CPU time counted while it was off")
+                self.assertLess(told["samples"]["taken"], 450, "sampled while it was off")
+                self.assertLess(told["cpu_time"]["process_ns"], 1.2e9, "CPU time counted while it was off")
 
     def test_threads_that_already_run_are_found(self):
         script = ("import os, signal, threading, hashlib\n"
