@@ -1,5 +1,5 @@
-// Where a thread stands that waits in the kernel: /proc/PID/task/TID/syscall (proc(5)). Without a signal, and without
-// stopping it.
+// Where a thread that waits in the kernel stands, from /proc/PID/task/TID/syscall (proc(5)): it gets no signal and is
+// not stopped.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace flameprobe {
 struct BlockedThread {
     static constexpr std::int64_t no_call = -1;
 
-    std::int64_t call = no_call;  // number of the system call it is in; no_call: a page fault, or not begun yet
+    std::int64_t call = no_call;  // number of the system call it is in; no_call: in a page fault, or not started yet
     std::uint64_t sp = 0, pc = 0;
 };
 
-/// The thread's account of the scheduler (schedstat, proc(5)).
+/// What the scheduler counts for a thread (schedstat, proc(5)).
 struct ThreadSchedule {
-    std::uint64_t cpu_ns = 0;    // on CPUs; of one that runs, up to a tick behind
-    std::uint64_t delay_ns = 0;  // it could have run, but had no CPU
+    std::uint64_t cpu_ns = 0;    // on CPUs; up to a tick behind while the thread runs
+    std::uint64_t delay_ns = 0;  // runnable, but without a CPU
     std::uint64_t slices = 0;    // how often it got a CPU: as long as it stays the same, the thread has not run
 };
 
-/// The collector thread only. Its descriptors are in the collector's own table.
+/// Collector thread only: the descriptors are in the collector's own table.
 class BlockedReader {
 public:
     enum class Outcome : std::uint8_t {
@@ -53,13 +53,13 @@ private:
     Descriptor directory_;
     std::unordered_map<std::uint32_t, Descriptor> kept_;  // opening costs as much as all the rest
     std::unordered_map<std::uint32_t, Descriptor> channel_files_;
-    bool keeps_ = true;          // there are descriptors left
-    int channels_not_told_ = 0;  // in a row, from the first on
+    bool keeps_ = true;          // false: descriptors run short, so files are opened for each reading
+    int channels_not_told_ = 0;  // how often channel() gave no name
     bool channels_told_ = false;
     std::string why_refused_;
 };
 
-/// The text of the file. False: the thread runs, or the text is none.
+/// Parses the text of that file. False: the thread runs, or the text is malformed.
 bool parse_blocked(const char* text, BlockedThread& out);
 
 /// Whether a process of the same user, outside of the host's thread group, may read that file: Yama's rule for ptrace

@@ -13,11 +13,11 @@ class CellReader {
 public:
     explicit CellReader(handler::State& state) : state_(state) {}
 
-    /// Whether gather() would find one.
+    /// Whether gather() would find a sample.
     bool any() const;
     /// Gathers the samples that are complete now; gives how many.
     std::size_t gather();
-    /// The gathered ones, oldest first. Each must be given back once.
+    /// The gathered samples, oldest first. Each must be given back once.
     const handler::CellHead& cell(std::size_t i) const { return *state_.pool.head(order_[i]); }
     RawSample sample(std::size_t i) const;
     void give_back(std::size_t i) { state_.pool.release(order_[i]); }

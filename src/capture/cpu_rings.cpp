@@ -24,7 +24,7 @@ struct MachineCpus {
     long online, configured;
 };
 
-// Files are read for it, and forked children need not read them again.
+// Remembered, since sysconf reads files for it: forked children need not read them again.
 MachineCpus machine_cpus(bool again) {
     static constinit std::atomic<long> online{0}, configured{0};
     if (configured == 0 || again) {

@@ -18,12 +18,12 @@ struct CpuRing {
     perf_event_attr attributes;
     Descriptor event;
     RingBuffer ring;
-    Descriptor switches;  // none unless asked for
+    Descriptor switches;  // the event of CaptureOptions::switches, if there is one
     bool of_page_faults = false;
     std::uint32_t number = 0;                                          // RawSample::event
     std::unordered_map<std::uint32_t, std::uint64_t> newest_events{};  // by thread: of those that have sampled it here
 
-    /// Of the event that the source was opened for.
+    /// Whether its samples are of CaptureOptions::event.
     bool is_own() const { return number == 0 && !of_page_faults; }
 };
 
@@ -33,27 +33,28 @@ Result<Descriptor> open_beside(const perf_event_attr& attributes, std::uint32_t 
 /// An event and a ring for each CPU on which the host may run, read as one. The collector only.
 class CpuRings {
 public:
-    /// Of a thread, and of those that inherit from it. Where the kernel permits no ring of wanted_bytes(), smaller
-    /// ones.
+    /// Opens events for thread `tid` and the threads that inherit from it. The rings are smaller than wanted_bytes()
+    /// where the kernel permits no more.
     Result<void> open(const CaptureOptions& options, perf_event_attr& attributes, std::uint32_t tid);
     /// CPUs on which the host may run and that have no such event, in order: those that were offline, that were added
     /// to the machine since, or that no thread might use (sched_setaffinity(2)).
     std::vector<int> missing_cpus() const;
-    /// One more, as large as the others, enabled. An Error, and nothing done, if there can be none whose records are
-    /// the same; ENODEV in errno for a CPU that is offline. `number`: see CpuRing.
+    /// Adds an enabled event on `cpu`, with a ring as large as the others. An Error, and nothing is changed, if the
+    /// kernel permits no event with the same records; errno is ENODEV if the CPU is offline. `number`: see CpuRing.
     Result<void> add(const perf_event_attr& attributes, std::uint32_t tid, int cpu, std::uint32_t number = 0);
-    /// For each CPU a ring of another event of the thread and of those that inherit from it, of `wanted_bytes` or as
-    /// many as there can be; nothing is done if that is too few. `number`: see CpuRing; 0: of page faults.
+    /// Adds another event with a ring of its own on each CPU, for `tid` and the threads that inherit from it. The rings
+    /// are of `wanted_bytes`, or smaller where the kernel permits no more; an Error, and nothing is changed, below
+    /// least_bytes(). `number`: see CpuRing; 0: page faults.
     Result<void> add_event(perf_event_attr& attributes, std::uint32_t tid, std::uint32_t number,
                            std::size_t wanted_bytes);
-    /// Of data, of all rings.
+    /// Data bytes of all rings together.
     std::size_t all_bytes() const;
-    /// Of data, room for two samples.
+    /// The data bytes that a ring needs: room for two samples.
     static std::size_t least_bytes(const perf_event_attr& attributes);
-    /// Rings of page faults go, between rounds. Gives the bytes that were in them.
+    /// Removes the rings of page faults; not within a round. Gives the data bytes that they had.
     std::size_t drop_page_faults();
     std::size_t wanted_bytes() const { return wanted_bytes_; }
-    /// Of data, of one ring.
+    /// Data bytes of the first ring.
     std::size_t bytes() const { return rings_.front().ring.data_bytes(); }
     std::size_t size() const { return rings_.size(); }
     CpuRing& operator[](std::size_t index) { return rings_[index]; }
@@ -68,7 +69,7 @@ public:
     /// The ring whose record is the oldest, so that a mapping made on one CPU is known before a sample from another
     /// uses it; null when the round is over.
     CpuRing* oldest();
-    /// That record has been read.
+    /// To be called when the record of oldest() has been read.
     void consume(CpuRing& oldest);
 
 private:

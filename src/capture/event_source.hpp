@@ -1,4 +1,4 @@
-// The ladder's rungs: kernel rings, perf signals, CPU timers. Each gives the same raw samples.
+// The engines: kernel rings, perf signals, CPU timers. Each gives the same raw samples.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 namespace flameprobe {
 
 struct CaptureOptions {
-    std::uint64_t frequency = 99;  // samples per second of a thread's CPU time
-    std::uint32_t stack_bytes =
-        16 * 1024;       // 0: no stack copy (frame pointers are walked by the unwinder from live memory)
-    bool kernel = true;  // sample kernel code and record its callchain
+    std::uint64_t frequency = 99;           // samples per second of a thread's CPU time
+    std::uint32_t stack_bytes = 16 * 1024;  // 0: no copy; frame pointers are followed in live memory
+    bool kernel = true;                     // sample kernel code and record its callchain
     std::string event = "cpu-clock";
-    std::vector<std::string> more_events = {};  // no clocks: sampled beside it, as often (RawSample::event)
-    bool switches = false;                      // tell when each thread leaves its CPU and comes back
+    std::vector<std::string> more_events = {};  // sampled beside `event` (RawSample::event); no clocks
+    bool switches = false;                      // report when threads leave and get a CPU (EventSink::switched)
     std::size_t small_machine = 16;             // with more CPUs, those on which no thread may run get no events
 };
 
-/// The most that a perf record can hold beside the rest (perf_event_open(2): its size has 16 bits). Handlers copy more.
+/// The largest stack copy that fits into a perf record, whose size has 16 bits (perf_event_open(2)). The engines with a
+/// handler can copy more.
 inline constexpr std::uint32_t most_ring_stack_bytes = 60 * 1024;
 
 /// An event that is sampled beside the source's own.
@@ -42,17 +42,17 @@ struct CaptureFacts {
     std::uint64_t frequency = 0;  // after the kernel's limits
     std::uint64_t period_ns = 0;
     std::uint64_t buffer_bytes = 0;
-    std::uint64_t fill_ns = 0;            // in which a busy CPU's (or thread's) buffer fills: drain well before
-    bool works_outside = false;           // it goes on where the collector is no thread of the host
-    bool switches = false;                // EventSink::switched is told
+    std::uint64_t fill_ns = 0;            // time in which a busy CPU (or thread) fills its buffer: drain well before
+    bool works_outside = false;           // the collector need not be a thread of the host
+    bool switches = false;                // EventSink::switched is called
     std::string no_switches;              // why not, where they were asked for
     std::vector<OtherEvent> more_events;  // of CaptureOptions::more_events those that are sampled
     std::string no_more_events;           // why not all
-    std::size_t earlier_threads = 0;      // that ran before, beside the main thread; as far as the engine counts them
-    std::size_t unattached_threads = 0;   // that ran before, and for which descriptors would not do
-    std::size_t refused_events = 0;       // of threads that ran before: one for each thread and CPU
-    bool signal_lost = false;             // the program took it away: `note` says what ended with that
-    std::string note;                     // one sentence on anything that was lowered or refused, empty if nothing was
+    std::size_t earlier_threads = 0;  // that ran before sampling, as far as they are counted; without the main thread
+    std::size_t unattached_threads = 0;  // of these, not sampled for want of descriptors
+    std::size_t refused_events = 0;      // for earlier threads, by perf: one for each thread and CPU
+    bool signal_lost = false;            // the program took our signal: `note` says what ended with that
+    std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
 };
 
 /// The names that CaptureOptions::event takes, with commas between them.
@@ -69,19 +69,20 @@ public:
     /// Whether drain() would give a sample, or tell of a lost one. An engine that cannot tell says true.
     virtual bool has_samples() const { return true; }
     virtual const CaptureFacts& facts() const = 0;
-    /// Whether all that is sampled has ended, or has been replaced by exec: no sample follows.
+    /// Whether no sample can follow: every sampled thread has ended, or exec has replaced the program.
     virtual bool over() { return false; }
-    /// To be called now and then while sampling: what has changed in the machine, such as CPUs that were added.
+    /// Opens events on CPUs that were added to the machine. To be called from time to time while sampling.
     virtual void look_around() {}
-    /// Threads live so briefly that the place of their first samples must vary. The engine does what it can.
+    /// To be called when threads live so briefly that the time of their first sample must vary. The engine does what it
+    /// can.
     virtual void vary_first_samples() {}
-    /// Samples of page faults too (RawSample::page_faults), if the engine can have them; before start().
+    /// Samples page faults too (RawSample::page_faults), if the engine can; to be called before start().
     virtual void add_page_faults() {}
-    /// From now on without them: each new thread pays for the events that it inherits.
+    /// Ends that: each new thread pays for the events that it inherits.
     virtual void stop_page_faults() {}
-    /// From now on without EventSink::switched, whose records cost the host more than they are worth.
+    /// Ends the calls of EventSink::switched, whose records cost the host more than they are worth.
     virtual void stop_switches() {}
-    /// From now on without a signal handler, and facts().note says so with `why`. False: it needs one.
+    /// Gives up the signal handler and says so in facts().note, with `why`. False: the engine needs the handler.
     virtual bool go_on_without_signals(const std::string& /*why*/) { return false; }
 };
 
@@ -89,8 +90,8 @@ public:
 Result<std::unique_ptr<EventSource>> open_ring_source(const CaptureOptions& options);
 /// One POSIX CPU timer per thread; the handler copies into rings of ours.
 Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options);
-/// `ring`, which may not sample the kernel, with a CPU timer per thread for the time in system calls. Leaves it as it
-/// is where there is no signal or memory for that.
+/// `ring`, which may not sample the kernel, with a CPU timer per thread for the time in system calls. An Error, and
+/// `ring` is left as it is, where there is no signal or memory for the timers.
 Result<std::unique_ptr<EventSource>> add_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& options);
 /// perf overflow events deliver a signal; the handler copies into rings of ours.
 Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& options);

@@ -21,7 +21,7 @@ bool is_software(const perf_event_attr& attributes, std::uint64_t config) {
     return attributes.type == PERF_TYPE_SOFTWARE && attributes.config == config;
 }
 
-/// Memory that was not touched yet: page faults, and in caches nothing of it.
+/// Causes page faults and cache misses.
 void touch_new_memory() {
     constexpr std::size_t bytes = 1 << 20, line = 64;
     void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-// Whether an event counts at all: some open without an error and never do.
+// Tries whether an event counts: some can be opened without an error and never count anything.
 #pragma once
 
 #include <string_view>

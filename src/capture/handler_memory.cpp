@@ -16,8 +16,8 @@
 namespace flameprobe {
 namespace {
 
-// Not the libc's: a host may have put its own clock_gettime before that (libfaketime), and this one sets no errno. The
-// vdso is in the link map under this name (vdso(7)); valgrind hides it.
+// Not libc's clock_gettime, which a host may interpose (libfaketime) and which may set errno. The vdso is in the link
+// map under this name (vdso(7)); valgrind hides it.
 handler::State::ClockFunction vdso_clock() {
     void* const vdso = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (vdso == nullptr) return nullptr;
@@ -34,7 +34,7 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-// Large cells are fewer: the collector comes the sooner.
+// Large cells are fewer: the collector then drains more often (CaptureFacts::fill_ns).
 Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
     constexpr std::uint32_t least_cells = 32, most_bytes = 64 << 20;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

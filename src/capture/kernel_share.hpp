@@ -13,9 +13,9 @@ namespace flameprobe {
 /// for, at most to nothing or the double. So they add up to the clock, and the time of one stretch of the program stays
 /// with the samples of that stretch.
 ///
-/// Page faults and interrupts are kernel time too, but no system call's. There the timer expires in user code more
-/// often than perf sees that code running; what goes beyond three standard deviations is left to them, and beyond one
-/// where perf's samples of page faults show that there are some.
+/// Page faults and interrupts are kernel time outside of system calls. An expiry in them looks like one in user code,
+/// so the timer finds user code more often than perf does. The excess beyond three standard deviations is taken for
+/// their time; beyond one, where perf's samples of page faults show that there are some.
 ///
 /// An interrupt that is held back while the kernel leaves a system call hits the first instruction after it: perf
 /// samples that as user code, and the timer's signal looks as if the tick had come before. At each such place as many
@@ -28,19 +28,19 @@ public:
     KernelShare(std::uint64_t period_ns, double periods_per_hit)
         : period_ns_(static_cast<double>(period_ns)), periods_per_hit_(periods_per_hit) {}
 
-    /// perf sampled the thread in user code, which stands for so much CPU time (a thread may have a period of its own);
+    /// perf sampled the thread in user code; the sample stands for `cpu_ns` (a thread may have a period of its own).
     /// `after_call`: the pc, if it is where a system call has just returned.
     void user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call);
-    /// perf had no room for so many samples of user code, of some thread: they are told of as lost, and are no kernel
-    /// time.
+    /// perf had no room for so many samples of user code, of threads unknown: they are reported as lost, so they are no
+    /// kernel time.
     void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }
-    /// The thread used so much CPU time since it was last told, and its timer expired in user code in between.
+    /// Since the last call the thread used `cpu_ns`, and its timer expired in user code for `user_periods`.
     void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods);
-    /// perf sampled page faults of the thread, so that its time in them has a place to stand.
+    /// perf sampled page faults of the thread: its time in them can be put on the stacks of these samples.
     void faulted(std::uint32_t tid) { threads_[tid].has_faults = true; }
-    /// Periods that the thread spent in page faults and interrupts since this was last asked.
+    /// Periods that the thread spent in page faults and interrupts since the last call.
     std::uint64_t in_faults(std::uint32_t tid);
-    /// In what is told next its timer did not run: no sample stands for that time.
+    /// The thread's timer did not run in the time that the next used() reports: no sample stands for it.
     void unsampled(std::uint32_t tid) { threads_[tid].unsampled = true; }
     /// What a sample in the system call that returns to `pc` weighs, in which `periods` expired; 0: it is not to be
     /// counted.
@@ -52,8 +52,8 @@ public:
 
 private:
     struct Thread {
-        double due = 0;       // in the kernel, and no sample stands for it yet
-        double told_due = 0;  // when last told
+        double due = 0;       // kernel time for which no sample stands yet
+        double told_due = 0;  // `due` at the last used()
         double user_hits = 0, user_samples = 0;
         double faults = 0;  // in page faults and interrupts
         double told_faults = 0;
@@ -64,10 +64,10 @@ private:
 
     double period_ns_;
     double periods_per_hit_;
-    double lost_ = 0;  // not yet taken from what some thread is due
+    double lost_ = 0;  // lost samples not yet subtracted from some thread's `due`
     std::unordered_map<std::uint32_t, Thread> threads_;
-    std::unordered_map<std::uint64_t, double>
-        after_calls_;  // by pc: perf's samples there, for which no hit was left out
+    /// By pc: perf's samples there, for which no hit of the timer has been left out yet.
+    std::unordered_map<std::uint64_t, double> after_calls_;
 };
 
 }  // namespace flameprobe

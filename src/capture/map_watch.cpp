@@ -20,8 +20,8 @@ void MapWatch::expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns) {
     if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * ns_per_ms) read(sink, now_ns);
 }
 
-// Damaged stacks lead anywhere, at any time: a reading for one takes 3 % of the time at most, and less each time that
-// nothing new was found.
+// A damaged stack may lead anywhere, so readings that it causes take at most 3 % of the time, and come half as often
+// each time that nothing new was found.
 void MapWatch::met_unknown_code() {
     const std::uint64_t sooner = read_ns_ + std::max(patience_ns_, 30 * cost_ns_);
     if (sooner >= next_ns_) return;
@@ -49,8 +49,8 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
     read_ns_ = now_ns;
 }
 
-// A new mapping came at some time since the last reading. Where nothing was known before, samples from any time since
-// may be in it; where it replaced another, the older samples are the other's.
+// A new mapping was made at some time since the last reading. Where none was known before, all samples since that
+// reading may be in it; where it replaced another, they are taken for the other's.
 bool MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns) {
     bool news = false;
     for (const auto& mapping : found) {

@@ -8,8 +8,8 @@
 
 namespace flameprobe {
 
-/// Tells of executable mappings where no perf event does, by reading /proc/self/maps: at first, when code runs that is
-/// not in a known one, and now and then. Collector thread only.
+/// Reports executable mappings where no perf event does, by reading /proc/self/maps: at the start, when code runs
+/// outside of the known mappings, and from time to time. Collector thread only.
 class MapWatch {
 public:
     /// Reads again if it is time to. Mappings that are new since the last reading go to `sink`.

@@ -58,12 +58,13 @@ Error unknown_event(std::string_view name) {
     return Error{"unknown event '" + std::string(name) + "': accepted are " + event_names()};
 }
 
-// A sample of each would cost more than what it counts; some hundreds of page faults take as long as one. It is a
-// prime, so that work in step with it is not met at one place. What the kernel reports as the period where it steers
-// towards a frequency is not what has gone by: with bursts between pauses it was seven times as much.
-std::uint64_t events_a_sample(std::uint64_t config, std::uint64_t frequency) {
-    const std::uint64_t of_a_second = config == PERF_COUNT_SW_PAGE_FAULTS ? 100'000 : 10'000;
-    std::uint64_t number = of_a_second / std::max<std::uint64_t>(1, frequency) + 1;
+// For how many events a sample stands. A sample of each event would cost more than what is counted: some hundreds of
+// page faults take as long as one sample. A prime, so that work in step with it is not always sampled at one place. The
+// kernel is not asked for a frequency, since the period that it then reports is not what has elapsed: with bursts
+// between pauses it was seven times as much.
+std::uint64_t events_per_sample(std::uint64_t config, std::uint64_t frequency) {
+    const std::uint64_t per_second = config == PERF_COUNT_SW_PAGE_FAULTS ? 100'000 : 10'000;
+    std::uint64_t number = per_second / std::max<std::uint64_t>(1, frequency) + 1;
     const auto is_prime = [](std::uint64_t of) {
         for (std::uint64_t by = 2; by * by <= of; ++by)
             if (of % by == 0) return false;
@@ -73,7 +74,7 @@ std::uint64_t events_a_sample(std::uint64_t config, std::uint64_t frequency) {
     return number;
 }
 
-/// What all events have whose records come through rings.
+/// Attributes that are the same for all events whose records come through rings.
 perf_event_attr event_for_rings(std::uint32_t type, std::uint64_t config) {
     perf_event_attr attr{};
     attr.size = sizeof attr;
@@ -109,9 +110,9 @@ std::uint64_t permitted_frequency(std::uint64_t asked) {
 }
 
 // Where the samples begin cannot be set: an inherited event begins with a whole period, and PERF_EVENT_IOC_PERIOD does
-// not reach it. So that a program whose own rhythm is the period asked for does not meet every sample at the same
-// place, the period is never near that: 40 to 67 samples go once through the rhythm, and shares are true from then on.
-// A program that repeats something a hundred times a second is known; what period is drawn is not.
+// not reach it. A program that repeats something with the very period asked for (a hundred times a second is usual)
+// would be sampled at the same place each time. So the period is drawn at random, 1.5 to 2.5 % longer: 40 to 67 samples
+// then pass once through what the program repeats, and shares are right from then on.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed) {
     const std::uint64_t even = 1'000'000'000 / frequency, least = even * 15 / 1000, most = even * 25 / 1000;
     return even + least + (seed * 0x9e3779b97f4a7c15u >> 32) % (most - least + 1);
@@ -147,7 +148,7 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     return attr;
 }
 
-// With the kernel excluded it is permitted wherever the sampling event is, and the records are the same.
+// The kernel is excluded so that the event is permitted wherever the sampling event is; its records stay the same.
 perf_event_attr make_switch_attributes() {
     perf_event_attr attr = event_for_rings(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
     attr.sample_type = sample_layout & ~static_cast<std::uint64_t>(PERF_SAMPLE_REGS_USER);
@@ -162,11 +163,11 @@ perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_
     attr.freq = 1;
     attr.sample_freq = frequency;
     attr.sample_type |= PERF_SAMPLE_PERIOD;
-    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // the clock's ring has them
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // these records are in the clock's ring
     return attr;
 }
 
-// Their stacks are seldom deep, and a burst of them needs room.
+// At most 16 KiB of stack: the stacks at these events are seldom deep, and a burst of samples needs room.
 Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::string_view name,
                                              std::uint64_t frequency) {
     constexpr std::uint32_t most_stack_bytes = 16 * 1024;
@@ -177,13 +178,13 @@ Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::st
     attr.config = event->config;
     attr.freq = 0;
     if (attr.type == PERF_TYPE_SOFTWARE) {
-        attr.sample_period = events_a_sample(event->config, frequency);
+        attr.sample_period = events_per_sample(event->config, frequency);
     } else {
         set_rate(attr, std::max<std::uint64_t>(1, frequency));
     }
     attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_PERIOD);
     attr.sample_stack_user = std::min(attr.sample_stack_user, most_stack_bytes);
-    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // the other's rings have them
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // these records are in the rings of `own`
     return attr;
 }
 

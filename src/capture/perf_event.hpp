@@ -26,12 +26,12 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 /// from an event of make_attributes().
 perf_event_attr make_switch_attributes();
 
-/// Samples of page faults in user code, where they are the same but for their period: the number of faults since the
-/// last. For a ring of their own beside that of an event of make_attributes() that is a clock.
+/// Page faults in user code, sampled beside `clock` (of make_attributes()) into rings of their own. The records are
+/// laid out as the clock's; the period in each is the number of faults since the last sample.
 perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency);
 
-/// Samples of the event `name` beside those of `own`, for rings of their own. Of a software event each stands for
-/// `sample_period` of them, of a hardware counter there are about `frequency` a second. An Error as of
+/// The event `name`, sampled beside `own` into rings of its own. A sample of a software event stands for
+/// `sample_period` events; of a hardware counter there are about `frequency` samples a second. Errors as
 /// make_attributes().
 Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::string_view name,
                                              std::uint64_t frequency);
@@ -41,29 +41,29 @@ bool is_clock(const perf_event_attr& attributes);
 /// "software clock", "hardware counter" or "software event".
 const char* kind_of(const perf_event_attr& attributes);
 
-/// As much of a frequency as the kernel allows (perf_event_max_sample_rate), at least 1: above that it throttles
-/// (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
+/// `asked`, or less where the kernel allows no more (perf_event_max_sample_rate), at least 1. Above its limit it
+/// throttles (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
 std::uint64_t permitted_frequency(std::uint64_t asked);
 
 /// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent more than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 
-/// `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not permitted (the kernel:
-/// paranoid 2), for this and the following calls.
+/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not
+/// permitted (the kernel: paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
-/// `tid` on `cpu`, or an Error, with the reason in errno, where that would be with less than the attributes ask for:
-/// the records would have another layout.
+/// As open_event(), but with no less than the attributes ask for, since the records would have another layout: an Error
+/// then, with the reason in errno.
 Result<Descriptor> open_alike(const perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
-/// An event that counts nothing. Where all events of two threads have one origin, the kernel lets them change hands at
-/// a switch between the two (perf_event_context_sched_out), with what has gone by of their periods; a short thread
-/// takes that along when it ends. Of a main thread that takes turns with threads of 0.2 ms not one sample in ten was
-/// left. As long as `thread` has this event, which is not inherited, it keeps its own.
+/// Opens an event for `thread` that counts nothing and is not inherited. Where two threads have only events inherited
+/// from the same ones, the kernel swaps these at a switch between the two (perf_event_context_sched_out), with the
+/// elapsed part of their periods; a short thread takes that along when it ends. Of a main thread that takes turns with
+/// threads of 0.2 ms not one sample in ten was left. As long as `thread` has this event too, it keeps its own.
 Descriptor keep_apart(std::uint32_t thread);
 
-/// An event of a thread that ran before sampling began costs a descriptor. False where those that are left are needed
-/// for files: RLIMIT_NOFILE counts per table, and the collector's own is no larger.
+/// Whether there are still enough descriptors for files, now that `event` is open: each event of a thread that ran
+/// before sampling began costs one, and RLIMIT_NOFILE holds for the collector's own table too.
 bool leaves_descriptors(const Descriptor& event);
 
 /// Whether the thread that the event was opened for has ended, and all that inherited it: then the event hangs up
@@ -87,10 +87,10 @@ void attach_running_threads(const Attach& attach) {
     }
 }
 
-/// What to say of `threads` for which there was none.
+/// The sentence on `threads` for which there were no descriptors.
 std::string describe_unattached(std::size_t threads);
 
-/// What to say of `events` of such threads that were refused, each for a thread on a CPU, with the reason.
+/// The sentence on `events` of earlier threads that perf refused, one for each thread and CPU, with the reason.
 std::string describe_refused(std::size_t events, const std::string& why);
 
 /// Why perf_event_open said no, and what mends it, in one sentence.

@@ -1,4 +1,4 @@
-// What an interrupt of the host leaves behind: copied bytes, nothing worked out yet.
+// What an event source hands on: bytes copied when the host was interrupted, not yet interpreted.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,9 @@ struct RawSample {
     std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
-    /// Sampling periods it stands for (a late timer stands for more than one); of another event, how many it stands
-    /// for.
+    /// Sampling periods that the sample stands for (with a late timer more than one); with `event`, how many events.
     std::uint64_t weight = 1;
-    std::int64_t short_by_ns = 0;   // so much less: the thread's first period was a part of one, or its are others
+    std::int64_t short_by_ns = 0;   // to subtract from weight × period: the thread's period was shorter (or longer)
     bool in_kernel = false;         // the interrupt hit kernel code
     bool in_system_call = false;    // the time was spent in the system call that ends right before the pc
     std::uint64_t page_faults = 0;  // not 0: no sample of time, but the last of so many page faults
@@ -46,7 +45,7 @@ struct RawSwitch {
     std::uint64_t time_ns = 0;
     std::uint32_t tid = 0;
     bool out = false;
-    bool preempted = false;  // of out: the thread could have gone on
+    bool preempted = false;  // if `out`: the thread was still runnable
 };
 
 /// Takes what an event source drained, in each buffer's order.
@@ -61,21 +60,21 @@ public:
     virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
     virtual void lost(std::uint64_t samples) = 0;       // dropped because a buffer was full
     virtual void throttled(std::uint64_t time_ns) = 0;  // the kernel paused the event
-    /// The same two of another event (RawSample::event): how much the lost samples stood for.
+    /// The same of another event (RawSample::event); `weight`: how many events the lost samples stood for.
     virtual void event_lost(std::uint32_t /*event*/, std::uint64_t /*weight*/) {}
     virtual void event_throttled(std::uint32_t /*event*/) {}
     /// Only where CaptureOptions::switches asked for it.
     virtual void switched(const RawSwitch& /*record*/) {}
-    /// CPU time of a thread that no sample can stand for: it blocks the signal, or no timer could be had for it.
+    /// CPU time of a thread for which no sample can stand: the thread blocks the signal, or has no timer.
     virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
     /// So many periods more were spent in the system calls in which the thread was sampled last.
     virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
-    /// So many periods were spent in page faults, of which samples with RawSample::page_faults have come.
+    /// The thread spent so many periods in page faults, of which there were samples (RawSample::page_faults).
     virtual void in_page_faults(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
-    /// From timers that sample the kernel's time only: CPU time that the thread used since it was last told, and the
-    /// periods of it that expired in user code.
+    /// From timers that sample kernel time only: CPU time that the thread used since the last call, and the periods of
+    /// it that expired in user code.
     virtual void used(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, std::uint64_t /*user_periods*/) {}
-    /// Whether the stack of a sample led to code in no mapping that was told of, since this was last asked.
+    /// Whether, since the last call, the stack of a sample led to code outside of all mappings reported so far.
     virtual bool met_unknown_code() { return false; }
 };
 

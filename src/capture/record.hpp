@@ -19,16 +19,16 @@ inline constexpr std::uint64_t sample_layout =
 struct RecordLayout {
     bool kernel_chain = false;
     bool stack = false;
-    std::uint64_t period_ns = 0;  // the usual one, where each sample carries its own; 0: none does
-    bool page_faults = false;     // what each carries is their number
+    std::uint64_t period_ns = 0;  // the usual period, where each sample carries its own; 0: samples carry none
+    bool page_faults = false;     // the period that a sample carries is a number of page faults
     std::uint32_t event = 0;      // RawSample::event of each
-    std::uint64_t weight = 1;     // of each, where it is another event's
+    std::uint64_t weight = 1;     // of each sample of another event
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);
 
-/// The thread that was sampled; 0 if it is not such a record.
+/// The thread that was sampled; 0 if the record is not a sample.
 std::uint32_t sampled_thread(std::span<const std::byte> record);
 
 /// The event of a sample: the one that was opened, also where the thread has inherited it. A later one has a higher

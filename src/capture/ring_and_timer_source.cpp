@@ -1,5 +1,5 @@
-// For where perf may not sample the kernel: its rings have the user time, and a CPU timer per thread the time in system
-// calls, told apart by where its signal finds the thread.
+// For where perf may not sample the kernel: perf's rings sample user code, and a CPU timer per thread samples system
+// calls. Where the timer's signal interrupts the thread shows which of the two an expiry fell into.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ public:
     }
 
 private:
-    /// Forwards one side's events, and does something about some.
+    /// Stands between one of the two sources and the real sink.
     class Side : public EventSink {
     public:
         Side(RingAndTimerSource& source, EventSink& out) : source_(source), out_(out) {}
@@ -43,7 +43,7 @@ private:
         EventSink& out_;
     };
 
-    /// Threads, mappings and losses are told by perf alone.
+    /// Threads, mappings and losses are reported by perf's rings alone.
     class TimerSide final : public Side {
     public:
         using Side::Side;
@@ -94,11 +94,11 @@ private:
     CaptureFacts facts_;
     bool stopped_ = false;
     bool faults_sampled_ = true;
-    std::uint64_t looked_ns_ = 0;      // by weigh_page_faults
+    std::uint64_t looked_ns_ = 0;      // time of the last decision in weigh_page_faults()
     std::uint64_t threads_begun_ = 0;  // since then
     std::uint64_t fault_periods_ = 0;  // in all
     std::uint64_t begun_ns_ = 0;
-    std::string own_note_, timers_note_;  // as they were at first
+    std::string own_note_, timers_note_;  // as they were at the start
 };
 
 RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::unique_ptr<TimerSource> timers)
@@ -142,7 +142,7 @@ void RingAndTimerSource::drain(EventSink& sink) {
     if (!timers_) return ring_->drain(sink);
     TimerSide timer_side(*this, sink);
     RingSide ring_side(*this, sink, timer_side);
-    // The timers' first: whatever perf has of an earlier time is then in its rings.
+    // The timers' samples are gathered first: perf's samples of any earlier time are in its rings by then.
     timers_->begin_round(timer_side);
     ring_->drain(ring_side);
     take_until(~std::uint64_t{0} - 1, timer_side);
@@ -161,8 +161,8 @@ void RingAndTimerSource::drain(EventSink& sink) {
     }
 }
 
-// Two events a CPU are copied to each new thread, which cost it about a microsecond each: half of that for next to
-// nothing where thousands of threads come and go and few page faults are seen.
+// Each new thread inherits two events for each CPU, at about a microsecond each. Where thousands of threads come and go
+// and few page faults are seen, the events of page faults are not worth that.
 void RingAndTimerSource::weigh_page_faults() {
     constexpr std::uint64_t second = 1'000'000'000, many_threads = 1000, fault_share = 50;
     const std::uint64_t now = monotonic_ns();

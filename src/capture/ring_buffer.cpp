@@ -23,7 +23,7 @@ Result<RingBuffer> RingBuffer::map(int descriptor, std::size_t bytes, std::size_
 
 const std::byte* RingBuffer::data() const { return map_.data() + (map_.size() - data_bytes()); }
 
-// It never wraps: records are aligned to 8 bytes, the header's size.
+// A header never wraps: records are aligned to 8 bytes, its size.
 perf_event_header RingBuffer::header_at(std::uint64_t position) const {
     perf_event_header header;
     std::memcpy(&header, data() + (position & mask_), sizeof header);

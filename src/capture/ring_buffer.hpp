@@ -29,7 +29,7 @@ public:
     std::span<const std::byte> peek();
     /// Gives the record's room back to the kernel.
     void consume();
-    /// Whether there is a record of a type for which `wanted` gives true. Reads nothing away.
+    /// Whether there is a record of a type for which `wanted` gives true. Consumes nothing.
     template <class Wanted>
     bool holds(Wanted wanted) const {
         const std::uint64_t head = __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE);

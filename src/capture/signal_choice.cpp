@@ -36,7 +36,8 @@ bool is_free(int signal) {
     return handler == reinterpret_cast<std::uintptr_t>(SIG_DFL) && !sent_by_interval_timer(signal);
 }
 
-// Of so many threads that a choice is as good as with all. Not of the caller, which gets no samples.
+// The text of /proc/self/task/TID/status of at most 64 threads, enough for a good choice; not of the caller, which is
+// not sampled.
 std::vector<std::string> thread_states() {
     constexpr std::size_t enough = 64;
     const auto self = static_cast<std::uint32_t>(::gettid());
@@ -90,7 +91,7 @@ bool is_default_for_host(int signal) {
     return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
 }
 
-// Where a seccomp filter does not let us look, nothing has been heard to the contrary.
+// Where a seccomp filter forbids to ask, the handler is taken to be still there.
 bool holds_signal(int signal) {
     const std::uintptr_t handler = handler::installed(signal);
     return handler::is_ours(handler) || handler == handler::not_told;

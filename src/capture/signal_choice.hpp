@@ -10,18 +10,18 @@ namespace flameprobe {
 /// An Error where the host uses every one. Collector thread.
 Result<int> choose_signal();
 
-/// Chooses, unless the signal was `chosen` just now, and installs the handler. It is never removed: a signal that was
-/// on its way would find the default action, which kills. So the code must never be unmapped.
+/// Installs the handler for `chosen`, or for choose_signal() if that is 0. The handler is never removed: a signal that
+/// was on its way would meet the default action, which kills. So the code must never be unmapped.
 Result<int> take_signal(int chosen = 0);
 
 /// Does the host believe the disposition of `signal` to be the default? Asked through libc, so that a handler of our
 /// own that only stands in for the default (preload/dispositions.cpp) does not count.
 bool is_default_for_host(int signal);
 
-/// For a host that set a handler past our interposition: is `signal` still ours?
+/// Is our handler still installed for `signal`? A host may set its own past our interposition.
 bool holds_signal(int signal);
 
-/// Does the thread `status` (the text of /proc/self/task/TID/status) block `signal`?
+/// Does the thread block `signal`? `status` is the text of its /proc/self/task/TID/status.
 bool blocks_signal(const char* status, int signal);
 
 }  // namespace flameprobe

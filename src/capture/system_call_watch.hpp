@@ -11,7 +11,7 @@ namespace flameprobe {
 /// container: the session has tried that they do not kill (sandbox/seccomp_probe.hpp). Collector thread only.
 class SystemCallWatch {
 public:
-    /// Looks at the main thread's state in /proc, at most every 50 ms, and does nothing once it is forbidden.
+    /// Reads the main thread's state in /proc, at most every 50 ms, and does nothing once the call is forbidden.
     void look(handler::State& state, std::uint64_t now_ns);
 
 private:

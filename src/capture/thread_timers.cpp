@@ -40,7 +40,7 @@ void ThreadTimers::find_new(EventSink& sink, std::uint64_t now_ns) {
     const std::size_t running = slots_.tasks().count();
     const bool sampling = state_.sampling.load(std::memory_order_relaxed);
     if (!sampling) {
-        // Stopped: only those that came before the stop, whose samples are about to be read.
+        // Stopped: only threads that attached themselves before, whose samples are about to be read.
     } else if (now_ns >= next_scan_ns_ || (running != 0 && running != live_ + 1)) {
         find_threads();
         next_scan_ns_ = now_ns + ns_per_second;
@@ -95,7 +95,7 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
     if (cell.slot >= records_.size() || slots_[cell.slot].generation != cell.generation) return weight;
     Record& record = records_[cell.slot];
     if (record.duplicate) return 0;
-    // Time in which the signal was blocked has been told of as unsampled: it is not the time of the place that follows.
+    // The time in which the signal was blocked was reported as unsampled: it does not belong to this sample too.
     if (record.masked) weight = std::min(weight, tick_ns_ / state_.period_ns + 1);
     record.delivered += weight;
     record.sampled += weight;
@@ -189,13 +189,13 @@ void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, Eve
 }
 
 // A thread that blocks the signal is not only not sampled: its pending signal may be what a sigwait of the host
-// returns, and the overruns of all that time would be booked on the first place after it. So its timer is put to rest.
+// returns, and the overruns of all that time would be put down to the first sample after it. So its timer is disarmed.
 void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns) {
     Record& record = records_[index];
     const std::uint64_t due = expected(index, cpu_ns);
     const std::uint64_t missing = due - std::min(due, record.delivered);
     const std::uint64_t usual = tick_ns_ / state_.period_ns + 2;
-    // A busy machine may keep the tick from a thread for a while: look rarely.
+    // On a busy machine a thread's tick may come late without any blocking: check rarely.
     const bool suspect = missing > usual && record.sampled == 0 && now_ns >= record.looked_ns + 20 * ns_per_ms;
     if (suspect) record.looked_ns = now_ns;
     if (suspect && slots_.blocks_our_signal(record.tid)) {

@@ -10,8 +10,8 @@
 
 namespace flameprobe {
 
-/// One CPU timer per thread of the process: arms those of threads it finds, keeps the account of each, and frees what
-/// belonged to those that ended. Collector thread only; that thread itself gets no timer.
+/// One CPU timer per thread of the process: arms the timers of threads it finds, compares each thread's samples with
+/// its CPU clock, and frees the slots of threads that ended. Collector thread only; that thread itself gets no timer.
 class ThreadTimers {
 public:
     explicit ThreadTimers(handler::State& state);
@@ -44,10 +44,10 @@ private:
         bool sampled_before = false;
         std::uint8_t stack_tries = 0;
         std::uint64_t cpu_ns = 0;     // the thread's CPU time when last read
-        std::uint64_t delivered = 0;  // periods, since the timer was last armed
+        std::uint64_t delivered = 0;  // periods sampled since the timer was last armed
         std::uint64_t sampled = 0;    // periods in this round
         std::uint64_t named_ns = 0;
-        std::uint64_t looked_ns = 0;  // whether it blocks the signal
+        std::uint64_t looked_ns = 0;  // when it was last read whether the thread blocks the signal
         std::string name;
     };
 

@@ -21,15 +21,16 @@ std::uint64_t tick_ns() {
 TimerSlots::TimerSlots(handler::State& state)
     : state_(state), self_(static_cast<std::uint32_t>(handler::system_call(SYS_gettid))) {}
 
-// In a forked child the state reads as zeros: no slot is owned and no timer is touched, which may be the child's own.
+// In a forked child the state reads as zeros, so no slot is owned and no timer is deleted: the same ids may be those of
+// the child's own timers.
 void TimerSlots::stop() {
     for (std::size_t i = 0; i < size(); ++i) {
         if (owner(i) != 0 && ready(i)) handler::delete_timer((*this)[i]);
     }
 }
 
-// Two readings in a row without a new thread prove that no thread was missed in between. Without /proc the main thread
-// is known, and threads that attach themselves.
+// A reading of the list that finds no new thread proves that none was missed. Without /proc only the main thread is
+// known, and threads that attach themselves.
 void TimerSlots::attach_running(const std::function<bool(std::size_t)>& ended) {
     for (bool found = true; found;) {
         found = false;

@@ -16,8 +16,8 @@
 
 namespace flameprobe {
 
-/// CPU time in nanoseconds, past any clock_gettime of the host's own. Nothing for a thread that ended; one that has not
-/// run yet has used no time, which read_clock could not tell apart.
+/// CPU time of `tid` in nanoseconds; nullopt if the thread has ended. By a bare system call, since a host may interpose
+/// clock_gettime; read_clock() gives 0 for a thread that ended as for one that has not run yet.
 inline std::optional<std::uint64_t> cpu_time(std::uint32_t tid) {
     timespec time{};
     if (handler::system_call(SYS_clock_gettime, long{thread_cpu_clock(tid)}, &time) != 0) return std::nullopt;
@@ -40,11 +40,11 @@ public:
     handler::ThreadSlot& operator[](std::size_t index) const { return state_.slots[index]; }
     /// The thread that a slot is claimed for; 0: it is free.
     std::uint32_t owner(std::size_t index) const { return state_.owners[index].load(std::memory_order_acquire); }
-    /// False: it is being claimed this moment.
+    /// False: its fields are still being written.
     bool ready(std::size_t index) const { return (*this)[index].ready.load(std::memory_order_acquire) != 0; }
     const TaskList& tasks() const { return tasks_; }
 
-    /// Attaches all threads that run and have no slot but an `ended` one.
+    /// Attaches all threads that run and have no slot, or only one for which `ended` gives true.
     void attach_running(const std::function<bool(std::size_t)>& ended);
     /// No timer is armed after it returns. Threads keep their slots.
     void stop();
@@ -73,7 +73,7 @@ private:
     std::vector<std::uint32_t> attached_;
     const std::uint32_t self_;
     std::uint64_t random_ = 0;
-    std::size_t without_slot_ = 0;  // of those that were looked for last
+    std::size_t without_slot_ = 0;  // at the last attach_running()
     std::size_t with_timer_ = 0;
     std::size_t without_timer_ = 0;
 };

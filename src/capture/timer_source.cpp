@@ -13,7 +13,7 @@
 namespace flameprobe {
 namespace {
 
-// Files are read for it, and forked children need not read them again.
+// Remembered, since sysconf reads files for it: forked children need not read them again.
 std::uint64_t cpu_count() {
     static constinit std::atomic<long> configured{0};
     if (configured == 0) configured = std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF));
@@ -26,7 +26,7 @@ std::uint32_t cells_needed(const CaptureOptions& options) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cpu_count() * per_second / 2, 128, 4096));
 }
 
-// The memory was wiped by a fork.
+// In a forked child the parent's memory reads as zeros (MADV_WIPEONFORK).
 bool is_parents(const handler::State& state) { return state.pid == 0; }
 
 }  // namespace
@@ -88,8 +88,8 @@ void TimerSource::stop() {
     HandlerMemory::wait_quiet();
 }
 
-// A host that takes our signal keeps it. Where the kernel still has our handler although it was yielded, the host
-// thought better of it.
+// A host that takes our signal keeps it, and the timers get another one. Where our handler is still installed although
+// the signal was yielded, the host set none after all, and the same signal may be taken again.
 void TimerSource::keep_signal() {
     auto& state = memory_.state();
     if (!state.sampling.load(std::memory_order_relaxed) ||
@@ -148,7 +148,7 @@ void TimerSource::take_next(EventSink& sink) {
     reader_.give_back(next_++);
 }
 
-// As the handler counts it where it sees that itself.
+// As the handler does where the registers show it that the thread was in user code.
 void TimerSource::count_in_user_code(const handler::CellHead& cell) {
     auto& state = memory_.state();
     if (cell.slot >= state.slot_count || state.slots[cell.slot].generation != cell.generation) return;
@@ -177,8 +177,8 @@ Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& opt
     auto memory = HandlerMemory::make({options.stack_bytes, cells_needed(options), slots});
     if (!memory) return memory.error();
     memory->state().period_ns = period_ns;
-    // The coarse clock does between perf's exact times: from the tick to the handler the thread is in its system call,
-    // so perf has no sample of it in between.
+    // The coarse clock is exact enough to order these samples among perf's: between the tick and the handler the thread
+    // is in its system call, so perf has no sample of it.
     memory->state().kernel_only = samples == Samples::kernel_time;
     // Refused here rather than at start, so that another engine can be tried.
     const auto signal = choose_signal();

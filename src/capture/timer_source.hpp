@@ -18,8 +18,8 @@ namespace flameprobe {
 class TimerSource final : public EventSource {
 public:
     enum class Samples { all, kernel_time };
-    /// `kernel_time`: samples come from system calls only, the sink is told what else the threads used, and not of
-    /// mappings, which perf's rings tell it.
+    /// `kernel_time`: samples of system calls only. The CPU time of threads goes to EventSink::used; mappings are left
+    /// to perf's rings.
     static Result<std::unique_ptr<TimerSource>> open(const CaptureOptions& options, std::uint64_t period_ns,
                                                      Samples samples);
     TimerSource(HandlerMemory memory, const CaptureOptions& options);

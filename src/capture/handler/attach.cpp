@@ -25,8 +25,8 @@ bool blocks(int signal) noexcept {
     return (mask >> (signal - 1) & 1) != 0;
 }
 
-// A new thread has none (clone(2)), unless a library has set one before its start routine: so ours is set first, and
-// only what it replaced is set back, which is one system call for nearly all threads.
+// A new thread has no alternate stack (clone(2)), unless a library set one before the start routine. So ours is set
+// without asking, and set back if it replaced another: one system call for nearly all threads.
 void use_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
     map_alternate_stack(state, slot);
     const std::uint64_t base = slot.alternate.load(std::memory_order_relaxed);

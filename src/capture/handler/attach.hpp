@@ -13,8 +13,8 @@ namespace flameprobe::handler {
 std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept;
 /// timer_create for the CPU clock of the slot's thread; the timer is not armed. Gives 0 or an error number.
 int make_timer(State& state, std::uint32_t slot) noexcept;
-/// First at `first_ns` of the thread's CPU time, then every period. 0: disarms, as everything does once the signal was
-/// yielded to the host. Gives 0 or an error number.
+/// The timer expires first at `first_ns` of the thread's CPU time, then every period; 0 disarms it. Once the signal was
+/// yielded to the host no timer is armed. Gives 0 or an error number.
 int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept;
 void delete_timer(ThreadSlot& slot) noexcept;
 /// Maps an alternate stack for the slot unless it has one from an earlier thread.

@@ -17,8 +17,8 @@ namespace flameprobe::handler {
 namespace {
 
 constinit std::atomic<State*> published{nullptr};
-// Visits.  Sequentially consistent with `published`: either the visit's increment is seen by
-// quiet(), or the visit sees the state published before quiet() was called.
+// Visits in progress. Sequentially consistent with `published`: either quiet() sees the visit's increment, or the visit
+// sees the state that was published before quiet() was called.
 constinit std::atomic<std::uint32_t> running{0};
 constinit std::atomic<std::uint32_t> process_secret{0};
 
@@ -84,13 +84,13 @@ bool is_filtered_thread(const State& state) noexcept {
     return state.has_thread_pointer && cpu::thread_pointer() == state.filtered_base.load(std::memory_order_acquire);
 }
 
-/// The thread's id where perf events signal, and 0 where the kernel cannot be asked for it.
+/// The calling thread's id, for signals of perf events, which name no slot; 0 where a filter may forbid to ask for it.
 std::uint32_t own_tid(const State& state) noexcept {
     if (!state.silent.load(std::memory_order_acquire)) return static_cast<std::uint32_t>(system_call(SYS_gettid));
     return is_filtered_thread(state) ? state.filtered_tid.load(std::memory_order_relaxed) : 0;
 }
 
-/// Where the thread's stack may be told, if it has no timer but is known.
+/// The slot of the thread that entered a filter, for signals that name no slot: it may hold the range of its stack.
 const ThreadSlot* own_slot(const State& state) noexcept {
     if (!state.silent.load(std::memory_order_acquire) || !is_filtered_thread(state)) return nullptr;
     const std::uint32_t index = state.filtered_slot.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// What interposed functions of the host call, in the host's own threads. All are async-signal-safe, keep errno, and do
-// nothing while no handler engine samples.
+// Called by the functions that preload interposes, in the host's own threads. All are async-signal-safe, keep errno,
+// and do nothing while no handler engine samples.
 #pragma once
 
 #include <signal.h>
@@ -14,11 +14,11 @@ namespace flameprobe::handler {
 void attach_this_thread() noexcept;
 
 /// The host is about to set a handler for `signal` itself. If it is the one in use, all timers are disarmed, so that
-/// none of our signals reaches that handler; the collector takes another signal at its next drain. False where only
-/// the collector can stop what signals: events, or timers where the caller may make no system call.
+/// none of our signals reaches that handler; the collector takes another signal at its next drain. False where only the
+/// collector can stop the signals: those of perf events, or of timers if the caller may make no system call.
 bool yield_signal(int signal, bool may_call = true) noexcept;
 
-/// Whether this signal is from an engine of ours, be it one that has ended by now.
+/// Whether an engine of ours sent this signal, also one that has ended by now.
 bool has_sent(const siginfo_t& info) noexcept;
 
 /// Is `handler`, as the kernel gave it, ours? Then the host is to be told SIG_DFL.
@@ -26,8 +26,8 @@ bool is_ours(std::uintptr_t handler) noexcept;
 
 /// The calling thread is about to enter a seccomp filter: from now on no handler makes a system call, which the filter
 /// might kill for, nor reads the time-stamp counter (strict mode kills for that: PR_SET_TSC in prctl(2)). A handler
-/// without a slot for its thread cannot ask for the tid then: but for the calling thread's, its samples are lost, and
-/// counted.
+/// whose signal names no slot then cannot ask for its thread's id: except in the calling thread, its samples are
+/// counted as lost.
 void expect_seccomp() noexcept;
 
 }  // namespace flameprobe::handler

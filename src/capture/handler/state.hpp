@@ -1,4 +1,4 @@
-// All that handlers and self-covering threads share with the collector.
+// All that handlers, and threads that attach themselves, share with the collector.
 #pragma once
 
 #include <signal.h>
@@ -79,7 +79,7 @@ public:
 private:
     State* state_;
 };
-/// No handler and no Visit has an earlier state than the last one published or withdrawn.
+/// Whether no handler and no other Visit still uses a state from before the last publish() or withdraw().
 bool quiet() noexcept;
 /// A number that is the same for the life of the process, set by the first caller: signals of a stopped session that
 /// arrive late are still known as ours. Not 0.

@@ -13,10 +13,10 @@ struct alignas(64) ThreadSlot {
     // Written by the thread that claimed the slot, before `ready`.
     std::uint32_t generation = 0;  // grows with every thread: tells late signals of the one before
     std::int32_t timer = -1;       // the kernel's timer id; -1 if none could be had
-    std::uint64_t first_ns =
-        0;  // the thread's CPU time at which the timer expires first, then every period; 0: not armed
-    std::uint64_t attached_ns =
-        0;                   // the thread's CPU time when it was attached: what came before is not ours to sample
+    /// The thread's CPU time at which the timer expires first, then every period; 0: not armed.
+    std::uint64_t first_ns = 0;
+    /// The thread's CPU time when it was attached: what it used before is not sampled.
+    std::uint64_t attached_ns = 0;
     bool masked = false;     // the thread blocks our signal: its timer is not armed
     bool by_itself = false;  // the thread claimed it, not the collector
     char name[16] = {};      // comm as the thread itself told it; empty if it was not asked
