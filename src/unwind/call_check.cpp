@@ -43,7 +43,7 @@ CallCheck::Verdict CallCheck::judge_afresh(std::uint64_t return_address, std::ui
     if (call.kind == CallSite::Kind::none) return Verdict::no;
     if (call.target == 0) return Verdict::possible;
     const Verdict verdict = judge_target(call.target, callee);
-    // A stub that was read while the dynamic linker was still looking for its function names the linker: read it again.
+    // A stub that was read before its function was resolved leads to the dynamic linker: read it again next time.
     if (verdict == Verdict::no) sites_.erase(return_address);
     return verdict;
 }

@@ -25,22 +25,22 @@ class CallCheck {
 public:
     /// `map` must outlive it.
     explicit CallCheck(const CodeMap& map) : map_(map), own_(std::make_unique<ModuleTable>()), modules_(*own_) {}
-    /// With tables of the caller, which must also make them forget what was unmapped.
+    /// Uses the caller's tables; the caller must also make these forget what was unmapped.
     CallCheck(const CodeMap& map, ModuleTable& shared) : map_(map), modules_(shared) {}
 
     /// The call that ends right before `return_address`.
     CallSite site(std::uint64_t return_address);
     enum class Verdict : std::uint8_t { no, possible, tail_call, certain };
-    /// certain: the call names its target, and that is the function `callee` (an address to look up) lies in.
-    /// tail_call: it is a function that jumps to that one. possible: nothing tells where the call goes.
+    /// certain: the call's target is known, and is the function in which `callee` (an address to look up) lies.
+    /// tail_call: the target is a function that jumps to that one. possible: the target is not known.
     Verdict judge(std::uint64_t return_address, std::uint64_t callee);
     /// Whether a frame that executes at `callee` (an address to look up, as in CodeFrame) can have been called from
     /// there: by a direct call to the same function, to one that jumps to it (a tail call), or by an indirect call.
-    /// Several tail calls in a rule make it say no where the truth is yes.
+    /// Several tail calls in a row make it say no where the truth is yes.
     bool follows_call(std::uint64_t return_address, std::uint64_t callee) {
         return judge(return_address, callee) != Verdict::no;
     }
-    /// Of tables of its own: see Unwinder.
+    /// See Unwinder. Tables of the caller are left open.
     void close_files() {
         if (own_) own_->close_files();
     }

@@ -92,7 +92,7 @@ struct SlotField {
     }
 };
 
-/// Whether a section's name ends so, and the file has its content.
+/// Whether the file has a section whose name ends in `ending`, with its content.
 bool has_section(Elf* elf, std::string_view ending) {
     std::size_t names = 0;
     if (::elf_getshdrstrndx(elf, &names) != 0) return false;
@@ -106,7 +106,7 @@ bool has_section(Elf* elf, std::string_view ending) {
 }
 
 /// `address` is the absolute address the frame was asked for: expressions that use the pc (PLT stubs) are worked out
-/// with it. The rule is `irregular` where the rule needs more than a rule can say.
+/// with it. The rule is `irregular` where the table says more than an UnwindRule can hold.
 UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     UnwindRule rule;
     rule.address = address;
@@ -135,9 +135,6 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
     mend_table_rule(rule);
     return rule;
 }
-}  // namespace
-
-namespace {
 
 /// The bytes belong to the image.
 FunctionIndex index_of(const ElfImage& image) {
@@ -171,7 +168,8 @@ CfiTables::~CfiTables() {
 Dwarf_CFI_s* CfiTables::debug_frame() {
     if (!debug_frame_sought_) {
         debug_frame_sought_ = true;
-        // dwarf_begin_elf reads every debug section into memory, which may be gigabytes: only where it is worth it.
+        // dwarf_begin_elf reads every debug section into memory, which may be gigabytes: only if there is a
+        // .debug_frame.
         if (has_section(image_.elf(), ".debug_frame")) dwarf_ = ::dwarf_begin_elf(image_.elf(), DWARF_C_READ, nullptr);
         if (dwarf_ != nullptr) debug_frame_ = ::dwarf_getcfi(dwarf_);
     }

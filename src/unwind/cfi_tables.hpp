@@ -31,11 +31,11 @@ public:
 
     /// Which function an address lies in, as far as the tables tell functions apart.
     struct Function {
-        std::uint64_t start =
-            0;  // the file's virtual address of the last function that begins at or before it; 0 if none
+        /// The file's virtual address of the last function that begins at or before the address; 0 if none.
+        std::uint64_t start = 0;
         bool described = false;  // false: in a hole after that function, where code without CFI lies
         bool split_off = false;  // not entered by a call: its first rule already has a frame
-        std::uint64_t end = 0;   // where the next one starts; 0 if there is none
+        std::uint64_t end = 0;   // where the next function starts; 0 if there is none
         bool operator==(const Function&) const = default;
     };
     Function function(std::uint64_t address, std::uint64_t bias);

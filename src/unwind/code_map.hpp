@@ -20,20 +20,19 @@ struct CodeRegion {
     std::uint64_t file_offset = 0;
     std::string path;      // as the kernel tells it, with " (deleted)" cut off
     std::string build_id;  // raw bytes where the kernel told them, else empty
-    std::uint64_t device =
-        0;  // major:minor of the mapped file as st_dev, with `inode`, to see that a file was replaced; 0 if unknown
-    std::uint64_t inode = 0;
+    /// Device (as st_dev) and inode of the mapped file, to see that a file was replaced; 0 if unknown.
+    std::uint64_t device = 0, inode = 0;
 };
 
 /// One thread only.
 class CodeMap {
 public:
-    /// Adds a region; older ones that it overlaps are cut or dropped. The id given is ignored and set.
+    /// Adds a region; older ones that it overlaps are cut or dropped. `region.id` is ignored, the map gives a new one.
     const CodeRegion& add(CodeRegion region);
     /// The region that holds `address`, or null. Pointers stay valid until the region is dropped by `add`.
     const CodeRegion* find(std::uint64_t address) const;
-    /// The lowest address from which code without a gap leads to `address`, at most `most` bytes below it. Memory of a
-    /// just-in-time compiler goes on from region to region: they are cut where it changes the permissions of a part.
+    /// The lowest address from which code extends without a gap to `address`, at most `most` bytes below it. Adjacent
+    /// anonymous regions count as one: a just-in-time compiler splits them when it changes the permissions of a part.
     std::uint64_t code_since(std::uint64_t address, std::uint64_t most) const;
     /// Grows by one with every `add`: a cache by address is to be emptied when it has changed.
     std::uint64_t generation() const { return generation_; }

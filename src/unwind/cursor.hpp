@@ -9,8 +9,8 @@
 namespace flameprobe {
 
 struct Cursor {
-    /// A register of a blocked thread that only the kernel knows. No address (not canonical), so whatever is read
-    /// relative to it is not there.
+    /// Stands for a register of a blocked thread that only the kernel knows. Not a canonical address, so every read
+    /// relative to it fails.
     static constexpr std::uint64_t unknown = 0xdead'0000'dead'0000;
 
     std::uint64_t pc = 0, sp = 0, fp = 0, third = 0;
@@ -46,10 +46,10 @@ struct SavedFrame {
         }
     }
 
-    /// `value` becomes the caller's; false: the stack is not known there. A frame's slots lie between SP and CFA. One
-    /// below SP holds nothing any more (an epilogue has popped it), and one above the CFA comes from gcc's rule "rbp is
-    /// at rbp + 0" that outlives `leave` where it realigned the stack: in both cases the register has its value back
-    /// already.
+    /// Sets `value` to the caller's, from its slot; false: the slot is not in the known stack. Slots lie between SP and
+    /// CFA, and others are not read: one below SP was popped by an epilogue, and one above the CFA comes from gcc's
+    /// rule "rbp is at rbp + 0" that outlives `leave` where gcc realigned the stack. In both cases the register has the
+    /// caller's value again.
     bool restore(StackReader& stack, SlotOrigin origin, std::int32_t slot, std::uint64_t& value) const {
         if (slot == UnwindRule::same) return true;
         const std::uint64_t address = at(origin) + as_offset(slot);

@@ -47,7 +47,7 @@ bool read_headers(std::uint64_t address, Headers& out) {
     return read_exactly(address + out.elf.e_phoff, out.program.data(), out.program.size() * sizeof(Elf64_Phdr));
 }
 
-/// The bias, if an image whose headers lie at `address` explains that `region` is mapped where it is.
+/// The bias of the image whose headers lie at `address`, if `region` is a part of that image.
 std::optional<std::uint64_t> explain(const Headers& headers, std::uint64_t address, const CodeRegion& region) {
     for (const Elf64_Phdr& first : headers.program) {
         if (first.p_type != PT_LOAD || first.p_offset >= page) continue;
@@ -86,8 +86,8 @@ MemoryMap copy_image(const Headers& headers, std::uint64_t bias) {
         for (const Elf64_Phdr& load : headers.program) {
             if (load.p_type != PT_LOAD) continue;
             copy_range(load, bias, part.p_offset, part.p_filesz, image);
-            // .eh_frame's place and size are told nowhere but in sections, which are not mapped. Linkers put it into
-            // the same segment as its index.
+            // .eh_frame's place and size are in the section headers only, which are not mapped. Linkers put it into the
+            // same segment as its index.
             const bool holds = part.p_offset >= load.p_offset && part.p_offset < load.p_offset + load.p_filesz;
             if (part.p_type == PT_GNU_EH_FRAME && holds) copy_range(load, bias, load.p_offset, load.p_filesz, image);
         }

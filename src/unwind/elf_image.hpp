@@ -13,11 +13,11 @@ struct Elf;
 
 namespace flameprobe {
 
-/// Owns an Elf and what it lies in.
+/// Owns an Elf, and the descriptor or the memory that it reads.
 class ElfImage {
 public:
-    /// The file at region.path, or nothing if it is not the one mapped (build id; else device and inode; where the
-    /// kernel told neither, the file's word is taken).
+    /// The file at region.path, or nothing if it is not the one mapped, by build id, else by device and inode; where
+    /// neither is known it is taken for the one mapped.
     static std::optional<ElfImage> from_file(const CodeRegion& region);
     /// For the vdso, and for files that were deleted, replaced or cannot be read. What the loader mapped of it: program
     /// headers, .eh_frame_hdr, .eh_frame and notes; no sections.

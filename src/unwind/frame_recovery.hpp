@@ -31,7 +31,7 @@ public:
 private:
     using Verdict = CallCheck::Verdict;
 
-    /// What the return address says if the frame pointer is `fp`.
+    /// Judges the return address that the frame has if its frame pointer is `fp`.
     Verdict verdict(const UnwindRule& rule, std::uint64_t lookup, std::uint64_t fp) {
         constexpr std::uint64_t most_realignment = 4096, first_page = 4096;
         std::uint64_t cfa = fp + static_cast<std::uint64_t>(static_cast<std::int64_t>(rule.cfa_offset));
@@ -57,8 +57,8 @@ private:
         return cursor.sp + *distance;
     }
 
-    /// The one place on the stack that returns from a call which names this function, or one that jumps to it. Old
-    /// stack may hold more: then nothing tells which it is.
+    /// The only frame pointer whose return address follows a call to this function, or to one that jumps to it. Stale
+    /// stack may hold more such addresses: then none is taken.
     std::optional<std::uint64_t> by_only_named_call(const UnwindRule& rule, const Cursor& cursor,
                                                     std::uint64_t lookup) {
         constexpr std::uint64_t farthest = 16 * 1024;

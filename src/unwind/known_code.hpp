@@ -10,9 +10,9 @@ namespace flameprobe {
 /// If the bytes at `address`, for which no table has a rule, are such code: sets `rule`. Reads memory safely.
 bool known_code_rule(std::uint64_t address, UnwindRule& rule);
 
-/// In a module that Go's linker made: sets `rule` where a goroutine begins (runtime.goexit), which no table says,
-/// and where the runtime has changed to another stack than its caller's (asmcgocall, systemstack, mcall), of which the
-/// tables say what is wrong: the walk ends there. Reads memory safely.
+/// In a module that Go's linker made: sets a `rule` that ends the walk where a goroutine begins (runtime.goexit), which
+/// the tables do not say, and where the runtime has left its caller's stack for another (asmcgocall, systemstack,
+/// mcall), for which the tables are wrong. Reads memory safely.
 bool go_runtime_rule(std::uint64_t address, UnwindRule& rule);
 
 /// Corrects a rule that comes from a table which is known to be wrong.

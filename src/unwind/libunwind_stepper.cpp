@@ -163,7 +163,7 @@ public:
         };
         get(UNW_REG_IP, caller.pc);
         get(UNW_REG_SP, caller.sp);
-        // As in Walker::restore: only a slot of the frame itself holds a caller's value.
+        // As in SavedFrame::restore: only a slot of the frame itself holds a caller's value.
         const auto restore = [&](int number, std::uint64_t& out) {
             unw_save_loc_t place{};
             const bool in_memory = ::unw_get_save_loc(&unwinding, number, &place) == 0 && place.type == UNW_SLT_MEMORY;

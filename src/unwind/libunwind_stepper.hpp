@@ -1,5 +1,5 @@
-// One step by libunwind's remote interface over a copied stack: where no rule can say how to go on, and as a second
-// opinion in tests.
+// One step by libunwind's remote interface over a copied stack: for frames that no UnwindRule can describe, and as a
+// second opinion in tests.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace flameprobe {
 /// One thread only.
 class LibunwindStepper {
 public:
-    /// Both must outlive it; the owner of `modules` makes it forget.
+    /// Both must outlive it. The owner of `modules` must make that forget what was unmapped.
     LibunwindStepper(const CodeMap& map, ModuleTable& modules);
     ~LibunwindStepper();
 

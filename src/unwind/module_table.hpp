@@ -20,9 +20,9 @@ public:
         std::uint64_t bias = 0;
     };
     Tables find(const CodeRegion& region);
-    /// Drops what belongs to no region of the map any more.
+    /// Drops the tables of regions that are no longer in the map.
     void forget_all_but(const CodeMap& map);
-    /// Closes every file; what is needed is opened again.
+    /// Closes every file; find() opens it again.
     void close_files();
     std::size_t files() const { return files_.size(); }
 

@@ -13,8 +13,8 @@
 
 namespace flameprobe {
 
-/// `Rows` and `Cpu` as for Walker. A step that gives nothing has moved the cursor to the caller; after one that gives
-/// an end the cursor is no caller's.
+/// `Rows` and `Cpu` as for Walker. A step that gives nullopt has moved the cursor to the caller; after one that gives a
+/// WalkEnd the cursor has no meaning.
 template <class Rows, class Cpu>
 class NoCfiSteps {
 public:
@@ -22,9 +22,9 @@ public:
 
     NoCfiSteps(Rows& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
 
-    /// Code without CFI has no frame that is certain, so a return address is believed only if it follows a call to
-    /// this very code: the one in the frame record, or else, where no record is ever set up, the first on the stack. A
-    /// record may be the caller's, so one whose call could be to anything is taken only if nothing below it is certain.
+    /// Takes the return address in the frame record or, where the code never sets up records, the first on the stack
+    /// that follows a call to this very code. A record may be the caller's: if its return address follows a call with
+    /// an unknown target, one on the stack below it that follows a call to this code is preferred.
     End step(const UnwindRule& code, std::uint64_t lookup, Cursor& cursor) {
         const bool pushing = cursor.interrupted && code.record != RecordState::made;
         const bool interpreter = !code.keeps_records && !pushing && !code.in_file &&
@@ -45,10 +45,10 @@ public:
         return code.in_file ? by_scan(lookup, cursor, ~std::uint64_t{0}) : from_shared_frame(cursor, 0);
     }
 
-    /// Code made at run time that is jumped into and goes on in the frame of what jumped, as LuaJIT's traces do in its
-    /// interpreter's: the whole interpreter is one piece of code with one frame, and a call names it. The first such
-    /// call on the stack whose frame has room above what the trace has pushed is the one. `inside`: an address that
-    /// must lie in what is called, unless it is 0.
+    /// For code made at run time that is jumped into and runs in the frame of the code that jumped, as LuaJIT's traces
+    /// run in that of its interpreter, which is one function with one frame throughout. Takes the first return address
+    /// on the stack that follows a call to such a function and leaves room for its frame above what the trace has
+    /// pushed. `inside`: an address that must lie in the called function, unless 0.
     End from_shared_frame(Cursor& cursor, std::uint64_t inside) {
         constexpr std::uint64_t words = 512;
         for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end; slot += 8) {
@@ -99,7 +99,8 @@ public:
     }
 
 private:
-    /// Else the record may be that of what called this code, which keeps none itself: the caller would be lost.
+    /// Whether the record returns to code made at run time. If not, it may be the caller's record, where this code
+    /// keeps none itself: following it would lose the caller.
     bool returns_to_run_time_code(std::uint64_t record) {
         std::uint64_t pc = 0;
         if (record % 8 != 0 || !stack_.word(record + 8, pc)) return false;
@@ -109,7 +110,7 @@ private:
 
     /// Whether each record from this one on leads to one above it, through code without tables, until one returns
     /// behind a call in code that has them. A JVM's interpreter is a megabyte of pieces that mostly set up no record,
-    /// and what it calls returns to places behind no call: such a chain is believed as a whole or not at all.
+    /// and what it calls returns to addresses that no call precedes: such a chain is believed as a whole or not at all.
     bool records_lead_out(std::uint64_t record) {
         constexpr std::uint64_t most_records = 1024, largest = std::uint64_t{1} << 20;
         if (record >= chain_from_ && record <= chain_to_) return true;
@@ -117,7 +118,7 @@ private:
         for (std::uint64_t nth = 0; nth < most_records; ++nth) {
             std::uint64_t next = 0, pc = 0;
             if (at % 8 != 0) return false;
-            // The rest lies beyond the copy: what has been seen of it is the start of a chain.
+            // The rest lies beyond the copy: two good records are taken for the start of a chain.
             if (!stack_.word(at, next) || !stack_.word(at + 8, pc)) return nth > 1;
             const UnwindRule* const rule = rules_.rule(pc - 1);
             if (rule == nullptr) return false;
@@ -134,7 +135,7 @@ private:
         return false;
     }
 
-    /// A piece without a frame of its own, which something called.
+    /// Takes the return address on top of the stack: for code that was called and has no frame of its own.
     bool returns_from_top(std::uint64_t lookup, Cursor& cursor) {
         std::uint64_t pc = 0;
         if (Cpu::return_address_in_register || cursor.sp >= cursor.fp || !stack_.word(cursor.sp, pc) ||
@@ -147,8 +148,9 @@ private:
         return true;
     }
 
-    /// Code that has not saved its return address, or has it back. A call that might be to anything is enough where the
-    /// code says so (a prologue, a return), or where no code around ever saves one, as in the vdso.
+    /// Takes the return address in the register: for code that has not saved it yet, or has restored it. A call with an
+    /// unknown target is proof enough where the instructions show this (a prologue, a return), or where no code nearby
+    /// ever saves the register, as in the vdso.
     bool by_link_register(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         const std::uint64_t pc = Cpu::strip(cursor.third);
         const auto verdict = rules_.judge_call(pc, lookup);
@@ -183,7 +185,8 @@ private:
         return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file && records_lead_out(record);
     }
 
-    /// With CFI (the unwinder by frame pointers) a tail call may have put another function into the called one's place.
+    /// For code with CFI (the unwinder by frame pointers) any call is enough: the function that was called may have
+    /// tail-called this one.
     bool returns_from(const UnwindRule& rule, std::uint64_t lookup, std::uint64_t return_address) {
         if (rule.kind != RuleKind::no_cfi) return rules_.follows_any_call(return_address);
         return rules_.judge_call(return_address, lookup) != CallCheck::Verdict::no;
@@ -191,7 +194,7 @@ private:
 
     Rows& rules_;
     StackReader& stack_;
-    std::uint64_t chain_from_ = ~std::uint64_t{0}, chain_to_ = 0;  // records of which records_lead_out() was true
+    std::uint64_t chain_from_ = ~std::uint64_t{0}, chain_to_ = 0;  // records for which records_lead_out() was true
 };
 
 }  // namespace flameprobe

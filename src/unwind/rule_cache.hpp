@@ -1,4 +1,4 @@
-// Rows remembered per absolute address: open addressing, linear probing, no deletion one by one.
+// Rules remembered by absolute address: open addressing, linear probing, no deletion one by one.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ private:
         ++used_;
         return &rules_[i];
     }
-    // A program with more than 32,768 distinct hot addresses starts afresh now and then instead of eating the host's
-    // memory.
+    // At its full size the cache is emptied, so that a program with more than 32,768 distinct hot addresses does not
+    // make it take ever more of the host's memory.
     void grow() {
         const bool full = rules_.size() >= last_size;
         std::vector<UnwindRule> old(full ? rules_.size() : rules_.size() * 2);

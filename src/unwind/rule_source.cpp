@@ -31,12 +31,12 @@ void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Table
     constexpr std::uint64_t searched = 16384;  // a just-in-time compiler's functions are long
     rule.record = record_state(rule.address);
     rule.after_syscall = after_syscall(rule.address);
-    // A caller's rule is asked for by the last byte of its call.
+    // For a caller, `rule.address` is the last byte of its call.
     const bool is_caller = read_call_site(rule.address + 1, map_).kind != CallSite::Kind::none;
     rule.leads_out = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
     if (rule.kind == RuleKind::no_cfi && !rule.leads_out) rule.cfa_offset = frame_before_record(rule.address);
     rule.in_file = region.kind != RegionKind::anonymous;
-    // All of Go's functions with a frame keep them, by instructions that differ from release to release.
+    // All of Go's functions with a frame keep records, by instructions that differ from release to release.
     rule.keeps_records = tables.cfi != nullptr && tables.cfi->is_go();
     if (rule.keeps_records) return;
     const std::uint64_t set_up = last_record_set_up(map_.code_since(rule.address, searched), rule.address);

@@ -1,4 +1,4 @@
-// Rows by address: remembered, or made from the tables of the code they lie in.
+// Rules by address: remembered, or made from the unwind tables of the code there.
 #pragma once
 
 #include "unwind/cursor.hpp"
@@ -14,7 +14,7 @@ public:
     /// is no CFI.
     RuleSource(const CodeMap& map, bool with_records) : map_(map), with_records_(with_records) {}
 
-    /// Before each walk: forgets what belongs to code that is no longer mapped.
+    /// To be called before each walk: forgets the rules and tables of code that is no longer mapped.
     void start() {
         if (map_.generation() != generation_) forget_unmapped();
     }

@@ -16,19 +16,19 @@ enum class RuleKind : std::uint8_t {
     empty,      // a free place in the cache
     step,       // the fields below say how to go on
     root,       // the CFI calls the return address undefined: a thread's or the program's first function
-    irregular,  // there is CFI, but no rule can say it: libunwind steps
+    irregular,  // there is CFI that no rule can express: libunwind steps
     no_cfi,     // code without CFI
 };
 
-/// Where the interrupted instruction stands in the making of a frame record; only known for code without CFI, and only
-/// meaningful where execution stands exactly at the address (not for callers).
+/// How much of its frame record the interrupted function has made; only known for code without CFI, and only meaningful
+/// where execution stands exactly at the address (not for callers).
 enum class RecordState : std::uint8_t {
     made,    // nothing seen: assume the frame pointer is set up
     before,  // before the first instruction that makes it, or at the return: the caller's frame pointer is in place
     half,    // pushed, but the frame pointer does not point at it yet
 };
 
-/// CFA = base + cfa_offset, or the word there. A slot lies at its origin + offset.
+/// CFA = base + cfa_offset, or the word at that address (cfa_is_loaded). A slot lies at its origin + offset.
 struct UnwindRule {
     static constexpr std::int32_t same = INT32_MIN;  // a slot's offset: the caller's value is still in the register
 
@@ -46,13 +46,14 @@ struct UnwindRule {
     SlotOrigin third_origin : 2 = SlotOrigin::cfa;
     bool cfa_is_loaded : 1 = false;
     bool signal_frame : 1 = false;
-    bool uncalled : 1 = false;  // returned to from a function that nothing has called
-    // Told for code without CFI only:
+    bool uncalled : 1 = false;  // a function that was not called returns here (a goroutine's first)
+    // Only for code without CFI, or where records were asked for (RuleSource):
     bool after_syscall : 1 = false;
     bool keeps_records : 1 = false;  // frame records are set up in the code before it
     bool in_file : 1 = false;        // not made at run time
-    bool leads_out : 1 = false;      // the fields for a rule say what the code itself does (epilogue_rule); where it is
-                                     // false, cfa_offset is what frame_before_record() says
+    /// The fields above are from the epilogue that the code is in (epilogue_rule); false: cfa_offset is what
+    /// frame_before_record() gives.
+    bool leads_out : 1 = false;
 };
 static_assert(sizeof(UnwindRule) == 32, "two rules a cache line");
 

@@ -1,4 +1,4 @@
-// From registers and stack bytes to frames: a pure function of its arguments but for what it remembers to be fast.
+// From registers and stack bytes to frames: a pure function of its arguments, apart from its caches.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ std::string_view describe(WalkEnd end);
 
 /// One frame, leaf first.
 struct CodeFrame {
-    std::uint64_t address =
-        0;  // to look up: the pc of the leaf and of interrupted frames, the return address - 1 of callers
+    /// To look up: the pc of the leaf and of interrupted frames, the return address - 1 of callers.
+    std::uint64_t address = 0;
     std::uint64_t cfa = 0;  // canonical frame address: every byte of the frame lies below it
     std::uint32_t region = no_region;
     static constexpr std::uint32_t no_region = ~std::uint32_t{0};
@@ -74,7 +74,8 @@ public:
     /// needs is taken from where the stack proves what it is (unwind/frame_recovery.hpp), or the walk ends there.
     virtual void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
     virtual UnwindStatistics statistics() const = 0;
-    /// Before the calling thread's descriptor table ends: files are opened again where they are needed.
+    /// Closes all files, before the calling thread's descriptor table ends. They are opened again where they are
+    /// needed.
     virtual void close_files() = 0;
     static constexpr std::size_t max_frames = 1u << 17;
 };

@@ -13,15 +13,15 @@
 
 namespace flameprobe {
 
-/// `Rows` is what a walk needs beside stack and registers. Each may invalidate the rule that was given before:
+/// `Rows` gives what a walk needs beside stack and registers. Each call may invalidate the rule that was given before:
 ///   const UnwindRule* rule(lookup)                            null: not code
 ///   bool follows_any_call(return_address)
 ///   CallCheck::Verdict judge_call(return_address, callee)
 ///   std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)
 ///   const UnwindRule* frame_of_called(return_address, inside)
-/// The last gives the frame of the function that is called before the return address, if that has one from its first
-/// instruction to its last, and `inside`, unless it is 0, lies in it; else null.
-/// `Recovery` (FrameRecovery, or none) finds registers that are Cursor::unknown.
+/// frame_of_called gives the rule of the function that is called right before the return address, if one rule holds
+/// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. `Recovery`
+/// (FrameRecovery, or none) finds registers that are Cursor::unknown.
 template <class Rows, bool frame_pointers, class Cpu = Arch, class Recovery = void>
 class Walker {
 public:
@@ -99,8 +99,8 @@ private:
         }
     }
 
-    /// An interpreter that is one piece of code with one frame calls parts of itself, whose return address its tables
-    /// do not count.
+    /// LuaJIT's interpreter, one function with one frame, calls parts of itself, and its tables do not count that
+    /// return address: where the rule leads to no code, the caller is looked for on the stack.
     End step_from_leaf(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         Cursor before = cursor;
         const End end = checked(step_by_rule(rule, cursor), cursor);
@@ -118,7 +118,7 @@ private:
 
     End step_by_rule(const UnwindRule& known, Cursor& cursor) {
         if constexpr (!std::is_void_v<Recovery>) {
-            const UnwindRule rule = known;  // recovery moves the cache
+            const UnwindRule rule = known;  // recovery may invalidate `known`
             if (cursor.base(rule.base) == Cursor::unknown &&
                 (rule.base != RuleBase::fp || !recovery_->frame_pointer(rule, cursor)))
                 return WalkEnd::unknown_register;
@@ -146,9 +146,10 @@ private:
         return std::nullopt;
     }
 
-    /// As its tables say for what leads out of code without any, else as the stack proves.
+    /// By the rule of the epilogue that the code is in, if that leads behind a call; else as the stack proves
+    /// (NoCfiSteps).
     End step_without_cfi(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
-        const UnwindRule code = rule;  // the calls below may move the cache
+        const UnwindRule code = rule;  // the calls below may invalidate `rule`
         if (code.leads_out) {
             Cursor caller = cursor;
             caller.doubtful = true;
@@ -160,11 +161,11 @@ private:
         return no_cfi_.step(code, lookup, cursor);
     }
 
-    /// Two frames go by CFI even so. The innermost one, because prologues, epilogues and leaf functions have no frame
-    /// record, and its caller would be lost. And the C library's start code, which keeps no frame pointer where the
-    /// program does: the last frames, but only if they reach the root.
+    /// By frame pointer, with two exceptions that go by CFI. The innermost frame: prologues, epilogues and leaf
+    /// functions have no frame record, so its caller would be lost. And the last frames, if they reach the root: the C
+    /// library's start code keeps no frame pointer where the program does.
     End step_frame_pointer_first(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
-        const UnwindRule current = rule;  // the calls below may move the cache
+        const UnwindRule current = rule;  // the calls below may invalidate `rule`
         cursor.doubtful = true;
         if (cursor.interrupted && current.kind == RuleKind::irregular)
             return checked(rules_.step_irregular(cursor, stack_), cursor);
