@@ -5,9 +5,9 @@
 namespace flameprobe {
 namespace {
 
-// How much two stacks must share. By chance, two paths of calls agree in one frame about as often as a function has few
-// places that call on: sixteen in a row is 1 in 65,536 for functions with two such places. Frames of kilobytes are few
-// in a copy, but their addresses agree by chance even less.
+// How much two stacks must share. Different call paths may agree in a frame by chance, the more often the fewer calls
+// its function makes: with two calls each, sixteen frames in a row agree once in 65,536. A copy holds few frames of
+// kilobytes, but their addresses agree by chance even less often.
 struct Enough {
     std::size_t links;
     std::size_t large_links;  // where they span `bytes`
@@ -17,7 +17,7 @@ constexpr Enough alone{16, 4, 16u << 10};
 constexpr Enough between_two_alike{2, 2, 0};
 
 /// The first `count` frames of a stack. A link is a frame's CFA and the return address that is stored below it, so the
-/// frame that is last has none.
+/// last frame has none.
 struct Known {
     const std::vector<CodeFrame>& frames;
     std::size_t count;
@@ -115,7 +115,7 @@ bool Continuations::went_on_like(ThreadId thread, const Walk& read) const {
 }
 
 void Continuations::add(DeepSample deep, bool extended) {
-    // Where next to nothing could be copied, no other sample can prove anything: it does not wait for one.
+    // With fewer than two frames in the copy no other sample can prove anything: it is decided at once.
     if (deep.proven < 2) return decide(deep, false);
     Chain& chain = chains_[deep.sample.thread];
     chain.seen_ns = deep.came_ns;
@@ -141,8 +141,9 @@ void Continuations::add(DeepSample deep, bool extended) {
     settle(chain, std::vector(newest.frames));
 }
 
-// Handlers stamp their samples with the last tick's time. But what came in the second drain after the reading was not
-// there when the first one began: it was taken later, or its thread stood in the handler all the while.
+// Handlers stamp their samples with the last tick's time, which may be before the reading. But a sample that came in
+// the second drain after the reading was not there when the first one began: it was taken later, or its thread was in
+// the handler all the time.
 bool Continuations::taken_after_reading(const DeepSample& deep) const {
     return deep.time_ns >= deep.read_ns || round_ >= deep.read_round + 2;
 }
@@ -154,14 +155,15 @@ void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& fra
     found->second.seen_ns = now_ns;
 }
 
-// From the newest back: each goes on as the one after it does, or as the last one before all of them did.
+// From the newest back: each is continued by the one after it, or by what `whole` and the last proven one before all of
+// them agree in.
 void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
     const std::vector<CodeFrame>* next = &whole;
     for (auto at = chain.pending.rbegin(); at != chain.pending.rend(); ++at) {
         const bool newest = at == chain.pending.rbegin();
         bool good = next != nullptr && (newest || at->like_next) && continue_like(at->frames, at->proven, *next);
         good = good || continue_between(at->frames, at->proven, chain.whole, whole);
-        // Scopes beyond the copy were placed in the frames that memory held.
+        // Scopes beyond the copy were placed in the frames that live memory held: there must be as many.
         const bool scopes_beyond = !at->labels.empty() && at->labels.front().frame >= at->proven;
         if (good && scopes_beyond) good = at->frames.size() == at->walked;
         decide(*at, good);

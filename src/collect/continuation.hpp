@@ -1,13 +1,17 @@
-// Stacks deeper than their copy: the rest is taken from where it can be proven to have stood.
+// Stacks deeper than their copy: the frames beyond it are taken from another sample or from live memory, where it can
+// be proven that they were there.
 //
-// What lies beyond a copy's end changes only while the thread is back above that end. Two samples of a thread whose
-// copies share their outermost frames, address for address and return address for return address, have not been there
-// in between, unless every one of those frames was called again from the same places. So a stack goes on
-//  - as another one of the thread went on, the one before or the one after, if that one is whole and shares enough;
-//  - as both of them went on, if they went on alike: then sharing little is enough;
-//  - as live memory did (collect/live_stack.hpp), if a sample from after the reading shares enough, or the one before
-//    shares a little and went on like that.
-// Popped stack keeps its old bytes: memory alone, without another sample, proves nothing. What is not proven is cut.
+// The stack beyond a copy's end changes only once the thread has returned to a frame there. If the copies of two
+// samples of a thread share their outermost frames, CFA for CFA and return address for return address, the thread has
+// not done that in between, unless every one of those frames was called again from the same places. So a stack is
+// continued
+//  - by the thread's sample before or after it, if that one is whole and shares enough;
+//  - by both of these, if they agree: then sharing little is enough;
+//  - by live memory (collect/live_stack.hpp), if a sample taken after the reading shares enough, or if the sample
+//  before
+//    shares a little and agrees.
+// Popped stack keeps its old bytes: memory alone, without another sample, proves nothing. A stack that is not proven is
+// cut at the end of its copy.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +25,7 @@
 
 namespace flameprobe {
 
-/// An open scope; it stands on the leaf's side of the frame.
+/// An open scope, shown on the leaf's side of its frame.
 struct StackLabel {
     std::uint32_t frame;  // from the leaf
     std::uint32_t text;
@@ -29,17 +33,17 @@ struct StackLabel {
 
 struct DeepSample {
     Sample sample;
-    std::uint64_t time_ns = 0;        // when it was taken, or up to a tick before; CLOCK_MONOTONIC, as are:
+    std::uint64_t time_ns = 0;        // when it was taken, or up to a tick before; CLOCK_MONOTONIC, as the next two
     std::uint64_t came_ns = 0;        // when it was added
-    std::uint64_t read_ns = 0;        // when live memory was read for `frames`; 0: they are those of the copy alone
+    std::uint64_t read_ns = 0;        // when live memory was read for `frames`; 0: they are from the copy alone
     std::vector<CodeFrame> frames{};  // leaf first
-    std::size_t proven = 0;           // of the frames, from the copy
+    std::size_t proven = 0;           // how many of the frames are from the copy
     std::vector<StackLabel> labels{};
     std::vector<std::uint64_t> kernel_chain{};
     MappingId system_call = 0;  // a note; 0: none
-    // While it waits, behind newer ones of its thread:
-    bool like_next = false;  // shares enough with the next of them
-    std::size_t walked = 0;  // the number of frames that there were
+    // While it is pending and its thread has newer samples:
+    bool like_next = false;  // shares enough with the next newer one
+    std::size_t walked = 0;  // how many frames there were before all but `proven` were dropped
     std::uint64_t read_round = 0;
 };
 
@@ -50,20 +54,20 @@ bool continue_like(std::vector<CodeFrame>& frames, std::size_t proven, const std
 /// The collector thread only. Samples of each thread must come in the order in which they were taken.
 class Continuations {
 public:
-    /// Told of every sample that was added, once, when it is decided: whole, or only `proven` frames.
+    /// Gets every added sample once, when it is decided whether its stack is whole or cut to `proven` frames.
     using Tell = std::function<void(const DeepSample&, bool whole)>;
     explicit Continuations(Tell tell) : tell_(std::move(tell)) {}
 
     /// A sample that was whole in its copy.
     void saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns);
-    /// Goes on as the thread's last sample did, if it can; else live memory has to be read.
+    /// Continues `walk` by the thread's last sample. False if that proves nothing: live memory has to be read.
     bool extend(ThreadId thread, Walk& walk) const;
-    /// Whether the thread's last sample went on as live memory does now.
+    /// Whether the thread's last sample continues as live memory does now.
     bool went_on_like(ThreadId thread, const Walk& read) const;
-    /// `extended`: what extend(), or after it went_on_like(), said of it.
+    /// `extended`: what extend(), or after it went_on_like(), gave.
     void add(DeepSample deep, bool extended);
-    /// After each drain. Cuts what was added before `oldest_ns`, and forgets threads that have not been seen since
-    /// `idle_ns`.
+    /// To be called after each drain. Cuts pending samples that were added before `oldest_ns`, and forgets threads that
+    /// have not been sampled since `idle_ns`.
     void give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns);
 
     std::uint64_t accepted() const { return accepted_; }
@@ -72,9 +76,9 @@ public:
 
 private:
     struct Chain {
-        std::vector<CodeFrame> whole;  // the last sample's that was certain
-        std::vector<DeepSample>
-            pending;  // those since then, oldest first; all but the last without frames beyond the copy
+        std::vector<CodeFrame> whole;  // of the last sample that was proven
+        /// Samples since then, oldest first; all but the last without frames beyond the copy.
+        std::vector<DeepSample> pending;
         std::uint64_t seen_ns = 0;
     };
     static constexpr std::size_t most_pending = 1024;  // of a thread

@@ -1,4 +1,4 @@
-// Where the account of CPU time reads the clocks: the kernel's, or a test's.
+// The clocks that the accounts of CPU time read: the kernel's, or a test's.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ public:
     virtual std::uint64_t process_ns() const = 0;                  // of all the host's threads; 0: it has ended
     virtual std::uint64_t thread_ns(std::uint32_t tid) const = 0;  // 0: the thread has ended
     virtual std::uint64_t own_ns() const = 0;                      // of the collector
-    virtual bool own_is_in_process() const = 0;                    // the process's clock has it too
-    virtual std::uint64_t behind_ns() const = 0;                   // a clock may be, of a thread that runs just then
-    virtual std::vector<std::uint32_t> threads() const = 0;        // of the host, without the collector
+    virtual bool own_is_in_process() const = 0;                    // the process's clock includes it
+    virtual std::uint64_t behind_ns() const = 0;             // by which the clock of a running thread may be behind
+    virtual std::vector<std::uint32_t> threads() const = 0;  // of the host, without the collector
 };
 
 /// Lives as long as the program.

@@ -8,16 +8,17 @@
 
 namespace flameprobe {
 
-/// What a thread of the host says of itself at its end, after its last own work.
+/// What a thread of the host reports at its end, after the last code of its own.
 struct EndedThread {
     std::uint32_t tid = 0;
     std::uint64_t cpu_ns = 0;   // of all its life
-    std::uint64_t routine = 0;  // what it was created with
+    std::uint64_t routine = 0;  // its start routine
     std::uint64_t caller = 0;   // the return address of `routine`, in libc
     char name[16] = {};         // comm
 };
 
-/// From ending threads to the collector. If it comes too late for some, only the process's clock tells of their time.
+/// A queue from ending threads to the collector. A thread that finds it full is dropped: its time is then in the
+/// process's clock only.
 class EndedThreads {
 public:
     EndedThreads();
@@ -25,13 +26,13 @@ public:
     /// Any thread; lock-free and async-signal-safe.
     void tell(const EndedThread& thread) noexcept;
 
-    /// The collector: all that were told of, oldest first.
+    /// Collector thread only: gives all threads that have reported, oldest first.
     void take(std::vector<EndedThread>& out);
 
     static constexpr std::uint32_t capacity = 8192;
 
 private:
-    // Of the round r of the ring a cell may be written when `turn` is 2r, and read when it is 2r + 1.
+    // In round r of the ring a cell may be written when `turn` is 2r, and read when it is 2r + 1.
     struct Cell {
         std::atomic<std::uint32_t> turn;
         EndedThread thread;

@@ -12,7 +12,7 @@ namespace flameprobe {
 
 class LiveStack final : public StackBeyond {
 public:
-    /// For the sample that is walked next; the bytes must stay valid meanwhile.
+    /// To be called before each walk, with the sample's copy: its bytes must stay valid until the walk is done.
     void begin(StackCopy copy) {
         copy_ = copy;
         read_any_ = false;
@@ -22,7 +22,7 @@ public:
     bool read_any() const { return read_any_; }
     /// Whether the end of the copy is still what live memory holds there: call after the walk.
     bool copy_still_true() const;
-    /// A new drain: the time that live reads may take starts again.
+    /// To be called at each drain: what live reads may cost starts again.
     void new_round() { budget_ = budget_bytes; }
     std::uint64_t bytes_read() const { return bytes_read_; }
 

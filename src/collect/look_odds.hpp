@@ -28,7 +28,7 @@ public:
     double mean_pause_ns() const {
         return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
     }
-    /// Of a wait that was met, by a look that took so long.
+    /// p of a wait that was met by a look which took `took_ns`.
     double of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
         const auto exact = static_cast<double>(wait_ns);
         const double seen = std::max(exact - static_cast<double>(took_ns), exact / 8);
@@ -36,9 +36,9 @@ public:
     }
 
 private:
-    /// Within a power of two they are taken to be evenly spread.
+    /// The share of looks that took less than `ns`. Within a power of two they are taken to be evenly spread.
     double shorter_than(std::uint64_t ns) const {
-        constexpr double least = 0.05;  // a wait that was met in spite of all must not outweigh the others
+        constexpr double least = 0.05;  // a wait that was met against the odds must not outweigh the others
         if (looks_ == 0 || ns == 0) return 1;
         const auto size = static_cast<std::size_t>(std::bit_width(ns));
         double shorter = 0;

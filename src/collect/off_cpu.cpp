@@ -12,14 +12,13 @@
 namespace flameprobe {
 namespace {
 
-// Reading a stack takes some 20 us; what is known of the threads should not be much older.
+// Reading a stack takes some 20 us: after so many the records are drained, so that what they say of threads is fresh.
 constexpr std::size_t looks_between_drains = 16;
 constexpr std::uint64_t settle_every_ns = 50'000'000;
-// What a thread that is known by its switches only did in so little time is not worth a thread of its own in the
-// profile.
+// A thread without a sample or a stack gets an entry of its own in the profile only for a span of at least so long.
 constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
 
-/// Tells how long a look took, from what was known of the thread to the end.
+/// Counts how long a look took: from the time up to which the thread's records were known, to its end.
 class TookTime {
 public:
     TookTime(WaitRegistry& registry, std::uint64_t since_ns) : registry_(registry), since_ns_(since_ns) {}
@@ -82,7 +81,7 @@ void OffCpu::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
 
 void OffCpu::records_lost() { registry_.lost(last_record_ns_); }
 
-// Exponential pauses: a program whose own rhythm is that of the looks would else be seen always at the same place.
+// Exponential pauses, so that a program whose period is that of the looks is not always seen at the same place.
 void OffCpu::set_next_look(std::uint64_t now_ns) {
     const double uniform = (static_cast<double>(random_()) + 1) / (static_cast<double>(std::minstd_rand::max()) + 2);
     next_look_ns_ =

@@ -1,4 +1,5 @@
-// Where threads wait: the kernel's switch records tell the time of every wait, looks at blocked threads their stacks.
+// Where threads wait: the kernel's switch records give the time of every wait; looks at blocked threads, at random
+// moments, give stacks.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@ namespace flameprobe {
 struct OffCpuSettings {
     std::uint64_t frequency = 99;  // looks a second
     std::uint64_t least_ns = 0;    // shorter waits do not count
-    bool records = true;           // of switches; else looks alone tell how long threads wait
+    bool records = true;  // of switches are read; else how long threads wait is known by looks alone (TickWaits)
     EventId event = 1, idle_event = 2;
 };
 
 /// The collector thread only.
 class OffCpu final : public SwitchSink {
 public:
-    /// `pipeline` must outlive it, and get it as its SwitchSink.
+    /// `pipeline` must outlive it, and must get it as its SwitchSink (pass_switches_to()).
     OffCpu(Pipeline& pipeline, const OffCpuSettings& settings);
 
-    /// Sampling goes on / pauses.
+    /// Sampling begins or goes on; it pauses.
     void begin(std::uint64_t now_ns);
     void pause(std::uint64_t now_ns);
 
@@ -41,13 +42,14 @@ public:
     void account(std::uint64_t now_ns, std::uint64_t cpu_ns);
     std::uint64_t until_look_ns() const;
 
-    /// After each drain, with the time at which it began.
+    /// To be called after each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns);
     void settle_all();
     void close_files() { reader_.close_files(); }
 
-    /// There are so many records that they, and not the program, would be measured.
+    /// Whether there are so many records that their cost would distort what is measured.
     bool too_many_records() const { return too_many_; }
+    /// Ends the use of records: how long threads wait is known by looks alone from now on.
     void go_on_by_looks(std::uint64_t now_ns);
 
     bool has_samples() const { return emitted_; }
@@ -71,7 +73,7 @@ private:
     WaitReasons reasons_;
     TickWaits ticks_;
     std::minstd_rand random_;
-    bool records_;  // of switches are told
+    bool records_;  // switch records are read
     bool running_ = false;
     bool too_many_ = false;
     std::uint64_t rate_since_ns_ = 0, records_before_ = 0;

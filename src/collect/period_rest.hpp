@@ -4,15 +4,15 @@
 
 namespace flameprobe {
 
-/// CPU time in pieces smaller than a sampling period, of which a profile can only hold whole ones. Each period falls
-/// due at a random moment of its own stretch: so a piece gets one with the chance of its length, whatever rhythm the
-/// pieces have, and the sum is right within a period.
+/// Turns CPU time in pieces smaller than a sampling period into whole periods, since a profile holds no others. Each
+/// period falls due at a random moment within it: so a piece gets one with the probability of its length over the
+/// period, whatever rhythm the pieces have, and the sum is right within a period.
 class PeriodRest {
 public:
     PeriodRest(std::uint64_t period_ns, std::uint64_t seed) : period_ns_(period_ns), random_(seed) { draw(); }
 
-    /// Gives how many periods fell due in the piece, at least and at most so many: what is given early falls due for
-    /// none later, and what is held back does. Negative: so much too much was given before.
+    /// Adds a piece and gives how many periods fell due in it, at least `least` and at most `most`: a period given
+    /// early is not given later, and one held back is. A negative piece corrects earlier ones.
     std::uint64_t add(std::int64_t ns, std::uint64_t least = 0, std::uint64_t most = ~std::uint64_t{0}) {
         std::uint64_t due = 0;
         for (sum_ += ns; period_ns_ != 0 && due < most && (due < least || sum_ >= due_at_); ++due) {

@@ -10,7 +10,7 @@
 namespace flameprobe {
 namespace {
 
-// How long a stack that goes on beyond its copy waits for the thread's next sample.
+// How long a stack that goes on beyond its copy stays pending for the thread's next sample.
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
 
@@ -203,8 +203,8 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     continuations_.add(std::move(deep), extended);
 }
 
-// What can be seen of live memory by itself: it leads to the start of the thread, the copy's end is still in place, and
-// every frame beyond the copy called the one below it.
+// Whether live memory is plausible by itself: it leads to the start of the thread, the copy's end is still in place,
+// and every frame beyond the copy called the one below it.
 bool Pipeline::memory_continues() {
     if (walk_.end != WalkEnd::root || !live_.copy_still_true()) return false;
     for (std::size_t at = std::max<std::size_t>(walk_.frames_in_copy, 1); at < walk_.frames.size(); ++at) {

@@ -24,7 +24,7 @@
 
 namespace flameprobe {
 
-/// What the records say of threads that run and wait; the threads' registry still knows the tid.
+/// Gets the records on threads that run and wait, while ThreadRegistry still knows the tid.
 class SwitchSink {
 public:
     virtual ~SwitchSink() = default;
@@ -59,24 +59,24 @@ public:
 
     /// The stack of a thread that waits, its system call as the leaf. Right only if the thread has not woken meanwhile.
     StackId blocked_stack(const BlockedThread& thread, bool& whole);
-    /// That of the thread's last CPU sample; 0 if there is none.
+    /// The stack of the thread's last CPU sample; 0 if there is none.
     StackId last_stack(std::uint32_t tid) const;
-    /// A frame of ours on top of a stack.
+    /// The stack `parent` with a frame of ours as its leaf.
     StackId note_above(StackId parent, const std::string& text) { return stacks_.note_above(parent, text); }
     StackId lost_stack() { return stacks_.of_note(Note::lost); }
-    /// `create`: one that has no sample yet becomes known; else it is threads().unknown().
+    /// A thread without samples gets an id if `create`; else it is threads().unknown().
     ThreadId thread_of(std::uint32_t tid, bool create);
     /// Sample::time_ns is CLOCK_MONOTONIC's.
     void event_sample(EventId event, Sample sample);
-    /// The profile's events that RawSample::event stands for: `first` is 1's, the next 2's.
+    /// RawSample::event 1 is the profile's event `first`, 2 the next, and so on.
     void more_events(EventId first, std::vector<std::string> names);
     bool has_more_events() const { return has_more_events_; }
 
     /// After each drain: writes the samples whose continued stacks are now proven or refuted.
     void settle(std::uint64_t drained_ns);
-    /// Everything that still waits is written; continued stacks that cannot be proven are cut.
+    /// Writes all pending samples; continued stacks that cannot be proven are cut.
     void settle_all();
-    /// Before the calling thread's descriptor table ends.
+    /// Closes all files, before the calling thread's descriptor table ends.
     void close_files() {
         unwinder_->close_files();
         calls_.close_files();
@@ -94,9 +94,9 @@ public:
     std::size_t stacks() const { return stacks_.count(); }
     const ScopeStatistics& scope_statistics() const { return scopes_.statistics(); }
     UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
-    /// Whether any process image of ours has shown a scope.
+    /// Whether a scope was found in any profile of this process.
     static bool scopes_seen() noexcept { return scopes_seen_.load(std::memory_order_relaxed); }
-    /// What is to be looked at changes faster than it is looked at, deep stacks or mappings: drain sooner.
+    /// Whether deep stacks or mappings change faster than they are read: the next drain should come sooner.
     bool wants_faster_drain() const { return wants_faster_drain_; }
 
 private:

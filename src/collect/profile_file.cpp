@@ -171,7 +171,8 @@ void ProfileFile::compact() {
         publish();
         compact_at_ = most_bytes_;
     }
-    // What is left is stacks, threads and sums: after half of the size another attempt would come soon, and gain less.
+    // What is left is stacks, threads and sums: if they take half of the size, the next attempt would come soon and
+    // gain less.
     full_ = writer_.bytes_written() > most_bytes_ / 2;
 }
 

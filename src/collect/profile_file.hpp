@@ -14,10 +14,10 @@
 
 namespace flameprobe {
 
-/// Which results under a name are in the way, and which are older ones that give way to a newer.
+/// Which results of earlier runs may be replaced.
 struct OlderResults {
-    bool keep = false;     // none gives way
-    timespec run_start{};  // of CLOCK_REALTIME_COARSE, as files are dated; what was written since is of this run
+    bool keep = false;     // none may be replaced
+    timespec run_start{};  // by CLOCK_REALTIME_COARSE, which dates files; results written since are of this run
 };
 
 bool is_later(const timespec& a, const timespec& b);
@@ -38,29 +38,30 @@ public:
           writer_(Descriptor{}) {}
 
     ProfileWriter& writer() { return writer_; }
-    /// Creates the file if it does not exist yet. Where an older result has its name, it gets that at the first flush.
+    /// Creates the file if it does not exist yet. Where an older result has its name, the file takes that name at the
+    /// first flush.
     Result<void> create();
     /// Appends what is buffered; the file must have been created.
     Result<void> flush();
     /// Closes the file, if there is one, until reopen().
     void close();
     Result<void> reopen();
-    /// Takes a file that got no samples away.
+    /// Removes the file: it got no samples.
     void remove();
     bool created() const { return created_; }
-    /// Without ending; may have got a number.
+    /// The path without ending, with the number that it may have got.
     const std::string& stem() const { return stem_; }
-    /// The file has its size, and little of that was samples that could be added up: the profile should go on in
-    /// another, with this one out of the way.
+    /// Whether the file has reached its size and compacting it gains little: the profile should go on in another file,
+    /// after move_to().
     bool full() const { return full_; }
-    /// The file gets another name, and goes on to be written.
+    /// Renames the file; writing goes on.
     Result<void> move_to(std::string stem);
-    /// Where there can be no other file: this one may take `most_bytes` more.
+    /// Lets the file take `most_bytes` more, where there can be no other.
     void go_on();
     std::uint64_t bytes() const { return writer_.bytes_written(); }
     std::uint64_t most_bytes() const { return most_bytes_; }
     std::string path() const { return unpublished_.empty() ? own_path() : unpublished_; }
-    /// A sentence about what was planted under the name that the results were to have; empty if nothing was.
+    /// A sentence on what stood in the way under the results' name, such as a symbolic link; empty if nothing did.
     const std::string& avoided() const { return avoided_; }
 
 private:
@@ -80,9 +81,9 @@ private:
     bool created_ = false;
     bool closed_ = false;
     bool full_ = false;
-    std::string unpublished_;   // the file's path until its first flush, where an older result has the right one
-    Descriptor older_;          // that result, locked against others who would replace it
-    struct stat published_ {};  // what may have the right name until the next file takes it: the older result, or ours
+    std::string unpublished_;   // the file's path until its first flush, where an older result has the name
+    Descriptor older_;          // that result, locked so that no other process replaces it
+    struct stat published_ {};  // the file under the name that the next one may replace: the older result, or ours
     struct stat ours_ {};
     std::string avoided_;
     ProfileWriter writer_;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
 
-// The kernel tells it for what is mapped while sampling is on; for the rest, the file does if it is still the one that
-// was mapped, else the process's memory.
+// The kernel gives it for mappings made while sampling is on. For others it is read from the file, if that is still the
+// one that was mapped, else from the process's memory.
 std::string build_id_of(const CodeRegion& region) {
     if (!region.build_id.empty() || region.kind != RegionKind::file) return region.build_id;
     if (const auto image = ElfImage::from_file(region)) return image->build_id();
@@ -36,7 +36,7 @@ StackId ProfileStacks::intern(std::span<const CodeFrame> frames, bool whole, con
     depth_ = 0;
     auto label = labels.begin();  // from the root on
     if (!whole) stack = push(stack, {note_mapping, static_cast<std::uint64_t>(Note::truncated)});
-    // Scopes are believed on proofs of their own, so they stay where the frames that opened them are cut.
+    // Scopes have proofs of their own, so they are kept where the frames that opened them are cut.
     for (; label != labels.end() && label->frame >= frames.size(); ++label)
         stack = push(stack, {scope_mapping, label->text});
     for (std::size_t at = frames.size(); at-- > 0;) {

@@ -23,20 +23,20 @@ public:
     /// Both must outlive it. `start_ns` of CLOCK_MONOTONIC: when the profile began.
     ProfileStacks(ProfileSink& sink, const CodeMap& code_map, std::uint64_t start_ns);
 
-    /// `frames`, leaf first, below those of the kernel; of a stack that is not `whole` under `[truncated]`. Labels of
-    /// frames beyond the end stay. `call`: a note as the leaf, 0 for none.
+    /// `frames`, leaf first, and above them the kernel's; a stack that is not `whole` starts with `[truncated]`. Labels
+    /// of frames that were cut are kept. `call`: a note as the leaf, 0 for none.
     StackId intern(std::span<const CodeFrame> frames, bool whole, const std::vector<StackLabel>& labels,
                    std::span<const std::uint64_t> kernel, MappingId call);
     /// Code addresses, root first, with a note as the leaf. Addresses at which there is no code are left out.
     StackId of_addresses(std::initializer_list<std::uint64_t> addresses, const std::string& note);
     StackId of_note(Note note);
-    /// A frame of ours on top of a stack.
+    /// The stack `parent` with a frame of ours as its leaf.
     StackId note_above(StackId parent, const std::string& text) { return child(parent, named(note_of(text))); }
 
     MappingId note_of(const std::string& text);
     /// The note that names the system call which the leaf of these frames made.
     MappingId call_of(std::span<const CodeFrame> frames);
-    /// A file in which no sample falls, but which names code that is in none: a just-in-time compiler's dump.
+    /// Adds a just-in-time compiler's dump to the mappings: it names code that lies in no file.
     void names_in(const std::string& path);
     std::size_t count() const { return table_.stacks(); }
     std::size_t memory() const;  // bytes, estimated
@@ -57,7 +57,7 @@ private:
         StackId id;
     };
     std::vector<Step> path_;  // of the last stack, root first
-    std::size_t depth_ = 0;   // so much of it is the path of the stack that is being interned
+    std::size_t depth_ = 0;   // how much of it belongs to the stack that is being interned
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::map<std::string, MappingId> notes_;                                // by text
     std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc

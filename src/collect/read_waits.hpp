@@ -1,4 +1,4 @@
-// Waits of one thread that were read, and what they weigh once the thread's waiting time is known.
+// The waits of one thread whose stacks were read, and what they weigh once the thread's waiting time is known.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class ReadWaits {
 public:
     struct Estimate {
         std::uint64_t begin_ns;
-        double ns;  // for which it stands, not final
+        double ns;  // for which it stands, before share() scales it
         WaitPlace place;
         std::uint64_t hits;
         double waits;
@@ -32,7 +32,7 @@ public:
     void clear() { estimates_.clear(); }
     std::size_t memory() const { return estimates_.capacity() * sizeof(Estimate); }
 
-    /// `emit(estimate, ns)`, scaled so that the sum of all is `exact_ns`, to the nanosecond.
+    /// Calls `emit(estimate, ns)` for each, scaled so that the sum of all is exactly `exact_ns`.
     template <class Emit>
     void share(std::uint64_t exact_ns, const Emit& emit) const {
         const double all = sum();

@@ -11,8 +11,8 @@
 namespace flameprobe {
 namespace {
 
-// About 256 MiB; and each thread that was sampled has its account in memory and in every summary, of which a reader
-// takes no larger one than a block (docs/formats.md).
+// So many stacks take about 256 MiB. Each sampled thread has an account in memory and in every summary, and a reader
+// takes no summary larger than a block (docs/formats.md).
 constexpr std::size_t most_stacks = std::size_t{1} << 24;
 constexpr std::size_t most_threads = std::size_t{1} << 18;
 
@@ -94,8 +94,8 @@ Recording::CountedTo Recording::counted_to() const {
     return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings(), counted_units_};
 }
 
-// From outside, what the process has used its only thread has used: the thread's own clock is behind. From inside, the
-// process has used what its collectors have, too.
+// Read from outside, a thread's clock is behind, so the process's stands for its only thread. Read from inside, the
+// process's clock includes the collectors' time.
 Recording::CountedTo Recording::count_from_now(bool units_from_birth, const CpuClocks& clocks) {
     const auto main_thread = static_cast<std::uint32_t>(host_process());
     const std::uint64_t used = clocks.process_ns(),
@@ -122,8 +122,7 @@ void Recording::read_clocks() {
     pipeline_.threads().read_clocks();
 }
 
-// A round later, when the kernel has told of their ends too, and all that was known of them before is in their
-// accounts.
+// A round later: by then the kernel's records of their ends are drained, and their accounts have all that came before.
 void Recording::threads_ended(std::vector<EndedThread> threads) {
     for (const auto& thread : std::exchange(ended_, std::move(threads))) pipeline_.unsampled_time().thread_over(thread);
     pipeline_.threads().new_round();
@@ -136,7 +135,7 @@ void Recording::read_process_clocks() {
     const std::uint64_t process = process_now - counted_process_ns_, own = own_now - counted_own_ns_;
     duration_ns_ += time - counted_time_ns_;
     own_cpu_ns_ += own;
-    // The time of a collector that is a thread of the host is none of the host's.
+    // A collector that is a thread of the host is in the process's clock, but its time is not the host's.
     process_cpu_ns_ += clocks_.own_is_in_process() ? process - std::min(process, own) : process;
     counted_time_ns_ = time;
     counted_process_ns_ = process_now;
@@ -155,7 +154,7 @@ void Recording::read_units() {
     counted_units_ = std::move(now);
 }
 
-// Also while sampling pauses: what an engine's buffers held then is drained afterwards.
+// Also while sampling pauses, since what the engine's buffers held is drained afterwards.
 void Recording::write_account() {
     Summary& summary = pipeline_.summary();
     summary.threads = pipeline_.threads().accounts();
@@ -180,15 +179,17 @@ void Recording::write_account() {
     summary.counters["libunwind steps"] = statistics.libunwind_steps;
 }
 
-// The process's clock ends with the host, and from outside of it is read behind: the threads used no less.
+// The process's clock ends with the host, and read from outside it is behind: but the process used no less than its
+// threads.
 std::uint64_t Recording::used_ns() const { return std::max(process_cpu_ns_, pipeline_.threads().cpu_ns()); }
 
 std::uint64_t Recording::untold(std::uint64_t used_periods) const {
     return used_periods - std::min(used_periods, pipeline_.threads().told());
 }
 
-// To each thread its share of the periods that its CPU clock misses. What is left was of threads that ended between two
-// looks, as many periods as the process's clock misses; perf also counts lost records that were no samples.
+// Lost samples are shared among the threads by the periods that each one's CPU clock misses. The rest belongs to
+// threads that ended between two readings, at most as many periods as the process's clock misses: perf also counts lost
+// records that were no samples.
 void Recording::put_down_lost(std::uint64_t used_periods, bool at_the_end) {
     if (pipeline_.unsampled_time().lost_somewhere() == 0) return;
     auto& threads = pipeline_.threads();
@@ -220,8 +221,8 @@ void Recording::account_for_unsampled(bool at_the_end) {
     const bool kernel = run_.kernel == "on";
     if (kernel && pipeline_.summary().throttled == 0) return;
     const Note why = kernel ? Note::throttled : run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
-    // While sampling goes on some is sampled that is not known yet: in stacks that wait for proof, by timers that are
-    // late. In the end it is the period that was under way when the clock was read.
+    // While sampling goes on some samples are still to come, from pending stacks and late timers. At the end it is only
+    // the period that had begun when the clock was read.
     const auto margin = [&](std::uint64_t used) -> std::uint64_t {
         if (!at_the_end) return std::max<std::uint64_t>(20, used / 20);
         return kernel ? used * 3 / 100 : 1;
@@ -233,7 +234,7 @@ void Recording::account_for_unsampled(bool at_the_end) {
             std::min(at_the_end ? thread.missing : thread.missing - spared, untold(used_periods));
         if (weight != 0) pipeline_.unsampled_time().note(why, thread.thread, weight);
     }
-    // They ended between two looks.
+    // Of threads that ended between two readings.
     const std::size_t threads = pipeline_.threads().count_accounts();
     const std::uint64_t rest = untold(used_periods);
     if (at_the_end && rest > threads + margin(used_periods))

@@ -1,4 +1,4 @@
-// One profile in the making: the pipeline, its file, and the account of CPU time that goes with it.
+// One profile while it is recorded: the pipeline, its file, and its account of CPU time.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ namespace flameprobe {
 /// The collector thread only.
 class Recording {
 public:
-    /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once.
-    /// `start_ns`: what times of the profile count from (CLOCK_MONOTONIC), the past at most.
-    /// `buffer_bytes` of the event source count as memory of ours. `file_bytes`: see ProfileFile.
+    /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once. `start_ns`:
+    /// CLOCK_MONOTONIC, not in the future; times in the profile count from it. `buffer_bytes` of the event source count
+    /// as memory of ours. `file_bytes`: see ProfileFile.
     Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
               std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     EventSink& sink() { return pipeline_; }
-    /// Up to when CPU time is in an account: the clocks as they were read last.
+    /// Up to where CPU time and units of work are counted: the clocks and counters as they were read last.
     struct CountedTo {
         std::uint64_t time_ns = 0, process_ns = 0, own_ns = 0;
         ThreadRegistry::Readings threads;
         UnitCounts units;
     };
-    /// Sampling goes on / pauses: CPU time in between does not count, nor do units of work, unless all are to, `from
-    /// birth`.
+    /// Sampling begins or goes on: CPU time and units of work since pause() do not count. `units_from_birth`: all units
+    /// since the process began do.
     Result<void> resume(bool units_from_birth = false);
-    /// Sampling has gone on since another recording of it ended: what counts begins there.
+    /// As resume(), where sampling went on since an earlier recording ended: counts from there.
     Result<void> resume_from(const CountedTo& end);
     CountedTo counted_to() const;
-    /// For resume_from(), of a host with one thread.
+    /// The present state of a host with one thread, for resume_from().
     static CountedTo count_from_now(bool units_from_birth, const CpuClocks& clocks = kernel_clocks());
     /// Before the last drain, so that what is drained was sampled in the time that counts.
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
-    /// After each drain, with the time at which it began.
+    /// To be called after each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) {
         pipeline_.settle(drained_ns);
         if (off_cpu_) off_cpu_->settle(drained_ns);
@@ -63,17 +63,17 @@ public:
     }
     /// Nanoseconds until the next look; the largest number if there is none.
     std::uint64_t until_look_ns() const { return off_cpu_ ? off_cpu_->until_look_ns() : ~std::uint64_t{0}; }
-    /// Switch records cost too much: to be asked now and then.
+    /// Whether switch records cost too much; to be asked from time to time.
     bool too_many_switches() const { return off_cpu_ && off_cpu_->too_many_records(); }
     void go_on_by_looks(std::uint64_t now_ns) {
         if (off_cpu_) off_cpu_->go_on_by_looks(now_ns);
     }
     /// Why stacks of blocked threads cannot be read; empty if they can, or need not be.
     std::string off_cpu_problem() const { return off_cpu_ ? off_cpu_->problem() : std::string(); }
-    /// After each drain: the threads that told of their ends before it.
+    /// To be called after each drain, with the threads that reported their ends before it.
     void threads_ended(std::vector<EndedThread> threads);
-    /// Reads the CPU clocks: before a drain, so that whatever was sampled in the time they tell of is drained. At least
-    /// a few times a second, since a thread that ends takes its clock along.
+    /// Reads the CPU clocks. To be called before a drain, so that all samples of the time they count are drained, and
+    /// at least a few times a second, since a thread's clock ends with the thread.
     void read_clocks();
 
     /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
@@ -87,7 +87,7 @@ public:
     }
     void died(const CrashRecord& note) { pipeline_.death(note.read(start_ns_)); }
     /// Creates the file now, while it still can be: before the host drops its privileges. If no sample follows, close()
-    /// takes it away again.
+    /// removes it.
     Result<void> secure() { return file_.create(); }
     /// Removes a file that was created but got no sample: before exec, since no code of ours runs after it.
     void drop_empty_file() {
@@ -99,10 +99,11 @@ public:
     bool tables_full();
     /// The file gets another name; nothing else changes.
     Result<void> move_to(std::string stem) { return file_.move_to(std::move(stem)); }
-    /// There can be no other file: this one goes on, to `most_bytes`. False if it, or a table, has all it may have.
+    /// Lets the file grow to `most_bytes`, where there can be no other. False if the file or a table may not grow.
     bool go_on(std::uint64_t most_bytes);
 
-    /// Something worth a file: not a process of a few milliseconds that no sample hit, of which there may be thousands.
+    /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
+    /// sample hit.
     bool has_samples() {
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_somewhere() !=
                    0 ||
@@ -140,7 +141,7 @@ private:
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
-    std::vector<EndedThread> ended_;  // told in the last round
+    std::vector<EndedThread> ended_;  // reported in the last round
 };
 
 }  // namespace flameprobe

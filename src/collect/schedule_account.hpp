@@ -1,4 +1,4 @@
-// What the records of switches say of a thread's time, beside what the scheduler itself counts (/proc, schedstat).
+// Compares a thread's time by its switch records with what the scheduler itself counts (schedstat, proc(5)).
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace flameprobe {
 
-/// Of one thread. The kernel gives it its CPU some microseconds before the record that says so, and wakes it some time
-/// before it gets one.
+/// Of one thread. They differ, since the thread has its CPU some microseconds before the record of the switch, and is
+/// woken some time before it gets a CPU.
 class ScheduleAccount {
 public:
     void ran(std::uint64_t ns) {
@@ -22,10 +22,11 @@ public:
     }
 
     bool wants_reading() const { return ran_.times >= compare_at_; }
-    /// On CPUs and in run queues, since the thread began; read while it waits.
+    /// Time on CPUs and in run queues since the thread began; read while it waits.
     void read(std::uint64_t cpu_ns, std::uint64_t delay_ns) { reading_ = Reading{cpu_ns, delay_ns}; }
     void drop_reading() { reading_.reset(); }
-    /// The thread was blocked when its account was read, so the account and the records tell of the same time.
+    /// To be called when the thread is known to have been blocked while its account was read: the account and the
+    /// records then cover the same time.
     void compare() {
         constexpr std::int64_t most_ns = 30'000;
         constexpr std::uint64_t every_times = 100;
@@ -46,14 +47,14 @@ public:
         last_ = reading_;
     }
 
-    /// A time off the CPU that lasted so long by the records, less what the CPU clock counts of it: `usual_ns`, unless
-    /// that is known of this thread.
+    /// A time off the CPU that lasted `lasted_ns` by the records, less the part that the CPU clock counts as running:
+    /// what is known of this thread, else `usual_ns`.
     std::uint64_t without_overlap(std::uint64_t lasted_ns, std::uint64_t usual_ns) const {
         if (!overlap_ns_) return less(lasted_ns, usual_ns);
         if (*overlap_ns_ < 0) return lasted_ns + static_cast<std::uint64_t>(-*overlap_ns_);
         return less(lasted_ns, static_cast<std::uint64_t>(*overlap_ns_));
     }
-    /// Of its waits: it was woken and had no CPU yet. To be taken off them.
+    /// Time in the thread's waits when it was woken already and had no CPU yet: to be subtracted from them.
     std::uint64_t late_ns() const { return late_ns_; }
     void took_off_late(std::uint64_t ns) { late_ns_ -= ns; }
 
@@ -66,11 +67,12 @@ private:
     struct Reading {
         std::uint64_t cpu_ns = 0, delay_ns = 0;
     };
-    Records ran_, at_first_, at_last_;  // the latter when these two were read
+    Records ran_;
     std::optional<Reading> first_, last_;
+    Records at_first_, at_last_;      // `ran_` when first_ and last_ were read
     std::optional<Reading> reading_;  // at the wait in progress
     std::uint64_t compare_at_ = 1;
-    std::optional<std::int64_t> overlap_ns_;  // by switch
+    std::optional<std::int64_t> overlap_ns_;  // per switch
     std::uint64_t late_ns_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Stacks that were seen of each thread, for CPU time that is known to have been spent there without samples of its own.
+// The last sampled stacks of each thread, for CPU time that was spent there without samples of its own.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ public:
     /// The last of so many faults was at this stack; the sample's weight is not used.
     void add(std::uint32_t tid, const Sample& sample, std::uint64_t faults);
     /// The thread's samples since the last time, or if there are none its last ones, with `periods` in all as their
-    /// weights. Empty: none has come.
+    /// weights. Empty if it has none.
     std::vector<Sample> share(std::uint32_t tid, std::uint64_t periods);
     void forget(std::uint32_t tid) { threads_.erase(tid); }
     std::size_t memory() const;  // bytes, estimated

@@ -24,7 +24,8 @@ ThreadId ThreadRegistry::add(std::uint32_t tid, std::string_view name) {
 
 void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
     auto name = thread_comm(tid);
-    // A thread that has ended by now shares the name of the main thread, as the kernel gives it to every new thread.
+    // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every
+    // new thread.
     if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().thread.name;
     living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
     set_cpu(living);
@@ -36,7 +37,7 @@ void ThreadRegistry::set_cpu(const Living& living) {
     thread.most_cpu_ns = thread.cpu_ns + clocks_.behind_ns();
 }
 
-/// One that has ended, and is sampled on its way out, has its CPU time in its account already.
+/// A thread that is sampled on its way out, after its end was reported, has that CPU time in its account already.
 ThreadRegistry::Living& ThreadRegistry::living_of(std::uint32_t tid) {
     const auto [known, is_new] = living_.try_emplace(tid);
     if (is_new) known->second.base_ns = known->second.clock_ns = over(tid).value_or(0);
@@ -74,8 +75,8 @@ ThreadId ThreadRegistry::unknown() {
     return unknown_;
 }
 
-// A tid that comes again is another thread, even if the record of the first one's end was lost. What an engine of
-// timers calls started may be a thread that ran before; its clock goes on then.
+// A tid that starts again is another thread, even if the record of the first one's end was lost. But the timer engine
+// also reports threads that ran before as started: their clocks go on.
 void ThreadRegistry::started(std::uint32_t tid) {
     const auto known = living_.find(tid);
     if (known != living_.end()) {
@@ -89,7 +90,7 @@ void ThreadRegistry::started(std::uint32_t tid) {
 
 void ThreadRegistry::renamed(std::uint32_t tid, std::string_view name) {
     const auto known = living_.find(tid);
-    if (known == living_.end() || known->second.id == none) return;  // unsampled: asked for when it is
+    if (known == living_.end() || known->second.id == none) return;  // not sampled yet: its name is read when it is
     Thread& thread = threads_[known->second.id].thread;
     if (thread.name == name) return;
     thread.name = name;

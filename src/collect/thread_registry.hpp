@@ -27,36 +27,36 @@ public:
 
     /// The thread that has this tid now; a tid that was reused is another thread.
     ThreadId find(std::uint32_t tid);
-    /// Nothing if it has not been asked for.
+    /// The same if it has an id already, else nullopt.
     std::optional<ThreadId> known(std::uint32_t tid) const;
-    /// For what is known of the process only: a thread of its own, with tid 0, so that it is put down to no other.
+    /// A pseudo-thread with tid 0, for CPU time of which only the process is known.
     ThreadId unknown();
-    /// The same, or no thread's id if there was nothing to put down to it yet.
+    /// The same, or no valid id if unknown() was not called yet.
     ThreadId unknown_if_any() const { return unknown_; }
     void started(std::uint32_t tid);
     void renamed(std::uint32_t tid, std::string_view name);
     void ended(std::uint32_t tid, std::uint64_t time_ns);
-    /// It told its CPU clock at its end, of which what counts goes into its account. Nothing for a thread that was not
-    /// sampled; `cpu_ns` then becomes what counts of it.
+    /// The thread reported its CPU clock at its end (EndedThreads). `cpu_ns` becomes the part of it that counts, and
+    /// goes into the thread's account; nullopt if it has none, since it was not sampled.
     std::optional<ThreadId> told_end(std::uint32_t tid, std::uint64_t& cpu_ns);
-    /// After each drain: a thread that ended before the last one will not tell its clock any more.
+    /// To be called after each drain: threads that ended before the last one will not report their clocks any more.
     void new_round();
     /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
     ThreadId unsampled(std::string_view name);
-    /// CPU time of such threads.
+    /// Adds CPU time of such threads.
     void used(ThreadId thread, std::uint64_t cpu_ns) {
         threads_[thread].cpu_ns += cpu_ns;
         threads_[thread].most_cpu_ns = threads_[thread].cpu_ns;
     }
     std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
-    /// The tids of all threads that live and have used CPU time, as was read last.
+    /// Living threads that have used CPU time: tid and nanoseconds, as last read.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> living() const;
     bool has_id(std::uint32_t tid) const;
     void count(ThreadId thread, std::uint64_t weight) {
         threads_[thread].samples += weight;
         told_ += weight;
     }
-    /// Periods that no sample stands for, as a note in the profile tells.
+    /// Periods for which a note in the profile stands instead of samples.
     void count_noted(ThreadId thread, std::uint64_t weight) {
         threads_[thread].noted += weight;
         told_ += weight;
@@ -70,7 +70,7 @@ public:
     void resume_from(const Readings& readings, std::uint64_t time_ns);
     /// Reads the CPU clocks: of the threads that were sampled since the last call, and of some others in turn.
     void read_clocks();
-    /// Of all threads that live, also of those that nothing was heard of.
+    /// Reads those of all living threads, also of threads without samples and records.
     void read_all_clocks();
     Readings readings() const;
 
@@ -81,9 +81,9 @@ public:
     struct Missing {
         ThreadId thread;
         std::uint64_t used;     // periods by the thread's CPU clock
-        std::uint64_t missing;  // of them there is neither a sample nor a note
+        std::uint64_t missing;  // of these, without a sample and a note
     };
-    /// Of the threads that miss `least` periods or more. Those that nothing was heard of get an id.
+    /// The threads that miss `least` periods or more. Those that have no id get one.
     std::vector<Missing> missing(std::uint64_t least);
     std::size_t count_accounts() const { return threads_.size(); }
     std::size_t memory() const;  // bytes, estimated
@@ -92,14 +92,14 @@ private:
     static constexpr ThreadId none = ~ThreadId{0};
     /// Of a thread that lives.
     struct Living {
-        ThreadId id = none;          // none until there is something to say of it
+        ThreadId id = none;          // none until it has a sample or a note
         bool ran = true;             // was sampled since its clock was read
         std::uint64_t base_ns = 0;   // its CPU clock when sampling began
         std::uint64_t clock_ns = 0;  // as last read
         std::uint64_t read_ns = 0;   // when that was; 0: never
     };
-    /// What is known of a thread's CPU time: what was read, and what it can be at most, since a clock is read now and
-    /// then only and goes with its thread.
+    /// A thread's CPU time as it was last read, and an upper bound for it, since clocks are read only from time to time
+    /// and end with their threads.
     struct Known {
         Thread thread;
         std::uint64_t cpu_ns = 0, most_cpu_ns = 0;
@@ -121,14 +121,14 @@ private:
     const std::uint64_t period_ns_;
     std::unordered_map<std::uint32_t, Living> living_;  // by tid
     std::vector<Known> threads_;                        // by ThreadId
-    // Those for which the kernel told the end, in this round and the one before: what they say themselves comes later.
+    // Threads whose end the kernel recorded, in this round and the one before: their own reports come later.
     struct Ended {
         ThreadId id = none;
         std::uint64_t base_ns = 0;
     };
     std::unordered_map<std::uint32_t, Ended> ended_, ended_before_;
-    // By tid, of those that ended in the last second or two: their CPU clocks, as far as they are counted. /proc lists
-    // a thread for a while after it has told its end, and the kernel has.
+    // By tid, of threads that ended in the last second or two: how much of their CPU clocks is counted. /proc lists a
+    // thread for a while after its end was reported and recorded.
     std::unordered_map<std::uint32_t, std::uint64_t> over_, over_before_;
     std::uint64_t over_since_ns_ = 0;
     std::map<std::string, ThreadId, std::less<>> unsampled_;

@@ -61,7 +61,7 @@ void TickWaits::look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns)
     thread.looked_ns = now_ns;
 }
 
-/// Whether it is blocked; then it is the last of thread.found.
+/// Whether the thread is blocked; its wait is then the last of thread.found.
 bool TickWaits::read(std::uint32_t tid, Thread& thread, const ThreadSchedule& schedule) {
     BlockedThread where;
     if (reader_.read(tid, where) != BlockedReader::Outcome::blocked) return false;
@@ -73,8 +73,8 @@ bool TickWaits::read(std::uint32_t tid, Thread& thread, const ThreadSchedule& sc
     return true;
 }
 
-// Short waits are over before their stack is read more often than long ones. What was in the same system call at the
-// same place of the stack shares them.
+// Short waits end before their stack is read more often than long ones do. So the looks that were raced go to other
+// waits in the same system call, at the same stack pointer and pc; if there are none, to no stack.
 void TickWaits::share_raced(std::vector<Found>& found) {
     const auto alike = [](const Found& a, const Found& b) {
         return a.where.call == b.where.call && a.where.sp == b.where.sp && a.where.pc == b.where.pc;
@@ -94,7 +94,7 @@ void TickWaits::share_raced(std::vector<Found>& found) {
     }
 }
 
-// What is found of a thread that has not run yet is told at its end, when it is known whether it ever did.
+// What is found of a thread that has not run yet is emitted at the end, when it is known whether the thread ever ran.
 void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
     const bool idle = thread.last.slices == thread.first.slices;
     const std::uint64_t away = thread.last.cpu_ns - thread.first.cpu_ns + thread.last.delay_ns - thread.first.delay_ns;
@@ -120,7 +120,7 @@ void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
     if (!idle) blocked_ns_ += ns;
     thread.told_ns += ns;
     thread.settled_ns = thread.looked_ns;
-    // A wait that goes on is counted on, but not again as another.
+    // A wait in progress is kept, but not counted as another one.
     if (thread.blocked) thread.found.front() = thread.found.back();
     thread.found.resize(thread.blocked ? 1 : 0);
     if (thread.blocked) thread.found.front().looks = thread.found.front().waits = 0;
@@ -139,7 +139,7 @@ void TickWaits::emit_delay(std::uint32_t tid, Thread& thread) {
     delay_ns_ += ns;
 }
 
-// One that woke since it was looked at last is not idle, and neither is its time lost.
+// So a thread that woke since the last look is not taken for idle, and its time since then is not lost.
 void TickWaits::end(std::uint64_t now_ns) {
     for (auto& [tid, thread] : threads_) {
         const auto schedule = reader_.schedule(tid);

@@ -1,5 +1,5 @@
-// Waits where there are no switch records: the scheduler's account tells how long each thread waited, looks at random
-// moments where.
+// Waits where there are no switch records: the scheduler's account gives how long each thread waited; looks at random
+// moments give where.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class TickWaits {
 public:
     using Span = WaitRegistry::Span;
     using Emit = std::function<void(const Span&)>;
-    /// Of a thread that is blocked now.
+    /// Gives where a thread waits that is blocked now.
     using ReadWait = std::function<WaitPlace(std::uint32_t tid, const BlockedThread&)>;
-    /// Of a thread's last CPU sample.
+    /// Gives the stack of a thread's last CPU sample.
     using LastStack = std::function<StackId(std::uint32_t tid)>;
 
     TickWaits(BlockedReader& reader, ReadWait read_wait, LastStack last_stack, Emit emit)
@@ -30,12 +30,12 @@ public:
           last_stack_(std::move(last_stack)),
           emit_(std::move(emit)) {}
 
-    /// Looks at threads of the host, of many at some in turn: what it costs has a bound.
+    /// Looks at the host's threads; at some in turn if there are many, so that the cost is bounded.
     void look(std::uint64_t now_ns);
     /// Emits what has gathered for long enough / everything, and forgets all threads.
     void settle(std::uint64_t now_ns);
     void settle_all();
-    /// The last accounts of all threads.
+    /// Reads the accounts of all threads a last time, when sampling pauses.
     void end(std::uint64_t now_ns);
 
     std::uint64_t looks() const { return looks_; }
@@ -48,14 +48,14 @@ private:
     struct Found {
         BlockedThread where;
         WaitPlace what;
-        bool raced = false;  // the stack that was read may be that of what the thread did then
+        bool raced = false;  // the thread ran while its stack was read, so the stack may be of what it did then
         std::uint64_t begin_ns = 0, looks = 0, waits = 0;
     };
     struct Thread {
         std::uint64_t begin_ns = 0, looked_ns = 0, settled_ns = 0;
         ThreadSchedule first, last;  // at begin_ns, looked_ns
         std::uint64_t told_ns = 0, told_delay_ns = 0;
-        bool blocked = false;  // at looked_ns, as `found.back()` says
+        bool blocked = false;  // at looked_ns, where `found.back()` says
         std::vector<Found> found;
     };
 
@@ -72,7 +72,7 @@ private:
     const Emit emit_;
     std::unordered_map<std::uint32_t, Thread> threads_;
     std::vector<std::uint32_t> tids_;
-    std::size_t next_ = 0;  // whose turn it is, in tids_
+    std::size_t next_ = 0;  // index in tids_ of the thread to look at next
     std::uint64_t listed_ns_ = 0;
     std::uint64_t looks_ = 0, raced_ = 0, blocked_ns_ = 0, delay_ns_ = 0;
 };

@@ -7,13 +7,13 @@
 
 namespace flameprobe {
 
-/// By name, since the process began: what a forked child inherits is its parent's.
+/// By name, since the process began: a forked child does not count what it inherited.
 using UnitCounts = std::map<std::string, std::uint64_t>;
 
 using ReadUnitCounts = UnitCounts (*)();
-/// What reads them: set once, before any collector is there. The session knows where they are.
+/// Sets the function that reads the counters: once, before there is a collector. Only the session knows where they are.
 void read_unit_counts_by(ReadUnitCounts read);
-/// In a forked child, before anything else: its own begin here.
+/// To be called in a forked child before anything else: its own counts begin here.
 void begin_unit_counts();
 /// The collector thread only.
 UnitCounts unit_counts();

@@ -7,12 +7,12 @@
 namespace flameprobe {
 namespace {
 
-// What a thread uses at most in the kernel after it has told its CPU clock.
+// What a thread uses at most in the kernel after it has reported its CPU clock.
 constexpr std::uint64_t most_after_end_ns = 50'000;
 constexpr std::uint64_t few_periods = 10;
 // What a thread may have used since its last sample: CPU timers are noticed at the tick.
 constexpr std::uint64_t most_rest_ns = 10'000'000;
-// Whatever a thread did before it was found: with more, samples should have come.
+// A thread that used more than this should have been sampled.
 constexpr std::uint64_t longest_brief_ns = 100'000'000;
 
 }  // namespace
@@ -42,7 +42,7 @@ std::uint64_t UnsampledTime::sampled(ThreadId thread, std::uint64_t periods, std
     return whole + whole_periods(sampled, static_cast<std::int64_t>(period_ns_) - short_by_ns);
 }
 
-// Of all threads together the periods are right within one, and so they are of each: `ns` is in its credit already.
+// The periods are right within one for all threads together, and for each. `ns` is in the thread's credit already.
 std::uint64_t UnsampledTime::whole_periods(Sampled& sampled, std::int64_t ns) {
     const std::uint64_t below = sampled.credit_ns / period_ns_, above = below + 1;
     const std::uint64_t given =
@@ -71,7 +71,7 @@ void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns) {
     note(Note::lost, thread, weight);
 }
 
-// An engine that drops samples does not know whose. The CPU clocks do; what is no clock has none.
+// An engine that drops samples does not know of which threads. The CPU clocks show that, unless the event is no clock.
 void UnsampledTime::lost(std::uint64_t samples) {
     if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
     lost_somewhere_ += samples;
@@ -96,7 +96,7 @@ void UnsampledTime::thread_over(const EndedThread& ended) {
     threads_.used(of_its_kind.thread, cpu_ns);
     const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
     if (cpu_ns >= period_ns_ && !samples_all_time_) {
-        // That is where a longer thread has been.
+        // A thread of a period or more that has no sample was in the kernel.
         if (weight != 0) note(Note::kernel_not_permitted, of_its_kind.thread, weight);
     } else if (cpu_ns > std::max(few_periods * period_ns_, longest_brief_ns)) {
         if (weight != 0) note(Note::lost, of_its_kind.thread, weight);
@@ -113,7 +113,7 @@ UnsampledTime::Brief& UnsampledTime::brief(const EndedThread& ended) {
     return known->second;
 }
 
-// As far as it is known, the stack has the roots of those that were sampled.
+// The stack begins with the outermost frames of sampled threads, as far as they are known.
 StackId UnsampledTime::brief_stack(const Begin& begin) {
     const std::uint64_t caller = begin.caller == 0 ? 0 : begin.caller - 1;
     const auto root = root_of_.find(caller);
@@ -128,8 +128,9 @@ void UnsampledTime::write_brief(ThreadId thread, StackId stack, std::uint64_t we
     write(thread, stack, weight);
 }
 
-// More than a few periods is no rest: samples did not come, and unless that has been told of it is now. A rest may be
-// many periods, and one truncated stack would then be as many: it stands on a rooted stack.
+// More than a few periods is no rest: samples are missing, and unless something else reports that, they are noted as
+// lost. The rest is put on a rooted stack only, since it may be many periods, and one truncated stack would then weigh
+// as much.
 void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin) {
     Sampled& sampled = of(thread);
     std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(sampled.credit_ns);
@@ -183,7 +184,7 @@ void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
         write_brief(brief.thread, brief.stack, rest_.add(static_cast<std::int64_t>(each * brief.threads)));
     }
     missing -= each * threads;
-    // The last is of threads that told nothing. What is read of one that runs may be behind.
+    // What is left belongs to threads that reported nothing. The clocks of running threads may be behind.
     const ThreadId unknown = threads_.unknown_if_any();
     const std::uint64_t noted = sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0;
     missing -= std::min(missing, noted);

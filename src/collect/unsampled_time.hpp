@@ -15,8 +15,8 @@
 
 namespace flameprobe {
 
-/// CPU time that threads used and no sample shows, told by their clocks and by the engines: samples that were lost,
-/// what a thread used before its first or after its last sample. It comes to the profile in whole periods, without
+/// CPU time that threads used and no sample shows, as their clocks and the engines report it: samples that were lost,
+/// what a thread used before its first or after its last sample. It is written to the profile in whole periods, without
 /// hits. The collector thread only.
 class UnsampledTime {
 public:
@@ -24,20 +24,20 @@ public:
     UnsampledTime(ProfileSink& sink, ProfileStacks& stacks, ThreadRegistry& threads, Summary& summary,
                   std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid);
 
-    /// Whether samples are taken of all CPU time, that in the kernel included: else only threads without any sample get
-    /// the rest of theirs.
+    /// Whether all CPU time is sampled, the kernel's included: if not, only threads without any sample get the rest of
+    /// theirs.
     void samples_all_time(bool all) { samples_all_time_ = all; }
-    /// Whether samples that did not come are told of by nothing else.
+    /// Whether nothing else reports samples that did not come.
     void tells_of_missing_samples(bool tells) { tells_of_missing_ = tells; }
 
-    /// Samples stand for so many periods, the first of them shorter than a period by `short_by_ns`: gives for how many
-    /// they count, which on average is right.
+    /// Samples came that stand for `periods`, less `short_by_ns`. Gives the whole periods that they count for, which is
+    /// right on average.
     std::uint64_t sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns = 0);
-    /// Where the thread was sampled last; only a rooted stack is where the rest of its time stands.
+    /// The stack of the thread's last sample. The rest of the thread's time is put on the last rooted one only.
     void was_at(ThreadId thread, StackId stack, bool rooted);
-    /// The frames of a thread's start as they were sampled: what called its start routine, and what called that.
+    /// The outermost frames of a sampled thread: `caller` called the start routine, and `root` called that.
     void begins_with(std::uint64_t caller, std::uint64_t root) { root_of_[caller] = root; }
-    /// That of the thread's last sample; 0 if there is none.
+    /// The stack of the thread's last sample; 0 if there is none.
     StackId last_stack(ThreadId thread) const { return thread < sampled_.size() ? sampled_[thread].last : 0; }
 
     /// CPU time that an engine knows it could not sample: a thread that blocks the signal, or has no timer. There must
@@ -45,7 +45,7 @@ public:
     void could_not_sample(ThreadId thread, std::uint64_t cpu_ns);
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);
-    /// Samples that an engine lost, of a thread that the CPU clocks have to tell.
+    /// Samples that an engine lost. Of which threads they were is found by the CPU clocks.
     void lost(std::uint64_t samples);
     std::uint64_t lost_somewhere() const { return lost_somewhere_; }
     void note_lost(ThreadId thread, std::uint64_t weight) {
@@ -58,7 +58,7 @@ public:
     /// none, on its start routine below `[not sampled: lived too briefly]`.
     void thread_over(const EndedThread& thread);
     /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
-    /// for what ended threads used after they had told their clocks, or did not tell.
+    /// for what ended threads used after they had reported their clocks, or did not report.
     void account_for_rests(std::uint64_t process_cpu_ns);
     /// Whether threads have ended after a few periods.
     bool sees_brief_threads() const { return sees_brief_threads_; }
@@ -81,7 +81,7 @@ private:
         StackId stack = 0;
         std::uint64_t threads = 0;
     };
-    /// What a thread was created with; 0: not known.
+    /// A thread's start routine and its return address; 0: not known.
     struct Begin {
         std::uint64_t routine = 0, caller = 0;
     };
@@ -101,7 +101,7 @@ private:
     const std::uint64_t start_ns_, period_ns_;
     PeriodRest rest_;
     std::vector<Sampled> sampled_;                               // by thread
-    std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not told yet
+    std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not noted yet
     std::map<std::pair<std::string, std::uint64_t>, Brief> briefs_;  // by name and start routine
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see begins_with()
     std::uint64_t lost_somewhere_ = 0;

@@ -61,7 +61,7 @@ void SchedulingAccount::look(std::vector<std::uint32_t> tids, std::size_t most) 
     if (!tids.empty()) last_tid_ = tids.back();
 }
 
-// One that is new since the beginning has done all of it since then.
+// All that a thread has done counts if it was born after begin().
 void SchedulingAccount::look_at(std::uint32_t tid) {
     const auto now = read_scheduling(tid);
     if (!now) return;

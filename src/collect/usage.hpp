@@ -1,4 +1,4 @@
-// What the host used by the kernel's account, beside CPU time: page faults, memory, and what the scheduler did with its
+// What the host used beside CPU time, as the kernel counts it: page faults, memory, and what the scheduler did with its
 // threads.
 #pragma once
 
@@ -16,16 +16,16 @@ struct Usage {
     std::uint64_t peak_bytes = 0;  // resident; 0: not known
 };
 
-/// Of the host, since it began; nothing where /proc does not tell. Two system calls and the kernel's text: some 30 us.
+/// Of the host, since it began; nullopt where /proc does not give it. Takes some 30 us.
 std::optional<Usage> read_usage();
 
 /// Of a thread, since it began.
 struct ThreadScheduling {
-    std::uint64_t run_queue_ns = 0;           // it could have run, but had no CPU
-    std::optional<std::uint64_t> migrations;  // nothing where the kernel was built without CONFIG_SCHED_DEBUG
+    std::uint64_t run_queue_ns = 0;           // runnable, but without a CPU
+    std::optional<std::uint64_t> migrations;  // nullopt where the kernel was built without CONFIG_SCHED_DEBUG
 };
 
-/// Nothing where the thread is gone, or /proc does not tell.
+/// nullopt where the thread has ended, or /proc does not give it.
 std::optional<ThreadScheduling> read_scheduling(std::uint32_t tid);
 
 /// The sum over threads, of as much as was seen: what a thread did between the last look at it and its end is missing.
@@ -41,12 +41,12 @@ public:
 private:
     struct Known {
         ThreadScheduling last;
-        bool looked_at = false;  // else `last` is not known, but no 0 either
+        bool looked_at = false;  // else `last` is not known yet
     };
     void look_at(std::uint32_t tid);
 
     std::unordered_map<std::uint32_t, Known> known_;
-    std::uint32_t last_tid_ = 0;  // whose turn it was
+    std::uint32_t last_tid_ = 0;  // looked at last
     bool told_ = false;
     ThreadScheduling sum_;
 };
@@ -55,7 +55,7 @@ private:
 class UsageAccount {
 public:
     void begin(std::uint64_t now_ns);
-    /// `at_the_end`: now, and not once a second. A host that is gone leaves what was read last.
+    /// Reads once a second, or at once if `at_the_end`. Once the host has ended the last reading stays.
     void read(std::uint64_t now_ns, bool at_the_end);
     void add_to(Counters& counters) const;
 

@@ -26,7 +26,7 @@ public:
 
     /// `waits`: for how many this one stands.
     void add(WaitReason reason, std::uint64_t ns, double waits);
-    /// `all_waits`: how many there were in truth; the calls' shares in them are estimates. 0: not known.
+    /// `all_waits`: the exact number of waits, of which the calls' shares are estimates; 0: not known.
     void add_to(Counters& counters, std::uint64_t all_waits) const;
 
 private:

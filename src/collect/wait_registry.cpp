@@ -9,7 +9,8 @@ namespace {
 // killed host loses no more than this.
 constexpr std::size_t enough_reads = 32;
 constexpr std::uint64_t oldest_window_ns = 250'000'000;
-// A wait that has lasted so many pauses is all but certainly read, so it weighs what it lasts: told while it goes on.
+// A wait that has lasted so many pauses is all but certainly read, so it weighs what it lasts: it is counted while it
+// goes on.
 constexpr double certain_pauses = 20;
 
 std::uint64_t since(std::uint64_t now, std::uint64_t then) { return now > then ? now - then : 0; }
@@ -34,7 +35,7 @@ void WaitRegistry::switched(const RawSwitch& record) {
     ++totals_.records;
     Thread& thread = threads_[record.tid];
     if (thread.state == State::over) return;
-    // What was taken for a wait ran all the time.
+    // The thread was assumed to wait, but ran all the time.
     if (thread.assumed && record.out) thread.state = State::running;
     leave_state(record.tid, thread, record.time_ns);
     totals_.ins += record.out ? 0 : 1;
@@ -80,7 +81,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             break;
         case State::waiting:
             if (thread.assumed && thread.doubtful) {
-                // A thread that gets a CPU may have run in between.
+                // The thread may have run in between, without records.
                 totals_.lost_ns += lasted;
                 if (lasted != 0) emit_({.kind = Kind::lost, .tid = tid, .begin_ns = thread.since_ns, .ns = lasted});
                 break;
@@ -102,7 +103,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             thread.preempted_ns += lasted;
             break;
         case State::unknown:
-            break;  // the first that is heard of it
+            break;  // this is its first record
         case State::over:
             return;
     }
@@ -119,9 +120,9 @@ bool WaitRegistry::wants_schedule(const Wait& wait) const {
     return found != threads_.end() && found->second.account.wants_reading();
 }
 
-// A thread can be looked at only while it is blocked, so what looks stand for is that part of its waits. What is known
-// of many waits at once is spread over what is told of them; where short waits are hidden, not how much of it is
-// theirs.
+// Looks find a thread only while it is blocked, so they stand for that part of its waits: the time from waking to
+// getting a CPU is moved from the waits to preemption. It is known for many waits together, so it is spread over
+// several windows; where short waits are hidden it stays, since how much of it is theirs is not known.
 void WaitRegistry::take_off_late(Thread& thread, bool all) {
     const std::uint64_t most = all ? thread.blocked_ns : thread.blocked_ns / 4 * 3;
     const std::uint64_t late = std::min(thread.account.late_ns(), most);
@@ -205,7 +206,7 @@ void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_n
     overlap_ns_ = std::min(since(cpu_ns, running_ns) / totals_.ins, most_ns);
 }
 
-// Waits of a thread that has never woken are told at the end, as idle ones; so they are never told as others.
+// Counts a long wait while it goes on. Not if the thread has never woken: such a wait is emitted at the end, as idle.
 void WaitRegistry::tell_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
     if (thread.state != State::waiting || thread.assumed || thread.wakes == 0) return;
     const std::uint64_t lasted = since(now_ns, thread.since_ns);
@@ -229,7 +230,7 @@ void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
                    estimate.waits});
         });
     } else if (!all) {
-        return;  // until there is a read to put it down to
+        return;  // until a wait was read whose stack it can be put on
     } else if (thread.blocked_ns != 0) {
         emit_({.kind = Kind::unsampled, .tid = tid, .begin_ns = thread.window_begin_ns, .ns = thread.blocked_ns});
     }

@@ -44,12 +44,12 @@ public:
     /// Shorter waits than `least_ns` do not count.
     WaitRegistry(std::uint64_t least_ns, std::uint64_t mean_pause_ns, Emit emit);
 
-    /// From now on; `tids` exist and either run or wait, which the first look at them tells.
+    /// Begins now. The threads `tids` exist; whether they run or wait is found by the first look at them.
     void begin(std::uint64_t now_ns, const std::vector<std::uint32_t>& tids);
     void switched(const RawSwitch& record);
     void started(std::uint32_t tid, std::uint64_t time_ns);
     void ended(std::uint32_t tid, std::uint64_t time_ns);
-    /// Records of any thread are missing here.
+    /// Records were lost, of threads unknown.
     void lost(std::uint64_t time_ns);
 
     /// One wait of one thread.
@@ -60,29 +60,28 @@ public:
     /// Waits in progress whose stack is not known yet.
     void unread(std::vector<Wait>& out) const;
     bool in_progress(const Wait& wait) { return thread_of(wait) != nullptr; }
-    /// What was read is that of the wait if it goes on until `until_ns`, which the records that follow tell. It was
-    /// known to be in progress at `since_ns`.
+    /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
+    /// the records that follow show that the wait lasted until then.
     void read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns);
-    /// Whether the scheduler's account of this wait's thread is wanted, and what it is; to be told before read().
+    /// Whether schedule() is to be called with the scheduler's account of the wait's thread, before read().
     bool wants_schedule(const Wait& wait) const;
     void schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns) {
         if (Thread* const thread = thread_of(wait)) thread->account.read(cpu_ns, delay_ns);
     }
-    /// The thread does not wait, whatever was assumed of it at the beginning.
+    /// The thread does not wait, as begin() or lost() assumed.
     void runs(const Wait& wait);
-    /// No stack can be had of this wait.
+    /// The stack of this wait cannot be read.
     void give_up(const Wait& wait) {
         if (Thread* const thread = thread_of(wait)) thread->hopeless = true;
     }
-    /// On which stack the thread's preemption is put down from now on.
+    /// The stack of the thread's last CPU sample, on which its preemption is put from now on.
     void went_on_from(std::uint32_t tid, StackId stack);
 
-    /// To be told of each look.
+    /// To be given each look.
     LookOdds& looks() { return looks_; }
 
-    /// The CPU time of all threads since the beginning. The kernel gives a thread its CPU some microseconds before the
-    /// record that says so: what the clocks count beyond the records is taken off the waits, for each of which it is
-    /// the same.
+    /// `cpu_ns`: the CPU time of all threads since begin(). A thread has its CPU some microseconds before the record of
+    /// the switch: what the clocks count beyond the records is subtracted from the waits, the same from each.
     void compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_ns);
     std::uint64_t overlap_ns() const { return overlap_ns_; }
 
@@ -104,13 +103,13 @@ private:
     enum class State : std::uint8_t { unknown, running, waiting, preempted, over };
     struct Thread {
         State state = State::unknown;
-        bool assumed = false;   // the state at the beginning: no record has told it
-        bool doubtful = false;  // ... and since then records were lost
+        bool assumed = false;   // the state is assumed, no record has shown it
+        bool doubtful = false;  // assumed since records were lost
         bool has_stack = false;
         bool hopeless = false;
         std::uint64_t since_ns = 0;
         std::uint64_t number = 0;   // changes with every record
-        std::uint64_t told_ns = 0;  // of the wait in progress
+        std::uint64_t told_ns = 0;  // of the wait in progress, counted already
         std::uint64_t read_until_ns = 0, read_took_ns = 0;
         std::uint64_t wakes = 0;
         ScheduleAccount account;
