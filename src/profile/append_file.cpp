@@ -13,7 +13,7 @@ namespace flameprobe {
 namespace {
 
 /// Beyond RLIMIT_FSIZE write(2) sends SIGXFSZ to the calling thread, and its default action would kill the host. While
-/// one of these lives it is blocked; one that we caused is taken back, one that was pending before stays.
+/// one of these lives SIGXFSZ is blocked; a signal that we caused is consumed, one that was pending before stays.
 class NoFileSizeSignal {
 public:
     NoFileSizeSignal() {
@@ -50,7 +50,7 @@ int write_all(int file, std::string_view piece) {
         if (done < 0 && errno == EINTR && ++interrupted < 100) continue;
         if (done < 0) return errno;
         if (done == 0) return ENOSPC;
-        // A short write is how a disk that fills up begins: the next one tells why.
+        // A short write is the first sign of a full disk: the next one gives the error.
         piece.remove_prefix(static_cast<std::size_t>(done));
     }
     return 0;
@@ -74,7 +74,7 @@ Result<void> AppendFile::append(std::string_view piece) {
 }
 
 Result<Descriptor> AppendFile::reread() {
-    in_place_ = false;  // both descriptors have one offset
+    in_place_ = false;  // both descriptors share one offset
     Descriptor copy(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
     const bool readable = copy && (fcntl(copy.get(), F_GETFL) & O_ACCMODE) == O_RDWR;
     if (!readable || lseek(copy.get(), 0, SEEK_SET) != 0) return Error{"the profile cannot be read back"};

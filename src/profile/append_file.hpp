@@ -14,7 +14,7 @@ public:
     /// Takes a descriptor open for writing; the file is taken to be empty.
     explicit AppendFile(Descriptor file) : file_(std::move(file)) {}
 
-    /// For one that has no descriptor (any more): the file holds what was appended so far.
+    /// Gives a file to one that has no descriptor (any more). It must hold what was appended so far.
     void attach(Descriptor file) {
         file_ = std::move(file);
         in_place_ = size_ == 0;

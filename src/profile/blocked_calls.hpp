@@ -1,4 +1,4 @@
-// Waiting as a profile's counters tell it: by system call, and for a CPU.
+// Waiting in a profile's counters: by system call, and for a CPU.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct BlockedCall {
 using Counters = std::map<std::string, std::uint64_t>;
 
 namespace counter {
-/// What was seen of threads: how long they could have run but had no CPU, and how often they went on on another.
+/// As far as threads were looked at: how long they were runnable without a CPU, and how often they moved to another
+/// CPU.
 inline constexpr std::string_view run_queue = "run-queue delay, ns", migrations = "CPU migrations";
 }  // namespace counter
 

@@ -9,7 +9,8 @@ void Compactor::add(EventId event, const Sample& sample) {
     Sum& sum = slots_[sample.time_ns / slot_ns_][event][std::uint64_t{sample.thread} << 32 | sample.stack];
     sum.weight = add_saturated(sum.weight, sample.weight);
     sum.hits = add_saturated(sum.hits, sample.hits);
-    // Times go back a little where CPUs meet: a slot is over when the next one is. A sample later still is a sum more.
+    // Samples of several CPUs are not quite in order of time, so a slot is passed on when two later ones have begun. A
+    // sample that comes later still makes a sum of its own.
     if (slots_.size() > 2) pass_on_first_slot();
 }
 

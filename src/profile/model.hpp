@@ -1,5 +1,5 @@
-// The words every later stage speaks: what was mapped, which code locations were seen, the trie of stacks, the threads
-// and the samples. Plain data; ids are indices in the order of first appearance.
+// The data that all later stages share: what was mapped, which code locations were seen, the trie of stacks, the
+// threads and the samples. Plain data; ids are indices in the order of first appearance.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ enum class Note : std::uint64_t {
     throttled,             // the kernel slowed the event down
     overflow,              // FlameProbe's own memory limit: the stack was not kept
 };
-/// Location::address of a note whose text is its mapping's path. Readers from before there was one show `[note 5]`.
+/// Location::address of a note whose text is its mapping's path. Readers that do not know it show `[note 5]`.
 inline constexpr std::uint64_t named_note = 5;
 
 /// As every output shows it; empty for a number that stands for none.
@@ -172,7 +172,7 @@ struct RunInfo {
     std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock; 1 where
                                     // runs with different periods were merged
     std::uint32_t stack_bytes = 0;  // copied with each sample
-    std::vector<RunFact> facts;     // in the order in which they are told
+    std::vector<RunFact> facts;     // in the order in which they are shown
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
     std::string place;              // where its paths mean what they say: see base/place.hpp; empty: not known
@@ -195,7 +195,7 @@ inline constexpr std::string_view wall = "wall";      // made of the two by read
 inline constexpr std::string_view idle = "offcpu-idle";
 }  // namespace event_name
 
-/// Whether weights are time that no CPU spent, or not only: not to be compared with CPU clocks.
+/// Whether weights are, or include, time off the CPU: not to be compared with CPU clocks.
 inline bool counts_waiting(const RunInfo& run) {
     return run.event == event_name::offcpu || run.event == event_name::wall;
 }
@@ -203,7 +203,7 @@ inline bool counts_waiting(const RunInfo& run) {
 /// Whether weights are nanoseconds: of waiting, or of runs with different periods.
 inline bool weighs_nanoseconds(const RunInfo& run) { return counts_waiting(run) || run.period_ns == 1; }
 
-/// Of the machine that was sampled, as uname(2) calls it: x86_64, aarch64; empty where the profile does not tell it.
+/// Architecture of the machine that was sampled, as uname(2) calls it: x86_64, aarch64; empty if the profile lacks it.
 inline std::string architecture(const RunInfo& run) {
     for (const RunFact& fact : run.facts) {
         const std::size_t space = fact.name == "kernel" ? fact.value.rfind(' ') : std::string::npos;
@@ -216,8 +216,8 @@ inline std::string architecture(const RunInfo& run) {
 namespace counter {
 /// A sentence for the reader of the profile: the counter's name is this and the sentence, its value 1.
 inline constexpr std::string_view note = "note: ";
-/// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples earlier parts had
-/// that are no more; and which process the run began with. These three are not added up when profiles are merged.
+/// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples the removed parts
+/// had; and which process the run began with. These three are not added up when profiles are merged.
 inline constexpr std::string_view part = "part of the profile";
 inline constexpr std::string_view root_pid = "pid of the run's first process";
 inline constexpr std::string_view given_up = "samples given up with the oldest parts";
@@ -228,7 +228,7 @@ inline constexpr std::string_view minor_faults = "page faults, minor", major_fau
 inline constexpr std::string_view waits = "off-CPU: waits", preemptions = "off-CPU: preemptions";
 }  // namespace counter
 
-/// Known as sampling goes on; the last one written wins, so a killed host still has a recent one.
+/// Written repeatedly while sampling goes on; the last one counts, so a killed host still has a recent one.
 struct Summary {
     bool complete = false;          // written at the end of the run
     std::uint64_t duration_ns = 0;  // while sampling was on
@@ -248,7 +248,7 @@ struct Summary {
     std::uint64_t hits = 0;                         // of all samples with a stack; see Sample
 };
 
-/// A profile of an earlier version does not say, and its samples stand for one period each, or count as if they did.
+/// Profiles of earlier versions have no hits: their samples stand for one period each, or count as if they did.
 inline std::uint64_t hits_of(const Summary& summary) { return summary.hits != 0 ? summary.hits : summary.samples; }
 
 }  // namespace flameprobe

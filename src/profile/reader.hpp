@@ -16,8 +16,8 @@ struct ReadOutcome {
 };
 
 /// Reads a `.fprobe` into `sink`, block by block, in bounded memory. Bytes after the last whole block are ignored and
-/// told. A file that is not a `.fprobe`, or whose blocks are whole but contradict each other, is an Error that names
-/// the file, the offset and the reason. May throw what the sink throws, and std::bad_alloc.
+/// reported. A file that is not a `.fprobe`, or whose blocks are whole but contradict each other, is an Error that
+/// names the file, the offset and the reason. May throw what the sink throws, and std::bad_alloc.
 Result<ReadOutcome> read_profile(const std::string& path, ProfileSink& sink);
 Result<ReadOutcome> read_profile(ByteSource& source, ProfileSink& sink);
 

@@ -28,7 +28,7 @@ public:
     virtual void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) {}
     /// Ids count up from 1. May come again for the same id.
     virtual void event(EventId /*id*/, const EventInfo& /*info*/) {}
-    /// Of another event than the run's own: a reader that has no events must not take it for CPU time.
+    /// A sample of another event than the run's own: a sink that knows no events must not take it for CPU time.
     virtual void event_sample(EventId /*event*/, const Sample& /*sample*/) {}
     virtual void death(const Death& /*death*/) {}
     virtual void count(const WorkCount& /*count*/) {}

@@ -15,9 +15,9 @@
 
 namespace flameprobe {
 
-/// One thread only. Buffers records until `flush()`, which writes them as checksummed blocks (one, unless more than
-/// 1 MiB has gathered) with one write(2). Recording may throw std::bad_alloc; ids
-/// would be off after that, so everything later is refused, and what came before stays readable.
+/// One thread only. Buffers records until `flush()`, which writes them as checksummed blocks (one, unless more than 1
+/// MiB has gathered) with one write(2). Recording may throw std::bad_alloc; ids would be off after that, so all later
+/// records are refused; what came before stays readable.
 class ProfileWriter final : public ProfileSink {
 public:
     /// Takes a descriptor open for writing, at offset 0 of an empty file.
@@ -32,8 +32,8 @@ public:
     void stack(StackId id, const StackNode& node) override;
     void thread(ThreadId id, const Thread& thread) override;
     void sample(const Sample& sample) override;
-    /// Of summaries that are not complete only so many are kept that they take a tenth of the file at most: after a
-    /// kill the last one is older than the last samples by some hundred of them.
+    /// Summaries that are not complete are skipped while they would take more than a tenth of the file: after a kill
+    /// the last one may be older than the last samples by some hundred of them.
     void summary(const Summary& summary) override;
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override;
     void event(EventId id, const EventInfo& info) override;
