@@ -59,8 +59,8 @@ void Collector::wait_at_birth(std::uint32_t start_ticket) {
     birth_state_ = BirthState::waits;
 }
 
-// Most children of a shell or a forking server come here: to wake the collector, and wait for its answer, would take a
-// third of what such a life costs.
+// Most children of a shell or a forking server end here: waking the collector and waiting for its answer would be a
+// third of what such a short life costs.
 bool Collector::ends_at_birth() noexcept {
     auto state = BirthState::waits;
     if (!birth_state_.compare_exchange_strong(state, BirthState::ended)) return state == BirthState::ended;
@@ -68,15 +68,16 @@ bool Collector::ends_at_birth() noexcept {
     return true;
 }
 
-// Of the 20 ms below which a process that no sample hit leaves no results anyway (FLAMEPROBE_MIN_CPU) a quarter; a
-// process for each connection of a database uses less. Waits are looked at from the beginning.
+// A quarter of the 20 ms below which a process that no sample hit leaves no results anyway (FLAMEPROBE_MIN_CPU): more
+// than a database's process for one connection uses. Less where waits are sampled, since looks at them should begin
+// early.
 std::uint64_t Collector::birth_cpu_ns() const {
     const std::uint64_t period = ns_per_second / options_.frequency;
     return options_.off_cpu() ? std::min(ns_per_ms / 2, period / 16) : std::min(options_.least_cpu_ns / 4, period / 2);
 }
 
-// What the child uses meanwhile is not sampled, but put down at the end like all that is shorter than a period. A child
-// of one thread uses no more CPU time than goes by, and much less on a busy machine: hence the longer time.
+// The CPU time used meanwhile is not sampled, but accounted for at the end like all that is shorter than a period. On a
+// busy machine a child gets little CPU time, so the limit on elapsed time is longer.
 bool Collector::outlives_birth() {
     if (birth_state_ == BirthState::none) return true;
     const std::uint64_t bound = birth_cpu_ns(), end = birth_->time_ns + (options_.off_cpu() ? 4 : 16) * bound;
@@ -91,7 +92,7 @@ bool Collector::outlives_birth() {
     return !requests || (*requests & last_requests) == 0;
 }
 
-// Created joinable: what libc keeps for the thread must stay where a task takes that over.
+// Created joinable, so that libc keeps the thread's storage, which a task may take over.
 void* Collector::thread_main(void* self) {
     auto* const collector = static_cast<Collector*>(self);
     const bool outlives = collector->outlives_birth();
@@ -105,7 +106,7 @@ void Collector::prepare() {
                                                          SYS_setitimer, SYS_ppoll});
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
-    // Else its pauses would end together with the program's own timers, and looks come just after their waits.
+    // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
     allocate_thread_storage();
     log_.hold();
@@ -132,12 +133,12 @@ bool Collector::serve() {
                 carried_ = requests;
                 may_leave_ = false;
                 thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
-                commands_.set_tid(0);  // a thread that is about to end says nothing of the collector
+                commands_.set_tid(0);  // the end of this thread is not the end of the collector
                 if (task_.take_over([this] { go_on_as_task(); })) return false;
                 commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
                 continue;
             }
-            // What kills the host, or replaces its image, does not reach the task: it has the memory still.
+            // The task survives what kills the host or replaces its image, and still has the memory.
             if (is_task() && (task_.host_ended() || (sampling_.over() && task_.host_has_other_image()))) {
                 host_ends_ = true;
                 finish();
@@ -206,7 +207,8 @@ void Collector::start() {
     last_look_ns_ = monotonic_ns();
 }
 
-// A forked child works on while its collector starts. What that used as a thread of the child is not the child's.
+// From the fork, since the child works while its collector starts. What the collector used as a thread of the child
+// does not count as the child's.
 Recording::CountedTo Collector::count_from_birth() {
     const auto birth = *std::exchange(birth_, std::nullopt);
     auto since = Recording::count_from_now(true);
@@ -234,8 +236,8 @@ void Collector::finish() {
     sampling_.finish();
 }
 
-// A runtime that takes every signal for itself ends by a system call of its own (Go's): no thread of such a host would
-// come by to write the line.
+// Written by the collector, since a runtime that takes every signal for itself (Go's) also ends the process by a bare
+// system call: no thread of such a host would call the code that writes pending lines.
 void Collector::show_lost_signal() {
     if (shows_lost_signal_ || !sampling_.lost_signal()) return;
     shows_lost_signal_ = true;
@@ -251,8 +253,8 @@ unsigned Collector::workers() {
     return finishing_ && (!is_task() || (host_ends_ && task_.may_have_threads())) ? one_per_cpu : 1;
 }
 
-// Threads that end by the system call rather than through libc: where none but the collector is left, the kernel would
-// have ended the process, with the status that the main thread left behind.
+// For threads that end by the system call rather than through libc: when only the collector is left, the kernel would
+// have ended the process without it, with the status that the main thread left behind.
 void Collector::end_with_last_thread() {
     if (is_task()) return;
     const auto main_thread = static_cast<std::uint32_t>(::getpid());
@@ -262,7 +264,7 @@ void Collector::end_with_last_thread() {
 }
 
 void Collector::before_filter() {
-    if (is_task()) return;  // a filter is a thread group's
+    if (is_task()) return;  // a filter is for threads of the host's thread group only
     const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
     if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
     if (!sampling_.attaches_threads() || sampling_.broken() || lets_handlers_return(filter_program, filter_flags))
@@ -271,14 +273,16 @@ void Collector::before_filter() {
         sampling_.end(ended_for_return);
 }
 
-// The kernel tells when the thread is no more (set_tid_address(2)): the host can wait for that without a system call.
-// libc used that word to learn the same: it never frees the thread's stack, a mebibyte.
+// The kernel clears `thread_alive_` when the thread has ended (set_tid_address(2)), so that the host can wait without a
+// system call. libc, whose word was registered before, does not learn of the end and never frees the thread's stack, a
+// mebibyte.
 void Collector::tell_of_end() {
     thread_alive_.store(1, std::memory_order_release);
     ::syscall(SYS_set_tid_address, &thread_alive_);
 }
 
-// The filter will be this thread's too, and any system call after that the process's end. So all is written now.
+// The filter will hold for this thread too, and the next system call may be the process's end. So the results are
+// written now.
 void Collector::end_before_filter() {
     tell_of_end();
     sampling_.say(ended_for_filter);

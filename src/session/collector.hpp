@@ -1,5 +1,4 @@
-// The one quiet thread, or task, in which sampling goes on: how it begins and ends, and what the host's threads ask of
-// it.
+// The collector: the thread or task that samples, how it begins and ends, and what the host's threads ask of it.
 #pragma once
 
 #include <atomic>
@@ -24,24 +23,24 @@ public:
     bool launch();
     CommandQueue& commands() { return commands_; }
     const CommandQueue& commands() const { return commands_; }
-    /// Whether `routine` is what the collector's thread was created with.
+    /// Whether `routine` is the start routine of the collector's thread.
     static bool begins_with(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
-    /// The collector ends by itself: it need not be asked to.
+    /// Whether the collector is at its end: it need not be asked to end.
     bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
-    /// It is no thread of the host, but a task that shares its memory.
+    /// Whether the collector is a task that shares the host's memory, and no thread of the host.
     bool is_task() const { return is_task_.load(std::memory_order_relaxed); }
     /// Whether it is known if the collector is a task or stays a thread.
     bool is_settled() const { return is_settled_.load(std::memory_order_acquire); }
     Sampling& sampling() { return sampling_; }
     const Sampling& sampling() const { return sampling_; }
-    /// Before launch(), in a forked child that was asked to start with this ticket: a child that ends, or executes
-    /// another program, before it has used half a period or 5 ms of CPU time costs no more than a thread. What counts,
-    /// CPU time and units of work, begins now.
+    /// To be called before launch(), in a forked child. The collector then opens nothing until the child has used half
+    /// a period or 5 ms of CPU time: one that ends, or executes another program, before that costs no more than a
+    /// thread. `start_ticket`: of the request to start. CPU time and units of work count from now.
     void wait_at_birth(std::uint32_t start_ticket);
-    /// Nothing is sampled yet because of that.
+    /// Whether nothing is sampled yet because of that.
     bool waits_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::waits; }
-    /// The child ends. True: its collector still waited, and there is nothing to ask it for nor to wait for. To be
-    /// called by any thread; async-signal-safe.
+    /// To be called when the child ends, by any thread. True if its collector still waited: there is nothing to ask it
+    /// for or to wait for. Async-signal-safe.
     bool ends_at_birth() noexcept;
     bool ended_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::ended; }
 
@@ -50,7 +49,7 @@ public:
     std::string dump_problem;
 
     /// Set before request_filter: what seccomp(2) is given. After the answer: whether the collector ends because of it,
-    /// and whether the kernel is done with its thread.
+    /// and whether its thread is gone for the kernel too.
     const void* filter_program = nullptr;
     unsigned long filter_flags = 0;
     bool ends_before_filter() const { return thread_alive_.load(std::memory_order_acquire) != never_told; }
@@ -94,7 +93,7 @@ private:
     Task task_;
     std::atomic<bool> is_task_{false};
     std::atomic<bool> is_settled_{false};
-    bool may_leave_ = false;  // the host's thread group
+    bool may_leave_ = false;  // the host's thread group, and become a task
     bool host_ends_ = false;
     bool shows_lost_signal_ = false;
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle

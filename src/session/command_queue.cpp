@@ -33,7 +33,7 @@ void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
 
 }  // namespace
 
-// EINVAL is the kernel's word for it (clock_gettime(2)); a seccomp filter's refusal says nothing.
+// EINVAL shows that the thread is gone (clock_gettime(2)); another error may be a seccomp filter's.
 bool CommandQueue::collector_is_gone() const noexcept {
     if (const Task* task = task_.load(std::memory_order_relaxed)) return task->ended();
     const std::uint32_t tid = tid_.load(std::memory_order_relaxed);

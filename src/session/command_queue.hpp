@@ -30,13 +30,14 @@ public:
     /// Collector side: sleeps until there is a request or the time is over; gives the requests.
     std::uint32_t take(std::uint64_t nanoseconds) noexcept;
     void answer() noexcept;
-    /// Sleeps until more was asked than the ticket; gives the requests, which are not taken. Nothing: the time is over.
+    /// Sleeps until something is asked after `ticket`; gives the requests without taking them. nullopt: the time is
+    /// over.
     std::optional<std::uint32_t> wait_for_more(std::uint32_t ticket, std::uint64_t nanoseconds) const noexcept;
-    /// "I am at work": see wait().
+    /// Shows that the collector makes progress: see wait().
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
     void wake() noexcept;
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
-    /// The collector is a task of its own: `ended` is what the kernel clears at its end.
+    /// The collector is a task, whose end is known by Task::ended().
     void set_task(const Task* task) noexcept { task_.store(task, std::memory_order_relaxed); }
 
     std::uint32_t tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
@@ -49,8 +50,8 @@ private:
     static constexpr std::uint64_t one_ticket = std::uint64_t{1} << 32;
     static std::uint32_t ticket_of(std::uint64_t asked) noexcept { return static_cast<std::uint32_t>(asked >> 32); }
 
-    // Tickets above, requests below: the collector takes a request with its ticket, or neither. The last request's
-    // answer, after which no other follows, would otherwise be an earlier ticket's.
+    // Ticket in the upper half, requests in the lower: the collector takes a request together with its ticket.
+    // Otherwise the last request could be answered under an earlier ticket, and no other answer would follow.
     std::atomic<std::uint64_t> asked_{0};
     std::atomic<std::uint32_t> changes_{0};  // what the collector sleeps on
     std::atomic<std::uint32_t> answered_{0};

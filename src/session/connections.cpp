@@ -14,7 +14,7 @@
 namespace flameprobe {
 namespace {
 
-using handler::system_call;  // libc's may be the host's, and are cancellation points
+using handler::system_call;  // libc's functions may be interposed by the host, and are cancellation points
 
 /// -1 for what is no socket, or has no such option.
 int option(int descriptor, int name) noexcept {
@@ -23,7 +23,7 @@ int option(int descriptor, int name) noexcept {
     return system_call(SYS_getsockopt, descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-/// Not one whose close(2) would wait for its data to be taken, as an exit does not (socket(7), SO_LINGER).
+/// Without those whose close(2) would wait until their data is taken (socket(7), SO_LINGER), which an exit does not.
 bool is_tcp(int descriptor) noexcept {
     const int domain = option(descriptor, SO_DOMAIN);
     if ((domain != AF_INET && domain != AF_INET6) || option(descriptor, SO_TYPE) != SOCK_STREAM) return false;
@@ -33,7 +33,8 @@ bool is_tcp(int descriptor) noexcept {
            (lingering.l_onoff == 0 || lingering.l_linger == 0);
 }
 
-/// A socket to which no peer connects, or whose other end, which stays open, says nothing. -1: there is none.
+/// A listening socket to which no peer connects, or a connected one whose other end stays open and sends nothing. -1:
+/// none can be made.
 int silent_socket(bool listening) noexcept {
     int ends[2] = {-1, -1};
     if (!listening)

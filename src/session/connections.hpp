@@ -1,5 +1,5 @@
-// While a process at its end waits for its results, what its sockets mean to others is over already: its port may be
-// taken again, and who is connected sees the end, as if nothing were waited for.
+// Closes the connections of a process that waits for its results at its end: its ports can be taken again, and its
+// peers see the end, as if the process did not wait.
 #pragma once
 
 namespace flameprobe {

@@ -1,4 +1,4 @@
-// The core's face to libflameprobe.so. Nothing may be thrown past these functions: their caller is C, in a host.
+// The functions that the core gives to libflameprobe.so. None may throw: their caller is C, in a host.
 #include <signal.h>
 
 #include <array>
@@ -26,7 +26,7 @@ std::vector<std::string> copy(const char* const* settings, size_t count) {
     return settings == nullptr ? std::vector<std::string>{} : std::vector<std::string>(settings, settings + count);
 }
 
-/// Runs `action`, which gives an Outcome; whatever goes wrong becomes a code and a line.
+/// Runs `action`, which gives an Outcome; an exception becomes a code and a line.
 template <class Action>
 int guarded(char* message, size_t size, Action action) noexcept {
     const auto tell = [&](int code, const char* text) {
@@ -147,13 +147,14 @@ void count_units_by(ReadHostCounts read) {
         std::array<flameprobe_unit_count, 256> found;
         UnitCounts counts;
         const size_t number = read_host_counts(found.data(), found.size());
-        for (size_t i = 0; i < number; ++i) counts[found[i].name] += found[i].amount;  // equal texts are one
+        for (size_t i = 0; i < number; ++i)
+            counts[found[i].name] += found[i].amount;  // the same name may come several times
         return counts;
     });
 }
 
-/// What functions keep as statics is made while the core is loaded, when no thread forks (preload/core.cpp). Else a
-/// child could inherit one that another thread of its parent is making, and wait for ever for that to end.
+/// Initialises the statics of functions while the core is loaded, when no thread forks (preload/core.cpp). A child
+/// could otherwise inherit one that another thread of its parent was initialising, and wait for that for ever.
 bool make_statics() noexcept {
     try {
         family();

@@ -37,20 +37,21 @@ struct flameprobe_core {
     int (*dump)(const char* path, char* message, size_t size);
     int (*is_running)(void);
 
-    /* Returns when the collector has acted, or where there is none, or in another process (a vfork child). One request,
-     * such as request_flush: those that need no more than this (session/request.h). Async-signal-safe. */
+    /* Sends one request that needs no arguments, such as request_flush (session/request.h), and returns when the
+     * collector has acted; at once if there is no collector, and in another process (a vfork child).
+     * Async-signal-safe. */
     void (*ask)(enum flameprobe_request request);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
-    /* The host's last own code has run, and finish() follows: closes its connections, so that no peer waits for the
-     * results. Does nothing where nothing was sampled, in a process in a filter, and in one that is not the one that
-     * was loaded. Async-signal-safe. */
+    /* To be called when the host's last own code has run, before finish(): closes its connections, so that no peer
+     * waits for the results. Does nothing if nothing was sampled, in a process in a seccomp filter, and in another
+     * process than the one that loaded the core. Async-signal-safe. */
     void (*leave_network)(void);
-    /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in a process
-     * that is not the one that was loaded (a vfork child). Async-signal-safe, but messages are written by
+    /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in another
+     * process than the one that loaded the core (a vfork child). Async-signal-safe, but messages are written by
      * `messages` afterwards. */
     void (*finish)(void);
-    /* Writes what there is to tell to stderr. Not async-signal-safe. */
+    /* Writes pending messages to stderr. Not async-signal-safe. */
     void (*messages)(void);
     /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are
      * async-signal-safe. Whether attach_thread() is of use, and the call, in a new thread before its own work. */
@@ -69,20 +70,20 @@ struct flameprobe_core {
     int (*signals_with)(int number);
     /* The calling thread may be about to enter a seccomp filter. */
     void (*expect_seccomp)(void);
-    /* A seccomp filter is about to be entered (seccomp(2): the program and the flags). If it would kill for what the
-     * collector does (one for every thread), that ends before, with its results written; if no signal handler could
-     * return in it, an engine that needs one ends. It says so if the caller `may_write` in its filter so far. After
-     * expect_seccomp(), and in the process that was loaded only. */
+    /* A seccomp filter is about to be entered (seccomp(2): the program and the flags). If it is for all threads and
+     * would kill for the collector's system calls, the collector ends first and writes its results; if no signal
+     * handler could return in it, an engine that needs one ends. Messages about that are written if the caller
+     * `may_write` in the filters it has. To be called after expect_seccomp(), in the process that loaded the core. */
     void (*before_filter)(const void* program, unsigned long flags, int may_write);
-    /* Whether the caller is that process. Makes a system call. */
+    /* Whether the caller is the process that loaded the core. Makes a system call. */
     int (*is_this_process)(void);
 
-    /* Whether this is what the collector's thread begins with. */
+    /* Whether `routine` is the start routine of the collector's thread. */
     int (*is_own_thread)(void* (*routine)(void*));
     /* Whether the calling thread is the last one but the collector, so that libc would call exit(0) now. */
     int (*left_alone)(void);
-    /* The collector's thread is gone when it returns (0: there is none, or it does not answer), and goes on by
-     * come_back(). `only_if_unequal`: only where it has other capabilities than the caller. */
+    /* Ends the collector's thread until come_back(); it is gone when this returns. 0: there is none, or it does not
+     * answer. `only_if_unequal`: only if it has other capabilities than the caller. */
     int (*step_aside)(int only_if_unequal);
     void (*come_back)(void);
 

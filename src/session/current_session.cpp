@@ -14,7 +14,7 @@
 namespace flameprobe {
 namespace {
 
-/// The one session. A forked child leaves its parent's where it lies, since its state may be anything.
+/// The one session. A forked child neither uses nor frees its parent's, whose state may be anything.
 constinit std::atomic<Session*> the_session{nullptr};
 
 /// Held by a thread that starts sampling through the API, which may put another session in the place of this one.
@@ -45,8 +45,8 @@ std::string problem_with(const std::vector<std::string>& settings, std::size_t g
     return problem;
 }
 
-/// The session for these settings, with the results of the one it follows written. A thread that is still in the old
-/// one is told that it has ended.
+/// Makes the session for these settings, and writes the results of the one before. A thread that is still in the old
+/// one is answered that it has ended.
 Session* begin_session(std::vector<std::string> settings, Session* before) {
     auto* session = new Session(std::move(settings), before != nullptr);
     the_session.store(session, std::memory_order_release);

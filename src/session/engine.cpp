@@ -52,14 +52,15 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     return engine;
 }
 
-// A profile of an event that opens and never counts would be empty without a word.
+// A profile of an event that can be opened but never counts would be empty, without any message.
 Result<void> event_counts(const CaptureOptions& capture) {
     if (capture.event == CaptureOptions{}.event) return {};
     if (capture.event == "cpu-migrations" && seccomp_kills_for({SYS_sched_setaffinity})) return {};
     return try_event(capture);
 }
 
-// Gives why not, if it cannot be done.
+// Adds CPU timers for the kernel's time to a ring engine that may not sample the kernel. Gives the reason if that
+// fails.
 std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& capture) {
     const auto& facts = ring->facts();
     if (!capture.kernel || facts.kernel || facts.period_ns == 0 || facts.unattached_threads != 0) return {};
@@ -71,7 +72,7 @@ std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOp
     return {};
 }
 
-// Gives why not, of those that are taken out.
+// Removes the events that do not count, and gives the reasons.
 std::string keep_those_that_count(std::vector<std::string>& events, const CaptureOptions& capture) {
     std::string problems;
     std::erase_if(events, [&](const std::string& event) {

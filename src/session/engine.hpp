@@ -1,4 +1,4 @@
-// The ladder: the best engine that this place permits, and one sentence that says why it is this one.
+// Chooses the best engine that the machine and its limits permit, with one sentence that says why it is this one.
 #pragma once
 
 #include <memory>

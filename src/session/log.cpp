@@ -50,7 +50,7 @@ std::string Log::append_to_file(const std::string& line) const {
 
 Descriptor Log::terminal() const {
     if (!terminal_ || mode_ == LogMode::quiet || mode_ == LogMode::file) return {};
-    // By the host's main thread, whose descriptors are the host's.
+    // By way of the host's main thread, whose descriptor table is the host's.
     Descriptor terminal(
         ::open((host_proc_directory() + "/fd/2").c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     struct stat status {};

@@ -19,19 +19,20 @@ public:
     /// Remembers what stderr is now.
     Log(LogMode mode, std::string path);
 
-    /// Something the user must know: always shown, but with `quiet`.
+    /// Something the user must know: always shown, except with `quiet`.
     void warning(std::string_view text) { write(text, true); }
     /// Good to know: shown on a terminal, or where the user asked for a log.
     void message(std::string_view text) { write(text, false); }
     /// The collector has its own descriptor table, where 2 is not the host's stderr: its lines wait for a host thread.
     void hold() { held_ = true; }
-    /// The terminal that is the host's stderr, opened anew and never waiting, for what is no line of the log; nothing
-    /// where messages are not shown or stderr is none. Also for the collector, with its descriptor table of its own.
+    /// The terminal that is the host's stderr, opened anew and non-blocking, for output that is no line of the log;
+    /// empty if messages are not shown or stderr is no terminal. Works for the collector, with its own descriptor
+    /// table, too.
     Descriptor terminal() const;
-    /// Writes what the collector left. For host threads.
+    /// For host threads: writes the lines that the collector left.
     void release();
-    /// The same to `host_stderr`, the host's own descriptor, for a collector whose host may end past libc. Nothing
-    /// where that would have to wait.
+    /// The same for the collector of a host that may end past libc: writes to `host_stderr`, the host's own descriptor.
+    /// Does nothing if that would have to wait.
     void release_to(const Descriptor& host_stderr);
 
 private:

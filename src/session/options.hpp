@@ -17,7 +17,7 @@ enum class UnwindChoice : std::uint8_t { automatic, dwarf, frame_pointer };
 enum class KernelChoice : std::uint8_t { automatic, on, off };
 enum class LogMode : std::uint8_t { automatic, quiet, standard_error, file };
 
-/// Of which rings take 60 KiB (capture/event_source.hpp).
+/// The ring engine takes at most 60 KiB of it (capture/event_source.hpp).
 inline constexpr std::uint32_t most_stack_bytes = 1 << 20;
 
 struct Options {
@@ -27,7 +27,7 @@ struct Options {
     EngineChoice engine = EngineChoice::automatic;
     UnwindChoice unwind = UnwindChoice::automatic;
     std::uint32_t stack_bytes = 0;             // 1024 to most_stack_bytes, a multiple of 8; 0: see stack_bytes_for()
-    std::string event = "cpu-clock";           // whose samples are the run's own
+    std::string event = "cpu-clock";           // the run's own event
     std::vector<std::string> more_events;      // perf's, sampled beside it
     std::vector<std::string> shown = {"cpu"};  // events that were asked for: cpu, offcpu, wall, page-faults, ...
     std::uint64_t offcpu_frequency = 99;       // looks at threads that wait, 1 to 20000 a second
@@ -40,8 +40,8 @@ struct Options {
     std::uint64_t dump_every_ns = 0;  // 0: off
     /// CPU time below which a process that no sample hit has no results.
     std::uint64_t least_cpu_ns = 20'000'000;
-    /// Of a profile on disk, its earlier parts included. An eighth, what one file has, is a day of one busy thread at
-    /// 99 Hz, and read and written again in less than a second.
+    /// Size of a profile on disk, its earlier parts included. An eighth of it, the size of one file, holds a day of one
+    /// busy thread at 99 Hz, and is read and written again in less than a second.
     std::uint64_t most_bytes = std::uint64_t{512} << 20;
     std::vector<std::string> debug_directories;  // absolute; beside /usr/lib/debug
     std::string push_directory;  // absolute: windows for `flameprobe push` instead of results; empty: off

@@ -81,8 +81,8 @@ Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) 
     return {};
 }
 
-// The profile so far is whole under another name, and goes on in a new file with empty tables. Without pictures, which
-// would hold up the collector: flameprobe-render makes them of all parts.
+// The profile so far is completed under another name, and goes on in a new file with empty tables. No pictures are
+// drawn of it, which would hold up the collector: flameprobe-render draws them from all parts.
 Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) {
     const std::string stem = recording_->stem();
     if (auto moved = recording_->move_to(rotation_.stem_when_over(stem)); !moved) {
@@ -142,8 +142,8 @@ void ProfileSeries::write_results(bool crashed) {
     for (const auto& path : written.paths) log_.message("wrote " + path);
 }
 
-// A picture costs as much CPU time as a compiler uses for a small file. Pictures of other events than the first are the
-// library's alone, and so is what a crash is told by.
+// Whether it is left to `flameprobe run` to draw the picture, since one costs as much CPU time as a compiler uses for a
+// small file. Pictures of other events than the first, and of a crash, are drawn by the library only.
 bool ProfileSeries::drawn_by_run(bool crashed) const {
     constexpr std::uint64_t worth_a_picture = 100;
     return options_.run_draws && options_.shown.size() == 1 && rotation_.number() <= 1 && !crashed &&

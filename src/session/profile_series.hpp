@@ -36,8 +36,8 @@ public:
     /// `start_ns`: what its times count from (CLOCK_MONOTONIC).
     Result<void> begin(const Engine& engine, std::uint64_t start_ns);
 
-    /// Moves on as it is time: to another file (FLAMEPROBE_MAX_SIZE), to the next numbered profile
-    /// (FLAMEPROBE_DUMP_EVERY). `drain` brings the profile up to now. After a flush.
+    /// To be called after a flush: these go on in another file (FLAMEPROBE_MAX_SIZE), and with the next numbered
+    /// profile (FLAMEPROBE_DUMP_EVERY). `drain` brings the profile up to now.
     using Drain = std::function<void()>;
     Result<void> next_part(const Engine& engine, const Drain& drain);
     bool next_is_due(std::uint64_t now_ns) const { return options_.dump_every_ns != 0 && now_ns >= next_dump_ns_; }
@@ -45,11 +45,11 @@ public:
 
     /// The results so far, beside a profile that goes on: why they could not be written, or empty.
     std::string dump(const std::string& stem);
-    /// After now().close(), of the last one.
+    /// Writes the results of the last profile, after now().close().
     void write_results(bool crashed);
     void forget();
 
-    /// In the log, and in the profile if there is one.
+    /// Puts a sentence into the log, and into the profile if there is one.
     void say(const std::string& sentence);
 
 private:

@@ -18,7 +18,7 @@ std::string prepare_spool(const std::string& directory);
 /// together.
 std::uint64_t first_window_ns(std::uint64_t every_ns);
 
-/// The finished window gets the name under which the uploader finds it.
+/// Gives the finished window the name under which the uploader finds it.
 void publish_window(const std::string& path);
 
 }  // namespace flameprobe

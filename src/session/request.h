@@ -3,7 +3,7 @@
 #pragma once
 
 enum flameprobe_request {
-    request_nothing = 0, /* but an answer */
+    request_nothing = 0, /* just an answer */
     request_start = 1,
     request_stop = 2,
     request_dump = 4,

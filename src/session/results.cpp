@@ -18,10 +18,10 @@ namespace {
 
 // How long the host's end may be held up for line numbers and inlined functions.
 constexpr std::chrono::seconds time_for_names{15};
-// What is over by then needs no progress.
+// Work that ends sooner shows no progress.
 constexpr std::chrono::seconds quiet_time{1};
 
-/// Beside the picture: how it came about.
+/// The provenance, beside the picture.
 void write_provenance(const NamedProfile& profile, const std::string& path, Written& written) {
     OutputFile file(path);
     if (!file.failed()) file.write(provenance_text(profile));

@@ -12,8 +12,8 @@
 
 namespace flameprobe {
 
-/// `stem`, or with ".2", ".3", ... after it the first of which no file has to stay: none that `older` keeps, and none
-/// that was written since the run began, as another of its processes may have done.
+/// `stem`, or the first of STEM.2, STEM.3, ... under which there is no file that must be kept: one that `older` keeps,
+/// or one that was written since the run began, perhaps by another of its processes.
 std::string unused_stem(const std::string& stem, const std::vector<Format>& formats, const OlderResults& older);
 
 struct Written {
@@ -21,9 +21,8 @@ struct Written {
     std::vector<std::string> problems;  // one line each
 };
 
-/// Writes STEM.ENDING for every format of the options from `profile_path`. With `workers` threads (0: one per CPU).
-/// `alive` is called as work goes on; on
-/// `terminal`, if there is one, work that lasts is shown.
+/// Writes STEM.ENDING for every format of the options from `profile_path`, with `workers` threads (0: one per CPU).
+/// `alive` is called as work goes on; the progress of long work is shown on `terminal`, if there is one.
 Written write_results(const std::string& profile_path, const std::string& stem, const Options& options,
                       unsigned workers, const std::function<void()>& alive, Descriptor terminal = {});
 

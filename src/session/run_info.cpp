@@ -40,7 +40,7 @@ std::string compilers_of(const ElfFile& file) {
     return list;
 }
 
-/// As flameprobe run has asked git before it started the program.
+/// What `flameprobe run` learned from git before it started the program.
 std::string dirty_text() {
     const char* const told = ::getenv("FLAMEPROBE_DIRTY");
     const std::string_view text = told == nullptr ? "" : told;

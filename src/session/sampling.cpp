@@ -60,9 +60,9 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
 }
 
-// Names, tables and files cost more than a process of a millisecond uses: they begin with the first sample. Not where
-// something else than samples is told, at any time: windows, waits; nor without /proc, which is said at the start,
-// since a host that dies says nothing any more.
+// Names, tables and files cost more than a process of a millisecond uses, so they are made when there is a sample. Not
+// where the profile has more than samples (windows, waits), nor without /proc, since the message about that must come
+// at the start: a host that is killed can no longer write it.
 bool Sampling::recorded_later() const {
     return !profiles_.begun() && options_.dump_every_ns == 0 && !options_.off_cpu() && !engine_.source->has_samples() &&
            engine_.source->facts().earlier_threads == 0 && ::access("/proc/self/task", F_OK) == 0;
@@ -188,7 +188,7 @@ std::string Sampling::dump(const std::string& stem) {
 }
 
 void Sampling::leave() {
-    record_from_start();  // what counts does so until now, and goes on when the collector comes back
+    record_from_start();  // CPU time counts up to now, and again when the collector comes back
     stop();
     engine_.source.reset();
     if (profiles_.begun()) give_up_unless(profile().suspend());

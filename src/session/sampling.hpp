@@ -1,4 +1,4 @@
-// What is sampled in this process: the engine, drained in time, and the profile that its samples go to.
+// Sampling of this process: the engine, which is drained in time, and the profile that its samples go to.
 #pragma once
 
 #include <atomic>
@@ -38,38 +38,40 @@ public:
     bool open();
     /// Whether what was opened can be sampled where the collector is no thread of the host.
     bool works_outside() const;
-    /// All that is sampled has ended, or has been replaced by exec.
+    /// Whether every sampled thread has ended, or exec has replaced the program.
     bool over() const { return on() && engine_.source->over(); }
-    /// After open(). What counts begins at `from`, or else now.
+    /// To be called after open(). CPU time counts from `from`, or else from now.
     void start(const std::optional<Recording::CountedTo>& from);
     void stop();
-    /// At least as often as pause_ns() says: samples, waits, flush, the next file.
+    /// To be called at least as often as pause_ns() says: drains samples, looks at waits, flushes, begins the next
+    /// file.
     void go_on();
     std::uint64_t pause_ns() const;
-    /// Now and then: what the engine finds changed, and what it could not go on with, which is said then and in the
-    /// profile.
+    /// To be called about once a second: lets the engine see changes of the machine, and reports in the log and the
+    /// profile what the engine could not go on with.
     void look_around();
-    /// The program took away the signal, and sampling ended, or some of it.
+    /// Whether sampling ended, in full or in part, because the program took the engine's signal.
     bool lost_signal() const { return lost_signal_; }
 
-    /// The samples so far are in the file; one without any is removed.
+    /// Writes the samples so far to the file; a file without any is removed.
     void keep();
     /// Creates the file while it can be: the process is about to lose the right to.
     void secure();
     /// The results so far, at `stem`: why they could not be written, or empty.
     std::string dump(const std::string& stem);
-    /// What was opened is closed with the collector's descriptor table, and opened again by its successor.
+    /// Closes what is open, before the collector's descriptor table ends; its successor opens it again.
     void leave();
     void finish();
     /// After finish(): gives the memory back.
     void retire();
 
-    /// False: the engine needs them.
+    /// Gives up the engine's signal handlers. False: the engine needs them.
     bool go_on_without_signals(const std::string& why);
-    /// The signal that the engine needs is the host's from now on.
+    /// The host takes the engine's signal: goes on without it, or ends sampling.
     void give_up_signal();
+    /// Ends sampling for good, and says why in the log.
     void give_up(const std::string& why);
-    /// The same, and the profile says so too.
+    /// The same, and says so in the profile too.
     void end(const std::string& why);
     void say(const std::string& sentence) { profiles_.say(sentence); }
 

@@ -59,7 +59,7 @@ const volatile char* make_mark() {
     return mark;
 }
 
-/// Effective and permitted, of a thread; 0: the caller. Equal for threads that cannot be asked.
+/// Effective and permitted capabilities of a thread, 0 being the caller; all zero if they cannot be read.
 std::array<std::uint32_t, 4> capabilities_of(std::uint32_t tid) noexcept {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, static_cast<int>(tid)};
     __user_cap_data_struct data[2] = {};
@@ -160,15 +160,15 @@ Outcome Session::dump(const std::string& path) {
     return {};
 }
 
-// Only where the kernel would let the host alone do it: with other threads of the host about it refuses anyway, and
-// they might come here at the same time.
+// Only if the host has no other thread: with others the kernel refuses the host's call anyway, and they might call this
+// at the same time.
 bool Session::step_aside(bool only_if_unequal) {
     if (!is_thread_of_host()) return false;
     if (only_if_unequal && capabilities_of(0) == capabilities_of(collector_.commands().tid())) return false;
     return only_caller_lives() && send_away(request_leave);
 }
 
-// One that has only just been launched may be about to become a task: an answer shows that it is past that.
+// A collector that was just launched may be about to become a task: its answer shows that this is decided.
 bool Session::is_thread_of_host() {
     if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task() || collector_.ended_at_birth())
         return false;
@@ -236,8 +236,8 @@ void Session::leave_network() noexcept {
     if (!collector_.sampling().has_recording()) ask_and_wait(request_stop);
     if (collector_.sampling().has_recording()) close_connections();
 }
-// A filtered host may be killed for a futex, which it needs where it meets the collector at a lock of libc's, such as
-// malloc's: so it goes on only when the collector's thread has given back what it had.
+// A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as
+// malloc's: so it goes on only when the collector's thread is gone.
 void Session::finish() noexcept {
     if (!launched_ || !of_this_process() || collector_.ends_at_birth()) return;
     if (ask_and_wait(request_finish) && host_is_filtered && !collector_.is_task()) wait_until_gone(1'000'000'000);

@@ -13,7 +13,7 @@
 
 namespace flameprobe {
 
-/// What a call of the public interface came to.
+/// The result of a call of the public interface.
 struct [[nodiscard]] Outcome {
     flameprobe_code code = FLAMEPROBE_OK;
     std::string message;  // one line, empty if all is well
@@ -23,8 +23,8 @@ struct [[nodiscard]] Outcome {
 
 class Session {
 public:
-    /// Thread-safe from here on. The first of a run says in the log what was wrong with the settings; a later one (a
-    /// child's, or that of a start with other options) does not replace the results of another.
+    /// Thread-safe from here on. The first session of a run logs what is wrong with the settings; a `later` one (a
+    /// child's, or that of a start with other options) does not repeat it.
     Session(std::vector<std::string> settings, bool later);
 
     const Options& options() const { return options_; }
@@ -32,7 +32,7 @@ public:
     /// Empty if they were all good.
     const std::string& settings_problem() const { return settings_problem_; }
     bool of_this_process() const noexcept;
-    /// Asks the kernel, even where a filter may be in force; a forked child is known without.
+    /// Asks the kernel, even where a seccomp filter may be in force; a forked child is recognised without that.
     bool is_really_of_this_process() const noexcept;
 
     Outcome start();
@@ -43,7 +43,7 @@ public:
     Outcome dump(const std::string& path);
     /// Whether the engine has a timer or an alternate stack per thread.
     bool attaches_threads() const noexcept { return sampling() && collector_.sampling().attaches_threads(); }
-    /// For good: its results are written, or about to be.
+    /// Whether it has ended for good: its results are written, or about to be.
     bool finished() const { return of_this_process() && collector_.finishing(); }
     bool sampling() const { return collector_.sampling().on(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
@@ -55,26 +55,27 @@ public:
     /// caller: libc changes the user of all threads, and ends the process where one may not do what another may
     /// (glibc's setxid).
     bool step_aside(bool only_if_unequal);
+    /// Launches the collector again after step_aside().
     Outcome come_back();
     /// Whether no thread of the host is left but the caller, while the collector goes on. Waits 10 ms at most for those
     /// that are about to be gone.
     bool left_alone();
-    /// Lets the signal of FLAMEPROBE_SIGNAL start and stop: the collector waits for it.
+    /// Launches the collector, so that the signal of FLAMEPROBE_SIGNAL can start sampling.
     Outcome stand_by();
 
     // Async-signal-safe.
     void toggle() noexcept;
-    /// Waits until the collector has acted; nothing where there is none, or in another process.
+    /// Waits until the collector has acted. Does nothing without a collector, and in another process.
     void ask(Request request) noexcept;
-    /// Lets it see that host_is_filtered.
+    /// Makes the collector see host_is_filtered.
     void wake_collector() noexcept { collector_.commands().wake(); }
     void leave_network() noexcept;
     void finish() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
-    /// A filter is about to be entered: nothing is left that it would kill for.
+    /// A seccomp filter is about to be entered: see core_api.h.
     void before_filter(const void* program, unsigned long flags) noexcept;
-    /// The calling thread is at its end.
+    /// To be called by a thread at its end.
     void thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept;
     CrashRecord& crash_record() noexcept { return collector_.sampling().crash_record(); }
 

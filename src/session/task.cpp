@@ -52,7 +52,7 @@ std::vector<std::uint64_t> numbers_of(const std::string& status, std::string_vie
     }
 }
 
-// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if it may not be told.
+// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them.
 struct ImagePlace {
     unsigned long long code = 0, stack = 0;
 };
@@ -93,8 +93,8 @@ void register_restartable_sequences() {
 constinit std::atomic<int> watched_host{-1};  // a pidfd
 constinit std::atomic<int> looks_without_progress{0};
 
-/// Each half minute, with the host no more at the second look at least. Nothing of libc, which may hold its own locks
-/// here.
+/// Runs every half minute, and ends a task that has made no progress between two runs after the host's end. Calls
+/// nothing of libc, whose locks may be held here.
 void end_after_host(int) {
     pollfd host{watched_host.load(), POLLIN, 0};
     const timespec at_once{};
@@ -102,8 +102,8 @@ void end_after_host(int) {
         handler::system_call(SYS_exit_group, 0);
 }
 
-// libc leaves two of its own signals open, which are for threads of the host. SIGALRM, which no other code should send,
-// is the task's. Bare system calls, since libc's are interposed.
+// Also the two signals that libc's own functions leave unblocked, since they are meant for threads of the host.
+// SIGALRM, which no other code should send, is the task's. Bare system calls, since libc's are interposed.
 void block_all_signals_but_alarm() {
     const std::uint64_t all_but_alarm = ~(std::uint64_t{1} << (SIGALRM - 1));
     handler::KernelAction action;

@@ -14,9 +14,9 @@
 
 namespace flameprobe {
 
-/// Made by a thread of the host that is there for nothing else, has every signal blocked and a descriptor table of its
-/// own, which the task inherits. The task takes over that thread's thread-local storage, so libc and all libraries work
-/// in it, once the thread has ended as any other does, for libc too.
+/// Made by a thread of the host that was created for this, has every signal blocked and a descriptor table of its own,
+/// which the task inherits. The task takes over that thread's thread-local storage, so libc and all libraries work in
+/// it, once the thread has ended as any other does, for libc too.
 class Task {
 public:
     /// Whether there may be one: not under valgrind, which ends the program for such a clone, nor where a sanitizer
@@ -40,8 +40,8 @@ public:
     /// prevents it.
     bool may_have_threads();
 
-    /// In the task, at every step of its work: it gets on. Without that it ends within a minute of the host's end: it
-    /// may wait for a lock, malloc's for one, that a killed thread of the host holds for ever.
+    /// To be called in the task at every step of its work. A task that makes no progress ends within a minute of the
+    /// host's end: it may be waiting for a lock, such as malloc's, that a killed thread of the host holds for ever.
     void progress() const;
 
     /// For every thread. The kernel writes 0 when a task has ended.
