@@ -11,7 +11,7 @@ namespace flameprobe {
 class FunctionIndex {
 public:
     FunctionIndex() = default;
-    /// `header` is what PT_GNU_EH_FRAME tells of, at virtual address `address` of the file; it must outlive the index.
+    /// `header` is the segment PT_GNU_EH_FRAME, at virtual address `address` of the file; it must outlive the index.
     /// Empty where the encodings are not those that linkers write.
     FunctionIndex(std::span<const std::byte> header, std::uint64_t address);
 
@@ -24,7 +24,7 @@ public:
         std::uint64_t start = 0;
         std::uint64_t description = 0;  // virtual address of its FDE
     };
-    /// The entry that start_of is of.
+    /// The entry whose start start_of() gives.
     std::optional<Entry> entry_of(std::uint64_t address) const;
 
     struct Place {

@@ -7,9 +7,9 @@
 
 namespace flameprobe {
 
-/// Open addressing in one block of memory, at most half full, 8 bytes a slot. A slot keeps its hash too: what a number
-/// stands for is seldom looked at in vain, and not at all to grow. (Of std::unordered_map it is a quarter of the time
-/// and space, where there are millions.)
+/// Open addressing in one block of memory, at most half full, 8 bytes a slot. A slot keeps its hash too, so that `is`
+/// is seldom called in vain, and not at all to grow. (With millions of entries it takes a quarter of
+/// std::unordered_map's time and space.)
 class IdTable {
 public:
     /// The id that was added with this hash and for which `is(id)` holds, or `next`, which is in the table from then

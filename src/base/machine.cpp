@@ -29,7 +29,7 @@ std::string cpu_model() {
         return text.substr(colon + 2, text.find('\n', colon) - colon - 2);
     };
     if (std::string name = value("model name"); !name.empty()) return name;
-    // arm64 tells numbers (MIDR_EL1), which are what people look CPUs up by.
+    // arm64 has only numbers (MIDR_EL1), by which CPUs can be looked up.
     const std::string implementer = value("CPU implementer"), part = value("CPU part");
     return implementer.empty() || part.empty() ? not_known : "implementer " + implementer + ", part " + part;
 }
@@ -57,7 +57,7 @@ std::string kernel() {
 
 /// By the traces that the usual engines leave; "none found" proves nothing.
 std::string container() {
-    // Opened rather than asked for with access(2): a host's filter permits us nothing that it does not need itself.
+    // Opened rather than tested with access(2), which a host's seccomp filter may not permit.
     if (read_small_file("/.dockerenv")) return "docker";
     if (read_small_file("/run/.containerenv")) return "podman";
     const std::string groups = read_small_file("/proc/self/cgroup").value_or("");

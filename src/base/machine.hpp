@@ -1,4 +1,4 @@
-// What figures depend on besides the program: for the record that goes with every profile. No program is run for it.
+// What measurements depend on besides the program, for the record in every profile. No other program is run for it.
 #pragma once
 
 #include <string>

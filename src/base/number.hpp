@@ -8,10 +8,10 @@
 
 namespace flameprobe {
 
-/// Whatever the locale.
+/// In every locale.
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// All of `text` as a number; nothing if it is none, or none that the type can hold.
+/// All of `text` as a number; nullopt if it is no number, or one that the type cannot hold.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
     Number value{};
@@ -25,8 +25,8 @@ struct Unit {
     std::uint64_t factor;
 };
 
-/// A whole number and a unit, such as 30s or 64M: the number times the factor, at most `most`. Of the units the first
-/// counts that the text ends with: no unit, "", comes last.
+/// A whole number and a unit, such as 30s or 64M: the number times the factor, at most `most`. The first unit counts
+/// with which the text ends: "", for no unit, must come last.
 inline std::optional<std::uint64_t> quantity_in(std::string_view text, std::initializer_list<Unit> units,
                                                 std::uint64_t most) {
     for (const auto& [name, factor] : units) {

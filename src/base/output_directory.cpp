@@ -20,7 +20,7 @@ constexpr mode_t others_write = S_IWGRP | S_IWOTH;
 /// Thread-safe, unlike strerror.
 std::string describe(int error) { return std::generic_category().message(error); }
 
-/// In a user namespace root's files outside of it look like those of this user (user_namespaces(7)).
+/// In a user namespace the files of the root user outside of it look like those of user 65534 (user_namespaces(7)).
 bool is_outside_root(uid_t owner) {
     if (owner != 65534) return false;
     const auto map = read_small_file("/proc/self/uid_map");
@@ -140,7 +140,7 @@ Result<Descriptor> open_for_append(const std::string& path) {
     }
     if (errno != EEXIST) return Error{describe(errno)};
     if (const std::string obstacle = directory->obstacle(name); !obstacle.empty()) return Error{"it " + obstacle};
-    // What was looked at by its name may be another by now: only what is open counts.
+    // The name may lead to another file by now: the checks below are of the one that is open.
     Descriptor file = directory->open(name, O_WRONLY | O_APPEND);
     struct stat opened {};
     if (!file || ::fstat(file.get(), &opened) != 0) return Error{describe(errno)};

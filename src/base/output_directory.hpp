@@ -1,4 +1,4 @@
-// Where results go: made and replaced so that no file of another user is reached, by whatever was planted there.
+// Where results go. Files are made and replaced so that no link that was planted there leads to a file of another user.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,24 +15,24 @@ namespace flameprobe {
 /// symbolic links of root and of the running user are followed; in it, none.
 class OutputDirectory {
 public:
-    /// Of the directory that `path` ends in; relative paths start at the working directory. The Error is a reason
-    /// without the path: "No such file or directory".
+    /// The directory in which `path` lies; relative paths start at the working directory. The Error is a reason without
+    /// the path: "No such file or directory".
     static Result<OutputDirectory> of(std::string_view path);
 
-    /// Why what has this name must stay as it is: "is a symbolic link". Empty if nothing has it, or a regular file of
-    /// the running user that not every user may write.
+    /// Why the file with this name must not be touched: "is a symbolic link". Empty if there is none, or if it is a
+    /// regular file of the running user that not every user may write.
     std::string obstacle(const std::string& name) const;
     /// As lstat(2).
     bool status(const std::string& name, struct stat& status) const;
-    /// A new file, open for reading and writing, with `mode` less the umask. Without one, errno is EEXIST if anything
-    /// has the name, a dangling link included.
+    /// A new file, open for reading and writing, with `mode` less the umask. On failure errno is EEXIST if the name is
+    /// taken, be it by a dangling link.
     Descriptor create(const std::string& name, mode_t mode) const;
-    /// What has the name, opened with open(2)'s `flags`; never through a link.
+    /// Opens the file with this name, with open(2)'s `flags`; never through a link.
     Descriptor open(const std::string& name, int flags) const;
     /// 0, or an errno. Check obstacle(to) before.
     int rename(const std::string& from, const std::string& to) const;
     void remove(const std::string& name) const;
-    /// Whether none but its owner may make names in it.
+    /// Whether only its owner may create files in it.
     bool is_private() const;
 
 private:
@@ -42,7 +42,7 @@ private:
 
 /// What follows the last '/'.
 std::string last_name(std::string_view path);
-/// The two are one file.
+/// Whether the two are one file.
 bool same_file(const struct stat& one, const struct stat& other);
 /// What to do where obstacle() names something.
 inline constexpr const char* remedy_for_obstacle = "; remove it, or choose another place";

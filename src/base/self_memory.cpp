@@ -21,7 +21,7 @@ ssize_t read_through_proc(std::uint64_t address, std::span<std::byte> out) noexc
     return memory ? ::pread(memory.get(), out.data(), out.size(), static_cast<off_t>(address)) : -1;
 }
 
-// Of the collector's descriptor table, which no other thread that calls read_self lives in.
+// In the collector's descriptor table: no thread with another table calls read_self().
 constinit std::atomic<int> pipe_out{-1}, pipe_in{-1};
 
 /// The kernel copies into a pipe what is mapped, and gives EFAULT otherwise.

@@ -9,8 +9,8 @@
 
 namespace flameprobe {
 
-/// A process's /proc/PID/task, kept open: what it tells costs little, and survives a chroot or an unmounted /proc. One
-/// thread only.
+/// A process's /proc/PID/task, kept open: reading it costs little, and works after a chroot or without a mounted /proc.
+/// One thread only.
 class TaskList {
 public:
     explicit TaskList(const std::string& directory = "/proc/self/task");

@@ -26,7 +26,7 @@
 namespace flameprobe {
 namespace {
 
-// What the collector does between its start and its end, names and pictures included.
+// All that the collector calls from its start to its end, for names and pictures too.
 constexpr long calls_of_the_collector[] = {
     SYS_futex,
     SYS_read,
@@ -109,7 +109,7 @@ bool enter(const void* program, unsigned long flags) {
                                 program) == 0;
 }
 
-/// What the child of lets_handlers_return() has got through, in memory that its parent sees.
+/// How far the child of lets_handlers_return() has got, in memory that its parent sees.
 struct Progress {
     std::atomic<bool> entered, handled, returned;
 };
@@ -141,7 +141,7 @@ bool kills_a_child(Trial trial) {
     const long child = ::syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
     if (child == 0) {
         constexpr rlimit none{0, 0}, one_second{1, 1};
-        constexpr std::uint64_t all = ~std::uint64_t{0};  // what it dies of finds no handler of the host's then
+        constexpr std::uint64_t all = ~std::uint64_t{0};  // so that what kills the child runs no handler of the host
         handler::system_call(SYS_rt_sigprocmask, long{SIG_SETMASK}, &all, 0L, 8L);
         ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, nullptr);
         ::syscall(SYS_prlimit64, 0, RLIMIT_CPU, &one_second, nullptr);

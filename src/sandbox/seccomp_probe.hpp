@@ -16,8 +16,8 @@ bool seccomp_filters_us();
 bool seccomp_kills_for(std::initializer_list<long> system_calls);
 
 /// Whether a filter that the host is about to put on every thread (seccomp(2): SECCOMP_SET_MODE_FILTER with
-/// SECCOMP_FILTER_FLAG_TSYNC) would kill for what the collector does. Tried in a child that enters it. True where it
-/// cannot be tried; false for a filter that the kernel does not take.
+/// SECCOMP_FILTER_FLAG_TSYNC) would kill for a system call of the collector. Tried in a child that enters it. True
+/// where it cannot be tried; false for a filter that the kernel does not take.
 bool filter_would_kill(const void* program, unsigned long flags);
 
 /// Whether a handler of ours could return in a thread that enters the filter (seccomp(2): the program and the flags),

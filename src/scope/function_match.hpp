@@ -14,8 +14,8 @@ public:
     virtual bool same_function(std::uint64_t a, std::uint64_t b) = 0;
 };
 
-/// By the unwind tables. Compilers move rarely executed parts of a function elsewhere (f.cold): such a part is taken
-/// for one of any function of its module, because the tables do not say whose it is and names may be stripped. One
+/// By the unwind tables. Compilers move rarely executed parts of a function elsewhere (f.cold): such a part matches
+/// every function of its module, because the tables do not say to which it belongs, and names may be stripped. One
 /// thread only. Remembers what it found per address until the map changes.
 class UnwindTableMatch final : public FunctionMatch {
 public:

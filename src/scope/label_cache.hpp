@@ -12,7 +12,7 @@
 
 namespace flameprobe {
 
-/// One scope's label. Equal texts are one ScopeLabel; stays where it is as long as its LabelCache.
+/// One scope's label. Equal texts are one ScopeLabel; it stays where it is as long as its LabelCache lives.
 struct ScopeLabel {
     std::uint32_t id = 0;  // 0, 1, 2, ... in the order of first sight
     std::string text;      // "checkout", or "tenant=acme"
@@ -28,8 +28,8 @@ class LabelCache {
 public:
     explicit LabelCache(ReadMemory read) : read_(std::move(read)) {}
 
-    /// What the label at `address` stands for: one scope, or several, outermost first, for a context that was taken
-    /// along from another thread. Empty if there is no readable text. `generation` is the code map's: a literal's
+    /// What the label at `address` stands for: one scope, or several, outermost first, for a context that was carried
+    /// over from another thread. Empty if there is no readable text. `generation` is the code map's: a literal's
     /// address may hold another text once code was mapped anew. Valid until the next call.
     std::span<const ScopeLabel* const> labels(std::uint64_t address, std::uint64_t generation);
     std::size_t size() const { return by_text_.size(); }

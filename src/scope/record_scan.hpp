@@ -22,11 +22,11 @@ struct ScopeRecord {
 };
 
 /// Every word of `bytes`, which lie at `address`, that is a seal over itself and the two words after it; appended in
-/// the order of addresses. One word in 2^17 of anything else passes too: the caller holds the pc against the frames.
+/// the order of addresses. One word in 2^17 of anything else passes too: the caller compares the pc with the frames.
 void scan_for_seals(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
 
 namespace detail {
-/// The plain way, and the CPU's own (only where it has one). For tests and measurements.
+/// The portable scan, and the CPU's own (only if has_vector_scan()); each by name for tests and measurements.
 void scan_word_by_word(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
 void scan_by_vectors(std::uint64_t address, std::span<const std::byte> bytes, std::vector<ScopeRecord>& out);
 bool has_vector_scan();

@@ -133,7 +133,7 @@ void ScopeScanner::keep_proven(const Stack& stack) {
 }
 
 // Root first. Within a frame the addresses say nothing, as a compiler lays its variables out as it likes; but each
-// record names the one that was innermost when it was made, so the outer one has fewer others of the frame behind it.
+// record names the one that was innermost when it was made, so an outer scope has fewer scopes of its frame around it.
 // Where stack switching broke that chain, the order of the code is the best guess.
 void ScopeScanner::order_within_frames() {
     std::sort(placed_.begin(), placed_.end(), [](const Placed& a, const Placed& b) {

@@ -14,8 +14,8 @@
 //         for (; next != placed.end() && next->frame == frame; ++next) push_scope(next->label->id, next->label->text);
 //     }
 //
-// Where a continued stack is refuted afterwards, what stands in dropped frames is true all the same: it belongs above
-// the first frame that is kept.
+// If a continued stack is refuted afterwards, the scopes in its dropped frames are still right: they belong above the
+// first frame that is kept.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class ScopeScanner {
 public:
     /// For this process; `map` must outlive it.
     explicit ScopeScanner(const CodeMap& map);
-    /// With everything given; `functions` must outlive it.
+    /// With its parts given, as in tests; `functions` must outlive it.
     ScopeScanner(const CodeMap& map, FunctionMatch& functions, ReadMemory read);
 
     /// The scopes open in the stack that `walk` was made from, root first, the outer one first where a frame opened
