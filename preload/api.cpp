@@ -30,8 +30,8 @@ int unavailable(flameprobe_error* error) {
 constexpr const char* no_size = "flameprobe_options::size is not set: initialise with FLAMEPROBE_OPTIONS_INIT";
 constexpr const char* newer = "flameprobe_options has fields set that this version of the library does not know";
 
-/// What the caller's header knew of the options; what it did not is as the environment says. Fields that are not known
-/// here may be there if nothing is in them. Gives what is wrong, or null.
+/// Copies the options that the caller's header knew; others stay as the environment sets them. Fields that this library
+/// does not know are accepted if they are empty. Gives what is wrong, or null.
 const char* known_options(const flameprobe_options& given, flameprobe_options& known) {
     constexpr size_t least = offsetof(flameprobe_options, output), most = 4096;
     if (given.size < least || given.size > most || given.size % sizeof(void*) != 0) return no_size;
@@ -44,7 +44,7 @@ const char* known_options(const flameprobe_options& given, flameprobe_options& k
     return nullptr;
 }
 
-/// The environment's lines, then the options', which count more.
+/// The environment's lines, then the options', which override them.
 class Lines {
 public:
     explicit Lines(const flameprobe_options& options) {

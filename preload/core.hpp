@@ -9,7 +9,7 @@ namespace flameprobe {
 /// The core, opened the first time; null if it cannot be (then a line on stderr has said why, once). Thread-safe, but
 /// not async-signal-safe the first time.
 const flameprobe_core* core();
-/// Around fork: a child of the moment in which another thread opens the core would find the dynamic linker's tables
+/// To be called around fork: a child made while another thread opens the core would find the dynamic linker's tables
 /// half written, and could not use it.
 void wait_for_opening();
 void let_open();

@@ -19,7 +19,7 @@ extern "C" void* __dso_handle;
 namespace flameprobe {
 namespace {
 
-constexpr unsigned most_names = 256;  // the last is for those beyond
+constexpr unsigned most_names = 256;  // the last slot is for all names beyond that
 constexpr unsigned beyond = most_names - 1;
 constexpr size_t most_bytes = 64;
 

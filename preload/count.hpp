@@ -7,7 +7,7 @@
 
 namespace flameprobe {
 
-/// Fills in at most `most`, and gives how many. Async-signal-safe; while threads go on counting.
+/// Fills in at most `most` counts, and gives how many. Threads may count meanwhile. Async-signal-safe.
 size_t read_unit_counts(flameprobe_unit_count* counts, size_t most);
 
 }  // namespace flameprobe

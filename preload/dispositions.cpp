@@ -30,13 +30,13 @@ bool is_ours(int number, const struct sigaction& action) {
            action.sa_sigaction == stand_ins[number].handler;
 }
 
-/// The handler that a handler engine samples with.
+/// Whether it is the handler with which an engine samples.
 bool is_engines(const struct sigaction& action) {
     const flameprobe_core* core = core_if_loaded();
     return core != nullptr && core->is_own_handler(reinterpret_cast<uintptr_t>(action.sa_sigaction)) != 0;
 }
 
-/// Where the engine samples with this signal, it makes way.
+/// Makes the engine give up this signal, if it samples with it.
 void yield_to_host(int number) {
     if (const flameprobe_core* core = core_if_loaded()) core->yield_signal(number);
 }
@@ -52,8 +52,8 @@ struct sigaction in_place_of_default(FatalHandler handler) {
     return ours;
 }
 
-/// Not the fatal signals' handler, but the one that a handler engine samples with: the host is told SIG_DFL, which is
-/// what the engine found there.
+/// For signals without a stand-in. If an engine samples with this one, the host is told SIG_DFL, which is what the
+/// engine found there.
 int sigaction_past_engine(int number, const struct sigaction* action, struct sigaction* old) {
     if (action != nullptr) yield_to_host(number);
     struct sigaction real;
@@ -78,7 +78,7 @@ int host_sigaction(int number, const struct sigaction* action, struct sigaction*
         const struct sigaction wanted = *action;
         const struct sigaction ours = in_place_of_default(entry.handler);
         failed = real_sigaction(number, nullptr, &real);
-        // The engine's handler stays: it passes on to ours what it has not asked for.
+        // The engine's handler stays: signals that are not the engine's it passes on to ours.
         if (failed == 0 && !is_engines(real)) failed = real_sigaction(number, &ours, nullptr);
         if (failed == 0) entry.host = wanted;
     } else {

@@ -10,8 +10,8 @@ using FatalHandler = void (*)(int, siginfo_t*, void*);
 /// again brings the handler back.
 void stand_in_for_default(int number, FatalHandler handler);
 
-/// SIG_DFL is SIG_DFL again, for good: a handler of ours would make system calls that a seccomp filter kills for, and
-/// the process would end by SIGSYS instead.
+/// Restores SIG_DFL, for good: in a seccomp filter a handler of ours would make system calls that the filter kills for,
+/// and the process would end by SIGSYS instead.
 void stop_standing_in();
 
 /// The library function behind ours. Async-signal-safe after the first call.
@@ -19,7 +19,7 @@ int real_sigaction(int number, const struct sigaction* action, struct sigaction*
 
 /// Installs the fatal signals' handler; before the host's main.
 void watch_fatal_signals();
-/// In a forked child: no thread is ending it yet.
+/// In a forked child: forgets the thread of the parent that was ending the process.
 void forget_ending_in_child();
 
 }  // namespace flameprobe

@@ -1,5 +1,5 @@
-// A process image that is replaced runs no destructors: what was sampled is flushed before, and a failed exec goes on
-// as if nothing had been. Threads and perf events end with the image by themselves.
+// A process image that is replaced runs no destructors: what was sampled is flushed before, and after a failed exec
+// sampling goes on. Threads and perf events end with the image by themselves.
 #include <alloca.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// Ends that run no destructors.
+// The calls that end a process without running destructors.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,8 +36,8 @@ FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void _Exit(int status) {
     __builtin_unreachable();
 }
 
-// Ours is registered last of all at_quick_exit functions only if registered first: they run in reverse order, so the
-// results are written before the host's own functions run, which may still need its connections; better than none.
+// Not by at_quick_exit, whose functions run in reverse order: ours would run last only if it were registered first. The
+// host's own functions run after this, and may still need its connections.
 FLAMEPROBE_INTERPOSED __attribute__((noreturn)) void quick_exit(int status) {
     if (const flameprobe_core* core = core_if_loaded()) core->finish();
     next(next_quick_exit, "quick_exit")(status);

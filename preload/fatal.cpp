@@ -23,8 +23,8 @@ bool is_crash(int number) {
            number == SIGTRAP || number == SIGSYS;
 }
 
-// Back to what would have happened. A fault happens again when the handler returns, and abort() raises once more by
-// itself (abort(3)); anything else is sent again with its siginfo, and waits until the handler has returned.
+// Lets the signal do what it would have done. A fault happens again when the handler returns, and abort() raises once
+// more by itself (abort(3)); anything else is sent again with its siginfo, and waits until the handler has returned.
 void die_by(int number, siginfo_t* info) {
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;

@@ -2,9 +2,9 @@
 
 namespace flameprobe {
 
-/// The calling thread is the host's first: called once, before main.
+/// Counts the host's threads from now on. To be called once, before main, by its first thread.
 void count_threads_from_here();
-/// In a forked child, whose only thread is the caller.
+/// To be called in a forked child, whose only thread is the caller.
 void forget_other_threads();
 
 }  // namespace flameprobe

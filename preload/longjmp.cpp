@@ -33,7 +33,7 @@ constexpr uintptr_t page = 4096;
 // Further apart means another stack, or a recursion that is not worth the time.
 constexpr uintptr_t furthest = uintptr_t{1} << 20;
 
-/// Whether that is how this C library does it.
+/// Whether this C library's jmp_buf is as cpu::saved_stack_pointer() reads it.
 __attribute__((noinline)) bool can_read_jmp_buf() noexcept {
     jmp_buf buffer;
     const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
@@ -42,8 +42,8 @@ __attribute__((noinline)) bool can_read_jmp_buf() noexcept {
     return saved <= here && here - saved < page;
 }
 
-/// The kernel reads the signal set before it sees that `how` is nonsense: EFAULT or EINVAL. Any process that uses
-/// siglongjmp is allowed this system call. Signal-safe.
+/// The kernel reads the signal set before it sees that `how` is invalid: EFAULT if nothing is mapped there, else
+/// EINVAL. Any process that uses siglongjmp is allowed this system call. Signal-safe.
 bool is_mapped(uintptr_t address) noexcept {
     constexpr long nonsense = -1, set_size = 8;
     const long result = cpu::system_call(SYS_rt_sigprocmask, nonsense, static_cast<long>(address), 0, set_size, 0, 0);
@@ -51,7 +51,7 @@ bool is_mapped(uintptr_t address) noexcept {
     return result == invalid;
 }
 
-/// Whether one mapping, as far as can be seen, reaches from here to there: what lies between two stacks may be a gap.
+/// Whether every page in between is mapped: between two stacks there may be a gap.
 bool is_one_stack(uintptr_t low, uintptr_t high) noexcept {
     if (low >= high || high - low > furthest) return false;
     for (uintptr_t at = (low | (page - 1)) + 1; at < high; at += page) {
@@ -67,7 +67,8 @@ bool is_loaded(uintptr_t address) noexcept {
     return find_object(reinterpret_cast<void*>(address), found) == 0;
 }
 
-/// What lies in [low, high) is about to be popped; all the same nothing is touched but what seals a code address.
+/// Closes the scopes whose records lie in [low, high), which is about to be popped. Words that do not seal a code
+/// address are left alone all the same.
 void close_scopes(uintptr_t low, uintptr_t high, const __jmp_buf_tag* still_needed) noexcept {
     const auto needed = reinterpret_cast<uintptr_t>(still_needed);
     for (uintptr_t at = (low + 7) & ~uintptr_t{7}; at + sizeof(flameprobe_scope) <= high; at += sizeof(uintptr_t)) {

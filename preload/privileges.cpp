@@ -11,9 +11,10 @@
 namespace flameprobe {
 namespace {
 
-/// Around a change of the user or group. libc makes it for every thread, and ends the process where one fails and
-/// another does not: so a collector with other capabilities than the caller (PR_SET_KEEPCAPS, capset) leaves meanwhile.
-/// One that is a task of its own is told, since it must not keep rights that the host has given up.
+/// Lives during a change of the user or group. libc makes the change in every thread, and ends the process if it fails
+/// in one and not in another: so a collector's thread with other capabilities than the caller's (PR_SET_KEEPCAPS,
+/// capset) ends for that time. A collector that is a task follows the change, since it must not keep rights that the
+/// host has given up.
 class Change {
 public:
     Change() noexcept : core_(core_if_loaded()) {

@@ -1,6 +1,6 @@
-// A thread that enters a seccomp filter may lose any system call, or be killed for it. What the collector needs is made
-// before, and handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp), for which
-// libc has no function; an ordinary user must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
+// A thread that enters a seccomp filter may lose any system call, or be killed for it. So the collector creates its
+// file before, and signal handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp),
+// for which libc has no function; an ordinary user must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
 #include "seccomp.hpp"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ namespace {
 
 int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long) = nullptr;
 
-// Whether the process that was loaded has been in seccomp(2) before. Until then it may be asked whether it is that one,
-// rather than a child of vfork, which writes to the same memory.
+// `entered`: the process that loaded the core has called seccomp(2) before. Until then a system call can tell whether
+// the caller is that process, or a child of vfork, which writes to the same memory.
 constinit bool entered = false;
 constinit bool of_loaded_process = false;
 constinit bool entering = false;  // held by the one thread that is about to enter a filter

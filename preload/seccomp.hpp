@@ -5,7 +5,7 @@ namespace flameprobe {
 /// The host is about to call seccomp(2) with these words. Makes no system call that the host is not allowed.
 void before_seccomp(unsigned long operation, unsigned long flags, const void* program) noexcept;
 
-/// In a forked child, which has one thread: it is not entering a filter.
+/// In a forked child: forgets the thread of the parent that was entering a filter.
 void forget_entering_in_child();
 
 }  // namespace flameprobe

@@ -1,5 +1,5 @@
-// A host may block a signal that an engine samples with, and wait for it instead (sigwait(3), signalfd(2)). What an
-// engine has sent waits there then, and is none that the host asked for: these calls pass over it.
+// A host may block a signal that an engine samples with, and wait for it instead (sigwait(3), signalfd(2)). The
+// engine's signals are then pending too, though the host did not ask for them: these calls skip them.
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>

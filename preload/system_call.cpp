@@ -26,7 +26,7 @@ __attribute__((visibility("hidden"), used)) SystemCall* flameprobe_before_syscal
 namespace flameprobe {
 namespace {
 
-// dlsym is nothing for a signal handler, or a child of vfork.
+// Looked up at load time: dlsym must not be called in a signal handler, or in a child of vfork.
 __attribute__((constructor(101))) void find_syscall() { next(flameprobe_next_syscall_, "syscall"); }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// The host's threads: those that a handler engine covers with a timer, and the last one.
+// The host's threads: attaches new ones to an engine with a handler, reports those that end, and ends the process with
+// the last one.
 //
 // libc ends a process by exit(0) in the last of its threads (pthread_exit(3)). The collector is one more thread for
-// libc, so where all of the host's have ended by themselves, that end would never come. So they are counted, and the
-// last of them does what libc would have done, at the same place: after its thread_locals and its keys.
+// libc, so it would never do that where all of the host's threads have ended by themselves. So they are counted, and
+// the last of them does what libc would have done, at the same place: after its thread_locals and its keys.
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ using StartRoutine = void* (*)(void*);
 
 int (*next_pthread_create)(pthread_t*, const pthread_attr_t*, StartRoutine, void*) = nullptr;
 
-constinit int living = 0;  // of the threads that are counted: main and those that pthread_create made since
+constinit int living = 0;  // threads, of those that are counted: main and those that pthread_create made since
 constinit bool counting = false;
 constinit pthread_key_t ends;
 
@@ -30,8 +31,9 @@ struct Life {
     int round;
 };
 
-// The first thread, which has no routine, has rounds only. Of others it is a copy: free() at the end of a thread might
-// be its first use of malloc, whose system calls a seccomp filter may kill for by then.
+// For the first thread only `round` is set. For others it is a copy of the Life that pthread_create made, which is
+// freed at the beginning: free() at the end of a thread might be its first use of malloc, whose system calls a seccomp
+// filter may kill for by then.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Life own_life{};
 
 void begin_life(Life* life) {
