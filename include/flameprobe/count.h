@@ -1,4 +1,4 @@
-/* Units of work: what a program has done (requests, packets, rows), so that its CPU time can be told for each of them.
+/* Units of work: what a program has done (requests, packets, rows), so that the CPU time of each unit can be shown.
  * Needs libc only; where libflameprobe.so is not loaded a call does nothing. C11 or C++17, gcc or clang. */
 #ifndef FLAMEPROBE_COUNT_H
 #define FLAMEPROBE_COUNT_H
@@ -13,8 +13,8 @@ extern "C" {
 
 typedef void (*flameprobe_count_call_)(const char* name, uint64_t amount);
 
-/* Finds out at the first call where the later ones go. One a module: an executable that does not export its symbols has
- * no other way to meet a library that is preloaded. */
+/* At the first call, looks up the function to which later calls go. One pointer in each module: an executable that does
+ * not export its symbols cannot find a preloaded library's function otherwise. */
 extern flameprobe_count_call_ flameprobe_count_v1;
 __attribute__((weak, visibility("hidden"))) void flameprobe_count_first_(const char* name, uint64_t amount);
 __attribute__((weak, visibility("hidden"))) flameprobe_count_call_ flameprobe_count_v1 = flameprobe_count_first_;

@@ -1,5 +1,5 @@
 // Units of work: `FlameProbe::count("requests", n);`. A header of its own: a program that uses it needs nothing of
-// FlameProbe at run time, and is told of in its profile as soon as it is sampled.
+// FlameProbe at run time, and its counts are in its profile as soon as it is sampled.
 #pragma once
 
 #include <cstdint>

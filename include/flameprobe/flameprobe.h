@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/** What came of a call. New codes may be added; treat unknown ones as failures. */
+/** The result of a call. New codes may be added; treat unknown ones as failures. */
 enum flameprobe_code {
     FLAMEPROBE_OK = 0,
     FLAMEPROBE_BAD_OPTION = 1,  /* an option's value is not allowed; nothing was started */

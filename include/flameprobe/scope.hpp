@@ -1,5 +1,5 @@
-// Says what a thread is working for: `FlameProbe::Scope scope{"checkout"};`. A header of its own accord: a program that
-// uses it needs nothing of FlameProbe at run time, and its labels appear as soon as it is sampled.
+// Labels what a thread is working on: `FlameProbe::Scope scope{"checkout"};`. A header of its own: a program that uses
+// it needs nothing of FlameProbe at run time, and its labels appear as soon as it is sampled.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Takes the open scopes of one task along to wherever the task goes on: another thread, a pool, a coroutine's
-// resumption.
+// Carries the open scopes of a task over to where the task goes on: another thread, a pool, a coroutine's resumption.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,7 +13,7 @@
 namespace FlameProbe {
 namespace detail {
 
-/// Looks through the calling thread's stack for the records that a chain names.
+/// Searches the calling thread's stack for the records that a chain names.
 class StackSearch {
 public:
     explicit StackSearch(std::uintptr_t from) noexcept : at_(from) {}
@@ -77,8 +76,8 @@ public:
 
     /// The open scopes of the calling thread, 32 at most (the innermost ones), as far as they are on the stack that it
     /// runs on and within a mebibyte of each other. About a microsecond for each 4 KiB of stack between them: meant for
-    /// handing over a task, not for inner loops. Not for signal handlers. Hidden, lest a module calls the copy of
-    /// another one, whose chain may be another variable.
+    /// handing over a task, not for inner loops. Not for signal handlers. Hidden, so that no module calls another one's
+    /// copy, whose chain may be another variable.
     __attribute__((visibility("hidden"))) static ScopeContext capture() noexcept;
 
     constexpr bool empty() const noexcept { return path_.empty(); }

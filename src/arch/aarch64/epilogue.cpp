@@ -22,9 +22,9 @@ public:
         return false;
     }
     std::int64_t sp() const { return sp_; }
-    /// A leaf, whose return address is in x30 all the time, is not told by this: there is nothing to prove it by.
+    /// False for a leaf, whose return address stays in x30: nothing on the stack would prove its rule.
     bool loads_return_address() const { return loads_return_address_; }
-    /// Where the register's value lies that it will have; `nowhere` if it has it already.
+    /// Where on the stack the value lies that the register will have at the return; `nowhere` if it has it already.
     static constexpr std::int64_t nowhere = -1;
     std::int64_t frame_pointer() const { return slots_[29]; }
     std::int64_t return_address() const { return slots_[30]; }
@@ -63,7 +63,7 @@ private:
     }
 
     bool load(unsigned number, std::int64_t from) {
-        // What is stored on the way is what the register holds now.
+        // A value that is stored on the way is the one that the register holds now.
         if (number < slots_.size()) slots_[number] = from >= 0 ? from : nowhere;
         loads_return_address_ = loads_return_address_ || number == 30;
         return true;

@@ -1,5 +1,4 @@
-// Single instructions of A64 (Arm Architecture Reference Manual for A-profile, C6.2), as far as frames are told by
-// them.
+// Single instructions of A64 (Arm Architecture Reference Manual for A-profile, C6.2), as far as a walk needs them.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +48,7 @@ inline std::int64_t signed_field(std::uint32_t instruction, unsigned low, unsign
            static_cast<int>(64 - bits);
 }
 
-/// bytes that a load or store adds to SP by writing its address back; 0 for one that leaves SP alone.
+/// Bytes that a load or store adds to SP by writing its address back; 0 for one that leaves SP alone.
 inline std::int64_t written_back_to_sp(std::uint32_t instruction) {
     if ((instruction >> 5 & 31) != 31) return 0;
     if ((instruction & 0x3a800000) == 0x28800000) {  // ldp, stp; bit 26: of vector registers

@@ -6,7 +6,7 @@ namespace flameprobe {
 namespace {
 
 /// PLT entries: adrp x16; ldr x17; add x16; br x17, with BTI or signed pointers an instruction more before or between.
-/// The first one has pushed x16 and x30 before (the AArch64 back end of GNU ld).
+/// The first entry pushes x16 and x30 before these (the AArch64 back end of GNU ld).
 bool plt_rule(std::uint64_t address, UnwindRule& rule) {
     constexpr std::uint32_t stp_x16_x30 = 0xa9bf7bf0;
     for (std::int64_t back = -4; back <= 16; back += 4) {
@@ -63,8 +63,8 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
     return address % 4 == 0 && plt_rule(address, rule);
 }
 
-// glibc's _dl_runtime_resolve does not count what the PLT's first entry has pushed: its x30 is said to be at CFA + 8,
-// and of the nop or BTI that it begins with, which comes before that rule, nothing is said.
+// The tables of glibc's _dl_runtime_resolve do not count what the PLT's first entry has pushed: they have x30 at CFA +
+// 8, and no such rule yet for the nop or BTI with which it begins.
 void mend_table_rule(UnwindRule& rule) {
     constexpr std::int32_t pushed = 16;
     const bool may_be_entry = rule.base == RuleBase::sp && rule.cfa_offset == 0 && rule.ra_slot == UnwindRule::same;

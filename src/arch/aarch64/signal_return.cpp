@@ -1,7 +1,7 @@
 #include "capture/handler/kernel_action.hpp"
 
-// The bytes are those that unwinders and debuggers know signal frames by, as in the vdso's __kernel_rt_sigreturn; the
-// nop is for those that look up pc - 1.
+// The bytes are those by which unwinders and debuggers recognise signal frames, as in the vdso's __kernel_rt_sigreturn;
+// the nop is for those that look up pc - 1.
 asm(".text\n"
     ".balign 16\n"
     "nop\n"

@@ -1,5 +1,5 @@
-// syscall(2) as preload/system_call.cpp wants it: everything goes on by a jump, seccomp(2) and the first call of all
-// after flameprobe_before_syscall_.
+// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function, for seccomp(2) and in the first call
+// of all after flameprobe_before_syscall_.
 #include <sys/syscall.h>
 
 static_assert(SYS_seccomp == 277);

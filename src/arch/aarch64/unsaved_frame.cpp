@@ -5,8 +5,8 @@
 namespace flameprobe {
 namespace {
 
-/// Whether it goes on with the next instruction, leaves x30 as it is, and changes SP by no more than `by`, which is
-/// set. The groups are those of "A64 instruction set encoding" (Arm ARM, C4.1).
+/// Whether execution goes on with the next instruction, x30 stays as it is, and SP changes by a constant only, which
+/// `by` becomes. The groups are those of "A64 instruction set encoding" (Arm ARM, C4.1).
 bool goes_on(std::uint32_t instruction, std::int64_t& by) {
     constexpr unsigned sp = 31, link_register = 30;
     const unsigned target = instruction & 31;
@@ -39,12 +39,13 @@ bool goes_on(std::uint32_t instruction, std::int64_t& by) {
             by = a64::written_back_to_sp(instruction);
             return !structures || (instruction >> 5 & 31) != sp;
         }
-        default:  // branches, system, what is newer than this
+        default:  // branches, system instructions, newer groups
             return false;
     }
 }
 
-/// What the code from `address` to its function's return gives back, if it leads straight there.
+/// Bytes of stack that the code from `address` gives back until its function's return; false if it does not lead
+/// straight there.
 bool given_back(std::uint64_t address, std::int64_t& bytes) {
     constexpr int most = 64;
     bytes = 0;
@@ -58,7 +59,7 @@ bool given_back(std::uint64_t address, std::int64_t& bytes) {
     return false;
 }
 
-/// What the instructions of a prologue right before `address` have taken.
+/// Bytes of stack that the instructions of a prologue right before `address` have taken.
 std::int64_t taken(std::uint64_t address) {
     constexpr int most = 8;
     std::int64_t bytes = 0;

@@ -71,7 +71,7 @@ bool begins_or_ends_method(std::string_view code) {
     return matches(code, poll) || matches(code, poll.substr(jump));
 }
 
-/// V8's functions look whether they were deoptimized before they push the frame pointer. No byte on the way may be
+/// V8's functions check whether they were deoptimized before they push the frame pointer. No byte on the way may be
 /// `ret`, `pop %rbp` or `leave`, behind which another function might begin.
 bool pushes_soon(std::string_view code) {
     constexpr std::string_view set_up = "\x55\x48\x89\xe5"sv, ends = "\xc3\x5d\xc9"sv;

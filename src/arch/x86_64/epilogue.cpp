@@ -23,7 +23,7 @@ public:
         return true;
     }
     std::int64_t sp() const { return sp_; }
-    /// Where the register's value lies that it will have; `nowhere` if it has it already.
+    /// Where on the stack the value lies that the register will have at the return; `nowhere` if it has it already.
     static constexpr std::int64_t nowhere = -1;
     std::int64_t slot(unsigned number) const { return slots_[number]; }
 
@@ -57,7 +57,7 @@ private:
 
     bool pop(unsigned number, std::size_t length) {
         if (number == rsp) return false;
-        // What is pushed on the way is what the register holds now.
+        // A value that is pushed on the way is the one that the register holds now.
         if (number < slots_.size()) slots_[number] = sp_ >= 0 ? sp_ : nowhere;
         return go_on(length, 8);
     }

@@ -24,7 +24,7 @@ std::size_t push_size(std::string_view code) {
 
 }  // namespace
 
-// Bytes that are none of these are stepped over one by one: what comes of a misread prologue is no return address.
+// Other bytes are skipped one by one: a frame pointer from a misread prologue leads to no return address.
 std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start) {
     std::array<char, 96> bytes{};
     const std::size_t size = read_self(function_start, std::as_writable_bytes(std::span(bytes)));

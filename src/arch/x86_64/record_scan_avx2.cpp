@@ -15,8 +15,8 @@ struct FeatureLeaf {
     std::array<std::uint32_t, 4> present, active;
 };
 
-// Not __builtin_cpu_supports: that executes cpuid some twenty times, for each of which the host of a virtual machine
-// answers, a twentieth of what a short process costs. Nor cpuid here, which a process may have made a fault.
+// Not __builtin_cpu_supports: that executes cpuid some twenty times, each of which traps to the hypervisor in a virtual
+// machine: a twentieth of what a short process costs. Nor cpuid here, which may fault (arch_prctl(2), ARCH_SET_CPUID).
 bool has_avx2() {
     constexpr unsigned leaf_7 = 1, ebx = 1, avx2 = 1 << 5;
     auto* const leaf =
@@ -24,7 +24,8 @@ bool has_avx2() {
     return leaf != nullptr && (leaf(leaf_7)->active[ebx] & avx2) != 0;
 }
 
-// While the library is loaded: a child forked while another thread makes a function's static would wait for ever.
+// Set while the library is loaded: a child forked while another thread initialises a function's static would wait for
+// that for ever.
 const bool vectors = has_avx2();
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "capture/handler/kernel_action.hpp"
 
-// The bytes are those that unwinders and debuggers know signal frames by; the nop is for those that look up pc - 1.
+// The bytes are those by which unwinders and debuggers recognise signal frames; the nop is for those that look up pc -
+// 1.
 asm(".text\n"
     ".balign 16\n"
     "nop\n"

@@ -19,8 +19,8 @@ inline bool copy_registers(const ucontext_t& context, Registers& out) noexcept {
     return true;
 }
 
-/// A tick in the kernel signals when the thread leaves it. No register tells that for certain: the number of the call
-/// is still in x8, where anything else may be. left_system_call() decides.
+/// A tick in the kernel signals when the thread leaves it. No register shows that for certain: the number of the call
+/// is still in x8, but another small number may be there too. left_system_call() decides.
 inline bool may_leave_system_call(const ucontext_t& context) noexcept {
     constexpr std::uint64_t numbers = 1024, number_register = 8;
     return context.uc_mcontext.regs[number_register] < numbers;

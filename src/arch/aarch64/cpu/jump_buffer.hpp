@@ -9,7 +9,8 @@ namespace flameprobe::cpu {
 
 inline constexpr int stack_pointer_slot = 13;  // JB_SP
 
-/// What every stack pointer is kept under. It has no public name, so it is seen in a jmp_buf of our own.
+/// glibc's pointer guard, with which it encodes saved stack pointers. It has no public name, so it is worked out from a
+/// jmp_buf of our own.
 __attribute__((noinline)) inline std::uintptr_t pointer_guard() noexcept {
     jmp_buf buffer;
     std::uintptr_t here;
@@ -18,7 +19,7 @@ __attribute__((noinline)) inline std::uintptr_t pointer_guard() noexcept {
     return static_cast<std::uintptr_t>(buffer->__jmpbuf[stack_pointer_slot]) ^ here;
 }
 
-/// The stack pointer that is kept, if this C library does it as glibc does.
+/// The stack pointer in the buffer, if this C library saves it as glibc does.
 inline std::uintptr_t saved_stack_pointer(const __jmp_buf_tag* buffer) noexcept {
     static const std::uintptr_t guard = pointer_guard();
     return static_cast<std::uintptr_t>(buffer->__jmpbuf[stack_pointer_slot]) ^ guard;

@@ -7,7 +7,7 @@
 
 namespace flameprobe::cpu {
 
-/// The stack pointer that is kept, if this C library does it as glibc does.
+/// The stack pointer in the buffer, if this C library saves it as glibc does.
 inline std::uintptr_t saved_stack_pointer(const __jmp_buf_tag* buffer) noexcept {
     constexpr int stack_pointer_slot = 6;  // JB_RSP
     std::uintptr_t value = static_cast<std::uintptr_t>(buffer->__jmpbuf[stack_pointer_slot]), guard;

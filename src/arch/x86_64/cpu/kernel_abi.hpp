@@ -1,4 +1,4 @@
-// What the kernel and libc call things or agree on for this CPU.
+// Names and numbers of the kernel and of libc that depend on the CPU.
 #pragma once
 
 #include <sys/syscall.h>
