@@ -12,11 +12,11 @@
 
 namespace flameprobe {
 
-/// `Rows` as for Walker, and function_start(lookup): where the function begins, 0 if that is not known.
-template <class Rows>
+/// `Rules` as for Walker, and function_start(lookup): where the function begins, 0 if that is not known.
+template <class Rules>
 class FrameRecovery {
 public:
-    FrameRecovery(Rows& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
+    FrameRecovery(Rules& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
 
     /// Sets cursor.fp for a frame whose CFA `rule` counts from it. False: nothing proves it.
     bool frame_pointer(const UnwindRule& rule, Cursor& cursor) {
@@ -72,7 +72,7 @@ private:
         return found;
     }
 
-    Rows& rules_;
+    Rules& rules_;
     StackReader& stack_;
 };
 

@@ -13,14 +13,14 @@
 
 namespace flameprobe {
 
-/// `Rows` and `Cpu` as for Walker. A step that gives nullopt has moved the cursor to the caller; after one that gives a
-/// WalkEnd the cursor has no meaning.
-template <class Rows, class Cpu>
+/// `Rules` and `Cpu` as for Walker. A step that gives nullopt has moved the cursor to the caller; after one that gives
+/// a WalkEnd the cursor has no meaning.
+template <class Rules, class Cpu>
 class NoCfiSteps {
 public:
     using End = std::optional<WalkEnd>;
 
-    NoCfiSteps(Rows& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
+    NoCfiSteps(Rules& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
 
     /// Takes the return address in the frame record or, where the code never sets up records, the first on the stack
     /// that follows a call to this very code. A record may be the caller's: if its return address follows a call with
@@ -192,7 +192,7 @@ private:
         return rules_.judge_call(return_address, lookup) != CallCheck::Verdict::no;
     }
 
-    Rows& rules_;
+    Rules& rules_;
     StackReader& stack_;
     std::uint64_t chain_from_ = ~std::uint64_t{0}, chain_to_ = 0;  // records for which records_lead_out() was true
 };

@@ -10,9 +10,9 @@ namespace flameprobe {
 namespace {
 
 /// What Walker asks for, answered from the process's code.
-class LiveRows {
+class LiveRules {
 public:
-    LiveRows(const CodeMap& map, bool frame_pointers)
+    LiveRules(const CodeMap& map, bool frame_pointers)
         : source_(map, frame_pointers), calls_(map, source_.modules()), stepper_(map, source_.modules()) {}
 
     void start(const Registers& registers) {
@@ -88,7 +88,7 @@ public:
         cursor.third = registers.value[Arch::third];
         rules_.start(registers);
         stack_.start(stack, beyond);
-        Walker<LiveRows, frame_pointers>(rules_, stack_, out).walk(cursor, max_frames);
+        Walker<LiveRules, frame_pointers>(rules_, stack_, out).walk(cursor, max_frames);
         frames_ += out.frames.size();
     }
     void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) override {
@@ -102,8 +102,9 @@ public:
         cursor.fp = cursor.third = Cursor::unknown;
         rules_.start(registers);
         stack_.start(stack, beyond);
-        FrameRecovery<LiveRows> recovery(rules_, stack_);
-        Walker<LiveRows, false, Arch, FrameRecovery<LiveRows>>(rules_, stack_, out, &recovery).walk(cursor, max_frames);
+        FrameRecovery<LiveRules> recovery(rules_, stack_);
+        Walker<LiveRules, false, Arch, FrameRecovery<LiveRules>>(rules_, stack_, out, &recovery)
+            .walk(cursor, max_frames);
         frames_ += out.frames.size();
     }
     void close_files() override { rules_.close_files(); }
@@ -116,7 +117,7 @@ public:
     }
 
 private:
-    LiveRows rules_;
+    LiveRules rules_;
     StackReader stack_;
     std::uint64_t frames_ = 0;
 };

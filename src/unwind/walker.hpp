@@ -13,7 +13,7 @@
 
 namespace flameprobe {
 
-/// `Rows` gives what a walk needs beside stack and registers. Each call may invalidate the rule that was given before:
+/// `Rules` gives what a walk needs beside stack and registers. Each call may invalidate the rule that was given before:
 ///   const UnwindRule* rule(lookup)                            null: not code
 ///   bool follows_any_call(return_address)
 ///   CallCheck::Verdict judge_call(return_address, callee)
@@ -22,10 +22,10 @@ namespace flameprobe {
 /// frame_of_called gives the rule of the function that is called right before the return address, if one rule holds
 /// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. `Recovery`
 /// (FrameRecovery, or none) finds registers that are Cursor::unknown.
-template <class Rows, bool frame_pointers, class Cpu = Arch, class Recovery = void>
+template <class Rules, bool frame_pointers, class Cpu = Arch, class Recovery = void>
 class Walker {
 public:
-    Walker(Rows& rules, StackReader& stack, Walk& out, Recovery* recovery = nullptr)
+    Walker(Rules& rules, StackReader& stack, Walk& out, Recovery* recovery = nullptr)
         : rules_(rules), stack_(stack), out_(out), recovery_(recovery), no_cfi_(rules, stack) {}
 
     void walk(Cursor cursor, std::size_t most_frames) {
@@ -187,11 +187,11 @@ private:
 
     static constexpr std::size_t longest_tail = 4;
 
-    Rows& rules_;
+    Rules& rules_;
     StackReader& stack_;
     Walk& out_;
     [[maybe_unused]] Recovery* const recovery_;
-    NoCfiSteps<Rows, Cpu> no_cfi_;
+    NoCfiSteps<Rules, Cpu> no_cfi_;
     std::size_t tail_ = 0;  // frames found by frame pointer when the CFI took over
 };
 

@@ -1,4 +1,4 @@
-// Rows and stack words made by hand, and the walk over them.
+// Rules and stack words made by hand, and the walk over them.
 #pragma once
 
 #include <cstring>
