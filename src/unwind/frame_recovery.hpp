@@ -23,7 +23,7 @@ public:
         if (rule.kind != RuleKind::step) return false;
         const std::uint64_t lookup = cursor.lookup();
         auto found = by_prologue(rule, cursor, lookup);
-        if (!found) found = by_only_named_call(rule, cursor, lookup);
+        if (!found) found = by_unique_call(rule, cursor, lookup);
         if (found) cursor.fp = *found;
         return found.has_value();
     }
@@ -59,8 +59,7 @@ private:
 
     /// The only frame pointer whose return address follows a call to this function, or to one that jumps to it. Stale
     /// stack may hold more such addresses: then none is taken.
-    std::optional<std::uint64_t> by_only_named_call(const UnwindRule& rule, const Cursor& cursor,
-                                                    std::uint64_t lookup) {
+    std::optional<std::uint64_t> by_unique_call(const UnwindRule& rule, const Cursor& cursor, std::uint64_t lookup) {
         constexpr std::uint64_t farthest = 16 * 1024;
         std::optional<std::uint64_t> found;
         for (std::uint64_t fp = cursor.sp - 8; fp != cursor.sp + farthest; fp += 8) {

@@ -154,8 +154,8 @@ private:
     bool by_link_register(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         const std::uint64_t pc = Cpu::strip(cursor.third);
         const auto verdict = rules_.judge_call(pc, lookup);
-        const bool told_by_code = rule.record != RecordState::made || !rule.keeps_records;
-        if (verdict == CallCheck::Verdict::no || (verdict == CallCheck::Verdict::possible && !told_by_code))
+        const bool shown_by_code = rule.record != RecordState::made || !rule.keeps_records;
+        if (verdict == CallCheck::Verdict::no || (verdict == CallCheck::Verdict::possible && !shown_by_code))
             return false;
         cursor.pc = pc;
         if (rule.kind == RuleKind::no_cfi) cursor.sp += as_offset(rule.cfa_offset);

@@ -53,7 +53,7 @@ struct UnwindRule {
     bool in_file : 1 = false;        // not made at run time
     /// The fields above are from the epilogue that the code is in (epilogue_rule); false: cfa_offset is what
     /// frame_before_record() gives.
-    bool leads_out : 1 = false;
+    bool from_epilogue : 1 = false;
 };
 static_assert(sizeof(UnwindRule) == 32, "two rules a cache line");
 
