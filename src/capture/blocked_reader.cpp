@@ -41,9 +41,9 @@ Descriptor BlockedReader::open(std::uint32_t tid, const char* file) {
 }
 
 BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out) {
-    const auto known = kept_.find(tid);
+    const auto known = call_files_.find(tid);
     Descriptor opened;
-    int fd = known == kept_.end() ? -1 : known->second.get();
+    int fd = known == call_files_.end() ? -1 : known->second.get();
     if (fd < 0) {
         opened = open(tid, "syscall");
         fd = opened.get();
@@ -52,7 +52,7 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
     const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
     if (got <= 0) {
         const int why = errno;
-        kept_.erase(tid);
+        call_files_.erase(tid);
         if (fd < 0 ? directory_ && why == ENOENT : got == 0 || why == ESRCH) return Outcome::gone;
         why_refused_ = !directory_ ? "/proc is not mounted"
                        : why == EACCES || why == EPERM
@@ -61,9 +61,9 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
                            : std::string("/proc/PID/task/TID/syscall cannot be read: ") + std::strerror(why);
         return Outcome::refused;
     }
-    if (opened && keeps_) {
-        keeps_ = leaves_descriptors(opened);
-        if (keeps_) kept_.emplace(tid, std::move(opened));
+    if (opened && keeps_files_) {
+        keeps_files_ = leaves_descriptors(opened);
+        if (keeps_files_) call_files_.emplace(tid, std::move(opened));
     }
     return parse_blocked(text.data(), out) ? Outcome::blocked : Outcome::runs;
 }
@@ -71,7 +71,7 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
 // "0" where the thread does not wait, the kernel was built without names, or the process may not be read.
 std::string BlockedReader::channel(std::uint32_t tid) {
     constexpr int enough = 16;
-    if (!channels_told_ && channels_not_told_ >= enough) return {};
+    if (!has_channels_ && without_channel_ >= enough) return {};
     const auto known = channel_files_.find(tid);
     Descriptor opened;
     if (known == channel_files_.end()) opened = open(tid, "wchan");
@@ -80,14 +80,14 @@ std::string BlockedReader::channel(std::uint32_t tid) {
     const ssize_t got = fd < 0 ? -1 : ::pread(fd, text.data(), text.size() - 1, 0);
     if (got <= 0) {
         channel_files_.erase(tid);
-    } else if (opened && keeps_) {
-        keeps_ = leaves_descriptors(opened);
-        if (keeps_) channel_files_.emplace(tid, std::move(opened));
+    } else if (opened && keeps_files_) {
+        keeps_files_ = leaves_descriptors(opened);
+        if (keeps_files_) channel_files_.emplace(tid, std::move(opened));
     }
     std::string name(text.data());
     if (name == "0") name.clear();
-    channels_told_ = channels_told_ || !name.empty();
-    channels_not_told_ += name.empty() ? 1 : 0;
+    has_channels_ = has_channels_ || !name.empty();
+    without_channel_ += name.empty() ? 1 : 0;
     return name;
 }
 
@@ -102,7 +102,7 @@ std::optional<ThreadSchedule> BlockedReader::schedule(std::uint32_t tid) {
 }
 
 void BlockedReader::close_files() {
-    kept_.clear();
+    call_files_.clear();
     channel_files_.clear();
     directory_.reset();
 }

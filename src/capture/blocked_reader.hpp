@@ -42,7 +42,7 @@ public:
     std::optional<ThreadSchedule> schedule(std::uint32_t tid);
     const std::string& why_refused() const { return why_refused_; }
     void forget(std::uint32_t tid) {
-        kept_.erase(tid);
+        call_files_.erase(tid);
         channel_files_.erase(tid);
     }
     void close_files();
@@ -51,11 +51,11 @@ private:
     Descriptor open(std::uint32_t tid, const char* file);
 
     Descriptor directory_;
-    std::unordered_map<std::uint32_t, Descriptor> kept_;  // opening costs as much as all the rest
+    std::unordered_map<std::uint32_t, Descriptor> call_files_;  // opening costs as much as all the rest
     std::unordered_map<std::uint32_t, Descriptor> channel_files_;
-    bool keeps_ = true;          // false: descriptors run short, so files are opened for each reading
-    int channels_not_told_ = 0;  // how often channel() gave no name
-    bool channels_told_ = false;
+    bool keeps_files_ = true;  // false: descriptors run short, so files are opened for each reading
+    int without_channel_ = 0;  // how often channel() gave no name
+    bool has_channels_ = false;
     std::string why_refused_;
 };
 

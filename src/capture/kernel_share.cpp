@@ -25,17 +25,17 @@ void KernelShare::used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t us
     const double lost = std::clamp(thread.due, 0.0, lost_);
     thread.due -= lost;
     lost_ -= lost;
-    if (thread.unsampled) thread.due = std::min(thread.told_due, 1.0);
+    if (thread.unsampled) thread.due = std::min(thread.due_before, 1.0);
     thread.unsampled = false;
-    thread.told_due = thread.due;
+    thread.due_before = thread.due;
 }
 
 std::uint64_t KernelShare::in_faults(std::uint32_t tid) {
     const auto found = threads_.find(tid);
     if (found == threads_.end() || !found->second.has_faults) return 0;
     Thread& thread = found->second;
-    const double whole = std::floor(std::max(0.0, thread.faults - thread.told_faults));
-    thread.told_faults += whole;
+    const double whole = std::floor(std::max(0.0, thread.faults - thread.reported_faults));
+    thread.reported_faults += whole;
     return static_cast<std::uint64_t>(whole);
 }
 

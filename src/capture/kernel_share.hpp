@@ -52,11 +52,11 @@ public:
 
 private:
     struct Thread {
-        double due = 0;       // kernel time for which no sample stands yet
-        double told_due = 0;  // `due` at the last used()
+        double due = 0;         // kernel time for which no sample stands yet
+        double due_before = 0;  // `due` at the last used()
         double user_hits = 0, user_samples = 0;
         double faults = 0;  // in page faults and interrupts
-        double told_faults = 0;
+        double reported_faults = 0;
         bool has_faults = false;
         double rounding = 0;
         bool unsampled = false;

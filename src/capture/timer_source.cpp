@@ -159,14 +159,14 @@ void TimerSource::end_round(EventSink& sink) {
     if (is_parents(memory_.state())) return;
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);
-    tell_of_missing_timers();
+    note_missing_timers();
 }
 
-void TimerSource::tell_of_missing_timers() {
-    if (timers_.without_timer() <= told_missing_) return;
-    told_missing_ = timers_.without_timer();
+void TimerSource::note_missing_timers() {
+    if (timers_.without_timer() <= noted_missing_) return;
+    noted_missing_ = timers_.without_timer();
     facts_.note =
-        std::to_string(told_missing_) +
+        std::to_string(noted_missing_) +
         " threads could not be sampled for want of a timer: raise the limit of pending signals (ulimit -i); " +
         own_note_;
 }
