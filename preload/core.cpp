@@ -58,9 +58,9 @@ void open_once() {
 }
 
 void open_alone() {
-    wait_for_opening();
+    lock_core_opening();
     open_once();
-    let_open();
+    unlock_core_opening();
 }
 
 }  // namespace
@@ -70,10 +70,10 @@ const flameprobe_core* core() {
     return core_if_loaded();
 }
 
-void wait_for_opening() { ::pthread_mutex_lock(&opening); }
-void let_open() { ::pthread_mutex_unlock(&opening); }
+void lock_core_opening() { ::pthread_mutex_lock(&opening); }
+void unlock_core_opening() { ::pthread_mutex_unlock(&opening); }
 // The holder is known by its tid, and the child has another.
-void let_open_in_child() { opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
+void reset_core_opening_in_child() { opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
 
 const flameprobe_core* core_if_loaded() noexcept { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
 

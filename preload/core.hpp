@@ -11,9 +11,9 @@ namespace flameprobe {
 const flameprobe_core* core();
 /// To be called around fork: a child made while another thread opens the core would find the dynamic linker's tables
 /// half written, and could not use it.
-void wait_for_opening();
-void let_open();
-void let_open_in_child();
+void lock_core_opening();
+void unlock_core_opening();
+void reset_core_opening_in_child();
 /// The core if it has been opened. Async-signal-safe.
 const flameprobe_core* core_if_loaded() noexcept;
 /// The directory of this library, without the last slash.

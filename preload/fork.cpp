@@ -14,7 +14,7 @@ namespace flameprobe {
 namespace {
 
 void begin_child() {
-    let_open_in_child();
+    reset_core_opening_in_child();
     forget_ending_in_child();
     forget_entering_in_child();
     forget_other_threads();
@@ -24,9 +24,9 @@ void begin_child() {
 /// `real` gives 0 in the child, as fork and its relatives do.
 template <class Fork>
 int fork_by(Fork real) {
-    wait_for_opening();
+    lock_core_opening();
     const int result = real();
-    result == 0 ? begin_child() : let_open();
+    result == 0 ? begin_child() : unlock_core_opening();
     return result;
 }
 
