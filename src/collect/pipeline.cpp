@@ -50,7 +50,7 @@ void Pipeline::mapping(const RawMapping& raw) {
     region.kind = path == "[vdso]"                                            ? RegionKind::vdso
                   : path.empty() || path.starts_with('[') || path == "//anon" ? RegionKind::anonymous
                                                                               : RegionKind::file;
-    if (region.kind == RegionKind::file && is_jit_dump(path)) stacks_.names_in(region.path);
+    if (region.kind == RegionKind::file && is_jit_dump(path)) stacks_.add_jit_dump(region.path);
     code_map_.add(std::move(region));
 }
 
@@ -98,7 +98,7 @@ void Pipeline::sample(const RawSample& raw) {
     met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
-        unsampled_time_.begins_with(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
+        unsampled_time_.learn_root(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
                                   raw.in_system_call ? stacks_.call_of(walk_.frames) : 0);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
@@ -232,7 +232,7 @@ void Pipeline::settle(std::uint64_t now_ns) {
 void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
 void Pipeline::write(Sample sample, bool whole) {
-    unsampled_time_.was_at(sample.thread, sample.stack, whole);
+    unsampled_time_.sampled_at(sample.thread, sample.stack, whole);
     if (sample.weight == 0) return;
     summary_.samples += sample.weight;
     summary_.hits += sample.hits;

@@ -72,7 +72,7 @@ MappingId ProfileStacks::note_of(const std::string& text) {
     return known->second;
 }
 
-void ProfileStacks::names_in(const std::string& path) {
+void ProfileStacks::add_jit_dump(const std::string& path) {
     Mapping mapping;
     mapping.kind = MappingKind::file;
     mapping.path = path;

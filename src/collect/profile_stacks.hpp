@@ -37,7 +37,7 @@ public:
     /// The note that names the system call which the leaf of these frames made.
     MappingId call_of(std::span<const CodeFrame> frames);
     /// Adds a just-in-time compiler's dump to the mappings: it names code that lies in no file.
-    void names_in(const std::string& path);
+    void add_jit_dump(const std::string& path);
     std::size_t count() const { return table_.stacks(); }
     std::size_t memory() const;  // bytes, estimated
 

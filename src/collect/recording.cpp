@@ -28,7 +28,7 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
     pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
-    pipeline_.unsampled_time().tells_of_missing_samples(run.kernel == "on");
+    pipeline_.unsampled_time().reports_missing_samples(run.kernel == "on");
     if (const auto maps = read_proc_maps()) {
         for (const auto& line : maps->lines) {
             if (!line.executable) continue;
@@ -124,7 +124,8 @@ void Recording::read_clocks() {
 
 // A round later: by then the kernel's records of their ends are drained, and their accounts have all that came before.
 void Recording::threads_ended(std::vector<EndedThread> threads) {
-    for (const auto& thread : std::exchange(ended_, std::move(threads))) pipeline_.unsampled_time().thread_over(thread);
+    for (const auto& thread : std::exchange(ended_, std::move(threads)))
+        pipeline_.unsampled_time().thread_ended(thread);
     pipeline_.threads().new_round();
 }
 
@@ -183,31 +184,31 @@ void Recording::write_account() {
 // threads.
 std::uint64_t Recording::used_ns() const { return std::max(process_cpu_ns_, pipeline_.threads().cpu_ns()); }
 
-std::uint64_t Recording::untold(std::uint64_t used_periods) const {
-    return used_periods - std::min(used_periods, pipeline_.threads().told());
+std::uint64_t Recording::unaccounted(std::uint64_t used_periods) const {
+    return used_periods - std::min(used_periods, pipeline_.threads().accounted());
 }
 
 // Lost samples are shared among the threads by the periods that each one's CPU clock misses. The rest belongs to
 // threads that ended between two readings, at most as many periods as the process's clock misses: perf also counts lost
 // records that were no samples.
-void Recording::put_down_lost(std::uint64_t used_periods, bool at_the_end) {
-    if (pipeline_.unsampled_time().lost_somewhere() == 0) return;
+void Recording::assign_lost(std::uint64_t used_periods, bool at_the_end) {
+    if (pipeline_.unsampled_time().lost_unassigned() == 0) return;
     auto& threads = pipeline_.threads();
     const auto missing_of_threads = threads.missing(1);
     double all = 0;
     for (const auto& thread : missing_of_threads) all += static_cast<double>(thread.missing);
-    const auto lost = static_cast<double>(pipeline_.unsampled_time().lost_somewhere());
+    const auto lost = static_cast<double>(pipeline_.unsampled_time().lost_unassigned());
     for (const auto& thread : missing_of_threads) {
         const double share = std::ceil(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
         const std::uint64_t weight =
-            std::min(static_cast<std::uint64_t>(share), pipeline_.unsampled_time().lost_somewhere());
-        if (weight != 0) pipeline_.unsampled_time().note_lost(thread.thread, weight);
+            std::min(static_cast<std::uint64_t>(share), pipeline_.unsampled_time().lost_unassigned());
+        if (weight != 0) pipeline_.unsampled_time().assign_lost_to(thread.thread, weight);
     }
     if (!at_the_end) return;
-    if (const std::uint64_t rest = std::min(pipeline_.unsampled_time().lost_somewhere(), untold(used_periods));
+    if (const std::uint64_t rest = std::min(pipeline_.unsampled_time().lost_unassigned(), unaccounted(used_periods));
         rest != 0)
-        pipeline_.unsampled_time().note_lost(threads.unknown(), rest);
-    set_counter("records lost that were no samples", pipeline_.unsampled_time().lost_somewhere());
+        pipeline_.unsampled_time().assign_lost_to(threads.unknown(), rest);
+    set_counter("records lost that were no samples", pipeline_.unsampled_time().lost_unassigned());
     pipeline_.unsampled_time().drop_lost();
 }
 
@@ -217,7 +218,7 @@ void Recording::put_down_lost(std::uint64_t used_periods, bool at_the_end) {
 void Recording::account_for_unsampled(bool at_the_end) {
     if (run_.period_ns == 0) return;
     const std::uint64_t used_periods = used_ns() / run_.period_ns;
-    put_down_lost(used_periods, at_the_end);
+    assign_lost(used_periods, at_the_end);
     const bool kernel = run_.kernel == "on";
     if (kernel && pipeline_.summary().throttled == 0) return;
     const Note why = kernel ? Note::throttled : run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
@@ -231,12 +232,12 @@ void Recording::account_for_unsampled(bool at_the_end) {
         const std::uint64_t spared = margin(thread.used);
         if (thread.missing <= spared) continue;
         const std::uint64_t weight =
-            std::min(at_the_end ? thread.missing : thread.missing - spared, untold(used_periods));
+            std::min(at_the_end ? thread.missing : thread.missing - spared, unaccounted(used_periods));
         if (weight != 0) pipeline_.unsampled_time().note(why, thread.thread, weight);
     }
     // Of threads that ended between two readings.
     const std::size_t threads = pipeline_.threads().count_accounts();
-    const std::uint64_t rest = untold(used_periods);
+    const std::uint64_t rest = unaccounted(used_periods);
     if (at_the_end && rest > threads + margin(used_periods))
         pipeline_.unsampled_time().note(why, pipeline_.threads().unknown(), rest);
 }
@@ -272,7 +273,7 @@ Result<void> Recording::suspend() {
 Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
-    for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_over(thread);
+    for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_ended(thread);
     pipeline_.unsampled_time().account_for_rests(process_cpu_ns_);
     if (off_cpu_) off_cpu_->settle_all();
     if (!has_samples()) {

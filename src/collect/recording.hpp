@@ -105,7 +105,7 @@ public:
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
     /// sample hit.
     bool has_samples() {
-        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_somewhere() !=
+        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_unassigned() !=
                    0 ||
                pipeline_.has_more_events() || (off_cpu_ && off_cpu_->has_samples()) ||
                (pipeline_.unsampled_time().too_brief() != 0 && process_cpu_ns_ >= least_cpu_ns_);
@@ -123,10 +123,10 @@ private:
     void read_units();
     void write_account();  // into the summary
     void account_for_unsampled(bool at_the_end);
-    void put_down_lost(std::uint64_t used_periods, bool at_the_end);
+    void assign_lost(std::uint64_t used_periods, bool at_the_end);
     std::uint64_t used_ns() const;
     /// Of so many periods, those for which there is neither a sample nor a note.
-    std::uint64_t untold(std::uint64_t used_periods) const;
+    std::uint64_t unaccounted(std::uint64_t used_periods) const;
 
     const RunInfo run_;
     const CpuClocks& clocks_;

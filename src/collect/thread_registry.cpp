@@ -40,22 +40,22 @@ void ThreadRegistry::set_cpu(const Living& living) {
 /// A thread that is sampled on its way out, after its end was reported, has that CPU time in its account already.
 ThreadRegistry::Living& ThreadRegistry::living_of(std::uint32_t tid) {
     const auto [known, is_new] = living_.try_emplace(tid);
-    if (is_new) known->second.base_ns = known->second.clock_ns = over(tid).value_or(0);
+    if (is_new) known->second.base_ns = known->second.clock_ns = recent_end(tid).value_or(0);
     return known->second;
 }
 
-std::optional<std::uint64_t> ThreadRegistry::over(std::uint32_t tid) const {
-    for (const auto* const ends : {&over_, &over_before_})
+std::optional<std::uint64_t> ThreadRegistry::recent_end(std::uint32_t tid) const {
+    for (const auto* const ends : {&recent_ends_, &recent_ends_before_})
         if (const auto found = ends->find(tid); found != ends->end()) return found->second;
     return std::nullopt;
 }
 
-void ThreadRegistry::forget_over() {
+void ThreadRegistry::forget_old_ends() {
     constexpr std::uint64_t second = 1'000'000'000;
-    if (clocks_.time_ns() < over_since_ns_ + second) return;
-    over_before_ = std::move(over_);
-    over_.clear();
-    over_since_ns_ = clocks_.time_ns();
+    if (clocks_.time_ns() < recent_ends_since_ns_ + second) return;
+    recent_ends_before_ = std::move(recent_ends_);
+    recent_ends_.clear();
+    recent_ends_since_ns_ = clocks_.time_ns();
 }
 
 ThreadId ThreadRegistry::find(std::uint32_t tid) {
@@ -83,8 +83,8 @@ void ThreadRegistry::started(std::uint32_t tid) {
         if (known->second.id == none && clocks_.thread_ns(tid) >= known->second.clock_ns) return;
         ended(tid, clocks_.time_ns());
     }
-    over_.erase(tid);
-    over_before_.erase(tid);
+    recent_ends_.erase(tid);
+    recent_ends_before_.erase(tid);
     living_[tid] = {};
 }
 
@@ -102,11 +102,11 @@ void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
     if (known == living_.end()) return;
     if (known->second.id != none) may_have_run_until(time_ns, known->second);
     ended_[tid] = {known->second.id, known->second.base_ns};
-    over_[tid] = known->second.clock_ns;
+    recent_ends_[tid] = known->second.clock_ns;
     living_.erase(known);
 }
 
-std::optional<ThreadId> ThreadRegistry::told_end(std::uint32_t tid, std::uint64_t& cpu_ns) {
+std::optional<ThreadId> ThreadRegistry::end_reported(std::uint32_t tid, std::uint64_t& cpu_ns) {
     Ended ended;
     if (const auto before = ended_before_.extract(tid); !before.empty()) {
         ended = before.mapped();
@@ -115,7 +115,7 @@ std::optional<ThreadId> ThreadRegistry::told_end(std::uint32_t tid, std::uint64_
     } else if (const auto living = living_.extract(tid); !living.empty()) {
         ended = {living.mapped().id, living.mapped().base_ns};
     }
-    over_[tid] = cpu_ns;
+    recent_ends_[tid] = cpu_ns;
     cpu_ns -= std::min(cpu_ns, ended.base_ns);
     if (ended.id == none) return std::nullopt;
     threads_[ended.id].cpu_ns = threads_[ended.id].most_cpu_ns = cpu_ns;
@@ -164,7 +164,7 @@ void ThreadRegistry::read(std::uint32_t tid, Living& living) {
 }
 
 void ThreadRegistry::read_clocks() {
-    forget_over();
+    forget_old_ends();
     for (auto& [tid, living] : living_) {
         if (living.ran) read(tid, living);
     }
@@ -179,13 +179,13 @@ void ThreadRegistry::read_clocks() {
 
 void ThreadRegistry::read_all_clocks() {
     for (const std::uint32_t tid : clocks_.threads())
-        if (!over(tid)) living_.try_emplace(tid);
+        if (!recent_end(tid)) living_.try_emplace(tid);
     for (auto& [tid, living] : living_) read(tid, living);
 }
 
 void ThreadRegistry::resume() {
     for (const std::uint32_t tid : clocks_.threads()) {
-        if (over(tid)) continue;
+        if (recent_end(tid)) continue;
         Living& living = living_[tid];
         const std::uint64_t already = living.id == none ? 0 : threads_[living.id].cpu_ns;
         living.clock_ns = clocks_.thread_ns(tid);
@@ -249,7 +249,7 @@ std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least
 std::size_t ThreadRegistry::memory() const {
     constexpr std::size_t node = sizeof(std::pair<std::uint32_t, Living>) + 3 * sizeof(void*);
     return threads_.capacity() * sizeof(Known) + threads_.size() * sizeof(ThreadAccount) +
-           (living_.size() + ended_.size() + ended_before_.size() + over_.size() + over_before_.size() +
+           (living_.size() + ended_.size() + ended_before_.size() + recent_ends_.size() + recent_ends_before_.size() +
             unsampled_.size()) *
                node +
            living_.bucket_count() * sizeof(void*) + to_visit_.capacity() * sizeof(to_visit_[0]);

@@ -38,7 +38,7 @@ public:
     void ended(std::uint32_t tid, std::uint64_t time_ns);
     /// The thread reported its CPU clock at its end (EndedThreads). `cpu_ns` becomes the part of it that counts, and
     /// goes into the thread's account; nullopt if it has none, since it was not sampled.
-    std::optional<ThreadId> told_end(std::uint32_t tid, std::uint64_t& cpu_ns);
+    std::optional<ThreadId> end_reported(std::uint32_t tid, std::uint64_t& cpu_ns);
     /// To be called after each drain: threads that ended before the last one will not report their clocks any more.
     void new_round();
     /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
@@ -54,15 +54,15 @@ public:
     bool has_id(std::uint32_t tid) const;
     void count(ThreadId thread, std::uint64_t weight) {
         threads_[thread].samples += weight;
-        told_ += weight;
+        accounted_ += weight;
     }
     /// Periods for which a note in the profile stands instead of samples.
     void count_noted(ThreadId thread, std::uint64_t weight) {
         threads_[thread].noted += weight;
-        told_ += weight;
+        accounted_ += weight;
     }
     /// Periods of all threads, counted or noted.
-    std::uint64_t told() const { return told_; }
+    std::uint64_t accounted() const { return accounted_; }
 
     /// CPU time from now on counts, of all threads that run now: for a start in the middle of the host's life.
     void resume();
@@ -108,8 +108,8 @@ private:
 
     ThreadId add(std::uint32_t tid, std::string_view name);
     Living& living_of(std::uint32_t tid);
-    std::optional<std::uint64_t> over(std::uint32_t tid) const;
-    void forget_over();
+    std::optional<std::uint64_t> recent_end(std::uint32_t tid) const;
+    void forget_old_ends();
     void identify(std::uint32_t tid, Living& living);
     void set_cpu(const Living& living);
     void may_have_run_until(std::uint64_t time_ns, const Living& living);
@@ -129,11 +129,11 @@ private:
     std::unordered_map<std::uint32_t, Ended> ended_, ended_before_;
     // By tid, of threads that ended in the last second or two: how much of their CPU clocks is counted. /proc lists a
     // thread for a while after its end was reported and recorded.
-    std::unordered_map<std::uint32_t, std::uint64_t> over_, over_before_;
-    std::uint64_t over_since_ns_ = 0;
+    std::unordered_map<std::uint32_t, std::uint64_t> recent_ends_, recent_ends_before_;
+    std::uint64_t recent_ends_since_ns_ = 0;
     std::map<std::string, ThreadId, std::less<>> unsampled_;
     std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn
-    std::uint64_t told_ = 0;
+    std::uint64_t accounted_ = 0;
     ThreadId unknown_ = none;
 };
 

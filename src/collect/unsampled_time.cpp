@@ -51,7 +51,7 @@ std::uint64_t UnsampledTime::whole_periods(Sampled& sampled, std::int64_t ns) {
     return given;
 }
 
-void UnsampledTime::was_at(ThreadId thread, StackId stack, bool rooted) {
+void UnsampledTime::sampled_at(ThreadId thread, StackId stack, bool rooted) {
     Sampled& sampled = of(thread);
     sampled.last = stack;
     if (rooted) sampled.last_rooted = stack;
@@ -74,7 +74,7 @@ void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns) {
 // An engine that drops samples does not know of which threads. The CPU clocks show that, unless the event is no clock.
 void UnsampledTime::lost(std::uint64_t samples) {
     if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
-    lost_somewhere_ += samples;
+    lost_unassigned_ += samples;
 }
 
 void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
@@ -85,9 +85,9 @@ void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
     write(thread, stacks_.of_note(note), weight);
 }
 
-void UnsampledTime::thread_over(const EndedThread& ended) {
+void UnsampledTime::thread_ended(const EndedThread& ended) {
     std::uint64_t cpu_ns = ended.cpu_ns;
-    const auto known = threads_.told_end(ended.tid, cpu_ns);
+    const auto known = threads_.end_reported(ended.tid, cpu_ns);
     if (period_ns_ == 0) return;
     if (cpu_ns < few_periods * period_ns_) sees_brief_threads_ = true;
     if (known && of(*known).credit_ns != 0) return write_rest(*known, cpu_ns, {ended.routine, ended.caller});
@@ -144,7 +144,7 @@ void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begi
     }
     if (rest < -most) return;
     if (rest > most) {
-        if (tells_of_missing_ && summary_.lost + lost_somewhere_ + summary_.throttled == 0)
+        if (reports_missing_ && summary_.lost + lost_unassigned_ + summary_.throttled == 0)
             note(Note::lost, thread, static_cast<std::uint64_t>(rest) / period_ns_);
         return;
     }
@@ -188,7 +188,7 @@ void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
     const ThreadId unknown = threads_.unknown_if_any();
     const std::uint64_t noted = sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0;
     missing -= std::min(missing, noted);
-    const bool told_otherwise = !samples_all_time_ || lost_somewhere_ + summary_.throttled != 0;
+    const bool told_otherwise = !samples_all_time_ || lost_unassigned_ + summary_.throttled != 0;
     if (!told_otherwise && missing > period_ns_ + living.size() * (period_ns_ + threads_.behind_ns()))
         write_brief(threads_.unknown(), brief_stack({}), rest_.add(static_cast<std::int64_t>(missing)));
 }

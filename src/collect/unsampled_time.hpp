@@ -28,15 +28,15 @@ public:
     /// theirs.
     void samples_all_time(bool all) { samples_all_time_ = all; }
     /// Whether nothing else reports samples that did not come.
-    void tells_of_missing_samples(bool tells) { tells_of_missing_ = tells; }
+    void reports_missing_samples(bool tells) { reports_missing_ = tells; }
 
     /// Samples came that stand for `periods`, less `short_by_ns`. Gives the whole periods that they count for, which is
     /// right on average.
     std::uint64_t sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns = 0);
     /// The stack of the thread's last sample. The rest of the thread's time is put on the last rooted one only.
-    void was_at(ThreadId thread, StackId stack, bool rooted);
+    void sampled_at(ThreadId thread, StackId stack, bool rooted);
     /// The outermost frames of a sampled thread: `caller` called the start routine, and `root` called that.
-    void begins_with(std::uint64_t caller, std::uint64_t root) { root_of_[caller] = root; }
+    void learn_root(std::uint64_t caller, std::uint64_t root) { root_of_[caller] = root; }
     /// The stack of the thread's last sample; 0 if there is none.
     StackId last_stack(ThreadId thread) const { return thread < sampled_.size() ? sampled_[thread].last : 0; }
 
@@ -47,16 +47,16 @@ public:
     void note(Note note, ThreadId thread, std::uint64_t weight);
     /// Samples that an engine lost. Of which threads they were is found by the CPU clocks.
     void lost(std::uint64_t samples);
-    std::uint64_t lost_somewhere() const { return lost_somewhere_; }
-    void note_lost(ThreadId thread, std::uint64_t weight) {
+    std::uint64_t lost_unassigned() const { return lost_unassigned_; }
+    void assign_lost_to(ThreadId thread, std::uint64_t weight) {
         note(Note::lost, thread, weight);
-        lost_somewhere_ -= weight;
+        lost_unassigned_ -= weight;
     }
-    void drop_lost() { lost_somewhere_ = 0; }
+    void drop_lost() { lost_unassigned_ = 0; }
 
     /// The CPU time of a thread that ended which its samples do not cover: on its last rooted stack, or, if it has
     /// none, on its start routine below `[not sampled: lived too briefly]`.
-    void thread_over(const EndedThread& thread);
+    void thread_ended(const EndedThread& thread);
     /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
     /// for what ended threads used after they had reported their clocks, or did not report.
     void account_for_rests(std::uint64_t process_cpu_ns);
@@ -103,11 +103,11 @@ private:
     std::vector<Sampled> sampled_;                               // by thread
     std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not noted yet
     std::map<std::pair<std::string, std::uint64_t>, Brief> briefs_;  // by name and start routine
-    std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see begins_with()
-    std::uint64_t lost_somewhere_ = 0;
+    std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see learn_root()
+    std::uint64_t lost_unassigned_ = 0;
     std::uint64_t too_brief_ = 0;
     bool samples_all_time_ = true;
-    bool tells_of_missing_ = true;
+    bool reports_missing_ = true;
     bool sees_brief_threads_ = false;
 };
 

@@ -59,7 +59,7 @@ TEST_CASE("threads that were never sampled have their CPU time on their start ro
     library.path = "/lib/some.so";
     pipeline.mapping(library);
     for (std::uint32_t i = 0; i < 40; ++i)
-        pipeline.unsampled_time().thread_over(
+        pipeline.unsampled_time().thread_ended(
             {.tid = 0x7ffffff0 + i, .cpu_ns = 250, .routine = routine, .name = "brief"});
     std::uint64_t weight = 0;
     for (const auto& sample : kept.samples) {
@@ -84,7 +84,7 @@ TEST_CASE("what a thread used beyond its samples stands where it was sampled las
         auto raw = kernel_sample(chain);
         raw.tid = 0x7ffffff0 + i;
         pipeline.sample(raw);
-        pipeline.unsampled_time().thread_over({.tid = raw.tid, .cpu_ns = 1500});
+        pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = 1500});
     }
     CHECK(pipeline.summary().samples >= 59);
     CHECK(pipeline.summary().samples <= 61);
@@ -114,7 +114,7 @@ TEST_CASE("what a thread used beyond its samples is on its last rooted stack") {
     pipeline.sample(raw);
     const StackId rooted = kept.samples.back().stack;
     pipeline.sample(truncated_sample(raw.tid));
-    pipeline.unsampled_time().thread_over({.tid = raw.tid, .cpu_ns = 10 * period});
+    pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = 10 * period});
     REQUIRE(kept.samples.size() == 3);
     CHECK(kept.samples.back().stack == rooted);
     CHECK(kept.samples.back().weight >= 7);
@@ -128,7 +128,7 @@ TEST_CASE("a thread's only sample, truncated, does not stand for the rest of its
     Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
     constexpr std::uint32_t tid = 0x7ffffff0;
     pipeline.sample(truncated_sample(tid));
-    pipeline.unsampled_time().thread_over({.tid = tid, .cpu_ns = 10 * period});
+    pipeline.unsampled_time().thread_ended({.tid = tid, .cpu_ns = 10 * period});
     REQUIRE(kept.samples.size() == 2);
     CHECK(kept.path(kept.samples.back().stack) == std::vector<MappingKind>{MappingKind::note});
     CHECK(kept.samples.back().stack != kept.samples.front().stack);
@@ -141,7 +141,7 @@ TEST_CASE("a thread that ran for long and has no sample was not brief") {
     Kept kept;
     constexpr std::uint64_t period = 1'000'000;
     Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
-    pipeline.unsampled_time().thread_over({.tid = 0x7ffffff0, .cpu_ns = 500 * period, .name = "long"});
+    pipeline.unsampled_time().thread_ended({.tid = 0x7ffffff0, .cpu_ns = 500 * period, .name = "long"});
     CHECK(pipeline.unsampled_time().too_brief() == 0);
     CHECK(pipeline.summary().lost == 500);
 }
@@ -152,7 +152,7 @@ TEST_CASE("memory that grows with threads that were never sampled is reported") 
     const std::size_t before = pipeline.unsampled_time().memory();
     constexpr std::uint64_t kinds = 1000;
     for (std::uint64_t i = 0; i < kinds; ++i)
-        pipeline.unsampled_time().thread_over({.tid = 1U << 30, .cpu_ns = 250, .routine = i, .name = "brief"});
+        pipeline.unsampled_time().thread_ended({.tid = 1U << 30, .cpu_ns = 250, .routine = i, .name = "brief"});
     CHECK(pipeline.unsampled_time().memory() >= before + kinds * sizeof(std::string));
 }
 
