@@ -66,7 +66,7 @@ void OffCpu::pause(std::uint64_t now_ns) {
 void OffCpu::switched(const RawSwitch& record) {
     last_record_ns_ = record.time_ns;
     if (!records_ || (!running_ && record.time_ns > paused_ns_)) return;
-    registry_.went_on_from(record.tid, pipeline_.last_stack(record.tid));
+    registry_.set_cpu_stack(record.tid, pipeline_.last_stack(record.tid));
     registry_.switched(record);
 }
 
@@ -167,7 +167,7 @@ void OffCpu::watch_rate(std::uint64_t now_ns) {
     records_before_ = records;
 }
 
-void OffCpu::go_on_by_looks(std::uint64_t now_ns) {
+void OffCpu::continue_without_records(std::uint64_t now_ns) {
     registry_.settle_all(now_ns);
     records_ = too_many_ = false;
 }

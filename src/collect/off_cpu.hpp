@@ -50,7 +50,7 @@ public:
     /// Whether there are so many records that their cost would distort what is measured.
     bool too_many_records() const { return too_many_; }
     /// Ends the use of records: how long threads wait is known by looks alone from now on.
-    void go_on_by_looks(std::uint64_t now_ns);
+    void continue_without_records(std::uint64_t now_ns);
 
     bool has_samples() const { return emitted_; }
     /// Why stacks of blocked threads cannot be read; empty if they can.

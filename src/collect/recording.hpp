@@ -65,8 +65,8 @@ public:
     std::uint64_t until_look_ns() const { return off_cpu_ ? off_cpu_->until_look_ns() : ~std::uint64_t{0}; }
     /// Whether switch records cost too much; to be asked from time to time.
     bool too_many_switches() const { return off_cpu_ && off_cpu_->too_many_records(); }
-    void go_on_by_looks(std::uint64_t now_ns) {
-        if (off_cpu_) off_cpu_->go_on_by_looks(now_ns);
+    void continue_without_records(std::uint64_t now_ns) {
+        if (off_cpu_) off_cpu_->continue_without_records(now_ns);
     }
     /// Why stacks of blocked threads cannot be read; empty if they can, or need not be.
     std::string off_cpu_problem() const { return off_cpu_ ? off_cpu_->problem() : std::string(); }

@@ -100,7 +100,7 @@ void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
     const std::uint64_t away = thread.last.cpu_ns - thread.first.cpu_ns + thread.last.delay_ns - thread.first.delay_ns;
     const std::uint64_t life = thread.looked_ns - thread.begin_ns;
     const std::uint64_t waited = life - std::min(life, away);
-    const std::uint64_t ns = waited - std::min(waited, thread.told_ns);
+    const std::uint64_t ns = waited - std::min(waited, thread.emitted_ns);
     share_raced(thread.found);
     std::uint64_t looks = 0;
     for (const Found& found : thread.found) looks += found.looks;
@@ -118,7 +118,7 @@ void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
         if (part != 0) emit_({kind, tid, found.begin_ns, part, found.what.stack, found.waits, found.what.reason, 0});
     }
     if (!idle) blocked_ns_ += ns;
-    thread.told_ns += ns;
+    thread.emitted_ns += ns;
     thread.settled_ns = thread.looked_ns;
     // A wait in progress is kept, but not counted as another one.
     if (thread.blocked) thread.found.front() = thread.found.back();
@@ -128,14 +128,14 @@ void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
 
 void TickWaits::emit_delay(std::uint32_t tid, Thread& thread) {
     const std::uint64_t delay = thread.last.delay_ns - thread.first.delay_ns;
-    const std::uint64_t ns = delay - std::min(delay, thread.told_delay_ns);
+    const std::uint64_t ns = delay - std::min(delay, thread.emitted_delay_ns);
     if (ns == 0) return;
     emit_({.kind = WaitRegistry::Kind::preempted,
            .tid = tid,
            .begin_ns = thread.settled_ns,
            .ns = ns,
            .stack = last_stack_(tid)});
-    thread.told_delay_ns += ns;
+    thread.emitted_delay_ns += ns;
     delay_ns_ += ns;
 }
 

@@ -54,7 +54,7 @@ private:
     struct Thread {
         std::uint64_t begin_ns = 0, looked_ns = 0, settled_ns = 0;
         ThreadSchedule first, last;  // at begin_ns, looked_ns
-        std::uint64_t told_ns = 0, told_delay_ns = 0;
+        std::uint64_t emitted_ns = 0, emitted_delay_ns = 0;
         bool blocked = false;  // at looked_ns, where `found.back()` says
         std::vector<Found> found;
     };

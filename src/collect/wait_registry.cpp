@@ -34,7 +34,7 @@ void WaitRegistry::begin(std::uint64_t now_ns, const std::vector<std::uint32_t>&
 void WaitRegistry::switched(const RawSwitch& record) {
     ++totals_.records;
     Thread& thread = threads_[record.tid];
-    if (thread.state == State::over) return;
+    if (thread.state == State::ended) return;
     // The thread was assumed to wait, but ran all the time.
     if (thread.assumed && record.out) thread.state = State::running;
     leave_state(record.tid, thread, record.time_ns);
@@ -57,12 +57,12 @@ void WaitRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
     if (found == threads_.end()) return;
     leave_state(tid, found->second, time_ns);
     finish(tid, found->second, time_ns);
-    found->second.state = State::over;
+    found->second.state = State::ended;
 }
 
 void WaitRegistry::lost(std::uint64_t time_ns) {
     for (auto& [tid, thread] : threads_) {
-        if (thread.state == State::over) continue;
+        if (thread.state == State::ended) continue;
         leave_state(tid, thread, time_ns);
         thread.state = State::waiting;
         thread.assumed = thread.doubtful = true;
@@ -91,7 +91,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
                 ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
                 if (thread.has_stack) thread.account.compare();
             }
-            wait_is_over(thread, lasted);
+            end_wait(thread, lasted);
             ++thread.wakes;
             break;
         case State::preempted:
@@ -104,13 +104,13 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             break;
         case State::unknown:
             break;  // this is its first record
-        case State::over:
+        case State::ended:
             return;
     }
     thread.since_ns = time_ns;
     if (thread.window_begin_ns == 0) thread.window_begin_ns = time_ns;
     thread.number = ++last_number_;
-    thread.told_ns = 0;
+    thread.counted_ns = 0;
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
     thread.account.drop_reading();
 }
@@ -138,24 +138,24 @@ void WaitRegistry::take_off_late(Thread& thread, bool all) {
     thread.preempted_ns += late;
 }
 
-void WaitRegistry::wait_is_over(Thread& thread, std::uint64_t lasted) {
+void WaitRegistry::end_wait(Thread& thread, std::uint64_t lasted) {
     if (lasted < least_ns_) {
         ++totals_.waits_hidden;
         totals_.hidden_ns += lasted;
         return;
     }
-    const std::uint64_t left = lasted - std::min(lasted, thread.told_ns);
+    const std::uint64_t left = lasted - std::min(lasted, thread.counted_ns);
     totals_.blocked_ns += left;
     thread.blocked_ns += left;
     if (!thread.has_stack || lasted == 0) return;
     const double probability = looks_.of_meeting(lasted, thread.read_took_ns);
-    const double weight = static_cast<double>(lasted) / probability - static_cast<double>(thread.told_ns);
-    put_down(thread, std::max(weight, 1.0), 1 / probability);
+    const double weight = static_cast<double>(lasted) / probability - static_cast<double>(thread.counted_ns);
+    add_estimate(thread, std::max(weight, 1.0), 1 / probability);
 }
 
-void WaitRegistry::put_down(Thread& thread, double ns, double waits) {
-    const bool first = thread.told_ns == 0;
-    thread.read.add({thread.since_ns + thread.told_ns, ns, thread.what, first ? 1u : 0u, first ? waits : 0});
+void WaitRegistry::add_estimate(Thread& thread, double ns, double waits) {
+    const bool first = thread.counted_ns == 0;
+    thread.read.add({thread.since_ns + thread.counted_ns, ns, thread.what, first ? 1u : 0u, first ? waits : 0});
 }
 
 // The latest first: it is the likeliest to be over soon.
@@ -192,7 +192,7 @@ void WaitRegistry::runs(const Wait& wait) {
     thread->assumed = false;
 }
 
-void WaitRegistry::went_on_from(std::uint32_t tid, StackId stack) {
+void WaitRegistry::set_cpu_stack(std::uint32_t tid, StackId stack) {
     const auto found = threads_.find(tid);
     if (found != threads_.end()) found->second.last_cpu_stack = stack;
 }
@@ -207,19 +207,19 @@ void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_n
 }
 
 // Counts a long wait while it goes on. Not if the thread has never woken: such a wait is emitted at the end, as idle.
-void WaitRegistry::tell_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
+void WaitRegistry::count_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
     if (thread.state != State::waiting || thread.assumed || thread.wakes == 0) return;
     const std::uint64_t lasted = since(now_ns, thread.since_ns);
-    const std::uint64_t more = lasted - std::min(lasted, thread.told_ns);
+    const std::uint64_t more = lasted - std::min(lasted, thread.counted_ns);
     if (more < oldest_window_ns || lasted < least_ns_ ||
         static_cast<double>(lasted) < certain_pauses * looks_.mean_pause_ns())
         return;
     if (!thread.has_stack && !thread.hopeless) return;
     if (thread.has_stack && now_ns < thread.read_until_ns) return;
-    if (thread.has_stack) put_down(thread, static_cast<double>(more), 1);
+    if (thread.has_stack) add_estimate(thread, static_cast<double>(more), 1);
     thread.blocked_ns += more;
     totals_.blocked_ns += more;
-    thread.told_ns += more;
+    thread.counted_ns += more;
 }
 
 void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
@@ -251,11 +251,11 @@ void WaitRegistry::settle_preempted(std::uint32_t tid, Thread& thread) {
 void WaitRegistry::settle(std::uint64_t now_ns) {
     for (auto at = threads_.begin(); at != threads_.end();) {
         auto& [tid, thread] = *at;
-        if (thread.state == State::over && since(now_ns, thread.since_ns) > oldest_window_ns) {
+        if (thread.state == State::ended && since(now_ns, thread.since_ns) > oldest_window_ns) {
             at = threads_.erase(at);
             continue;
         }
-        tell_wait_in_progress(thread, now_ns);
+        count_wait_in_progress(thread, now_ns);
         const bool old = since(now_ns, thread.window_begin_ns) >= oldest_window_ns;
         if (old || thread.read.count() >= enough_reads) {
             settle_waits(tid, thread, false);
@@ -287,7 +287,7 @@ void WaitRegistry::finish(std::uint32_t tid, Thread& thread, std::uint64_t now_n
 
 void WaitRegistry::settle_all(std::uint64_t now_ns) {
     for (auto& [tid, thread] : threads_)
-        if (thread.state != State::over) finish(tid, thread, now_ns);
+        if (thread.state != State::ended) finish(tid, thread, now_ns);
     threads_.clear();
 }
 

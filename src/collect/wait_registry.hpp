@@ -25,7 +25,7 @@ public:
     enum class Kind : std::uint8_t {
         waited,     // blocked, in the wait that was read
         unsampled,  // blocked, in waits that no look met
-        preempted,  // could have run; `stack` is the one given to went_on_from()
+        preempted,  // could have run; `stack` is the one given to set_cpu_stack()
         idle,       // blocked, in a thread that never woke
         lost,       // records were lost: whether it waited or ran is not known
     };
@@ -75,7 +75,7 @@ public:
         if (Thread* const thread = thread_of(wait)) thread->hopeless = true;
     }
     /// The stack of the thread's last CPU sample, on which its preemption is put from now on.
-    void went_on_from(std::uint32_t tid, StackId stack);
+    void set_cpu_stack(std::uint32_t tid, StackId stack);
 
     /// To be given each look.
     LookOdds& looks() { return looks_; }
@@ -100,7 +100,7 @@ public:
     std::size_t memory() const;
 
 private:
-    enum class State : std::uint8_t { unknown, running, waiting, preempted, over };
+    enum class State : std::uint8_t { unknown, running, waiting, preempted, ended };
     struct Thread {
         State state = State::unknown;
         bool assumed = false;   // the state is assumed, no record has shown it
@@ -108,8 +108,8 @@ private:
         bool has_stack = false;
         bool hopeless = false;
         std::uint64_t since_ns = 0;
-        std::uint64_t number = 0;   // changes with every record
-        std::uint64_t told_ns = 0;  // of the wait in progress, counted already
+        std::uint64_t number = 0;      // changes with every record
+        std::uint64_t counted_ns = 0;  // of the wait in progress, counted already
         std::uint64_t read_until_ns = 0, read_took_ns = 0;
         std::uint64_t wakes = 0;
         ScheduleAccount account;
@@ -126,9 +126,9 @@ private:
     Thread* thread_of(const Wait& wait);  // null: the wait is over
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
     void take_off_late(Thread& thread, bool all);
-    void wait_is_over(Thread& thread, std::uint64_t lasted);
-    static void put_down(Thread& thread, double ns, double waits);
-    void tell_wait_in_progress(Thread& thread, std::uint64_t now_ns);
+    void end_wait(Thread& thread, std::uint64_t lasted);
+    static void add_estimate(Thread& thread, double ns, double waits);
+    void count_wait_in_progress(Thread& thread, std::uint64_t now_ns);
     void settle_waits(std::uint32_t tid, Thread& thread, bool all);
     void settle_preempted(std::uint32_t tid, Thread& thread);
     void finish(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);

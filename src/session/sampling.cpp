@@ -144,7 +144,7 @@ void Sampling::flush() {
 void Sampling::tell_of_waits() {
     if (profile().too_many_switches()) {
         engine_.source->stop_switches();
-        profile().go_on_by_looks(monotonic_ns());
+        profile().continue_without_records(monotonic_ns());
         say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is told by "
             "looks alone, without preemption");
     }

@@ -39,7 +39,7 @@ TEST_CASE("above 50,000 switches a second records are given up, and what comes o
     CHECK_FALSE(off_cpu.too_many_records());
     for (int i = 0; i < 2; ++i, now += second) switch_for_a_second(off_cpu, now, 55'000);
     CHECK(off_cpu.too_many_records());
-    off_cpu.go_on_by_looks(now);
+    off_cpu.continue_without_records(now);
     CHECK_FALSE(off_cpu.too_many_records());
     const std::uint64_t before = records(off_cpu);
     CHECK(before > 2 * (3 * 45'000 + 2 * 54'000));

@@ -82,7 +82,7 @@ TEST_CASE("a stack is thrown away when the thread woke before it had been read")
 TEST_CASE("preemption is told apart, on the last CPU stack") {
     ToldSpans told;
     told.in(whole_second);
-    told.registry.went_on_from(1, 9);
+    told.registry.set_cpu_stack(1, 9);
     told.out(whole_second + ms, 1, true);
     told.in(whole_second + 4 * ms);
     told.registry.settle_all(whole_second + 5 * ms);
@@ -242,7 +242,7 @@ TEST_CASE("the time between being woken and running is no wait but preemption, b
     std::uint64_t now = whole_second, cpu = whole_second, delay = 5 * whole_second, waited = 0, late = 0, preempted = 0;
     for (int i = 0; i < 2000; ++i) {
         told.out(now);
-        told.registry.went_on_from(1, 9);
+        told.registry.set_cpu_stack(1, 9);
         std::vector<WaitRegistry::Wait> unread;
         told.registry.unread(unread);
         REQUIRE(unread.size() == 1);
