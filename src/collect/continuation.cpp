@@ -66,7 +66,8 @@ std::size_t joins(const std::vector<CodeFrame>& frames, std::size_t proven, cons
     return at && at.in_first == proven - 1 ? at.in_second : 0;
 }
 
-void go_on(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole, std::size_t joint) {
+void continue_by(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole,
+                 std::size_t joint) {
     // The copy ended before the CFA of its last frame was known.
     frames.resize(proven - 1);
     frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
@@ -85,7 +86,7 @@ bool continue_between(std::vector<CodeFrame>& frames, std::size_t proven, const 
     const std::size_t earlier = joins(frames, proven, before, between_two_alike);
     const std::size_t later = joins(frames, proven, after, between_two_alike);
     if (earlier == 0 || later == 0 || !alike_from(before, earlier, after, later)) return false;
-    go_on(frames, proven, after, later);
+    continue_by(frames, proven, after, later);
     return true;
 }
 
@@ -93,7 +94,7 @@ bool continue_between(std::vector<CodeFrame>& frames, std::size_t proven, const 
 
 bool continue_like(std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole) {
     const std::size_t joint = joins(frames, proven, whole, alone);
-    if (joint != 0) go_on(frames, proven, whole, joint);
+    if (joint != 0) continue_by(frames, proven, whole, joint);
     return joint != 0;
 }
 
@@ -106,7 +107,7 @@ bool Continuations::extend(ThreadId thread, Walk& walk) const {
     return last.read_ns != 0 && continue_like(walk.frames, walk.frames_in_copy, last.frames);
 }
 
-bool Continuations::went_on_like(ThreadId thread, const Walk& read) const {
+bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
     const auto found = chains_.find(thread);
     if (found == chains_.end() || !found->second.pending.empty()) return false;
     const auto& whole = found->second.whole;
@@ -181,7 +182,7 @@ void Continuations::cut(Chain& chain, std::size_t count) {
 
 void Continuations::decide(DeepSample& deep, bool whole) {
     ++(whole ? accepted_ : rejected_);
-    tell_(deep, whole);
+    emit_(deep, whole);
 }
 
 void Continuations::give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns) {

@@ -55,16 +55,16 @@ bool continue_like(std::vector<CodeFrame>& frames, std::size_t proven, const std
 class Continuations {
 public:
     /// Gets every added sample once, when it is decided whether its stack is whole or cut to `proven` frames.
-    using Tell = std::function<void(const DeepSample&, bool whole)>;
-    explicit Continuations(Tell tell) : tell_(std::move(tell)) {}
+    using Emit = std::function<void(const DeepSample&, bool whole)>;
+    explicit Continuations(Emit emit) : emit_(std::move(emit)) {}
 
     /// A sample that was whole in its copy.
     void saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns);
     /// Continues `walk` by the thread's last sample. False if that proves nothing: live memory has to be read.
     bool extend(ThreadId thread, Walk& walk) const;
     /// Whether the thread's last sample continues as live memory does now.
-    bool went_on_like(ThreadId thread, const Walk& read) const;
-    /// `extended`: what extend(), or after it went_on_like(), gave.
+    bool agrees_with_last(ThreadId thread, const Walk& read) const;
+    /// `extended`: what extend(), or after it agrees_with_last(), gave.
     void add(DeepSample deep, bool extended);
     /// To be called after each drain. Cuts pending samples that were added before `oldest_ns`, and forgets threads that
     /// have not been sampled since `idle_ns`.
@@ -88,7 +88,7 @@ private:
     void settle(Chain& chain, const std::vector<CodeFrame>& whole);
     void cut(Chain& chain, std::size_t count);
 
-    Tell tell_;
+    Emit emit_;
     std::unordered_map<ThreadId, Chain> chains_;  // of threads that have been deep
     std::uint64_t accepted_ = 0, rejected_ = 0;
     std::uint64_t round_ = 0;  // of draining

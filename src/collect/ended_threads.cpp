@@ -13,7 +13,7 @@ EndedThreads::EndedThreads() {
     cells_ = static_cast<Cell*>(memory);
 }
 
-void EndedThreads::tell(const EndedThread& thread) noexcept {
+void EndedThreads::report(const EndedThread& thread) noexcept {
     std::uint32_t position = next_.load(std::memory_order_relaxed);
     while (cells_ != nullptr) {
         Cell& cell = cells_[position % capacity];

@@ -24,7 +24,7 @@ public:
     EndedThreads();
 
     /// Any thread; lock-free and async-signal-safe.
-    void tell(const EndedThread& thread) noexcept;
+    void report(const EndedThread& thread) noexcept;
 
     /// Collector thread only: gives all threads that have reported, oldest first.
     void take(std::vector<EndedThread>& out);

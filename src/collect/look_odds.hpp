@@ -17,11 +17,11 @@ public:
     explicit LookOdds(std::uint64_t asked_pause_ns) : asked_pause_ns_(static_cast<double>(asked_pause_ns)) {}
 
     /// A look at a thread, whatever it found.
-    void took(std::uint64_t ns) {
+    void add_look(std::uint64_t ns) {
         ++by_size_[static_cast<std::size_t>(std::bit_width(ns))];
         ++looks_;
     }
-    void came_after(std::uint64_t pause_ns) {
+    void add_pause(std::uint64_t pause_ns) {
         pause_sum_ns_ += static_cast<double>(pause_ns);
         ++pauses_;
     }
@@ -29,7 +29,7 @@ public:
         return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
     }
     /// p of a wait that was met by a look which took `took_ns`.
-    double of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
+    double probability_of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
         const auto exact = static_cast<double>(wait_ns);
         const double seen = std::max(exact - static_cast<double>(took_ns), exact / 8);
         return -std::expm1(-seen / mean_pause_ns()) * shorter_than(wait_ns);

@@ -19,14 +19,14 @@ constexpr std::uint64_t settle_every_ns = 50'000'000;
 constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
 
 /// Counts how long a look took: from the time up to which the thread's records were known, to its end.
-class TookTime {
+class LookTime {
 public:
-    TookTime(WaitRegistry& registry, std::uint64_t since_ns) : registry_(registry), since_ns_(since_ns) {}
-    ~TookTime() {
+    LookTime(WaitRegistry& registry, std::uint64_t since_ns) : registry_(registry), since_ns_(since_ns) {}
+    ~LookTime() {
         const std::uint64_t now = monotonic_ns();
-        registry_.looks().took(now - std::min(now, since_ns_));
+        registry_.looks().add_look(now - std::min(now, since_ns_));
     }
-    TookTime(const TookTime&) = delete;
+    LookTime(const LookTime&) = delete;
 
 private:
     WaitRegistry& registry_;
@@ -100,7 +100,7 @@ void OffCpu::look(const std::function<void()>& drain) {
         ticks_.look(now);
         return set_next_look(now);
     }
-    registry_.looks().came_after(now - last_look_ns_);
+    registry_.looks().add_pause(now - last_look_ns_);
     last_look_ns_ = now;
     registry_.unread(unread_);
     for (std::size_t i = 0; i < unread_.size(); ++i) {
@@ -121,7 +121,7 @@ WaitPlace OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
 void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     if (!registry_.in_progress(wait)) return;
     ++looks_;
-    const TookTime took(registry_, drained_ns_);
+    const LookTime took(registry_, drained_ns_);
     BlockedThread thread;
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {

@@ -189,7 +189,7 @@ void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
         deep.proven = walk_.frames_in_copy;
         if (memory_continues()) {
             deep.read_ns = monotonic_ns();
-            extended = continuations_.went_on_like(sample.thread, walk_);
+            extended = continuations_.agrees_with_last(sample.thread, walk_);
         }
     }
     deep.system_call = raw.in_system_call ? stacks_.call_of(walk_.frames) : 0;

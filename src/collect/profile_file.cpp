@@ -192,7 +192,7 @@ Result<void> ProfileFile::move_to(std::string stem) {
     return {};
 }
 
-void ProfileFile::go_on() {
+void ProfileFile::grow() {
     compact_at_ = writer_.bytes_written() + most_bytes_;
     full_ = false;
 }

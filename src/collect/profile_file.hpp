@@ -57,7 +57,7 @@ public:
     /// Renames the file; writing goes on.
     Result<void> move_to(std::string stem);
     /// Lets the file take `most_bytes` more, where there can be no other.
-    void go_on();
+    void grow();
     std::uint64_t bytes() const { return writer_.bytes_written(); }
     std::uint64_t most_bytes() const { return most_bytes_; }
     std::string path() const { return unpublished_.empty() ? own_path() : unpublished_; }

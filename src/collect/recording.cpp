@@ -256,9 +256,9 @@ bool Recording::tables_full() {
     return pipeline_.stacks() >= most_stacks || pipeline_.threads().count_accounts() >= most_threads;
 }
 
-bool Recording::go_on(std::uint64_t most_bytes) {
+bool Recording::grow(std::uint64_t most_bytes) {
     if (tables_full() || file_.bytes() + file_.most_bytes() > most_bytes) return false;
-    file_.go_on();
+    file_.grow();
     return true;
 }
 

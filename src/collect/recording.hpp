@@ -100,7 +100,7 @@ public:
     /// The file gets another name; nothing else changes.
     Result<void> move_to(std::string stem) { return file_.move_to(std::move(stem)); }
     /// Lets the file grow to `most_bytes`, where there can be no other. False if the file or a table may not grow.
-    bool go_on(std::uint64_t most_bytes);
+    bool grow(std::uint64_t most_bytes);
 
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
     /// sample hit.

@@ -238,8 +238,8 @@ std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least
     }
     for (ThreadId id = 0; id < threads_.size(); ++id) {
         const std::uint64_t used = cpu_of(threads_[id]) / period_ns_;
-        const std::uint64_t told = threads_[id].samples + threads_[id].noted;
-        if (used >= told + least) found.push_back({id, used, used - told});
+        const std::uint64_t accounted = threads_[id].samples + threads_[id].noted;
+        if (used >= accounted + least) found.push_back({id, used, used - accounted});
     }
     return found;
 }

@@ -188,8 +188,8 @@ void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
     const ThreadId unknown = threads_.unknown_if_any();
     const std::uint64_t noted = sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0;
     missing -= std::min(missing, noted);
-    const bool told_otherwise = !samples_all_time_ || lost_unassigned_ + summary_.throttled != 0;
-    if (!told_otherwise && missing > period_ns_ + living.size() * (period_ns_ + threads_.behind_ns()))
+    const bool reported_elsewhere = !samples_all_time_ || lost_unassigned_ + summary_.throttled != 0;
+    if (!reported_elsewhere && missing > period_ns_ + living.size() * (period_ns_ + threads_.behind_ns()))
         write_brief(threads_.unknown(), brief_stack({}), rest_.add(static_cast<std::int64_t>(missing)));
 }
 

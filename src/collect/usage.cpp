@@ -74,13 +74,13 @@ void SchedulingAccount::look_at(std::uint32_t tid) {
         sum_.run_queue_ns += more(thread.last.run_queue_ns, now->run_queue_ns);
         if (now->migrations)
             sum_.migrations = sum_.migrations.value_or(0) + more(thread.last.migrations.value_or(0), *now->migrations);
-        told_ = true;
+        has_looked_ = true;
     }
     thread = {*now, true};
 }
 
 void SchedulingAccount::add_to(Counters& counters) const {
-    if (!told_) return;
+    if (!has_looked_) return;
     counters[std::string(counter::run_queue)] = sum_.run_queue_ns;
     if (sum_.migrations) counters[std::string(counter::migrations)] = *sum_.migrations;
 }

@@ -47,7 +47,7 @@ private:
 
     std::unordered_map<std::uint32_t, Known> known_;
     std::uint32_t last_tid_ = 0;  // looked at last
-    bool told_ = false;
+    bool has_looked_ = false;
     ThreadScheduling sum_;
 };
 

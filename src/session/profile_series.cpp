@@ -86,7 +86,7 @@ Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) 
 Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) {
     const std::string stem = recording_->stem();
     if (auto moved = recording_->move_to(rotation_.stem_when_over(stem)); !moved) {
-        if (recording_->go_on(rotation_.most_bytes())) return {};
+        if (recording_->grow(rotation_.most_bytes())) return {};
         recording_->remark("sampling ended here: " + moved.error().message);
         return Error{"sampling ends: " + moved.error().message};
     }

@@ -263,7 +263,7 @@ void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept
                        .routine = routine,
                        .caller = caller};
     ::prctl(PR_GET_NAME, thread.name);
-    collector_.sampling().ended_threads().tell(thread);
+    collector_.sampling().ended_threads().report(thread);
 }
 
 }  // namespace flameprobe

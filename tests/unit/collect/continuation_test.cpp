@@ -57,7 +57,7 @@ struct Fixture {
         if (!extended && read_ns != 0) {
             deep.read_ns = read_ns;
             walk.frames = stack(calls);
-            went_on = continuations.went_on_like(thread, walk);
+            went_on = continuations.agrees_with_last(thread, walk);
         }
         deep.frames = walk.frames;
         continuations.add(std::move(deep), extended || went_on);

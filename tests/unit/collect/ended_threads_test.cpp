@@ -16,12 +16,12 @@ TEST_CASE("threads that end are told of once each, and none waits when there is 
     std::vector<EndedThread> got;
     threads.take(got);
     CHECK(got.empty());
-    for (std::uint32_t i = 0; i < EndedThreads::capacity + 5; ++i) threads.tell({.tid = i, .cpu_ns = i});
+    for (std::uint32_t i = 0; i < EndedThreads::capacity + 5; ++i) threads.report({.tid = i, .cpu_ns = i});
     threads.take(got);
     REQUIRE(got.size() == EndedThreads::capacity);
     CHECK(got.front().tid == 0);
     CHECK(got.back().tid == EndedThreads::capacity - 1);
-    threads.tell({.tid = 77});  // the ring begins anew
+    threads.report({.tid = 77});  // the ring begins anew
     got.clear();
     threads.take(got);
     REQUIRE(got.size() == 1);
@@ -35,7 +35,7 @@ TEST_CASE("threads may end at the same time, while the collector reads") {
     std::atomic<int> writing{2};
     const auto tell = [&](std::uint32_t from) {
         for (std::uint32_t i = 0; i < each; ++i) {
-            threads.tell({.tid = from + i, .cpu_ns = from + i});
+            threads.report({.tid = from + i, .cpu_ns = from + i});
             if (i % 1000 == 0) std::this_thread::yield();
         }
         --writing;

@@ -95,7 +95,7 @@ TEST_CASE("a spool that stacks fill says so at its bound, and can go on under an
     CHECK(fs::file_size(spool.path()) < bound + 4096);
     REQUIRE(spool.move_to(folder / "a.part1"));
     CHECK(spool.path() == folder / "a.part1.fprobe");
-    spool.go_on();
+    spool.grow();
     const std::uint64_t second = fill(spool, 1000, stacks);
     CHECK(second == 1000);
     CHECK(folder.files() == 1);
@@ -113,7 +113,7 @@ TEST_CASE("a spool in a directory that nothing can be created in keeps all it ha
     const auto moved = spool.move_to(folder / "d/b");
     REQUIRE_FALSE(moved);
     CHECK(moved.error().message.find("d/a.fprobe cannot be renamed") != std::string::npos);
-    spool.go_on();
+    spool.grow();
     CHECK_FALSE(spool.full());
     samples += fill(spool, 1'000'000, stacks);
     CHECK(spool.full());

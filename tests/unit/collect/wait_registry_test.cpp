@@ -190,11 +190,11 @@ TEST_CASE("waits of very different length are weighed rightly") {
         truth[stack] += lasts;
         told.out(now);
         for (; next_look < now + lasts; next_look += static_cast<std::uint64_t>(pause(random))) {
-            told.registry.looks().came_after(next_look - last_look);
+            told.registry.looks().add_pause(next_look - last_look);
             last_look = next_look;
             slow = !slow;
             const std::uint64_t took = slow ? slow_look : 1000;
-            told.registry.looks().took(took);
+            told.registry.looks().add_look(took);
             if (next_look >= now) told.look(next_look, stack, 1, took);
         }
         told.in(now + lasts);
