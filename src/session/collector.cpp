@@ -134,7 +134,7 @@ bool Collector::serve() {
                 may_leave_ = false;
                 thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
                 commands_.set_tid(0);  // the end of this thread is not the end of the collector
-                if (task_.take_over([this] { go_on_as_task(); })) return false;
+                if (task_.take_over([this] { continue_as_task(); })) return false;
                 commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
                 continue;
             }
@@ -164,7 +164,7 @@ bool Collector::serve() {
     return true;
 }
 
-void Collector::go_on_as_task() {
+void Collector::continue_as_task() {
     is_task_ = true;
     is_settled_ = true;
     commands_.set_task(&task_);
@@ -187,7 +187,7 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_dump) != 0) dump_problem = sampling_.dump(dump_stem);
     if ((requests & request_finish) != 0) {
         host_ends_ = true;
-        if (host_is_filtered && !is_task()) tell_of_end();
+        if (host_is_filtered && !is_task()) watch_thread_end();
     }
     if ((requests & (request_finish | request_retire)) != 0) finish();
     if ((requests & request_retire) != 0) sampling_.retire();
@@ -227,7 +227,7 @@ void Collector::poll() {
         if (is_task()) task_.follow_credentials();
         last_look_ns_ = now;
     }
-    sampling_.go_on();
+    sampling_.poll();
     show_lost_signal();
 }
 
@@ -276,7 +276,7 @@ void Collector::before_filter() {
 // The kernel clears `thread_alive_` when the thread has ended (set_tid_address(2)), so that the host can wait without a
 // system call. libc, whose word was registered before, does not learn of the end and never frees the thread's stack, a
 // mebibyte.
-void Collector::tell_of_end() {
+void Collector::watch_thread_end() {
     thread_alive_.store(1, std::memory_order_release);
     ::syscall(SYS_set_tid_address, &thread_alive_);
 }
@@ -284,7 +284,7 @@ void Collector::tell_of_end() {
 // The filter will hold for this thread too, and the next system call may be the process's end. So the results are
 // written now.
 void Collector::end_before_filter() {
-    tell_of_end();
+    watch_thread_end();
     sampling_.say(ended_for_filter);
     finish();
 }

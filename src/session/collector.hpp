@@ -24,7 +24,7 @@ public:
     CommandQueue& commands() { return commands_; }
     const CommandQueue& commands() const { return commands_; }
     /// Whether `routine` is the start routine of the collector's thread.
-    static bool begins_with(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
+    static bool is_start_routine(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
     /// Whether the collector is at its end: it need not be asked to end.
     bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
     /// Whether the collector is a task that shares the host's memory, and no thread of the host.
@@ -61,7 +61,7 @@ private:
     bool outlives_birth();
     void prepare();
     bool serve();  // false: a task goes on instead of the thread
-    void go_on_as_task();
+    void continue_as_task();
     bool handle(std::uint32_t requests);  // false: the end
     void start();
     Recording::CountedTo count_from_birth();
@@ -71,7 +71,7 @@ private:
     unsigned workers();
     void end_with_last_thread();
     void before_filter();
-    void tell_of_end();
+    void watch_thread_end();
     void end_before_filter();
     std::uint64_t pause_ns() const;
 

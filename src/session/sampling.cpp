@@ -34,7 +34,7 @@ bool Sampling::open() {
     if (!engine_.warning.empty()) log_.warning(engine_.warning);
     const auto& facts = engine_.source->facts();
     attaches_threads_ = facts.handlers;
-    told_note_ = facts.note;
+    reported_note_ = facts.note;
     if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
         engine_.reason += "; " + facts.note;
     log_.message("engine " + facts.engine + " (" + engine_.reason + "), " + std::to_string(facts.frequency) +
@@ -89,7 +89,7 @@ void Sampling::stop() {
     if (!records()) return not_recorded_since_.reset();
     profile().pause();
     drain();
-    tell_of_engine();
+    report_engine_note();
     flush();
 }
 
@@ -102,15 +102,15 @@ std::uint64_t Sampling::pause_ns() const {
     return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, profiles_.now().until_look_ns()});
 }
 
-void Sampling::go_on() {
+void Sampling::poll() {
     if (!records() || !on()) return;
     samples_before_ = profile().samples();
     drain();
     profile().look([this] { drain(); });
-    tell_of_waits();
+    report_waits();
     if (!lost_signal_ && engine_.source->facts().signal_lost) {
         lost_signal_ = true;
-        tell_of_engine();
+        report_engine_note();
     }
     const std::uint64_t now = monotonic_ns();
     if (now + pause_ns() >= last_flush_ns_ + flush_every_ns) {  // else the next look would be too late
@@ -141,27 +141,27 @@ void Sampling::flush() {
     give_up_unless(profile().flush());
 }
 
-void Sampling::tell_of_waits() {
+void Sampling::report_waits() {
     if (profile().too_many_switches()) {
         engine_.source->stop_switches();
         profile().continue_without_records(monotonic_ns());
         say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is told by "
             "looks alone, without preemption");
     }
-    if (told_of_waits_ || profile().off_cpu_problem().empty()) return;
-    told_of_waits_ = true;
+    if (waits_reported_ || profile().off_cpu_problem().empty()) return;
+    waits_reported_ = true;
     say("where some threads wait is not known: " + profile().off_cpu_problem());
 }
 
 void Sampling::look_around() {
-    tell_of_engine();
+    report_engine_note();
     engine_.source->look_around();
 }
 
-void Sampling::tell_of_engine() {
+void Sampling::report_engine_note() {
     const std::string& note = engine_.source->facts().note;
-    if (note == told_note_) return;
-    told_note_ = note;
+    if (note == reported_note_) return;
+    reported_note_ = note;
     say(note);
 }
 
@@ -213,7 +213,7 @@ bool Sampling::go_on_without_signals(const std::string& why) {
 }
 
 void Sampling::give_up_signal() {
-    if (go_on_without_signals("the program took away the signal")) return tell_of_engine();
+    if (go_on_without_signals("the program took away the signal")) return report_engine_note();
     lost_signal_ = true;
     say(ended_for_signal);
     stop();

@@ -45,7 +45,7 @@ public:
     void stop();
     /// To be called at least as often as pause_ns() says: drains samples, looks at waits, flushes, begins the next
     /// file.
-    void go_on();
+    void poll();
     std::uint64_t pause_ns() const;
     /// To be called about once a second: lets the engine see changes of the machine, and reports in the log and the
     /// profile what the engine could not go on with.
@@ -82,8 +82,8 @@ private:
     void record_from_start();
     void drain();
     void flush();
-    void tell_of_engine();
-    void tell_of_waits();
+    void report_engine_note();
+    void report_waits();
     void give_up_unless(const Result<void>& done);
 
     const Options& options_;
@@ -97,8 +97,8 @@ private:
     std::string why_not_ = "sampling was stopped";
 
     Engine engine_;
-    std::string told_note_;  // of the engine, as last said
-    bool told_of_waits_ = false;
+    std::string reported_note_;  // of the engine, as last said
+    bool waits_reported_ = false;
     bool lost_signal_ = false;
     std::optional<Recording::CountedTo> not_recorded_since_;  // sampling is on, and there was nothing to record yet
     std::uint64_t last_flush_ns_ = 0;

@@ -45,7 +45,7 @@ TEST_CASE("a recording begins with the first sample or 20 ms of CPU time, where 
         const std::uint64_t until = host_cpu_ns() + options.least_cpu_ns;
         while (host_cpu_ns() < until) {
         }
-        sampling.go_on();
+        sampling.poll();
         CHECK(sampling.has_recording());
         sampling.finish();
     }
