@@ -12,7 +12,6 @@ std::size_t LiveStack::read(std::uint64_t address, std::span<std::byte> out) {
     const std::size_t wanted = std::min<std::uint64_t>(out.size(), budget_);
     const std::size_t got = read_self(address, out.first(wanted));
     budget_ -= got;
-    bytes_read_ += got;
     read_any_ = read_any_ || got != 0;
     return got;
 }

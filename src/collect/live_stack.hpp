@@ -24,7 +24,6 @@ public:
     bool copy_still_true() const;
     /// To be called at each drain: what live reads may cost starts again.
     void new_round() { budget_ = budget_bytes; }
-    std::uint64_t bytes_read() const { return bytes_read_; }
 
 private:
     // A stack of 4 MiB costs half a millisecond to copy: without a limit, deep hosts would be read all the time.
@@ -33,7 +32,6 @@ private:
     StackCopy copy_;
     bool read_any_ = false;
     std::uint64_t budget_ = budget_bytes;
-    std::uint64_t bytes_read_ = 0;
 };
 
 }  // namespace flameprobe

@@ -96,7 +96,6 @@ public:
         std::uint64_t blocked_ns = 0, hidden_ns = 0, preempted_ns = 0, running_ns = 0, idle_ns = 0, lost_ns = 0;
     };
     const Totals& totals() const { return totals_; }
-    std::size_t threads() const { return threads_.size(); }
     std::size_t memory() const;
 
 private:

@@ -24,7 +24,6 @@ public:
     void forget_all_but(const CodeMap& map);
     /// Closes every file; find() opens it again.
     void close_files();
-    std::size_t files() const { return files_.size(); }
 
 private:
     using FileKey = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>;

@@ -13,8 +13,6 @@ struct ArchAarch64 {
     static constexpr std::int32_t entry_cfa = 0;
     // x29 points at the caller's x29 and, above it, x30 (AAPCS64, section 6.4.6).
     static constexpr std::uint64_t frame_record_size = 16;
-    // Nothing below SP may be used (AAPCS64, section 6.4.5).
-    static constexpr std::uint64_t red_zone = 0;
     // Pointer authentication signs return addresses in bits above the address's own, which are 48 or 52.
     static std::uint64_t strip(std::uint64_t value) { return value & address_mask; }
     static inline std::uint64_t address_mask = 0x0000ffffffffffff;
