@@ -7,6 +7,13 @@
 
 namespace flameprobe {
 
+/// The finaliser of splitmix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
+constexpr std::uint64_t splitmix64(std::uint64_t value) noexcept {
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+    return value ^ (value >> 31);
+}
+
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xe7037ed1a0b428db);

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/hash.hpp"
+
 namespace flameprobe {
 
 /// Turns CPU time in pieces smaller than a sampling period into whole periods, since a profile holds no others. Each
@@ -23,11 +25,8 @@ public:
     }
 
 private:
-    void draw() {  // splitmix64
-        std::uint64_t value = random_ += 0x9e3779b97f4a7c15;
-        value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-        value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-        value ^= value >> 31;
+    void draw() {
+        const std::uint64_t value = splitmix64(random_ += 0x9e3779b97f4a7c15);
         due_at_ = begin_ + 1 + static_cast<std::int64_t>(period_ns_ == 0 ? 0 : value % period_ns_);
     }
 

@@ -2,16 +2,11 @@
 
 #include <vector>
 
+#include "base/hash.hpp"
+
 namespace flameprobe {
 
 namespace {
-
-// The finaliser of splitmix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
-std::uint64_t mix(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
 
 __extension__ using Wide = unsigned __int128;
 
@@ -44,11 +39,11 @@ private:
 };
 
 std::uint64_t hash_location(const Location& location) {
-    return mix(location.address + 0x9e3779b97f4a7c15u * (location.mapping + 1ull));
+    return splitmix64(location.address + 0x9e3779b97f4a7c15u * (location.mapping + 1ull));
 }
 
 std::uint64_t hash_node(const StackNode& node) {
-    return mix((std::uint64_t{node.parent} << 32 | node.location) + 0x9e3779b97f4a7c15u);
+    return splitmix64((std::uint64_t{node.parent} << 32 | node.location) + 0x9e3779b97f4a7c15u);
 }
 
 }  // namespace

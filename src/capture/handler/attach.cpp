@@ -7,17 +7,12 @@
 #include <time.h>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "capture/handler/hooks.hpp"
 #include "capture/handler/raw_system_call.hpp"
 
 namespace flameprobe::handler {
 namespace {
-
-std::uint64_t mix(std::uint64_t value) noexcept {  // splitmix64's finaliser
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-    return value ^ (value >> 31);
-}
 
 bool blocks(int signal) noexcept {
     std::uint64_t mask = 0;
@@ -116,7 +111,7 @@ void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
 }
 
 std::uint64_t random_phase(const State& state, std::uint64_t salt) noexcept {
-    return mix(state.seed ^ mix(salt)) % state.period_ns;
+    return splitmix64(state.seed ^ splitmix64(salt)) % state.period_ns;
 }
 
 void attach_this_thread() noexcept {
