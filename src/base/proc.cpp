@@ -49,6 +49,12 @@ std::vector<std::uint32_t> list_threads() {
     return tids;
 }
 
+std::vector<std::uint32_t> list_other_threads() {
+    auto tids = list_threads();
+    std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    return tids;
+}
+
 bool has_ended(std::uint32_t tid) {
     const auto status = read_small_file(task_file(tid, "status").c_str());
     return !status || status->find("\nState:\tZ") != std::string::npos ||

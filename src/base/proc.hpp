@@ -10,9 +10,11 @@ namespace flameprobe {
 
 /// A whole small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(const char* path);
-/// The tids of the host. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers mean
-/// other threads.
+/// The tids of the host, sorted. Empty where /proc is not mounted, or is that of another pid namespace, whose numbers
+/// mean other threads.
 std::vector<std::uint32_t> list_threads();
+/// The same without the calling thread, which is the collector where that is a thread of the host.
+std::vector<std::uint32_t> list_other_threads();
 /// Whether a thread of the host is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);
 /// comm, without the newline; empty if the thread is gone.

@@ -41,8 +41,7 @@ std::vector<int> cpus_to_sample(const MachineCpus& machine, std::size_t small_ma
     CPU_ZERO(&allowed);
     bool masked = false;
     if (machine.online > static_cast<long>(small_machine)) {
-        auto threads = list_threads();
-        std::erase(threads, static_cast<std::uint32_t>(::gettid()));
+        auto threads = list_other_threads();
         if (threads.empty()) threads.push_back(static_cast<std::uint32_t>(host_process()));
         for (const std::uint32_t thread : threads) {
             cpu_set_t its;

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -40,11 +39,9 @@ bool is_free(int signal) {
 // not sampled.
 std::vector<std::string> thread_states() {
     constexpr std::size_t enough = 64;
-    const auto self = static_cast<std::uint32_t>(::gettid());
     std::vector<std::string> states;
-    for (const std::uint32_t tid : list_threads()) {
+    for (const std::uint32_t tid : list_other_threads()) {
         if (states.size() == enough) break;
-        if (tid == self) continue;
         auto text = read_small_file(("/proc/self/task/" + std::to_string(tid) + "/status").c_str());
         if (text) states.push_back(std::move(*text));
     }

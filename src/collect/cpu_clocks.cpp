@@ -1,10 +1,5 @@
 #include "collect/cpu_clocks.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
-
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
@@ -22,11 +17,7 @@ public:
     bool own_is_in_process() const override { return is_in_host_process(); }
     // Read from outside of the thread group, a clock was set at the last scheduler tick (proc(5), schedstat).
     std::uint64_t behind_ns() const override { return is_in_host_process() ? 0 : tick_ns(); }
-    std::vector<std::uint32_t> threads() const override {
-        auto tids = list_threads();
-        std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-        return tids;
-    }
+    std::vector<std::uint32_t> threads() const override { return list_other_threads(); }
 };
 
 }  // namespace

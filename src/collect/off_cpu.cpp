@@ -1,8 +1,5 @@
 #include "collect/off_cpu.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -51,9 +48,7 @@ void OffCpu::begin(std::uint64_t now_ns) {
     settle_all();
     running_ = true;
     last_look_ns_ = last_record_ns_ = now_ns;
-    std::vector<std::uint32_t> tids = list_threads();
-    std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    if (records_) registry_.begin(now_ns, tids);
+    if (records_) registry_.begin(now_ns, list_other_threads());
     set_next_look(now_ns);
 }
 

@@ -1,8 +1,5 @@
 #include "collect/tick_waits.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -21,9 +18,7 @@ constexpr std::uint64_t list_every_ns = 100'000'000, gather_ns = 250'000'000;
 void TickWaits::list(std::uint64_t now_ns) {
     if (!tids_.empty() && now_ns < listed_ns_ + list_every_ns) return;
     listed_ns_ = now_ns;
-    tids_ = list_threads();
-    std::erase(tids_, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    std::sort(tids_.begin(), tids_.end());
+    tids_ = list_other_threads();
     for (auto at = threads_.begin(); at != threads_.end();) {
         if (std::binary_search(tids_.begin(), tids_.end(), at->first)) {
             ++at;

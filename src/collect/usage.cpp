@@ -1,8 +1,5 @@
 #include "collect/usage.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -16,13 +13,6 @@ namespace {
 
 // A look at a thread costs some 50 us.
 constexpr std::size_t threads_at_the_ends = 256, threads_a_second = 16;
-
-std::vector<std::uint32_t> threads_of_host() {
-    std::vector<std::uint32_t> tids = list_threads();
-    std::erase(tids, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    std::sort(tids.begin(), tids.end());
-    return tids;
-}
 
 }  // namespace
 
@@ -111,7 +101,7 @@ std::optional<Usage> read_usage() {
 void UsageAccount::begin(std::uint64_t now_ns) {
     last_ = read_usage();
     read_ns_ = now_ns;
-    scheduling_.begin(threads_of_host());
+    scheduling_.begin(list_other_threads());
 }
 
 void UsageAccount::read(std::uint64_t now_ns, bool at_the_end) {
@@ -120,7 +110,7 @@ void UsageAccount::read(std::uint64_t now_ns, bool at_the_end) {
     read_ns_ = now_ns;
     const auto now = read_usage();
     if (!now) return;
-    scheduling_.look(threads_of_host(), at_the_end ? threads_at_the_ends : threads_a_second);
+    scheduling_.look(list_other_threads(), at_the_end ? threads_at_the_ends : threads_a_second);
     sum_.minor_faults += now->minor_faults - std::min(now->minor_faults, last_->minor_faults);
     sum_.major_faults += now->major_faults - std::min(now->major_faults, last_->major_faults);
     sum_.peak_bytes = std::max(sum_.peak_bytes, now->peak_bytes);
