@@ -4,7 +4,7 @@
 
 namespace flameprobe {
 
-/// What comes after a path's last '/', all of it without one, nothing if it ends in one.
+/// The part of a path after its last '/': all of it if there is none, empty if it ends in one.
 constexpr std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace flameprobe

@@ -22,7 +22,7 @@ inline clockid_t thread_cpu_clock(std::uint32_t tid) noexcept {
     return static_cast<clockid_t>((~static_cast<clockid_t>(tid) << 3) | 6);
 }
 
-/// That of any process (include/linux/posix-timers.h: MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
+/// The CPU clock of any process (include/linux/posix-timers.h: MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
 inline clockid_t process_cpu_clock(std::uint32_t pid) noexcept {
     return static_cast<clockid_t>((~static_cast<clockid_t>(pid) << 3) | 2);
 }

@@ -12,7 +12,7 @@ class FunctionIndex {
 public:
     FunctionIndex() = default;
     /// `header` is the segment PT_GNU_EH_FRAME, at virtual address `address` of the file; it must outlive the index.
-    /// Empty where the encodings are not those that linkers write.
+    /// Empty if the encodings are other than linkers write.
     FunctionIndex(std::span<const std::byte> header, std::uint64_t address);
 
     /// The last start at or before a virtual address of the file; 0 if there is none, or no table.
@@ -45,7 +45,7 @@ private:
 };
 
 /// Where the function of an FDE begins and ends, given the FDE's first 16 bytes, which lie at virtual address
-/// `address`. Nothing unless its addresses are encoded as compilers do on 64-bit systems, which is so if it begins at
+/// `address`. nullopt unless its addresses are encoded as compilers do on 64-bit systems, which is so if it begins at
 /// `start`.
 struct FunctionExtent {
     std::uint64_t start = 0, end = 0;

@@ -9,7 +9,8 @@
 
 namespace flameprobe {
 
-/// To be set whenever a process is new: at load, and in a forked child. Until then it is the calling process.
+/// To be called whenever a process is new: at load, and in a forked child. Until then host_process() is the calling
+/// process.
 void set_host_process(pid_t pid) noexcept;
 pid_t host_process() noexcept;
 /// Whether the calling thread belongs to the host. A system call; async-signal-safe.

@@ -1,4 +1,4 @@
-// Finds numbers by what they stand for, which is kept elsewhere.
+// Finds the id of a value; the values themselves are kept elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ std::string kernel() {
                                  : not_known;
 }
 
-/// By the traces that the usual engines leave; "none found" proves nothing.
+/// Recognised by the traces that the usual container engines leave; "none found" proves nothing.
 std::string container() {
     // Opened rather than tested with access(2), which a host's seccomp filter may not permit.
     if (read_small_file("/.dockerenv")) return "docker";
@@ -64,7 +64,7 @@ std::string container() {
     for (const char* name : {"kubepods", "docker", "containerd", "libpod", "lxc"}) {
         if (groups.find(name) != std::string::npos) return name;
     }
-    // In a cgroup namespace the groups say nothing; the kubelet writes this at the top of each pod's file.
+    // In a cgroup namespace the groups show nothing, but the kubelet begins each pod's /etc/hosts so.
     if (read_small_file("/etc/hosts").value_or("").starts_with("# Kubernetes-managed")) return "kubernetes";
     return "none found";
 }

@@ -47,8 +47,8 @@ bool same_file(const struct stat& one, const struct stat& other);
 /// What to do where obstacle() names something.
 inline constexpr const char* remedy_for_obstacle = "; remove it, or choose another place";
 
-/// To add lines to a file of the running user that no other may write, made if there is none; or to /dev/null,
-/// /dev/tty, /dev/stdout and /dev/stderr. The Error is a reason without the path.
+/// Opens a file to add lines to it: one of the running user that no other user may write, created if there is none; or
+/// /dev/null, /dev/tty, /dev/stdout or /dev/stderr. The Error is a reason without the path.
 Result<Descriptor> open_for_append(const std::string& path);
 
 }  // namespace flameprobe

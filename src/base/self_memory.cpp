@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t page = 4096;  // the smallest there is; finer than needed elsewhere
 
-/// Where a container or an emulator refuses process_vm_readv.
+/// For where a container or an emulator refuses process_vm_readv.
 ssize_t read_through_proc(std::uint64_t address, std::span<std::byte> out) noexcept {
     const Descriptor memory(::open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC));
     return memory ? ::pread(memory.get(), out.data(), out.size(), static_cast<off_t>(address)) : -1;

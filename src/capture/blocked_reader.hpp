@@ -38,7 +38,7 @@ public:
     Outcome read(std::uint32_t tid, BlockedThread& out);
     /// The kernel function in which the thread waits (`wchan`, proc(5)); empty where the kernel does not tell it.
     std::string channel(std::uint32_t tid);
-    /// Nothing if the thread is gone, or the kernel keeps no such account.
+    /// nullopt if the thread is gone, or the kernel does not count that.
     std::optional<ThreadSchedule> schedule(std::uint32_t tid);
     const std::string& why_refused() const { return why_refused_; }
     void forget(std::uint32_t tid) {

@@ -31,7 +31,7 @@ public:
     /// perf sampled the thread in user code; the sample stands for `cpu_ns` (a thread may have a period of its own).
     /// `after_call`: the pc, if it is where a system call has just returned.
     void user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call);
-    /// perf had no room for so many samples of user code, of threads unknown: they are reported as lost, so they are no
+    /// perf had no room for `samples` of user code, of threads unknown: they are reported as lost, so they are no
     /// kernel time.
     void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }
     /// Since the last call the thread used `cpu_ns`, and its timer expired in user code for `user_periods`.

@@ -19,7 +19,7 @@
 
 namespace flameprobe {
 
-/// The event, not yet opened. An event name that is not known is an Error listing what is accepted.
+/// The attributes of options.event, for open_event(). An unknown name is an Error that lists the known ones.
 Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 
 /// An event that gives no samples, but a record whenever a thread leaves or gets the CPU; for rings whose samples come

@@ -20,7 +20,7 @@ struct RawSample {
     std::int64_t short_by_ns = 0;   // to subtract from weight × period: the thread's period was shorter (or longer)
     bool in_kernel = false;         // the interrupt hit kernel code
     bool in_system_call = false;    // the time was spent in the system call that ends right before the pc
-    std::uint64_t page_faults = 0;  // not 0: no sample of time, but the last of so many page faults
+    std::uint64_t page_faults = 0;  // not 0: no sample of time, but of the last of this many page faults
     std::uint32_t event = 0;        // not 0: no sample of time, but of CaptureFacts::more_events, counted from 1
     bool has_registers = false;     // false: no user side (a kernel thread, or registers not given)
     Registers registers;            // user side; in a system call as at its entry
@@ -67,9 +67,9 @@ public:
     virtual void switched(const RawSwitch& /*record*/) {}
     /// CPU time of a thread for which no sample can stand: the thread blocks the signal, or has no timer.
     virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
-    /// So many periods more were spent in the system calls in which the thread was sampled last.
+    /// The thread spent `periods` more in the system calls in which it was sampled last.
     virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
-    /// The thread spent so many periods in page faults, of which there were samples (RawSample::page_faults).
+    /// The thread spent `periods` in page faults, of which there were samples (RawSample::page_faults).
     virtual void in_page_faults(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
     /// From timers that sample kernel time only: CPU time that the thread used since the last call, and the periods of
     /// it that expired in user code.

@@ -130,7 +130,7 @@ void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t n
     }
     if (!state_.sampling.load(std::memory_order_relaxed)) return;  // stopped: nothing to arm
     find_stacks(sink, maps, now_ns);
-    // With thousands of threads, those that sleep are looked at in turn.
+    // With thousands of threads, sleeping ones are visited in turn.
     constexpr std::size_t in_turn = 512;
     const std::size_t from = next_visit_ < records_.size() ? next_visit_ : 0;
     for (std::size_t i = 0; i < records_.size(); ++i) {

@@ -20,13 +20,15 @@ public:
     void start();
     /// No timer is armed after it returns. Threads keep their slots.
     void stop() { slots_.stop(); }
-    /// Before samples are read: takes over the threads that attached themselves, and attaches others that are new.
+    /// To be called before samples are read: takes over the threads that attached themselves, and attaches others that
+    /// are new.
     void find_new(EventSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
-    /// Of a thread's first sample, after account(): how much less than whole periods it stands for, in nanoseconds.
+    /// Nanoseconds by which a thread's first sample stands for less than whole periods. To be called after account().
     std::uint64_t short_by(const handler::CellHead& cell);
-    /// After samples were read: names, stacks, threads that block the signal, new random phases, threads that ended.
+    /// To be called after samples were read: reads names and stacks, disarms the timers of threads that block the
+    /// signal, draws new random phases, finds threads that ended.
     void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
     /// Threads of the process, the collector too; 0 without /proc.
     std::size_t running() const { return slots_.tasks().count(); }

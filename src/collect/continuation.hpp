@@ -89,9 +89,9 @@ private:
     void cut(Chain& chain, std::size_t count);
 
     Emit emit_;
-    std::unordered_map<ThreadId, Chain> chains_;  // of threads that have been deep
+    std::unordered_map<ThreadId, Chain> chains_;  // of threads that had deep stacks
     std::uint64_t accepted_ = 0, rejected_ = 0;
-    std::uint64_t round_ = 0;  // of draining
+    std::uint64_t round_ = 0;  // number of drains
 };
 
 }  // namespace flameprobe

@@ -22,7 +22,7 @@ public:
 
 }  // namespace
 
-// Never destroyed: the collector may be at work while the host's exit destroys what is static.
+// Never destroyed: the collector may still use it while the host's exit destroys statics.
 const CpuClocks& kernel_clocks() {
     static const auto& clocks = *new KernelClocks;
     return clocks;

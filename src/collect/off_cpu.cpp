@@ -9,10 +9,11 @@
 namespace flameprobe {
 namespace {
 
-// Reading a stack takes some 20 us: after so many the records are drained, so that what they say of threads is fresh.
+// Reading a stack takes some 20 us: after this many looks the records are drained, so that the threads' states are
+// fresh.
 constexpr std::size_t looks_between_drains = 16;
 constexpr std::uint64_t settle_every_ns = 50'000'000;
-// A thread without a sample or a stack gets an entry of its own in the profile only for a span of at least so long.
+// A thread without a sample or a stack gets an entry of its own in the profile only for a span of at least this length.
 constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
 
 /// Counts how long a look took: from the time up to which the thread's records were known, to its end.

@@ -17,7 +17,7 @@ namespace flameprobe {
 struct OffCpuSettings {
     std::uint64_t frequency = 99;  // looks a second
     std::uint64_t least_ns = 0;    // shorter waits do not count
-    bool records = true;  // of switches are read; else how long threads wait is known by looks alone (TickWaits)
+    bool records = true;  // switch records are read; else how long threads wait is known by looks alone (TickWaits)
     EventId event = 1, idle_event = 2;
 };
 

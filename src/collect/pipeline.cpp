@@ -159,7 +159,7 @@ void Pipeline::in_page_faults(std::uint32_t tid, std::uint64_t periods) {
     write_shared(fault_stacks_.share(tid, periods));
 }
 
-// At most as much again as these samples stand for; the rest remains without a stack.
+// The last samples in system calls get at most as much again as they stand for; the rest remains without a stack.
 void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
     write_shared(call_stacks_.share(tid, periods));
 }

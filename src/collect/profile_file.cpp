@@ -77,7 +77,7 @@ bool ProfileFile::older_gives_way(const OutputDirectory& directory, const std::s
     return true;
 }
 
-/// A file whose name begins like the results', so that it is found should it keep that name.
+/// A file whose name begins like the results', so that users find it if it keeps that name.
 Descriptor ProfileFile::create_unpublished(const OutputDirectory& directory) {
     const std::string stem = own_path() + ".new." + std::to_string(::getpid());
     constexpr int tries = 100;  // what a killed process with our pid left behind

@@ -1,4 +1,4 @@
-// Where the `.fprobe` grows while the host runs.
+// The `.fprobe` file that grows while the host runs.
 #pragma once
 
 #include <sys/stat.h>

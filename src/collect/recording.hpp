@@ -42,7 +42,8 @@ public:
     CountedTo counted_to() const;
     /// The present state of a host with one thread, for resume_from().
     static CountedTo count_from_now(bool units_from_birth, const CpuClocks& clocks = kernel_clocks());
-    /// Before the last drain, so that what is drained was sampled in the time that counts.
+    /// Sampling pauses. To be called before the last drain, so that what is drained was sampled in the time that
+    /// counts.
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
@@ -51,11 +52,12 @@ public:
         pipeline_.settle(drained_ns);
         if (off_cpu_) off_cpu_->settle(drained_ns);
     }
-    /// Before the first resume(): waits are sampled too, as two events of the profile.
+    /// To be called before the first resume(), if waits are sampled too, as two events of the profile.
     void sample_waits(const OffCpuSettings& settings);
     /// CPU time below which there are no results if no sample hit the process.
     void set_least_cpu(std::uint64_t ns) { least_cpu_ns_ = ns; }
-    /// Before the first resume(), after sample_waits(): the source samples these too (RawSample::event).
+    /// To be called before the first resume(), after sample_waits(): other events that the source samples
+    /// (RawSample::event).
     void sample_events(const std::vector<EventInfo>& events);
     /// Looks at threads that wait, if they are sampled and it is time. `drain` brings the records up to now.
     void look(const std::function<void()>& drain) {
@@ -125,7 +127,7 @@ private:
     void account_for_unsampled(bool at_the_end);
     void assign_lost(std::uint64_t used_periods, bool at_the_end);
     std::uint64_t used_ns() const;
-    /// Of so many periods, those for which there is neither a sample nor a note.
+    /// How many of these periods have neither a sample nor a note.
     std::uint64_t unaccounted(std::uint64_t used_periods) const;
 
     const RunInfo run_;

@@ -15,7 +15,7 @@ namespace flameprobe {
 /// time is shared out by numbers of faults, as if each cost the same. The collector thread only.
 class FaultStacks {
 public:
-    /// The last of so many faults was at this stack; the sample's weight is not used.
+    /// The last of `faults` page faults was at this stack; the sample's weight is not used.
     void add(std::uint32_t tid, const Sample& sample, std::uint64_t faults);
     /// The thread's samples since the last time, or if there are none its last ones, with `periods` in all as their
     /// weights. Empty if it has none.
@@ -40,7 +40,7 @@ private:
 class CallStacks {
 public:
     void add(std::uint32_t tid, const Sample& sample);
-    /// These samples, with `periods` in all as their weights, or less: each at most what it stood for. They are
+    /// These samples, with weights that add up to `periods` at most: none weighs more than it stood for. They are
     /// forgotten.
     std::vector<Sample> share(std::uint32_t tid, std::uint64_t periods);
     void forget(std::uint32_t tid) { threads_.erase(tid); }

@@ -32,7 +32,7 @@ public:
 
     /// Looks at the host's threads; at some in turn if there are many, so that the cost is bounded.
     void look(std::uint64_t now_ns);
-    /// Emits what has gathered for long enough / everything, and forgets all threads.
+    /// Emits what has gathered for long enough; settle_all() emits everything and forgets all threads.
     void settle(std::uint64_t now_ns);
     void settle_all();
     /// Reads the accounts of all threads a last time, when sampling pauses.

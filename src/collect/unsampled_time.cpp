@@ -171,7 +171,7 @@ void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
                 samples_all_time_ || cpu_ns < period_ns_ ? rest_.add(static_cast<std::int64_t>(cpu_ns)) : 0;
             if (weight != 0) write_brief(threads_.find(tid), brief_stack({}), weight);
         } else if (const ThreadId thread = threads_.find(tid); samples_all_time_ && cpu_ns > of(thread).credit_ns) {
-            write_rest(thread, cpu_ns, {});  // what is read of a thread that runs may be a tick old
+            write_rest(thread, cpu_ns, {});  // the clock of a running thread may be a tick behind
         }
     }
     accounted += threads_.cpu_ns();

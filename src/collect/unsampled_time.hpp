@@ -71,7 +71,7 @@ private:
     /// What is known of a thread that was sampled.
     struct Sampled {
         std::uint64_t credit_ns = 0;  // CPU time for which samples and notes stand
-        std::uint64_t periods = 0;    // what they count for: that time in whole periods, as near as it can be
+        std::uint64_t periods = 0;    // that time in whole periods, as near as possible
         StackId last = 0;
         StackId last_rooted = 0;
     };

@@ -5,11 +5,11 @@
 namespace flameprobe {
 namespace {
 
-// A window is settled when it has so many reads, or is so old: the scaling to the exact time needs a few reads, and a
-// killed host loses no more than this.
+// A window is settled when it has `enough_reads`, or is `oldest_window_ns` old: the scaling to the exact time needs a
+// few reads, and a killed host loses no more than this.
 constexpr std::size_t enough_reads = 32;
 constexpr std::uint64_t oldest_window_ns = 250'000'000;
-// A wait that has lasted so many pauses is all but certainly read, so it weighs what it lasts: it is counted while it
+// A wait that has lasted this many pauses is all but certainly read, so it weighs what it lasts: it is counted while it
 // goes on.
 constexpr double certain_pauses = 20;
 

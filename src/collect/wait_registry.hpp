@@ -21,7 +21,7 @@ namespace flameprobe {
 /// The collector thread only.
 class WaitRegistry {
 public:
-    /// What a span of time goes to.
+    /// What a thread did in a span of time.
     enum class Kind : std::uint8_t {
         waited,     // blocked, in the wait that was read
         unsampled,  // blocked, in waits that no look met
@@ -85,7 +85,7 @@ public:
     void compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_ns);
     std::uint64_t overlap_ns() const { return overlap_ns_; }
 
-    /// Emits what is certain by now. `now_ns`: up to when records are known.
+    /// Emits what is certain by now. `now_ns`: records before it have been drained.
     void settle(std::uint64_t now_ns);
     /// Emits everything up to `now_ns`, and forgets all threads.
     void settle_all(std::uint64_t now_ns);
@@ -108,7 +108,7 @@ private:
         bool hopeless = false;
         std::uint64_t since_ns = 0;
         std::uint64_t number = 0;      // changes with every record
-        std::uint64_t counted_ns = 0;  // of the wait in progress, counted already
+        std::uint64_t counted_ns = 0;  // part of the wait in progress that is counted already
         std::uint64_t read_until_ns = 0, read_took_ns = 0;
         std::uint64_t wakes = 0;
         ScheduleAccount account;

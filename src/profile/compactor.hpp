@@ -13,9 +13,9 @@
 
 namespace flameprobe {
 
-/// Passes everything on but samples, which it adds up by time slot, thread and stack, counts of work, which it adds up
-/// by time slot and name, and summaries, of which it keeps the last. Sums are passed on when later slots have begun,
-/// the rest and the summary by finish(). Memory: about 40 bytes for each sum of two slots.
+/// Adds up samples by time slot, thread and stack, and counts of work by time slot and name; keeps the last summary;
+/// passes everything else on. Sums are passed on when later slots have begun, the rest and the summary by finish().
+/// Memory: about 40 bytes for each sum of two slots.
 class Compactor final : public ProfileSink {
 public:
     /// `slot_ns`: how far apart in time samples may be that become one; not 0.

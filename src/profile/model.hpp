@@ -39,7 +39,7 @@ enum class Note : std::uint64_t {
 /// Location::address of a note whose text is its mapping's path. Readers that do not know it show `[note 5]`.
 inline constexpr std::uint64_t named_note = 5;
 
-/// As every output shows it; empty for a number that stands for none.
+/// The note as every output shows it; empty for a number that is no Note.
 constexpr std::string_view note_text(Note note) {
     switch (note) {
         case Note::truncated:
@@ -175,7 +175,7 @@ struct RunInfo {
     std::vector<RunFact> facts;     // in the order in which they are shown
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
-    std::string place;              // where its paths mean what they say: see base/place.hpp; empty: not known
+    std::string place;  // machine and root directory in which its paths hold (base/place.hpp); empty: not known
 };
 
 /// What else was sampled in the run, beside its own event.

@@ -22,7 +22,7 @@ public:
     /// `parent` 0 is the root. Ids count from 1.
     Interned stack(StackId parent, LocationId location);
 
-    /// What an id was given for; the id must be one of this table's.
+    /// What has this id, which must be one of this table's.
     Location location_at(LocationId id) const;
     StackNode stack_at(StackId id) const;
 

@@ -6,8 +6,7 @@
 
 namespace flameprobe {
 
-/// Of the process, and inherited by forked children as the filter is. Never taken back. Set before the filter is
-/// entered.
+/// Inherited by forked children, as the filter is. Set before the filter is entered, and never reset.
 inline constinit std::atomic<bool> host_is_filtered{false};
 
 }  // namespace flameprobe

@@ -16,7 +16,7 @@ namespace {
 
 using handler::system_call;  // libc's functions may be interposed by the host, and are cancellation points
 
-/// -1 for what is no socket, or has no such option.
+/// -1 if the descriptor is no socket, or has no such option.
 int option(int descriptor, int name) noexcept {
     int value = -1;
     socklen_t size = sizeof value;

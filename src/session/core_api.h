@@ -65,7 +65,7 @@ struct flameprobe_core {
     void (*yield_signal)(int signal);
     /* Whether this address is a handler of ours, which the host must not be shown. */
     int (*is_own_handler)(uintptr_t handler);
-    /* Whether an engine has sent the signal that this siginfo_t tells of; and whether one samples with this number. */
+    /* Whether an engine has sent the signal that this siginfo_t describes; and whether one samples with this number. */
     int (*is_own_signal)(const void* info);
     int (*signals_with)(int number);
     /* The calling thread may be about to enter a seccomp filter. */

@@ -26,7 +26,7 @@ Family read_family() {
     found.descendant = pid != ::getpid();
     found.pid = pid;
     found.start = {static_cast<time_t>(seconds), nanoseconds};
-    // After chroot(2) it may not be there any more.
+    // After chroot(2) the directory may not be there any more.
     if (::access(mark + length, F_OK) == 0) found.directory = mark + length;
     return found;
 }

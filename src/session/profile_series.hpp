@@ -18,7 +18,7 @@
 
 namespace flameprobe {
 
-/// How results are drawn: by how many threads (0: one per CPU), and what is called as work goes on.
+/// How results are drawn: the number of threads (0: one per CPU), and a function that is called as work goes on.
 struct Drawing {
     std::function<unsigned()> workers;
     std::function<void()> alive;

@@ -12,7 +12,7 @@ RunInfo describe_process();
 /// /proc/PID/cmdline as a shell would take it, an empty argument being ''; a title that the program wrote over its
 /// arguments as it stands.
 std::string command_text(std::string_view arguments);
-/// The base name of what was executed.
+/// The base name of the executed file.
 std::string executable_name();
 /// The working directory, "/" if it is gone.
 std::string working_directory();

@@ -36,7 +36,7 @@ public:
 
     /// Opens the engine, if that is not done. False: nothing can be sampled.
     bool open();
-    /// Whether what was opened can be sampled where the collector is no thread of the host.
+    /// Whether the engine works where the collector is no thread of the host.
     bool works_outside() const;
     /// Whether every sampled thread has ended, or exec has replaced the program.
     bool over() const { return on() && engine_.source->over(); }

@@ -182,7 +182,7 @@ void Task::run() {
     if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes
     register_restartable_sequences();
     ::prctl(PR_SET_NAME, "flameprobe");
-    ::setsid();  // what is sent to the host's process group is not meant for the task
+    ::setsid();  // signals to the host's process group are not meant for the task
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     body_();

@@ -1,4 +1,4 @@
-// What can be told from the bytes of the code itself.
+// What the bytes of the code itself show.
 #pragma once
 
 #include <cstdint>

@@ -160,7 +160,7 @@ ElfImage::~ElfImage() {
 std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
     std::size_t count = 0;
     if (::elf_getphdrnum(elf_, &count) != 0) return std::nullopt;
-    // The kernel tells of no file behind the vdso, and whatever offset it gives has no meaning.
+    // The vdso has no file, and whatever offset the kernel gives has no meaning.
     const std::uint64_t file_offset = region.kind == RegionKind::vdso ? 0 : region.file_offset;
     std::optional<std::uint64_t> found;
     for (std::size_t i = 0; i < count; ++i) {

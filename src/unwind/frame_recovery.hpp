@@ -18,7 +18,7 @@ class FrameRecovery {
 public:
     FrameRecovery(Rules& rules, StackReader& stack) : rules_(rules), stack_(stack) {}
 
-    /// Sets cursor.fp for a frame whose CFA `rule` counts from it. False: nothing proves it.
+    /// Sets cursor.fp for a frame whose CFA is relative to it by `rule`. False: nothing proves its value.
     bool frame_pointer(const UnwindRule& rule, Cursor& cursor) {
         if (rule.kind != RuleKind::step) return false;
         const std::uint64_t lookup = cursor.lookup();

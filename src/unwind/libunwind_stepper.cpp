@@ -34,7 +34,7 @@ public:
         std::memcpy(&out, block.bytes.data() + address % block_size, sizeof out);
         return true;
     }
-    /// What was read may have been unmapped since.
+    /// To be called when mappings have changed.
     void forget() {
         for (Block& block : blocks_) block.address = 0;
     }

@@ -49,7 +49,7 @@ private:
         std::uint64_t lookup = cursor.lookup();
         const UnwindRule* rule = rules_.rule(lookup);
         if (rule == nullptr) return not_code(cursor);
-        // In the kernel a thread stands behind its `syscall`, which may be its function's last instruction.
+        // A thread in the kernel stands after its `syscall`, which may be its function's last instruction.
         if (rule->after_syscall && cursor.interrupted) rule = before_syscall(lookup);
         const std::size_t index = out_.frames.size();
         out_.frames.push_back({lookup, cursor.sp, rule->region});

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// What the kernel jumps to after a handler (sigaction(2), SA_RESTORER); of the CPU's own code.
+/// What the kernel jumps to after a handler (sigaction(2), SA_RESTORER); in src/arch.
 extern "C" void flameprobe_signal_return();
 
 namespace flameprobe::handler {

@@ -49,12 +49,12 @@ inline void copy_bytes(std::byte* to, std::uint64_t from, std::size_t size) noex
         : "x9", "x10", "cc", "memory");
 }
 
-/// Not torn by a signal handler of the same thread, which may be the only other that writes the cell.
+/// Adds without being torn by a signal handler of the same thread. No other thread may write the cell.
 inline void add(std::uint64_t& cell, std::uint64_t amount) noexcept {
     __atomic_fetch_add(&cell, amount, __ATOMIC_RELAXED);
 }
 
-/// In a loop that waits for another thread.
+/// To be called in a loop that waits for another thread.
 inline void relax() noexcept { asm volatile("yield"); }
 
 }  // namespace flameprobe::cpu

@@ -39,12 +39,12 @@ inline void copy_bytes(std::byte* to, std::uint64_t from, std::size_t size) noex
     asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
-/// Not torn by a signal handler of the same thread, which may be the only other that writes the cell.
+/// Adds without being torn by a signal handler of the same thread. No other thread may write the cell.
 inline void add(std::uint64_t& cell, std::uint64_t amount) noexcept {
     asm volatile("addq %1, %0" : "+m"(cell) : "er"(amount) : "cc");
 }
 
-/// In a loop that waits for another thread.
+/// To be called in a loop that waits for another thread.
 inline void relax() noexcept { __builtin_ia32_pause(); }
 
 }  // namespace flameprobe::cpu

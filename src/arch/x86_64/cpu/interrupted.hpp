@@ -1,4 +1,4 @@
-// What a signal handler is told of the thread that it interrupts. Async-signal-safe.
+// The state of the thread that a signal handler interrupts. Async-signal-safe.
 #pragma once
 
 #include <ucontext.h>

@@ -1,4 +1,4 @@
-// What aarch64 must read code for.
+// Whether a thread has left a system call: by its registers, where aarch64 must read code.
 #pragma once
 
 #include "base/registers.hpp"
