@@ -242,14 +242,15 @@ bool has_hung_up(const Descriptor& event) {
 
 std::string describe_unattached(std::size_t threads) {
     return std::to_string(threads) +
-           " threads that ran before are not sampled, nor are those they create: perf needs more descriptors for them "
-           "than the limit (ulimit -n) permits";
+           " threads that ran before sampling began are not sampled, nor are those they create: perf needs more "
+           "descriptors for them than the limit (ulimit -n) permits";
 }
 
 std::string describe_refused(std::size_t events, const std::string& why) {
     return "perf refuses " + std::to_string(events) +
-           " events of threads that ran before, which are not sampled on every CPU, nor are those they create (" + why +
-           ")";
+           " events of threads that ran before sampling began, which are not sampled on every CPU, nor are those they "
+           "create (" +
+           why + ")";
 }
 
 std::string explain_refusal(int error_number) {

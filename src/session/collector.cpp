@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 constexpr const char* ended_for_filter =
-    "sampling ended where the program put all its threads into a seccomp filter that kills for what the collector does";
+    "sampling ended where the program put all its threads into a seccomp filter that kills for system calls of the "
+    "collector";
 constexpr const char* ended_for_return =
     "sampling ended where the program entered a seccomp filter in which no signal handler can return (rt_sigreturn): "
     "FLAMEPROBE_ENGINE=ring needs none";
@@ -111,7 +112,8 @@ void Collector::prepare() {
     allocate_thread_storage();
     log_.hold();
     if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
-        sampling_.give_up("nothing is sampled: a seccomp filter would kill the process for what the collector does");
+        sampling_.give_up(
+            "nothing is sampled: a seccomp filter would kill the process for system calls of the collector");
     } else {
         if (!isolate_this_thread()) {
             sampling_.give_up(

@@ -13,11 +13,11 @@ namespace flameprobe {
 namespace {
 
 constexpr const char* without_proc =
-    "/proc is not mounted, or is another pid namespace's: threads that ran before are not found, and names may be "
-    "missing";
+    "/proc is not mounted, or is another pid namespace's: threads that ran before sampling began are not found, and "
+    "names may be missing";
 constexpr const char* without_descriptors =
-    "the limit of open files (ulimit -n) leaves none for /proc: threads that ran before are not found, and names may "
-    "be missing";
+    "the limit of open files (ulimit -n) leaves none for /proc: threads that ran before sampling began are not found, "
+    "and names may be missing";
 
 RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t start_ns) {
     const auto& facts = engine.source->facts();

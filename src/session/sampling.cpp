@@ -145,7 +145,7 @@ void Sampling::report_waits() {
     if (profile().too_many_switches()) {
         engine_.source->stop_switches();
         profile().continue_without_records(monotonic_ns());
-        say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is told by "
+        say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is known by "
             "looks alone, without preemption");
     }
     if (waits_reported_ || profile().off_cpu_problem().empty()) return;

@@ -50,11 +50,11 @@ class LateStart(Case):
     def test_more_threads_than_descriptors(self):
         told = summary(self.late("threads", "api", "auto").result())
         self.assertEqual(told["sampling"]["engine"], "timer")
-        self.assertIn("threads that ran before are not sampled", told["sampling"]["engine_reason"])
+        self.assertIn("threads that ran before sampling began are not sampled", told["sampling"]["engine_reason"])
         for engine in ("ring", "signal"):
             with self.subTest(engine=engine):
                 ran = self.late("threads", "api", engine)
-                self.assertIn("threads that ran before are not sampled", ran.stderr)
+                self.assertIn("threads that ran before sampling began are not sampled", ran.stderr)
                 self.assert_function(ran.result().stacks(), "late_work", at_least=20)
 
 
@@ -75,7 +75,7 @@ class Taken(Case):
         the collector is no thread of the host, and goes on."""
         for engine in ("timer", "signal"):
             with self.subTest(engine=engine):
-                result = self.ended_by_filter("kill_everyone", engine, "into a seccomp filter that kills for what the collector does")
+                result = self.ended_by_filter("kill_everyone", engine, "into a seccomp filter that kills for system calls of the collector")
                 self.assertLessEqual({"folded", "svg"}, result.endings)
         ran = run([host("sandbox"), "kill_everyone"], self.fresh_directory("ring"), profiled(ENGINE="ring", FREQ=499))
         self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
