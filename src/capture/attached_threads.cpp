@@ -60,7 +60,7 @@ void AttachedThreads::stop_switches() {
     switches_.clear();
 }
 
-bool AttachedThreads::over() const { return std::all_of(events_.begin(), events_.end(), has_hung_up); }
+bool AttachedThreads::ended() const { return std::all_of(events_.begin(), events_.end(), has_hung_up); }
 
 bool AttachedThreads::is_second(std::span<CpuRing> rings, CpuRing& ring, std::span<const std::byte> record) const {
     if (events_.empty()) return false;

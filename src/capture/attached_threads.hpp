@@ -28,7 +28,7 @@ public:
     void control(unsigned long request) const;
     void stop_switches();
     /// Whether all threads that have such events, or inherited them, have ended.
-    bool over() const;
+    bool ended() const;
 
     /// A sample that must not be counted. A thread that was born during attach() may have two events on a CPU, its own
     /// and its creator's, which it inherited: from outside it looks like a thread that inherited none. The event that

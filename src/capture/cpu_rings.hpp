@@ -14,7 +14,7 @@
 namespace flameprobe {
 
 struct CpuRing {
-    int cpu;  // -1: of one thread alone, on all
+    int cpu;  // -1: the ring of one thread, for all CPUs
     perf_event_attr attributes;
     Descriptor event;
     RingBuffer ring;

@@ -70,9 +70,9 @@ public:
     virtual bool has_samples() const { return true; }
     virtual const CaptureFacts& facts() const = 0;
     /// Whether no sample can follow: every sampled thread has ended, or exec has replaced the program.
-    virtual bool over() { return false; }
+    virtual bool ended() { return false; }
     /// Opens events on CPUs that were added to the machine. To be called from time to time while sampling.
-    virtual void look_around() {}
+    virtual void add_new_cpus() {}
     /// To be called when threads live so briefly that the time of their first sample must vary. The engine does what it
     /// can.
     virtual void vary_first_samples() {}

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -33,6 +35,13 @@ std::uint64_t random_seed() {
 }
 
 }  // namespace
+
+// Remembered, since sysconf reads files for it: forked children need not read them again.
+std::uint64_t cpu_count() {
+    static constinit std::atomic<long> configured{0};
+    if (configured == 0) configured = std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF));
+    return static_cast<std::uint64_t>(configured);
+}
 
 // Large cells are fewer: the collector then drains more often (CaptureFacts::fill_ns).
 Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {

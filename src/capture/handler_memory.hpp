@@ -8,6 +8,9 @@
 
 namespace flameprobe {
 
+/// CPUs that the machine is configured for, by which room for samples is measured.
+std::uint64_t cpu_count();
+
 /// Owns the memory that handlers work on, and its publication: from make() on they use it, after the destructor they do
 /// not. One at a time in a process. Collector thread only.
 class HandlerMemory {

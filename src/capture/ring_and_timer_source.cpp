@@ -22,8 +22,8 @@ public:
     bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
-    void look_around() override {
-        ring_->look_around();
+    void add_new_cpus() override {
+        ring_->add_new_cpus();
         facts_.refused_events = ring_->facts().refused_events;
     }
     void vary_first_samples() override { ring_->vary_first_samples(); }  // a timer's first period is a part of one

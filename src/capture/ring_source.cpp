@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/attached_threads.hpp"
@@ -26,12 +27,6 @@
 namespace flameprobe {
 namespace {
 
-std::uint64_t random_between(std::uint64_t least, std::uint64_t most, std::uint64_t seed) {  // splitmix64
-    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;
-    seed = (seed ^ (seed >> 27)) * 0x94d049bb133111eb;
-    return least + (seed ^ (seed >> 31)) % (most - least + 1);
-}
-
 class RingSource final : public EventSource {
 public:
     static Result<std::unique_ptr<EventSource>> open(const CaptureOptions& options);
@@ -41,8 +36,8 @@ public:
     void drain(EventSink& sink) override;
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
-    bool over() override;
-    void look_around() override;
+    bool ended() override;
+    void add_new_cpus() override;
     void vary_first_samples() override;
     void add_page_faults() override;
     void stop_page_faults() override { facts_.buffer_bytes -= rings_.drop_page_faults(); }
@@ -145,7 +140,7 @@ void RingSource::open_more_events(const CaptureOptions& options, std::uint32_t t
 // CPUs that had no events: they were added to the machine, or no thread might run there. One that goes offline and
 // comes back has its events still, since the kernel takes away only those that are not of a thread
 // (perf_event_exit_cpu).
-void RingSource::look_around() {
+void RingSource::add_new_cpus() {
     for (const int cpu : rings_.missing_cpus()) {
         if (std::find(refused_cpus_.begin(), refused_cpus_.end(), cpu) != refused_cpus_.end()) continue;
         if (const auto added = add_cpu(cpu); !added && errno != ENODEV) {
@@ -220,7 +215,7 @@ void RingSource::vary_first_samples() {
 
 void RingSource::draw_period() {
     const std::uint64_t usual = layout_.period_ns;
-    std::uint64_t period = random_between(usual / 2, usual + usual / 2, monotonic_ns());
+    std::uint64_t period = usual / 2 + splitmix64(monotonic_ns()) % (usual + 1);
     for (const auto& ring : rings_) {
         if (ring.cpu >= 0 && ring.is_own()) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
     }
@@ -265,8 +260,8 @@ void RingSource::stop_switches() {
     facts_.switches = false;
 }
 
-bool RingSource::over() {
-    return attached_.over() &&
+bool RingSource::ended() {
+    return attached_.ended() &&
            std::all_of(rings_.begin(), rings_.end(), [](const CpuRing& ring) { return has_hung_up(ring.event); });
 }
 

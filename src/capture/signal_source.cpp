@@ -24,8 +24,6 @@
 namespace flameprobe {
 namespace {
 
-std::uint64_t cpu_count() { return static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))); }
-
 // Room for a tenth of a second on every CPU.
 std::uint32_t cells_needed(std::uint64_t frequency) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cpu_count() * frequency / 10, 128, 4096));

@@ -1,9 +1,6 @@
 #include "capture/timer_source.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -12,13 +9,6 @@
 
 namespace flameprobe {
 namespace {
-
-// Remembered, since sysconf reads files for it: forked children need not read them again.
-std::uint64_t cpu_count() {
-    static constinit std::atomic<long> configured{0};
-    if (configured == 0) configured = std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF));
-    return static_cast<std::uint64_t>(configured);
-}
 
 // A CPU runs one thread at a time, and each tick signals at most that one: room for half a second on every CPU.
 std::uint32_t cells_needed(const CaptureOptions& options) {

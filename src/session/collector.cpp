@@ -141,7 +141,7 @@ bool Collector::serve() {
                 continue;
             }
             // The task survives what kills the host or replaces its image, and still has the memory.
-            if (is_task() && (task_.host_ended() || (sampling_.over() && task_.host_has_other_image()))) {
+            if (is_task() && (task_.host_ended() || (sampling_.ended() && task_.host_has_other_image()))) {
                 host_ends_ = true;
                 finish();
                 return true;
@@ -224,7 +224,7 @@ Recording::CountedTo Collector::count_from_birth() {
 void Collector::poll() {
     const std::uint64_t now = monotonic_ns();
     if (now - last_look_ns_ >= ns_per_second) {
-        sampling_.look_around();
+        sampling_.poll_engine();
         end_with_last_thread();
         if (is_task()) task_.follow_credentials();
         last_look_ns_ = now;

@@ -153,9 +153,9 @@ void Sampling::report_waits() {
     say("where some threads wait is not known: " + profile().off_cpu_problem());
 }
 
-void Sampling::look_around() {
+void Sampling::poll_engine() {
     report_engine_note();
-    engine_.source->look_around();
+    engine_.source->add_new_cpus();
 }
 
 void Sampling::report_engine_note() {

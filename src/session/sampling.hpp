@@ -39,7 +39,7 @@ public:
     /// Whether the engine works where the collector is no thread of the host.
     bool works_outside() const;
     /// Whether every sampled thread has ended, or exec has replaced the program.
-    bool over() const { return on() && engine_.source->over(); }
+    bool ended() const { return on() && engine_.source->ended(); }
     /// To be called after open(). CPU time counts from `from`, or else from now.
     void start(const std::optional<Recording::CountedTo>& from);
     void stop();
@@ -49,7 +49,7 @@ public:
     std::uint64_t pause_ns() const;
     /// To be called about once a second: lets the engine see changes of the machine, and reports in the log and the
     /// profile what the engine could not go on with.
-    void look_around();
+    void poll_engine();
     /// Whether sampling ended, in full or in part, because the program took the engine's signal.
     bool lost_signal() const { return lost_signal_; }
 

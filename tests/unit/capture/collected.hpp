@@ -123,7 +123,7 @@ private:
         }
         ready_ = true;
         while (error_.empty() && !done_.load()) {
-            (*source)->look_around();
+            (*source)->add_new_cpus();
             (*source)->drain(seen_);
             ++rounds_;
             std::this_thread::sleep_for(every);
