@@ -21,7 +21,7 @@ bool decides_code(std::string_view option) {
     return option.find("-prefix-map=") == std::string_view::npos;  // paths
 }
 
-/// Those of a command line, each once.
+/// The options of a command line that decide what code is made, each once.
 std::vector<std::string_view> options_of(std::string_view text) {
     using namespace std::string_view_literals;
     std::vector<std::string_view> options;
@@ -41,7 +41,7 @@ std::string joined(const std::vector<std::string_view>& options) {
     return text;
 }
 
-/// Number of units by options.
+/// The number of units compiled with each set of options.
 std::map<std::string, std::size_t> flags_of_units(const ElfFile& file) {
     std::map<std::string, std::size_t> units;
     const DebugImage image = DebugImage::of(file);

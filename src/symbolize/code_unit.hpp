@@ -9,20 +9,20 @@ namespace flameprobe {
 
 struct CodeUnit {
     Dwarf_Die root{};
-    /// Of a split unit, whose skeleton libdw does not know of: the skeleton's address, which the ranges are relative
-    /// to, and the sections of the split unit. Null otherwise.
+    /// Only of a split unit, else null and 0: its sections, and the address of its skeleton, which libdw does not know
+    /// and which the ranges are relative to.
     const class DebugImage* split_image = nullptr;
     std::uint64_t low_pc = 0;
 };
 
-/// In a split unit's image .debug_ranges (DWARF 4) begins with so many bytes of nothing: to dwarf_ranges offset 0 means
-/// the start of the walk.
+/// Unused bytes before the .debug_ranges (DWARF 4) of a split unit's image: dwarf_ranges takes offset 0 for the start
+/// of the walk.
 constexpr std::size_t split_ranges_shift = 16;
 
 /// Where the list of a split unit's DIE begins in its section of ranges; 0 if it has none.
 std::ptrdiff_t split_ranges_offset(const CodeUnit& unit, const Dwarf_Die& die);
 
-/// Calls action(low, high) for the ranges of a DIE; it says whether to go on.
+/// Calls action(low, high) for each range of a DIE until `action` returns false.
 template <class Action>
 void for_each_range(const CodeUnit& unit, Dwarf_Die& die, Action action) {
     Dwarf_Addr base = unit.low_pc, low = 0, high = 0;

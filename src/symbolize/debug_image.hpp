@@ -35,9 +35,9 @@ public:
     /// Empty if the image has no such section.
     Bytes section(std::string_view name) const;
 
-    /// The names of the sections that are taken.
+    /// The names of the sections that of(file) copies.
     static std::span<const std::string_view> section_names();
-    /// Bytes that `of(file)` takes of memory, at most.
+    /// The most bytes of memory that of(file) takes.
     static std::uint64_t size_of(const ElfFile& file);
 
 private:
@@ -50,7 +50,7 @@ private:
         void operator()(Elf* elf) const;
     };
 
-    /// Reserves address space; `sizes` are the slots', `shift` is where in its first page each begins.
+    /// Reserves address space for the slots; `shifts` says how far into its first page each slot begins.
     void reserve(std::vector<Slot> slots, const std::vector<std::uint64_t>& shifts);
     std::span<std::byte> bytes(const Slot& slot) const { return map_.bytes().subspan(slot.offset, slot.size); }
     void begin_elf();

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint64_t most_matches = std::uint64_t{1} << 26;  // bounds the time on hostile files
 constexpr std::size_t units_between_looks_at_memory = 1024;
 
-/// Linkers point what they threw away at 0 or so; where code really begins is in the section headers.
+/// Debug information of functions that the linker discarded has addresses near 0. The section headers tell where code
+/// really begins.
 std::uint64_t lowest_code(const ElfFile& file) {
     std::uint64_t lowest = ~std::uint64_t{0};
     for (const ElfSection& section : file.sections())
@@ -58,8 +59,8 @@ public:
     }
 
 private:
-    /// The symbol table's name where it has one: the same that is shown when there is no debug information, and that
-    /// perf shows. glibc's debug information calls `open` `__GI___libc_open`.
+    /// The symbol table's name where it has one: the name that is shown without debug information, and by perf. glibc's
+    /// debug information calls `open` `__GI___libc_open`.
     const std::string& concrete_name(std::uint64_t address, const FunctionName& name) {
         const ElfSymbol* symbol = symbols_.find(address);
         if (symbol == nullptr || !symbol->sized) return name.name;
@@ -121,7 +122,7 @@ std::vector<UnitHits> DebugInfo::find_units(std::span<const std::uint64_t> addre
     std::uint64_t matches = 0;
     auto handle = pool_.take();
     if (!handle) return unreadable_ = true, units;
-    // Should units overlap, the one with the smaller range knows better.
+    // Where units overlap, the one with the smaller range is used.
     const auto choose = [&](std::uint64_t low, std::uint64_t high) {
         const auto first = std::lower_bound(addresses.begin(), addresses.end(), low) - addresses.begin();
         for (auto i = static_cast<std::size_t>(first); i < addresses.size() && addresses[i] < high; ++i) {

@@ -35,11 +35,11 @@ public:
     /// Which units hold which of the ascending addresses.
     std::vector<UnitHits> find_units(std::span<const std::uint64_t> addresses);
     /// Chains for the ascending addresses of one unit, innermost first; empty where nothing is known; a function
-    /// without a name has an empty one. `symbols` helps out with names. Nothing if the deadline passed.
+    /// without a name has an empty one. Names that DWARF lacks come from `symbols`. Nothing if the deadline passed.
     std::optional<SymbolChains> describe(const UnitHits& unit, std::span<const std::uint64_t> addresses,
                                          const SymbolTable& symbols, const Deadline& deadline);
 
-    /// What was found missing so far: one line each, for a person.
+    /// What is missing so far: a line for the user about each.
     std::vector<std::string> warnings() const;
 
 private:

@@ -14,7 +14,7 @@ constexpr std::uint64_t small_bytes = std::uint64_t{32} << 20;
 }  // namespace
 
 void DebugPass::run(std::vector<ModuleJob>& jobs, SymbolChains& chains) {
-    // Should time or bytes run out, most of what was sampled has its names.
+    // The modules with the most sampled addresses come first, so that they have their names if time or bytes run out.
     std::vector<ModuleJob*> every, big, small;
     for (ModuleJob& job : jobs) every.push_back(&job);
     std::stable_sort(every.begin(), every.end(),
@@ -48,7 +48,7 @@ void DebugPass::run_small(ModuleJob& job, SymbolChains& chains) {
 bool DebugPass::is_worth_it(const ModuleJob& job) {
     const std::uint64_t price = job.debug_size() * (job.has_separate_debug_file() ? 5 : 1);
     if (price > bytes_left_) {
-        ++left_alone_;
+        ++skipped_files_;
         return false;
     }
     bytes_left_ -= price;

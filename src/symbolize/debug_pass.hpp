@@ -14,18 +14,18 @@ namespace flameprobe {
 
 class DebugPass {
 public:
-    /// `all`: locations of the whole profile, for the progress report.
+    /// `all`: the number of locations in the whole profile, for the progress report.
     DebugPass(const SymbolizeOptions& options, unsigned workers, std::size_t all)
         : options_(options), workers_(workers), all_(all), bytes_left_(options.most_debug_bytes_in_all) {}
 
-    /// Improves the chains of the jobs' locations as far as time allows. Big modules come one after the other, each
-    /// read by all threads and forgotten again; then the small ones, each by one thread. So memory is bounded by the
-    /// biggest.
+    /// Improves the chains of the jobs' locations as far as time allows. Big modules are read one after the other, each
+    /// by all threads, and freed again; then the small ones, each by one thread. So memory is bounded by the biggest
+    /// module.
     void run(std::vector<ModuleJob>& jobs, SymbolChains& chains);
     /// The deadline came before the end.
     bool late() const { return late_; }
-    /// Files that were not read for SymbolizeOptions::most_debug_bytes_in_all.
-    std::size_t left_alone() const { return left_alone_; }
+    /// The number of files that were not read because of SymbolizeOptions::most_debug_bytes_in_all.
+    std::size_t skipped_files() const { return skipped_files_; }
 
 private:
     void run_big(ModuleJob& job, SymbolChains& chains);
@@ -41,7 +41,7 @@ private:
     unsigned workers_;
     std::size_t all_;
     std::uint64_t bytes_left_;
-    std::size_t left_alone_ = 0;
+    std::size_t skipped_files_ = 0;
     std::atomic<bool> late_ = false;
     std::mutex mutex_;  // for done_ and the callback
     std::size_t done_ = 0;

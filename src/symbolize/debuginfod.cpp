@@ -53,13 +53,13 @@ Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::s
     const auto late = [&] { return std::chrono::steady_clock::now() > until; };
     const Error too_late{"debuginfod did not answer in time; what it had not sent yet is missing (--debuginfod=TIME)"};
     if (late()) return too_late;
-    // Never closed again: libcurl does not like to be.
+    // Never closed again: libcurl does not support that.
     const auto library = open_library();
     if (!library) return library.error();
     const std::unique_ptr<Client, void (*)(Client*)> client(library->begin(), library->end);
     if (!client) return Error{"debuginfod cannot be asked: its client does not start"};
 
-    // The callback runs on this thread, inside find_debuginfo, and gets nothing that leads back here.
+    // The callback runs on this thread, inside find_debuginfo, and has no parameter for data of ours.
     thread_local std::chrono::steady_clock::time_point end;
     end = until;
     library->set_progress(client.get(), [](Client*, long, long) {

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t most_output = std::uint64_t{4} << 30;
 constexpr std::uint64_t lzma_memory = std::uint64_t{256} << 20;
 
-/// Room for the next piece of output: what was announced at first, but never more than a hostile header could make
-/// hurt.
+/// Size of the output buffer: at first what the header announces, within a limit since the header may be hostile, then
+/// doubled.
 std::size_t next_size(std::size_t have, std::uint64_t announced) {
     constexpr std::size_t trusted = std::size_t{64} << 20;
     if (have == 0) return static_cast<std::size_t>(std::clamp<std::uint64_t>(announced, 4096, trusted));

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t longest_name = 64 * 1024;
 
 /// References back into a name let some hundred bytes stand for gigabytes. The demanglers cannot be told to stop, so
-/// the callback that gets the text leaves them by longjmp, which skips C code without resources only.
+/// the callback that gets the text leaves them by longjmp; that skips only C code, which holds no resources.
 struct Output {
     std::jmp_buf too_long;
     char* text;
@@ -74,7 +74,7 @@ std::string_view without_clone_marks(std::string_view name) {
     }
 }
 
-/// D's demangler has no way to leave the parameters out: `app.f!(int).f(int) const` ends with them.
+/// D's demangler always writes the parameters, at the end: `app.f!(int).f(int) const`.
 std::string without_parameters(std::string name) {
     const auto close = name.rfind(')');
     if (close == name.npos) return name;
@@ -86,7 +86,7 @@ std::string without_parameters(std::string name) {
     return name;
 }
 
-/// The C++ demangler keeps them in names that stand for another function.
+/// The C++ demangler keeps the parameters in names of thunks.
 std::string without_thunk_parameters(std::string name) {
     return name.find("thunk to ") == name.npos ? name : without_parameters(std::move(name));
 }

@@ -1,4 +1,4 @@
-// Names as people write them.
+// Source names of symbols.
 #pragma once
 
 #include <string>

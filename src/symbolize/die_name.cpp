@@ -7,7 +7,7 @@ namespace {
 constexpr int most_references = 16;       // a hostile file could have a circle
 constexpr std::size_t most_names = 4096;  // bytes
 
-/// In one pass over the attributes of a DIE: dwarf_attr makes one for each.
+/// Read in one pass over a DIE's attributes: each call of dwarf_attr would make a pass of its own.
 struct NameAttributes {
     const char* linkage = nullptr;
     const char* plain = nullptr;

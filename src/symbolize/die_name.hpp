@@ -10,15 +10,15 @@ namespace flameprobe {
 struct DieName {
     const char* linkage = nullptr;  // mangled; null if the compiler gave none
     const char* plain = nullptr;    // as in the source, without the scopes around it
-    Dwarf_Die named{};              // where `plain` stands
+    Dwarf_Die named{};              // the DIE that has `plain`
     Dwarf_Word decl_line = 0;
 };
 
 /// Follows DW_AT_abstract_origin and DW_AT_specification from concrete and inlined functions to whatever names them.
 DieName name_of(Dwarf_Die die);
 
-/// The parameters of a function, for one that has no linkage name to tell them: `(int, Config const&)`, as far as the
-/// types have names; what has none is `...`.
+/// The parameters of a function whose linkage name does not give them: `(int, Config const&)`, where a type without a
+/// name is `...`.
 std::string parameters_of(const Dwarf_Die& function);
 
 }  // namespace flameprobe

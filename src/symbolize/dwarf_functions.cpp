@@ -7,7 +7,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t most_steps = 256;  // deeper inlining is cut: no compiler does it, hostile files may
-// Of ranges and of addresses in them, in one unit: bounds the time on hostile files.
+// Ranges, and addresses in them, that are looked at in one unit: bounds the time on hostile files.
 constexpr std::uint64_t most_function_matches = 1 << 26;
 constexpr unsigned dies_between_looks_at_the_clock = 1 << 14;
 
@@ -38,11 +38,11 @@ struct DieKind {
     bool has_code = false;  // DW_AT_low_pc or DW_AT_ranges
 };
 
-/// What the abbreviations of a unit say, looked up once each. libdw looks an abbreviation up in a hash table under a
-/// lock, for every DIE; a walk over all of a unit's takes two thirds of the time without.
+/// The abbreviations of a unit, each looked up once. For every DIE libdw would look its abbreviation up in a hash table
+/// under a lock; without that a walk over a unit takes two thirds of the time.
 class DieKinds {
 public:
-    /// `die` is of the unit that the kinds are for; it is told its abbreviation.
+    /// `die` is of the unit that the kinds are for; its abbreviation is set.
     const DieKind& of(Dwarf_Die& die);
 
 private:
@@ -108,7 +108,7 @@ private:
         const DieKind& kind = kinds_.of(die);
         if (!may_hold_code(kind.tag)) return false;
         if (kind.tag == DW_TAG_subprogram) {
-            // A function nested in another's DIE (GNU C, Ada, Fortran) is one of its own.
+            // A function nested in another's DIE (GNU C, Ada, Fortran) is a function of its own.
             const bool hit = kind.has_code && for_each_hit(die, [&](FunctionSteps& steps) {
                                  steps.assign(1, {die, 0, 0});
                              });

@@ -14,7 +14,7 @@ namespace flameprobe {
 /// A function whose code holds an address: the concrete one, or a copy inlined into the one before it.
 struct FunctionStep {
     Dwarf_Die die{};              // of the concrete function or of the DW_TAG_inlined_subroutine
-    std::uint32_t call_file = 0;  // of the unit's line table; where it was inlined
+    std::uint32_t call_file = 0;  // where it was inlined: file of the unit's line table
     std::uint32_t call_line = 0;
 };
 
@@ -24,8 +24,8 @@ using FunctionSteps = std::vector<FunctionStep>;
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 /// The steps for each of the ascending addresses, empty where the unit has no function. One pass over those DIEs that
-/// may hold code. `lowest`: code that starts below it was thrown away when the program was linked. Nothing if the
-/// deadline passed.
+/// may hold code. `lowest`: code that starts below this address was discarded by the linker. Nothing if the deadline
+/// passed.
 std::optional<std::vector<FunctionSteps>> find_functions(const CodeUnit& unit, std::span<const std::uint64_t> addresses,
                                                          std::uint64_t lowest, const Deadline& deadline);
 

@@ -10,7 +10,7 @@ namespace flameprobe {
 
 namespace {
 
-/// A row may take one byte of a table, and takes about a hundred in libdw.
+/// A row may take only one byte of a table, but takes about a hundred in libdw's memory.
 constexpr std::uint64_t most_table_bytes = std::uint64_t{8} << 20;
 
 /// 0 if there is none.

@@ -14,10 +14,10 @@ namespace flameprobe {
 /// For one thread; refers to the unit's Dwarf.
 class LineTable {
 public:
-    /// `section` is the unit's .debug_line. A table that libdw would take too much memory or time for is left alone.
+    /// `section` is the unit's .debug_line. A table for which libdw would take too much memory or time is not read.
     LineTable(Dwarf_Die unit, Bytes section);
 
-    /// It was left alone for its size.
+    /// The table was not read because of its size.
     bool too_large() const { return too_large_; }
     /// Null where nothing is known.
     Dwarf_Line* row(std::uint64_t address);

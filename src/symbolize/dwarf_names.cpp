@@ -36,8 +36,8 @@ bool is_closure(const Dwarf_Die& die, int tag) {
     return callable;
 }
 
-/// The closures of one scope, through blocks but not through scopes of their own, in the order of the source: clang
-/// writes them in another one.
+/// The closures of one scope, in blocks too but not in nested scopes, in the order of the source, which is not clang's
+/// order of DIEs.
 std::vector<const void*> closures_of(const Dwarf_Die& scope) {
     std::vector<std::tuple<Dwarf_Word, Dwarf_Word, const void*>> closures;
     walk_dies(scope, [&](Dwarf_Die& die, std::size_t) {
@@ -52,7 +52,8 @@ std::vector<const void*> closures_of(const Dwarf_Die& scope) {
     return dies;
 }
 
-/// `run(Config const&)::`, by asking the demangler for something in that function. Empty if it has no linkage name.
+/// `run(Config const&)::`, by demangling the made-up name of something in that function. Empty if it has no linkage
+/// name.
 std::string function_scope(const DieName& name) {
     constexpr std::string_view prefix = "_Z", stand_in = "x";
     if (name.linkage == nullptr || !std::string_view(name.linkage).starts_with(prefix)) return {};
@@ -62,7 +63,7 @@ std::string function_scope(const DieName& name) {
     return text;
 }
 
-/// Where the DIE behind the subtree begins; null if the compiler does not tell.
+/// Where the DIE after the subtree begins, by DW_AT_sibling; null if the compiler wrote none.
 const void* sibling_of(const Dwarf_Die& die) {
     auto attribute = attribute_of(die, DW_AT_sibling);
     Dwarf_Die sibling;
@@ -82,7 +83,7 @@ public:
     }
 
 private:
-    /// Text and closures are worked out when they are first wanted.
+    /// Text and closures are computed at first use.
     struct Scope {
         std::size_t depth;
         int tag;
@@ -124,7 +125,8 @@ private:
         const std::size_t number = is_closure(scope.die, scope.tag) ? number_of_closure(index) : 0;
         return *(scope.text = inner(outer, number == 0 ? "(anonymous)" : "{lambda#" + std::to_string(number) + "}"));
     }
-    /// Behind the namespace or the class that declares it there may be a function's code, which refers back to there.
+    /// The DIE with a function's code may stand outside of the namespace or class that declares the function, and
+    /// refers to its declaration there.
     std::string scope_of_function(const DieName& name, const Dwarf_Die& function, const std::string& outer) {
         if (name.named.addr == nullptr || name.named.addr == function.addr || nesting_ >= most_nesting) return outer;
         Dwarf_Die unit, named = name.named;
@@ -137,7 +139,7 @@ private:
         return outer.size() + name.size() > most_scope_size ? outer : outer + name + "::";
     }
 
-    /// From 1 on; 0 if it is not to be had.
+    /// The number of a closure, from 1 on; 0 if it is not known.
     std::size_t number_of_closure(std::size_t index) {
         const Dwarf_Die& around = index > 0 ? open_[index - 1].die : unit_;
         const auto [entry, is_new] = closures_.try_emplace(around.addr);
@@ -155,7 +157,7 @@ private:
     std::map<const void*, std::vector<const void*>> closures_;  // by the scope around them
 };
 
-/// C has no scopes, so nothing needs to be looked for.
+/// Whether the unit is in C, which has no scopes to look for.
 bool is_c(Dwarf_Die unit) {
     switch (::dwarf_srclang(&unit)) {
         case DW_LANG_C89:
@@ -169,9 +171,9 @@ bool is_c(Dwarf_Die unit) {
 }
 
 /// For each of the DIEs (by their place in memory) below `unit` the scopes around it, such as `std::vector<int>::` or
-/// `run(Config const&)::{lambda#2}::`; those without any are left out. A closure, which has no name, is called by its
-/// number among those of the scope around it, in the order of the source; so two closures never have one name. Subtrees
-/// without a wanted DIE are jumped over where DW_AT_sibling tells how.
+/// `run(Config const&)::{lambda#2}::`; DIEs without any are left out. A closure, which has no name, gets its number
+/// among the closures of the scope around it, in the order of the source; so no two closures have the same name.
+/// Subtrees without a wanted DIE are skipped by DW_AT_sibling.
 void find_scopes(const Dwarf_Die& unit, std::vector<const void*> dies, std::map<const void*, std::string>& found) {
     ScopeWalk(unit, std::move(dies), found).run();
 }

@@ -16,7 +16,7 @@ struct FunctionName {
     std::uint32_t decl_line = 0;
 };
 
-/// One per unit that is worked on, for one thread: first `add` all, then `finish`, then `find` what was added.
+/// For one unit and one thread: first `add` all functions, then `finish`, then `find` their names.
 class FunctionNames {
 public:
     void add(const Dwarf_Die& die);

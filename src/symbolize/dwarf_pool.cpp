@@ -9,12 +9,12 @@ namespace flameprobe {
 
 namespace {
 
-// After every unit would take three times as long; with none, memory grows with the file.
+// A new handle after every unit would take three times as long; with one for all, memory grows with the file.
 constexpr std::uint64_t bytes_per_handle = std::uint64_t{4} << 20;
-// A new handle reads all units' heads up to the first that it is asked for.
+// A new handle reads the heads of all units up to the first unit that it is asked for.
 constexpr std::uint64_t most_renewals = 64;
 
-/// libdw's frames hold nothing that would have to be released. (To clang [[noreturn]] is no part of the type.)
+/// libdw's stack frames hold nothing that would have to be released. (To clang [[noreturn]] is no part of the type.)
 __attribute__((noreturn)) void out_of_memory() { throw std::bad_alloc(); }
 
 }  // namespace

@@ -17,8 +17,8 @@ struct EndDwarf {
 };
 using DwarfOwner = std::unique_ptr<Dwarf, EndDwarf>;
 
-/// A Dwarf for an image, whose memory running out is std::bad_alloc (libdw would end the process). Null if the image
-/// has no debug information that libdw can read. Calls for one image must not overlap.
+/// A Dwarf for an image; if it runs out of memory it throws std::bad_alloc, where libdw would end the process. Null if
+/// the image has no debug information that libdw can read. Calls for one image must not overlap.
 DwarfOwner begin_dwarf(const DebugImage& image);
 
 /// Throws std::bad_alloc unless there is memory for the small things that libdw allocates without a check.
@@ -37,7 +37,8 @@ public:
     };
     /// Null if libdw cannot read the module. Throws std::bad_alloc.
     std::unique_ptr<Handle> take();
-    /// For reuse, unless it has read enough. One in whose use an exception was thrown must not come back.
+    /// Takes a handle back for reuse, or drops it if it has read enough. A handle in whose use an exception was thrown
+    /// must not be given back.
     void give(std::unique_ptr<Handle> handle);
 
 private:

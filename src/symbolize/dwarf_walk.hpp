@@ -9,12 +9,12 @@
 
 namespace flameprobe {
 
-/// Nothing sensible nests deeper; hostile files do. It is less than the zeros behind a DebugImage.
+/// No compiler nests DIEs deeper; hostile files may. Less than the number of zeros behind a DebugImage.
 constexpr std::size_t most_die_depth = 1024;
 
-/// Calls visit(die, depth) for the DIEs below `root`, a unit's in a DebugImage, in document order; it says whether to
-/// go into the children. Linear even where the compiler writes no DW_AT_sibling (clang): dwarf_siblingof leaves the
-/// address of the list's end, from where it goes on without going back to the parent.
+/// Calls visit(die, depth) for the DIEs below `root`, a unit's in a DebugImage, in document order; `visit` returns
+/// whether to walk the children. Linear even where the compiler writes no DW_AT_sibling (clang): dwarf_siblingof leaves
+/// the address of the end of the list, from where the walk continues without returning to the parent.
 template <class Visit>
 void walk_dies(Dwarf_Die root, Visit visit) {
     Dwarf_Die die, next;

@@ -48,13 +48,13 @@ std::optional<std::uint64_t> offset_of(const std::vector<ElfSegment>& segments, 
 }
 
 /// For files without section headers: images copied from memory, and programs stripped of everything. `.dynsym`,
-/// `.dynstr` (linked to it) and `.text`, as far as PT_DYNAMIC, at `offset` with `size` bytes, and the segments tell
-/// where they are. Empty if they do not.
+/// `.dynstr` (linked to it) and `.text`, found by PT_DYNAMIC, at `offset` with `size` bytes, and the segments. Empty if
+/// these do not tell where they are.
 std::vector<ElfSection> sections_from_dynamic(const FileBytes& bytes, const std::vector<ElfSegment>& segments,
                                               std::uint64_t offset, std::uint64_t size) {
     const Dynamic dynamic = read_dynamic(bytes.view(offset, size));
     const auto symbols = offset_of(segments, dynamic.symbols), strings = offset_of(segments, dynamic.strings);
-    // Nothing tells how many symbols there are but hash tables; linkers put the strings right behind them.
+    // Only hash tables tell the number of symbols; but linkers put the strings right behind the symbols.
     if (!symbols || !strings || *strings <= *symbols) return {};
     std::vector<ElfSection> sections(2);
     sections[0] = {".dynsym", SHT_DYNSYM, SHF_ALLOC, dynamic.symbols, *symbols, *strings - *symbols, 1};
@@ -185,10 +185,7 @@ std::optional<std::uint64_t> ElfFile::address_of(std::uint64_t file_offset) cons
 }
 
 std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
-    for (const ElfSegment& segment : segments_)
-        if (address >= segment.address && address - segment.address < segment.file_size)
-            return address - segment.address + segment.offset;
-    return std::nullopt;
+    return flameprobe::offset_of(segments_, address);
 }
 
 const ElfSection* ElfFile::code_section(std::uint64_t address) const {

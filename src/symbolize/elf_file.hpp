@@ -35,9 +35,9 @@ struct ElfSegment {
     bool executable = false;
     std::uint64_t alignment = 0;  // p_align, as the file has it
 
-    /// The address, in the file's terms, where a mapping of this segment begins that is from `file_offset` of the file
-    /// on: the start of its page, whatever size pages have where the program ran. Addresses and file offsets differ by
-    /// multiples of the alignment. `offset` is not used, since a debug file has lost the program's.
+    /// The address in the file where a mapping of this segment begins that starts at `file_offset`: the start of its
+    /// page, whatever size pages had where the program ran. Addresses and file offsets differ by multiples of the
+    /// alignment. `offset` is not used: in a separate debug file it is not the program's.
     std::uint64_t mapped_from(std::uint64_t file_offset) const {
         constexpr std::uint64_t least = 4096;
         const bool usable = std::has_single_bit(alignment) && alignment >= least;
@@ -48,7 +48,7 @@ struct ElfSegment {
 class ElfFile {
 public:
     static Result<std::unique_ptr<ElfFile>> open(const std::string& path, FileAccess access);
-    /// `name` is what messages call it.
+    /// `name` is the file's name in messages.
     static Result<std::unique_ptr<ElfFile>> parse(std::unique_ptr<FileBytes> bytes, std::string name);
 
     const std::string& path() const { return path_; }

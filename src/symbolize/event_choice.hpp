@@ -1,4 +1,4 @@
-// Which of a profile's events are read, and what one unit of weight of each counts.
+// Which of a profile's events are read, and by what their weights are multiplied.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@ namespace flameprobe {
 
 class EventChoice {
 public:
-    /// `wanted`: an event's name; empty: the first that was asked for when it was sampled. `idle`: with threads that
-    /// never woke.
+    /// `wanted`: an event's name; empty: the first event that the user asked for when the program was sampled. `idle`:
+    /// include the waits of threads that never woke.
     EventChoice(std::string wanted, bool idle) : wanted_(std::move(wanted)), idle_(idle) {}
 
     void set_run(const RunInfo& run);
     void add(EventId id, const EventInfo& info);
-    /// By which a sample's weight is multiplied; 0: it is not read.
+    /// The factor for the weights of an event's samples; 0: its samples are not read.
     std::uint64_t factor(EventId event) const { return event < factors_.size() ? factors_[event] : 0; }
 
-    /// What is read; the run's own event is called cpu where it is a clock.
+    /// The name of the event that is read; the run's own event is called cpu where it is a clock.
     std::string chosen() const;
     bool is_own() const { return chosen() == own_; }
-    /// Whether the profile has it.
+    /// Whether the profile has the chosen event.
     bool is_there() const;
-    /// All that can be, the run's own first.
+    /// All names that can be chosen, the run's own event first.
     std::vector<std::string> names() const;
-    /// Those that were asked for when it was sampled and that there are.
+    /// The events that were asked for when the program was sampled, as far as the profile has them.
     std::vector<std::string> shown() const;
-    /// In `run`, instead of the run's own.
+    /// Puts the chosen event's facts into `run`, in place of those of the run's own event.
     void describe(RunInfo& run) const;
 
 private:
@@ -45,7 +45,7 @@ private:
     std::vector<std::uint64_t> factors_ = {1};
 };
 
-/// As users type it: cpu for any clock of CPU time.
+/// The name as users type it: cpu for any clock of CPU time.
 std::string short_event_name(const std::string& event);
 
 }  // namespace flameprobe

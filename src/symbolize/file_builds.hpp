@@ -10,8 +10,7 @@
 
 namespace flameprobe {
 
-/// Distinct, in the order in which they came: those of the profile's mappings, then those of the profiles it was merged
-/// from.
+/// Each build once: first the files of the profile's mappings, then those of the profiles that it was merged from.
 inline std::vector<FileBuild> file_builds(const NamedProfile& profile) {
     std::vector<FileBuild> list;
     std::set<std::pair<std::string_view, std::string_view>> known;

@@ -14,7 +14,8 @@ namespace flameprobe {
 
 namespace {
 
-/// Below another root directory no link leads out of it: an absolute one begins there again (openat2(2), Linux 5.6).
+/// Opens a path below another root directory, which no link can leave: an absolute link starts at that root
+/// (openat2(2), Linux 5.6).
 int open_below(int root, const char* path, int flags) {
     if (root < 0) return ::open(path, flags);
     open_how how{};

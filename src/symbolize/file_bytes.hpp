@@ -1,5 +1,5 @@
-// The bytes of a file, in the way that suits where we run. A private mapping is the cheapest, but raises SIGBUS when
-// the file is truncated meanwhile, so inside the host files are read onto the heap, section by section.
+// The bytes of a file, mapped or read. A private mapping is the cheapest, but raises SIGBUS when the file is truncated
+// meanwhile, so inside the host files are read onto the heap, section by section.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ public:
     bool holds(std::uint64_t offset, std::uint64_t size) const { return offset <= size_ && size <= size_ - offset; }
     /// Empty if the range is not wholly inside the file, or cannot be read.
     Bytes view(std::uint64_t offset, std::uint64_t size) const;
-    /// For passing through: keeps nothing. False if the range cannot be read whole.
+    /// Reads a range into `out`, without keeping it. False if the range cannot be read whole.
     bool read_into(std::uint64_t offset, std::span<std::byte> out) const;
     /// The file was opened with FileAccess::map.
     bool can_map() const { return static_cast<bool>(map_); }

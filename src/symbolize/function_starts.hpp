@@ -1,4 +1,4 @@
-// Functions that no symbol names, told apart by the unwind tables.
+// The extents of functions without a symbol, from the unwind tables.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ private:
 };
 
 /// `_start`, where a stripped program's file still proves it: an executable that imports __libc_start_main is entered
-/// in crt1.o's _start, and the unwind table says how far that reaches. The root of every main thread's stack has a name
-/// so.
+/// in crt1.o's _start, and the unwind table says how far that reaches. So the root of the main thread's stack has a
+/// name.
 std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions);
 
 }  // namespace flameprobe

@@ -17,7 +17,7 @@ struct GoTable {
     std::uint64_t count = 0, text = 0, names = 0, functions = 0;
 
     std::uint32_t u32(std::uint64_t at) const { return ByteCursor(bytes, at).u32(); }
-    /// Offset of the code behind `text`. One more than there are: where the last one ends.
+    /// Offset of a function's code from `text`. The index after the last function's gives that function's end.
     std::uint32_t start(std::uint64_t index) const { return u32(functions + 8 * index); }
     std::string_view name(std::uint64_t index) const {
         constexpr std::uint64_t name_offset = 4;

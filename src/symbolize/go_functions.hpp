@@ -1,4 +1,4 @@
-// Functions by Go's own table, which stays where the symbol table was stripped.
+// Functions by Go's own table, which a stripped program still has.
 #pragma once
 
 #include "symbolize/elf_file.hpp"
@@ -6,8 +6,9 @@
 
 namespace flameprobe {
 
-/// Adds the functions of `.gopclntab` as of Go 1.18 and later (runtime/symtab.go: pcHeader, _func); nothing where there
-/// is none, or where it does not say where the code begins. Never reads out of the table, whatever it holds.
+/// Adds the functions of `.gopclntab` as of Go 1.18 and later (runtime/symtab.go: pcHeader, _func); nothing where the
+/// file has no such table, or where the start of the code is not known. Never reads outside of the table, whatever it
+/// holds.
 void add_go_functions(const ElfFile& file, SymbolTable& symbols);
 
 }  // namespace flameprobe

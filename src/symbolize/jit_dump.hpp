@@ -8,11 +8,13 @@
 
 namespace flameprobe {
 
-/// For reading, if it is a regular file of this user's or root's, and no symbolic link; otherwise an empty descriptor.
+/// Opens a file for reading if it is a regular file of this user or of root, and no symbolic link; otherwise gives an
+/// empty descriptor.
 Descriptor open_trusted(const std::string& path);
 
-/// Its functions, as lines of a perf map (PerfMap::parse) in order of time; empty if there is no dump that may be
-/// trusted (open_trusted()). What cannot be read as a dump ends it, so that a file that still grows may be read.
+/// The functions of a dump, as lines of a perf map (PerfMap::parse) in order of time; empty if there is no dump that
+/// may be trusted (open_trusted()). Reading ends at the first bytes that are no whole record, so the file may still be
+/// growing.
 std::string read_jit_dump(const std::string& path);
 
 }  // namespace flameprobe

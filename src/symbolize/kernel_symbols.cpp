@@ -51,7 +51,7 @@ KernelSymbols KernelSymbols::parse(std::string text) {
 std::string KernelSymbols::find(std::uint64_t address) const {
     const auto after = std::upper_bound(entries_.begin(), entries_.end(), address,
                                         [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
-    // The last symbol has no end; kernel text never holds a function of a MiB, so a farther address is not in it.
+    // Symbols have no sizes. No function of the kernel is as large as a MiB, so an address farther behind is not in it.
     if (after == entries_.begin() || address - std::prev(after)->start > (1 << 20)) return {};
     const Entry& entry = *std::prev(after);
     std::string name = text_.substr(entry.name_at, entry.name_size);

@@ -10,9 +10,9 @@ namespace flameprobe {
 
 class KernelSymbols {
 public:
-    /// Of the kernel that runs now. Empty where kptr_restrict hides the addresses (all are zero then).
+    /// The symbols of the running kernel; none where kptr_restrict hides the addresses (all are zero then).
     static KernelSymbols running();
-    /// Lines as in /proc/kallsyms: `ADDRESS TYPE NAME [MODULE]`.
+    /// `text`: lines as in /proc/kallsyms, `ADDRESS TYPE NAME [MODULE]`.
     static KernelSymbols parse(std::string text);
 
     bool empty() const { return entries_.empty(); }

@@ -16,7 +16,7 @@ bool holds(const Mapping& mapping, std::uint64_t address) {
     return code && address >= mapping.start && address - mapping.start < mapping.size;
 }
 
-/// The mapping that was there last; one of no file if there was none.
+/// The last mapping at the address; a mapping without a file if there was none.
 MappingId mapping_of(RawProfile& raw, std::uint64_t address) {
     for (std::size_t id = raw.mappings.size(); id-- > 0;) {
         if (holds(raw.mappings[id], address)) return static_cast<MappingId>(id);

@@ -1,5 +1,5 @@
-// The names that many profiles need, looked up together: the debug information of a library that all of them ran is
-// read once, and not for each profile that has an address in it that those before had not.
+// Looks up the names of many profiles together, so that a library's debug information is read once, and not again for
+// each profile with an address that earlier profiles did not have.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace flameprobe {
 
-/// Fills `cache` with the code of files with a build id that the `.fprobe`s at `paths` have; what else `paths` has is
-/// left to load_profile(). Each is read once, so nothing may be a pipe. Gives warnings as load_profile() does.
+/// Fills `cache` with the names of all addresses that the `.fprobe`s at `paths` have in files with a build id. Reads
+/// each path; load_profile() reads it again, so none may be a pipe. Paths that are no `.fprobe` are skipped. Returns
+/// warnings as load_profile() does.
 std::vector<std::string> learn_names(const std::vector<std::string>& paths, const SymbolizeOptions& options,
                                      SymbolCache& cache);
 

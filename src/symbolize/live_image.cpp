@@ -32,7 +32,7 @@ std::vector<MapsLine> lines_around(std::uint64_t address) {
             if (found) break;
             group.clear();
         }
-        line.path = {};  // which ends with the text
+        line.path = {};  // it points into the text, which ends with this function
         group.push_back(line);
         found = found || (address >= line.start && address < line.end);
     }
@@ -90,7 +90,7 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
         read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
     }
     unrelocate_dynamic(image, lines[0].start);
-    // What section headers it may hold are of the file's end, which is not mapped whole.
+    // Section headers stand at the end of the file, which is not mapped as a whole.
     Elf64_Ehdr header{};
     if (image.size() < sizeof header) return std::nullopt;
     std::memcpy(&header, image.data(), sizeof header);

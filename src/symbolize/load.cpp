@@ -16,7 +16,8 @@ namespace flameprobe {
 
 namespace {
 
-/// 512 MB of nodes. A program makes some millions in a day; a small hostile file could ask for any number, by inlining.
+/// 512 MB of nodes. A program's profile has some millions after a day; a small hostile file could need any number, by
+/// inlining.
 constexpr std::size_t max_nodes = std::size_t{1} << 26;
 
 std::vector<bool> locations_of(const RawProfile& raw, const std::vector<RawCount>& counts) {
@@ -31,13 +32,13 @@ std::vector<bool> locations_of(const RawProfile& raw, const std::vector<RawCount
     return needed;
 }
 
-/// Turns each stack of a thread name into a path of nodes, once.
+/// Makes the path of nodes for each stack of a thread name, once.
 class PathBuilder {
 public:
     PathBuilder(const RawProfile& raw, const LocationNames& names, NamedProfile& profile)
         : raw_(raw), names_(names), profile_(profile), node_of_(raw.stacks.size()) {}
 
-    /// Forgets the paths of the thread name before.
+    /// Starts with another thread name, whose stacks have other paths.
     void begin(FrameId thread) {
         for (const StackId id : touched_) node_of_[id] = 0;
         touched_.clear();
@@ -75,7 +76,8 @@ private:
 
 std::uint64_t key_of(const RawCount& count) { return std::uint64_t{count.thread} << 32 | count.stack; }
 
-/// `keys` are those of profile.counts. Entries of counts that were not kept have none.
+/// `keys`: for each of profile.counts its key in raw.times. Times whose key is not among them belong to counts that
+/// were not kept, and are dropped.
 void add_times(RawProfile& raw, const std::vector<std::uint64_t>& keys, NamedProfile& profile) {
     std::unordered_map<std::uint64_t, std::uint32_t> count_of;
     for (std::uint32_t at = 0; at < keys.size(); ++at) count_of.emplace(keys[at], at);
@@ -135,7 +137,7 @@ SymbolizeOptions options_for(const RawProfile& raw, const NamedProfile& profile,
     return with_provenance(std::move(options), profile.run);
 }
 
-/// The summary in the file counts the run's own samples; of other events it is what there is.
+/// The summary in the file is for the run's own event; for another event it is counted from the samples.
 void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Summary& summary) {
     std::vector<bool> truncated(raw.stacks.size()), lost(raw.stacks.size());
     for (std::size_t id = 1; id < raw.stacks.size(); ++id) {
@@ -158,8 +160,8 @@ void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Sum
     }
 }
 
-/// What is left is a shorter run: its rates, and where engines file it, come from these two. A run that paused is taken
-/// to have gone on, as its file does not say when it paused.
+/// Makes start and duration those of the window, from which rates follow and by which engines file a profile. Pauses of
+/// sampling count as part of the run, since the file does not say when they were.
 void select_window(const RawProfile& raw, const SampleFilter& filter, NamedProfile& profile) {
     if (!profile.has_run || (!filter.from_ns && !filter.to_ns)) return;
     const std::uint64_t whole = std::max(raw.last_summary.duration_ns, raw.last_sample_ns);
@@ -205,7 +207,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
         return Error{source.name() + ": its stacks have more than " + std::to_string(max_nodes) +
                      " frames; select a part of it with --thread, --scope or --from and --to"};
     }
-    select_window(raw, filter, profile);  // last, as the start tells whose addresses they are
+    select_window(raw, filter, profile);  // last: finding names needs the start of the whole run
     return profile;
 }
 

@@ -22,25 +22,25 @@ struct SampleFilter {
     std::optional<std::uint64_t> from_ns;  // after the run's start, inclusive
     std::optional<std::uint64_t> to_ns;    // exclusive
     std::optional<std::uint32_t> pid;      // of the process
-    std::uint64_t late_counts_ns = 0;      // units of work count so much later than `to_ns`: they are read late
-    bool times = false;                    // fill NamedProfile::times
-    std::string event;                     // which event's samples; empty: the first that was asked for
-    bool idle = false;                     // the waits of threads that never woke, too
+    std::uint64_t late_counts_ns = 0;  // units of work are kept until this long after `to_ns`, as they are read late
+    bool times = false;                // fill NamedProfile::times
+    std::string event;                 // whose samples; empty: the first event that was asked for
+    bool idle = false;                 // the waits of threads that never woke, too
 };
 
 /// A named profile of one `.fprobe`. Names come from the profile itself where it has been archived, else from this
-/// machine (of the options, `same_boot` and `pid` are worked out from the profile where they are not given). Each stack
-/// starts with a frame of kind `thread`. Throws nothing of its own: running out of memory is an Error.
+/// machine. Options that are not given (`same_boot`, `pid`) are set from the profile. Each stack starts with a frame of
+/// kind `thread`. Running out of memory is an Error, too.
 Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& filter, const SymbolizeOptions& options);
-/// `cache`, if given, knows names from profiles before, and learns.
+/// `cache`, if given, has the names from earlier profiles, and gets new ones.
 Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
                                   SymbolCache* cache = nullptr);
-/// How much debug information may be read for a run, so that this takes no more than about half of the CPU time that
-/// the run took (a tenth for separate debug files), or the 30 ms of a small program's own. All of it from a hundred
-/// samples on.
+/// How much debug information may be read for a run, so that reading takes no more than about half of the CPU time that
+/// the run took (a tenth for separate debug files), or the 30 ms that a small program's own takes. No limit from a
+/// hundred samples on.
 std::uint64_t debug_bytes_worth(const Summary& summary);
-/// With all events that were asked for when it was sampled: the first, and NamedProfile::others. `path` is read once
-/// for each.
+/// Loads all events that were asked for when the program was sampled: the first as the profile, the others as
+/// NamedProfile::others. Reads `path` once for each event.
 Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filter, const SymbolizeOptions& options);
 
 }  // namespace flameprobe

@@ -128,7 +128,8 @@ std::optional<std::uint64_t> Module::file_address(const Mapping& mapping, std::u
     const std::uint64_t in_mapping = address - mapping.start;
     if (main_) return main_->address_of(in_mapping + mapping.file_offset);
     if (!separate_) return std::nullopt;
-    // A debug file's segments have lost their file offsets. With a single executable one, the mapping is of that.
+    // A separate debug file's segments have lost their file offsets. If only one is executable, the mapping is of that
+    // one.
     const ElfSegment* code = nullptr;
     for (const ElfSegment& segment : separate_->segments()) {
         if (!segment.executable) continue;

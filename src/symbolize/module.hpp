@@ -1,4 +1,4 @@
-// One mapped ELF file with everything that names its code.
+// One mapped ELF file with its symbol tables, unwind tables and debug information.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace flameprobe {
 
 DebugFileSearch debug_search(const SymbolizeOptions& options);
 
-/// What could not be had, each a line for a person; empty if nothing is amiss.
+/// What is missing, each a line for the user; empty if nothing is.
 struct ModuleProblems {
-    std::string file;  // matters only where names are missing in the end
+    std::string file;  // shown only if names are missing in the end
     std::string debuginfod;
 };
 
 /// Opened by one thread; afterwards any thread may read.
 class Module {
 public:
-    /// Never fails: what cannot be had is missing, and said in `problems`.
+    /// Never fails: `problems` says which parts are missing.
     static Module open(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
 
     /// The address in the file's own terms of an address in the process.
@@ -37,7 +37,7 @@ public:
     const FunctionStarts& functions() const { return functions_; }
     /// The file with `.debug_info`, or null.
     const ElfFile* debug_file() const { return debug_file_; }
-    /// Bytes that reading it would take, 0 if there is none.
+    /// Bytes that reading the debug information would take, 0 if there is none.
     std::uint64_t debug_size() const;
     /// It is a file of its own, as a distribution's are.
     bool has_separate_debug_file() const { return debug_file_ != nullptr && debug_file_ == separate_.get(); }

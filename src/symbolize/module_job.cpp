@@ -17,7 +17,8 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
     for (const Wanted& wanted : wanted_) {
         const ElfSymbol* symbol = module_.symbols().find(wanted.address);
         if (symbol == nullptr || !symbol->sized) {
-            // Where a symbol without a size ends was guessed: a function that begins behind it is another one.
+            // The end of a symbol without a size is a guess: a function that starts after the symbol, by the unwind
+            // tables, is another one.
             const auto function = module_.functions().find(wanted.address);
             if (function && symbol == nullptr) symbol = module_.symbols().starting_at(function->start);
             if (function && (symbol == nullptr || symbol->start < function->start)) {

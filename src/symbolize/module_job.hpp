@@ -15,14 +15,14 @@ namespace flameprobe {
 
 class ModuleJob {
 public:
-    /// `mapping` must outlive the job; it tells which file it is.
+    /// `mapping` names the file, and must outlive the job.
     explicit ModuleJob(const Mapping& mapping) : mapping_(&mapping) {}
     void add(const Mapping& mapping, const Location& location, LocationId id) {
         wanted_.push_back({&mapping, location.address, id});
         ids_.push_back(id);
     }
 
-    /// Opens the file and names what its symbol tables know, each location in its place of `chains`.
+    /// Opens the file and gives locations their names from its symbol tables; each location has its place in `chains`.
     void use_symbol_tables(const SymbolizeOptions& options, SymbolChains& chains);
     std::size_t locations() const { return ids_.size(); }
 
@@ -31,17 +31,17 @@ public:
     bool has_separate_debug_file() const { return module_.has_separate_debug_file(); }
     /// Reads the heads of the units, unless that would take more memory than the options allow.
     void open_debug_info(const SymbolizeOptions& options);
-    /// Frees what open_debug_info holds; `units` stay counted.
+    /// Frees what open_debug_info() read; units() stays as it is.
     void close_debug_info();
     std::size_t units() const { return units_.size(); }
     std::size_t locations_in(std::size_t unit) const { return units_[unit].indices.size(); }
     std::size_t locations_outside_units() const;
-    /// Names what one of the units knows; any thread, each unit once. False if the deadline passed before. Where memory
-    /// runs out the names from the symbol tables stay.
+    /// Gives locations their names from one of the units. Any thread, each unit once. False if the deadline passed
+    /// before. If memory runs out, the names from the symbol tables stay.
     bool use_unit(std::size_t unit, const SymbolizeOptions& options, SymbolChains& chains) const;
 
-    /// What to tell the user, given the final names: that a file cannot be had matters only where names are missing,
-    /// not for a JIT's memfd with a perf map.
+    /// Warnings, given the final names: a missing file matters only if names are missing, and not for a JIT's memfd
+    /// with a perf map.
     std::vector<std::string> warnings(const SymbolChains& chains) const;
 
 private:

@@ -1,4 +1,4 @@
-// A profile with names: what all writers write, and what a folded file is read into.
+// A profile with names: the input of all writers, and what a folded file is read into.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class FrameKind : std::uint8_t {
     thread,  // the first frame of a stack: the thread's name
 };
 
-/// What a flame graph's box stands for. Equal functions have one id per NamedProfile.
+/// A function, scope, note or thread, as a box of a flame graph shows it. Equal ones have one id in a NamedProfile.
 struct Function {
     StringId name = 0;       // demangled; never with a suffix such as _[k]: that comes from `kind` when text is written
     StringId file = 0;       // source file where it is defined, 0 (the empty string) if unknown
@@ -40,7 +40,7 @@ struct FunctionHash {
     std::size_t operator()(const Function& function) const;
 };
 
-/// A function at one place in it.
+/// A function at one line or address of its code.
 struct NamedFrame {
     FunctionId function = 0;
     std::uint32_t line = 0;             // the line being executed, or of the call; 0 if unknown
@@ -63,7 +63,7 @@ struct NamedCount {
     std::uint64_t hits = 0;  // see Sample
 };
 
-/// Of counts[count], so much was sampled in the stretch of time `bin`.
+/// The part of counts[count] that was sampled in the stretch of time `bin`.
 struct TimedWeight {
     std::uint32_t count = 0;
     std::uint32_t bin = 0;
@@ -86,16 +86,16 @@ struct NamedProfile {
     std::vector<NamedNode> nodes;  // a node's parent comes before it; nodes[0] is the root and has no frame
     std::vector<NamedCount> counts;
 
-    std::uint32_t merged_runs = 0;  // of how many it was made; 0: it is as it was recorded
-    bool process_first = false;     // each stack begins with its process; they are shown with the heaviest first
-    /// When counts were sampled, by count, then bin: of one .fprobe, and only on request. Code that removes counts
-    /// keeps this in step, or clears it.
+    std::uint32_t merged_runs = 0;  // the number of runs that were merged; 0: a profile as it was recorded
+    bool process_first = false;     // each stack begins with its process; processes are shown heaviest first
+    /// When counts were sampled, sorted by count, then bin: for a single .fprobe, and only on request. Code that
+    /// removes counts updates or clears it.
     std::vector<TimedWeight> times;
     std::uint64_t bin_ns = 0;  // a bin begins at bin * bin_ns after the run's start
 
     // What follows is empty when the input was a folded file.
     bool has_run = false;
-    RunInfo run;                            // its event is the one whose samples these are
+    RunInfo run;                            // `run.event` is the event of `counts`
     std::vector<std::string> events;        // all that the file has: cpu, offcpu, wall, ...
     std::vector<std::string> shown_events;  // those of them that were asked for when it was sampled
     Summary summary;

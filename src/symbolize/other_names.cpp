@@ -32,7 +32,7 @@ std::string unknown_at(const Mapping& mapping, std::uint64_t address) {
     return is_file_path(mapping.path) ? unknown_in(mapping.path) : hex(address);
 }
 
-/// The kernel's own pages: they are as their headers say, and cannot go away or change. The section headers come last.
+/// The vdso's pages cannot be unmapped or changed, and their headers are right. The section headers come last.
 Bytes vdso_image() {
     const auto* header =
         reinterpret_cast<const Elf64_Ehdr*>(::getauxval(AT_SYSINFO_EHDR));  // NOLINT: the kernel's word

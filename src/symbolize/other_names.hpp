@@ -1,4 +1,4 @@
-// Names for what is in no ELF file: notes, scopes, the kernel, the vdso, code made at run time.
+// Names for frames that are in no ELF file: notes, scopes, the kernel, the vdso, code made at run time.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace flameprobe {
 /// The vdso is in no file: its image lies in every process, ours included, and is the same in all on one boot.
 class VdsoSymbols {
 public:
-    /// Of the running kernel; finds nothing where there is no vdso, or where its build id is another.
-    /// `build_id`: raw bytes, empty if unknown.
+    /// The vdso of the running kernel; finds nothing where there is none, or where its build id differs from
+    /// `build_id`. `build_id`: raw bytes, empty if unknown.
     explicit VdsoSymbols(const std::string& build_id);
 
     /// The function at an offset into the image, empty if unknown.
@@ -29,18 +29,17 @@ private:
     SymbolTable symbols_;
 };
 
-/// Reads what it needs when it is first asked for; the kernel's symbols, which take long, in prepare(). One thread at a
-/// time.
+/// Reads its sources at first use, but the kernel's symbols, which take long, in prepare(). One thread at a time.
 class OtherNames {
 public:
     OtherNames(const std::vector<std::string>& strings, const SymbolizeOptions& options)
         : strings_(strings), options_(options) {}
 
-    /// Reads the kernel's symbols, of which the kernel is slow to tell, if a location needs them; and looks which of
-    /// the mapped files are dumps of just-in-time compilers.
+    /// Reads /proc/kallsyms, which is slow, if a location needs it, and finds the mapped files that are dumps of
+    /// just-in-time compilers.
     void prepare(const std::vector<Mapping>& mappings, const std::vector<Location>& locations);
-    /// Never empty. For kind `file` it looks at perf map and dumps only (some JITs map a file), and gives `[unknown in
-    /// FILE]` where that knows nothing.
+    /// The name of the code at `address`, never empty. For a mapping of kind `file` only from the perf map and the
+    /// dumps (some JITs map a file), else `[unknown in FILE]`.
     std::string name(const Mapping& mapping, std::uint64_t address);
 
 private:

@@ -10,8 +10,8 @@ namespace flameprobe {
 unsigned allowed_cpus();
 
 /// Calls `work(0)` ... `work(count - 1)`, each once, in any order, on up to `workers` threads, of which the caller is
-/// one; returns when all are done. The threads block all signals, so that a host's handlers never run on them. Where no
-/// thread can be had the caller does it alone. The first exception that `work` throws is thrown again here, at the end.
+/// one; returns when all are done. The threads block all signals, so that a host's handlers never run on them. Without
+/// threads the caller does all calls. The first exception that `work` throws is rethrown at the end.
 void run_parallel(unsigned workers, std::size_t count, const std::function<void(std::size_t)>& work);
 
 }  // namespace flameprobe

@@ -1,5 +1,5 @@
 // Names of code that is compiled at run time: /tmp/perf-PID.map, which node --perf-basic-prof, Python 3.12's
-// trampolines and others write for perf, and of their dumps (jit_dump.hpp).
+// trampolines and others write for perf, and the dumps of JIT compilers (jit_dump.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace flameprobe {
 
 class PerfMap {
 public:
-    /// Of a process (0: it has no map), and of the dumps that its just-in-time compilers wrote. Every user may write to
-    /// /tmp, so only regular files of this user's or root's are read; where there is none, the map is empty.
+    /// Reads the map of process `pid` (0: none), and the dumps that its just-in-time compilers wrote. Every user may
+    /// write to /tmp, so only regular files of this user's or root's are read; where there is none, the map is empty.
     static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps = {});
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
-    /// as code is thrown away and its room used again.
+    /// since JIT compilers discard code and use its memory again.
     static PerfMap parse(std::string text);
 
     /// Empty if nothing is known. The view lives as long as the map.

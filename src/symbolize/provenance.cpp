@@ -37,7 +37,7 @@ bool is_of_this_boot(const RunInfo& run) {
 bool has_own_perf_map(const RunInfo& run) {
     struct stat status {};
     if (stat(("/tmp/perf-" + std::to_string(run.pid) + ".map").c_str(), &status) != 0) return false;
-    // File times come from the last tick, so a map may look older than what was written before it.
+    // File times are those of the last tick, so a map may seem older than the start of the run.
     return nanoseconds(status.st_mtim) >= static_cast<std::int64_t>(run.start_unix_ns) - second;
 }
 

@@ -1,4 +1,4 @@
-// Whether this machine can still name what a profile saw outside of files.
+// Whether this machine can still find the names of a profile's kernel, vdso and JIT code.
 #pragma once
 
 #include "profile/model.hpp"
@@ -6,14 +6,14 @@
 
 namespace flameprobe {
 
-/// The run started on this machine since it was booted. The kernel's and the vdso's addresses are random for each boot,
-/// so that names looked up elsewhere, or later, would be wrong ones.
+/// The run started on this machine since it was booted. Addresses of the kernel and the vdso differ from boot to boot,
+/// so names looked up in another boot would be wrong.
 bool is_of_this_boot(const RunInfo& run);
 
-/// /tmp/perf-PID.map was written while or after the run's process lived, rather than by an earlier one of its pid.
+/// /tmp/perf-PID.map was written after the run's start, and so not by an earlier process with the same pid.
 bool has_own_perf_map(const RunInfo& run);
 
-/// `options` with what the caller left open and the run can tell: `same_boot`, `same_place`, `root` and `pid`.
+/// `options`, with `same_boot`, `same_place`, `root` and `pid` set from the run where the caller left them open.
 SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run);
 
 }  // namespace flameprobe

@@ -57,7 +57,7 @@ std::vector<bool> RawProfile::stacks_in_scope() const {
     return inside;
 }
 
-// Only known at the end: a thread is called what it was called last.
+// Only known at the end, since a thread's last name counts.
 bool RawProfile::thread_wanted(const Thread& thread) const {
     return filter_.thread.empty() || thread.name == filter_.thread || std::to_string(thread.tid) == filter_.thread;
 }

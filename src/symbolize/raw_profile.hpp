@@ -1,4 +1,5 @@
-// A `.fprobe` in memory, before anything has a name: samples with the same stack and thread are added up as they come.
+// A `.fprobe` in memory, before addresses have names: samples with the same stack and thread are added up while
+// reading.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ public:
     void event(EventId id, const EventInfo& info) override;
     void event_sample(EventId event, const Sample& sample) override;
 
-    /// What the filter keeps, by thread, then stack.
+    /// The counts that the filter keeps, sorted by thread, then stack.
     std::vector<RawCount> counts() const;
     EventChoice events;
 

@@ -9,8 +9,7 @@ namespace flameprobe {
 
 namespace {
 
-// Columns of the index; the first edition (version 2) numbers those that matter here the same way, but has no range
-// lists.
+// Columns of the index. Its first version (2) has the same numbers for those used here, but no range lists.
 constexpr std::uint32_t column_info = 1, column_abbrev = 3, column_str_offsets = 6, column_rnglists = 8;
 
 Bytes share(Bytes section, std::uint64_t offset, std::uint64_t size) {
@@ -67,7 +66,7 @@ IndexHeader read_index_header(ByteCursor& cursor) {
     return header;
 }
 
-/// The section that a column is of; empty if it is of none that matters.
+/// The section of a column; empty if it is not used here.
 std::string_view section_of_column(std::uint32_t column, const IndexHeader& header) {
     switch (column) {
         case column_info:

@@ -14,7 +14,7 @@
 
 namespace flameprobe {
 
-/// What a skeleton unit tells of its split unit.
+/// What a skeleton unit says about its split unit.
 struct Skeleton {
     std::uint64_t id = 0;
     std::string name, directory;  // of the .dwo
@@ -32,8 +32,8 @@ struct SplitUnit {
     CodeUnit unit;
 };
 
-/// Thread-safe. libdw 0.188 reads no .dwp, and opens .dwo files in ways that a host could not
-/// bear; so it is given each split unit as an image, together with the skeleton's addresses.
+/// Finds split units. Thread-safe. libdw 0.188 reads no .dwp, and maps .dwo files, which could raise SIGBUS in a host;
+/// so libdw gets each split unit as an image, together with the skeleton's addresses.
 class SplitDwarf {
 public:
     /// For the module whose program is at `program` and whose debug information is in `debug_file`.

@@ -1,4 +1,4 @@
-// What code is called of which no name is known.
+// Names for code without a known name.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@ namespace flameprobe {
 
 /// `[unknown in libfoo.so]`
 std::string unknown_in(std::string_view path);
-/// `[libfoo.so+0x1a2b40]`: the function that starts at this virtual address of the file, wherever that is loaded.
+/// `[libfoo.so+0x1a2b40]`: the function that starts at this virtual address of the file, independent of where the file
+/// is loaded.
 std::string function_at(std::string_view path, std::uint64_t start);
-/// Whether a name is one of these for code of the file.
+/// Whether a name is one of these two forms for the file at `path`.
 bool is_stand_in(std::string_view name, std::string_view path);
 
 }  // namespace flameprobe

@@ -10,7 +10,7 @@ namespace flameprobe {
 
 using StringId = std::uint32_t;
 
-/// Every distinct string once, in big blocks; views stay valid as long as the table. Id 0 is the empty string.
+/// Holds every distinct string once, in big blocks; views stay valid as long as the table. Id 0 is the empty string.
 class StringTable {
 public:
     StringTable();

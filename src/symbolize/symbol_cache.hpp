@@ -1,4 +1,5 @@
-// Names that were looked up for one profile serve the next: a thousand profiles of one program cost one look-up.
+// Keeps the names that were looked up for one profile for the next ones: a thousand profiles of one program cost one
+// look-up.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace flameprobe {
 /// Memory: about 50 bytes for every distinct address, and every distinct name once. One thread only.
 class SymbolCache {
 public:
-    /// For code of a file, by path, build id and offset in the file; without a build id only where the path means the
-    /// same file (options.same_place). Nothing of a kernel (its modules move), of JIT code or of memory without a file
-    /// is kept from one process to another, except the kernel's within one boot.
+    /// Finds code of a file by path, build id and offset in the file; without a build id only where the path means the
+    /// same file (options.same_place). The kernel's names are kept within one boot, since its modules move. Names of
+    /// JIT code and of memory without a file are never kept.
     std::optional<std::vector<Symbol>> find(const Mapping& mapping, std::uint64_t address,
                                             const SymbolizeOptions& options) const;
     void add(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options,

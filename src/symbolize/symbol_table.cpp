@@ -32,7 +32,7 @@ bool is_code(const Elf64_Sym& symbol, std::string_view name) {
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-/// `.dynsym` and hand-written `.symver` put versions behind names: `memcpy@@GLIBC_2.14`.
+/// `.dynsym` and hand-written `.symver` append versions to names: `memcpy@@GLIBC_2.14`.
 std::string_view without_version(std::string_view name) {
     const auto at = name.find('@');
     return at == 0 || at == name.npos ? name : name.substr(0, at);

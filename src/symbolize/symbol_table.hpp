@@ -15,24 +15,23 @@ struct ElfSymbol {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     std::string_view name;  // as in the table, mangled; a version (`@GLIBC_2.2.5`) cut off
-    bool sized = true;      // false: where it ends was guessed from the next symbol
+    bool sized = true;      // false: its end is a guess, from the next symbol
     std::uint8_t rank = 0;  // the higher, the better a name among several for one address
 };
 
 /// Filled by one thread, then only read. Names are views into the files they came from, which must live as long.
 class SymbolTable {
 public:
-    /// All functions of `.symtab` or `.dynsym`. `code` tells where sections end: the same file, or for a debug file,
-    /// too.
+    /// Adds all functions of `.symtab` or `.dynsym`.
     void add_table(const ElfFile& file, std::string_view section);
     void add(ElfSymbol symbol) { symbols_.push_back(symbol); }
-    /// Keeps a name that no file holds (`strlen@plt`).
+    /// Stores a made-up name (`strlen@plt`), of which no file has the text.
     std::string_view keep(std::string name) { return kept_.emplace_back(std::move(name)); }
     /// Sorts, keeps the best name for each address and gives symbols without a size the room up to the next one.
     /// Call once, after the last add; `file` tells where sections end.
     void finish(const ElfFile& file);
 
-    /// The innermost symbol that holds the address, or null.
+    /// The innermost symbol whose range has the address, or null.
     const ElfSymbol* find(std::uint64_t address) const;
     /// The one that begins at the address, or null.
     const ElfSymbol* starting_at(std::uint64_t address) const;

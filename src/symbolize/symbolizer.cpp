@@ -67,9 +67,9 @@ SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<L
     };
     run_parallel(workers, 2, [&](std::size_t i) { i == 0 ? name_files() : others.prepare(mappings, locations); });
     if (debug.late()) warnings.push_back(late_warning);
-    if (debug.left_alone() != 0 && options.notes != nullptr)
-        options.notes->push_back("without lines and inlined functions of " + std::to_string(debug.left_alone()) +
-                                 (debug.left_alone() == 1 ? " file" : " files") +
+    if (debug.skipped_files() != 0 && options.notes != nullptr)
+        options.notes->push_back("without lines and inlined functions of " + std::to_string(debug.skipped_files()) +
+                                 (debug.skipped_files() == 1 ? " file" : " files") +
                                  ": reading its debug information takes longer than the program ran "
                                  "(flameprobe-render does it)");
 

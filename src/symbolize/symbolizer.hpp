@@ -26,34 +26,37 @@ struct SymbolizeOptions {
     std::uint32_t pid = 0;                                          // for /tmp/perf-PID.map; 0: none
     /// The profile was taken since this machine booted: only then do kernel and vdso addresses mean anything here.
     bool same_boot = false;
-    /// False: paths of the profile may be another container's, so of files only those with the profile's build ids are
-    /// used. load_profile() sets it where `paths_by_place` is set and the profile says where it comes from.
+    /// False: paths of the profile may be another container's, so only files with the profile's build ids are used.
+    /// load_profile() sets it where `paths_by_place` is set and the profile says where it comes from.
     bool same_place = true;
     bool paths_by_place = false;
-    /// The root directory of the container where a run's paths were seen; null where it cannot be had. Asked for only
-    /// if they were seen elsewhere than here, and called from one thread at a time.
+    /// Gives the root directory of the container where a run's paths were seen; null where that is not possible. Called
+    /// only if they were seen in another place than this process's, and from one thread at a time.
     std::function<std::shared_ptr<const Descriptor>(const RunInfo& run)> root_of;
-    /// What root_of gave: paths are looked up below it first. Its files are not mapped, as others may truncate them.
+    /// The result of root_of: paths are looked up below it first. Files there are read, not mapped, as others may
+    /// truncate them.
     std::shared_ptr<const Descriptor> root;
     /// Map files rather than read them onto the heap. Cheaper, but a file that is truncated meanwhile raises SIGBUS:
-    /// for programs of our own only, never inside a host.
+    /// only for our own programs, never inside a host.
     bool map_files = false;
-    /// Without map_files: debug information of a module above this many bytes is left alone, and said.
+    /// Without map_files: debug information of a module is not read above this many bytes, and a warning says so.
     std::uint64_t most_debug_bytes = std::uint64_t{256} << 20;
-    /// Of all files together, those with the most locations first; a separate debug file counts five times. What is
-    /// above is left alone, and told in `notes`.
+    /// The same for all files together, those with the most locations first; a separate debug file counts five times.
+    /// `notes` says how many were not read.
     std::uint64_t most_debug_bytes_in_all = ~std::uint64_t{0};
-    /// load_profile() sets that for a run of few samples, so that names take no longer than the run did.
+    /// Lets load_profile() set most_debug_bytes_in_all for a run of few samples, so that looking up names takes no
+    /// longer than the run did.
     bool spare_brief_runs = false;
     std::vector<std::string>* notes = nullptr;
     /// Gives the bytes of an ELF file that cannot be opened by its path any more (deleted, replaced, a memfd), for
-    /// instance from the mapping itself. May be called from several threads at a time. Empty: there is no such source.
+    /// instance from the mapping itself. May be called from several threads at a time. An empty function: there is no
+    /// such source.
     std::function<std::optional<std::string>(const Mapping& mapping)> read_image;
     /// Work done and work in all, in addresses. Called from one thread at a time.
     std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
-/// One step of what an address stands for; the first is the innermost.
+/// One function at an address, inlined or not; the first of a chain is the innermost.
 struct Symbol {
     std::string name;  // demangled
     std::string file;
@@ -62,12 +65,12 @@ struct Symbol {
     bool inlined = false;         // into the next Symbol
 };
 
-/// For each location what it stands for, innermost first.
+/// For each location its functions, innermost first.
 using SymbolChains = std::vector<std::vector<Symbol>>;
 
 /// Names for every location, in the locations' order, innermost first, never empty: where nothing is known the name is
-/// `[unknown in FILE]`, or the address in hex where there is no file. Notes and scopes get theirs too.
-/// `strings` are the profile's (scope labels).
+/// `[unknown in FILE]`, or the address in hex where there is no file. Notes and scopes get their names too. `strings`
+/// are the profile's (scope labels).
 SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<Location>& locations,
                        const std::vector<std::string>& strings, const SymbolizeOptions& options,
                        std::vector<std::string>& warnings);

@@ -1,4 +1,5 @@
-// When samples were taken, coarsely: in at most a thousand equal stretches of the run, and a bounded number of entries.
+// When samples were taken, in coarse steps: in at most a thousand equal stretches of the run, and a bounded number of
+// entries.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ private:
     const std::size_t most_entries_;
     std::uint64_t bin_ns_ = 1'000'000;
     std::vector<Entry> entries_;
-    std::size_t merged_ = 0;  // so many entries are in order and distinct
+    std::size_t merged_ = 0;  // the first so many entries are sorted and distinct
 };
 
 }  // namespace flameprobe
