@@ -1,4 +1,4 @@
-// The events of a profile with one set of tables, for formats whose one file has them all.
+// All events of a profile with one set of tables, for formats that hold several events in one file.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ public:
     AllEvents(const AllEvents&) = delete;
 
     struct Part {
-        const NamedProfile* event;  // its run and summary; its counts are in tables().counts
+        const NamedProfile* event;  // for its run and summary; its counts are a part of tables().counts
         std::size_t begin, end;     // indices of tables().counts
     };
     const std::vector<Part>& parts() const { return parts_; }
-    /// Of all parts: the profile itself where it has no others.
+    /// The tables of all parts: the profile itself if it has no other events.
     const NamedProfile& tables() const { return parts_.size() == 1 ? *parts_.front().event : joined_; }
 
 private:

@@ -1,5 +1,5 @@
 // The Firefox Profiler's processed format, version 66 (docs-developer/CHANGELOG-formats.md in its repository): readers
-// upgrade older versions and refuse newer ones, so it stays where it is until something newer is needed.
+// upgrade older versions and refuse newer ones, so the version is raised only when something newer is needed.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t processed_version = 66;
-constexpr std::uint64_t gecko_version = 24;  // before that processing; not looked at, but has to be there
+constexpr std::uint64_t gecko_version = 24;  // of the unprocessed format: required, but not read
 
 struct Category {
     const char* name;
@@ -183,12 +183,12 @@ void FirefoxWriter::stack_table() {
     }
 }
 
-/// Without addresses: they would be for symbolication and disassembly, by servers that know the files.
+/// Without addresses, which are for symbol servers that have the files.
 void FirefoxWriter::frame_table() {
     const auto& frames = profile_.frames;
     const auto nulls = [this] { json_.null(); };
     const auto kind = [this](const NamedFrame& frame) { return profile_.functions[frame.function].kind; };
-    constexpr std::uint32_t deepest = 255;  // the column is bytes
+    constexpr std::uint32_t deepest = 255;  // the column has one byte a frame
     json_.key("frameTable").begin_object().key("length").number(frames.size());
     json_.key("address").repeat(frames.size(), [this] { json_.signed_number(-1); });
     json_.key("inlineDepth").array(inline_depth_, [&](std::uint32_t depth) { json_.number(std::min(depth, deepest)); });
@@ -251,7 +251,7 @@ void FirefoxWriter::thread(const ThreadSamples& samples) {
     json_.end_object();
 }
 
-/// A sample stands for all with its stack, by its weight. They are laid out along the thread's CPU time.
+/// One sample for each stack, with the weight of all its samples, one after the other along the thread's CPU time.
 void FirefoxWriter::sample_table(const ThreadSamples& samples) {
     std::uint64_t before = 0;
     json_.key("samples").begin_object().key("length").number(samples.counts.size());

@@ -22,7 +22,8 @@ std::string hex(std::string_view bytes, std::string_view digits) {
     return text;
 }
 
-/// Breakpad's: the build id's first 16 bytes as a GUID, whose first three fields are little-endian, then the age, 0.
+/// Breakpad's form of a build id: its first 16 bytes as a GUID, whose first three fields are little-endian, and an age
+/// of 0.
 std::string breakpad_id(std::string build_id) {
     if (build_id.empty()) return "";
     build_id.resize(16);

@@ -22,7 +22,7 @@ private:
     std::vector<const std::string*> texts_;
 };
 
-/// One func for each function, inlined or not: a recursion through both is one function's, and counts once.
+/// One func for each function, inlined or not, so that a recursion through both kinds of frames counts once.
 struct FirefoxFuncs {
     explicit FirefoxFuncs(const NamedProfile& profile);
 
@@ -30,11 +30,11 @@ struct FirefoxFuncs {
     std::vector<std::uint32_t> of_function;  // index into `all`
 };
 
-/// Libraries (with the resource that stands for each: both have the same number) and source files.
+/// Libraries, source files, and a resource for each library, which has the library's number.
 class FirefoxFiles {
 public:
     FirefoxFiles(const NamedProfile& profile, FirefoxStrings& strings);
-    /// Empty for what is in no file.
+    /// Nothing for a function that is in no file.
     std::optional<std::uint32_t> library(const Function& function) const;
     std::optional<std::uint32_t> source(const Function& function) const;
 

@@ -59,7 +59,7 @@ FoldedLine parse_folded_line(std::string_view line, bool two_counts) {
     std::uint64_t before = 0;
     if (two_counts) take_count(rest, before, false);
     parsed.stack = rest;
-    // Only separators: there is no frame to give the count to.
+    // A stack of separators only has no frame.
     parsed.well_formed = rest.find_first_not_of(';') != std::string_view::npos;
     return parsed;
 }

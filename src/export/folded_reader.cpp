@@ -63,7 +63,7 @@ struct FoldedReader::State {
 
     void start(std::string w) {
         where = std::move(w);
-        // A folded file knows no threads: beside a run's own threads its samples are one of their own.
+        // Folded text has no threads: in a profile with threads its samples get one of their own.
         thread = static_cast<ThreadId>(profile.threads.size());
         if (!profile.threads.empty()) profile.threads.push_back({0, where});
         head.clear();
@@ -96,7 +96,7 @@ struct FoldedReader::State {
     TrieIndex index;
     std::string where;
     ThreadId thread = 0;
-    std::string head;  // until decided
+    std::string head;  // the input up to the decision on columns
     bool decided = false;
     bool two_counts = false;
     std::string carry;      // a line that began in an earlier piece
@@ -111,7 +111,7 @@ struct FoldedReader::State {
 
 void FoldedReader::State::decide() {
     decided = true;
-    // A program or an archive may well have lines that end in a number.
+    // Lines of a binary file may happen to end in a number, so a zero byte decides.
     if (head.find('\0') != std::string::npos) failure = where + ": this is no text: " + expected;
     std::string_view rest = head;
     std::size_t with_two = 0, with_one = 0;
@@ -208,7 +208,7 @@ void FoldedReader::State::add(NodeId node, std::uint64_t weight) {
         profile.counts.push_back({node, thread, 0, 0});
     }
     profile.counts[count].weight += weight;
-    profile.counts[count].hits += weight;  // a line tells no more
+    profile.counts[count].hits += weight;  // folded text has no separate number of samples
 }
 
 void FoldedReader::State::bad_line(std::string_view text) {

@@ -17,9 +17,9 @@ namespace flameprobe {
 
 namespace {
 
-/// Stacks whose frames read the same are one node here, whatever functions, lines and threads they came from; a node's
-/// children are in the order of their texts, so that the same profile always gives the same tree, and a frame's subtree
-/// is never torn apart by a neighbour such as `a.cold` that sorts between `a` and `a;b`.
+/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from; a
+/// node's children are in the order of their texts, so that the same profile always gives the same tree, and a frame's
+/// subtree is never interrupted by a neighbour such as `a.cold`, which as text sorts between `a` and `a;b`.
 class TextTree {
 public:
     explicit TextTree(const NamedProfile& profile);
@@ -44,7 +44,7 @@ struct Texts {
     std::vector<std::uint32_t> of_function;  // index into `sorted`
 };
 
-/// Those that only ever stand below others: "name pid" is written as it is.
+/// Which functions are processes (--tree), which are always below other frames: their "name pid" is not changed.
 std::vector<bool> processes(const NamedProfile& profile) {
     std::vector<bool> found(profile.functions.size());
     for (NodeId id = 1; profile.process_first && id < profile.nodes.size(); ++id) {
@@ -121,13 +121,13 @@ TextTree::TextTree(const NamedProfile& profile) {
         next_sibling_[*node] = std::exchange(first_child_[parents[*node]], *node);
 }
 
-/// Where the walk stands: a node, and how long the line was before its text.
+/// A node on the path of the walk, and the length of the line before its text.
 struct Step {
     std::uint32_t node;
     std::size_t line_size;
 };
 
-/// Waiting time is folded in microseconds, as other tools do.
+/// Folded text has waiting time in microseconds, as other tools write it.
 std::uint64_t folded_count(const RunInfo& run, std::uint64_t weight) {
     constexpr std::uint64_t ns_per_us = 1000;
     return counts_waiting(run) ? weight / ns_per_us + (weight % ns_per_us >= ns_per_us / 2) : weight;

@@ -10,8 +10,8 @@
 
 namespace flameprobe {
 
-/// Interns the frames of folded text: one frame without line or address for each name and kind. Frames that the
-/// profile already has with neither line nor address are found again; functions are, whatever their file.
+/// Interns the frames of folded text: one frame without line or address for each name and kind. Reuses the profile's
+/// frames without line and address, and its functions, whatever their file.
 class FrameNames {
 public:
     explicit FrameNames(NamedProfile& profile);

@@ -8,7 +8,7 @@
 
 namespace flameprobe {
 
-/// Compresses what it is given and passes it on. No time stamp, so that equal input gives equal output.
+/// Compresses its input and passes it on. No time stamp, so that equal input gives equal output.
 class GzipStream {
 public:
     explicit GzipStream(const ByteSink& out);

@@ -50,7 +50,7 @@ public:
 private:
     void text(const char* key, const std::string& value) { json_.key(key).text(value); }
     void number(const char* key, std::uint64_t value) { json_.key(key).number(value); }
-    /// null where there is nothing to compare with: neither 0 nor 1 would be true.
+    /// null where `whole` is 0: neither 0 nor 1 would be right.
     void share(const char* key, std::uint64_t part, std::uint64_t whole) {
         json_.key(key);
         whole == 0 ? json_.null() : json_.real(ratio(part, whole));
@@ -172,7 +172,7 @@ void SummaryWriter::counters() {
     json_.end_object();
 }
 
-/// Of all threads, by system call.
+/// Waiting time of all threads, by system call.
 void SummaryWriter::blocked() {
     const auto calls = blocked_calls(profile_.summary.counters);
     if (calls.empty()) return;
@@ -234,7 +234,7 @@ void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals)
     });
 }
 
-/// Weights are periods of period_ns, of waiting time nanoseconds.
+/// Weights are periods of period_ns, but nanoseconds where the event is waiting time.
 void SummaryWriter::other_event(const NamedProfile& event) {
     const Totals totals = function_totals(event);
     json_.begin_object();

@@ -59,7 +59,7 @@ private:
         pair.message({2, "value"}, any_value(value));
         return pair;
     }
-    /// Its index in the table of attributes.
+    /// Adds an attribute, and returns its index in the table.
     template <class Value>
     std::uint64_t attribute(const std::string& key, const Value& value) {
         Encoding entry;
@@ -155,11 +155,11 @@ Encoding OtlpWriter<Encoding>::profile() {
     return message;
 }
 
-/// The same for the same profile, so that one that is sent again after a broken connection can be told from a new one.
+/// Equal for equal profiles, so that an engine can recognise a profile that is sent again after a broken connection.
 template <class Encoding>
 std::string OtlpWriter<Encoding>::profile_id() const {
     const RunInfo& run = profile_.run;
-    std::uint64_t weight = 0;  // of each stack: parts of a profile have ids of their own
+    std::uint64_t weight = 0;  // part of the id, since the pieces of a divided profile need different ones
     for (const NamedCount& count : profile_.counts) weight = mix(weight, mix(count.node, count.weight));
     std::uint64_t half = mix(hash_text(run.host + run.executable), mix(run.start_unix_ns, run.pid));
     std::string bytes;
@@ -187,7 +187,7 @@ std::vector<Encoding> OtlpWriter<Encoding>::samples() {
     return samples;
 }
 
-/// Only stacks that a sample has are in the table, not those that they begin with.
+/// The table has only the stacks of samples, not their prefixes.
 template <class Encoding>
 std::uint64_t OtlpWriter<Encoding>::stack_index(std::uint32_t stack) {
     const auto [known, is_new] = known_stacks_.try_emplace(stack, stacks_.size() + 1);
@@ -212,7 +212,7 @@ Encoding OtlpWriter<Encoding>::dictionary() {
     message.messages({2, "locationTable"}, locations());
     message.messages({3, "functionTable"}, functions());
     message.messages({4, "linkTable"}, {Encoding()});
-    message.texts({5, "stringTable"}, strings_.texts());  // after what adds to it
+    message.texts({5, "stringTable"}, strings_.texts());  // last: the other tables add strings
     message.messages({6, "attributeTable"}, attributes_);
     message.messages({7, "stackTable"}, stacks());
     return message;

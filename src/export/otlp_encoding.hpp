@@ -25,7 +25,7 @@ class ProtoEncoding {
 public:
     void integer(Field field, std::uint64_t value) { message_.number(field.number, value); }
     void large(Field field, std::uint64_t value) { message_.number(field.number, value); }
-    /// Also when 0: of a oneof, whose member says which it is.
+    /// Written also when 0: for a oneof, where the member's presence selects it.
     void chosen(Field field, std::uint64_t value) { message_.chosen_number(field.number, value); }
     void fixed(Field field, std::uint64_t value) { message_.fixed64(field.number, value); }
     void text(Field field, std::string_view value) { message_.text(field.number, value); }

@@ -38,7 +38,7 @@ Result<void> with(const NamedProfile& profile, Options options, const ByteSink& 
     }
 }
 
-// The only list of formats: every other one, in usage texts and messages, is made from it.
+// The only list of formats: those in usage texts and messages are made from it.
 constexpr std::array formats = {
     OutputFormat{Format::folded, "folded", ".folded", plain<write_folded>, false},
     OutputFormat{Format::svg, "svg", ".svg", with<write_svg, &OutputOptions::graph>, false},

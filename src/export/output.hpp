@@ -11,17 +11,17 @@
 
 namespace flameprobe {
 
-/// Of every format, as a user types them: "folded, svg, ..." and ".folded, .svg, ...".
+/// The names and endings of all formats, as a user types them: "folded, svg, ..." and ".folded, .svg, ...".
 std::string format_names(std::string_view separator = ", ");
 std::string format_endings(std::string_view separator = ", ");
 std::vector<Format> all_formats();
 
-/// As in FLAMEPROBE_FORMAT and --format; the Error on anything else lists what is accepted.
+/// The format that FLAMEPROBE_FORMAT and --format call `name`; the Error for another name lists the accepted ones.
 Result<Format> format_by_name(std::string_view name);
-/// By ending.
+/// The format of the path's ending.
 Result<Format> format_by_path(std::string_view path);
 std::string_view ending_of(Format format);  // with the dot
-/// One file has all events of a profile; of other formats each event has a file of its own.
+/// Whether one file holds all events of a profile; in other formats each event has a file of its own.
 bool holds_all_events(Format format);
 
 struct OutputOptions {

@@ -47,7 +47,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), name_(last_na
 
 OutputFile::~OutputFile() {
     if (!temporary_.empty()) directory_->remove(temporary_);
-    // What our own writes raised is pending now and must not outlive the mask; what was blocked before stays.
+    // Signals that our writes raised are pending now, and are taken before the mask is restored, unless they were
+    // blocked before.
     const timespec now{};
     for (const int signal : {SIGXFSZ, SIGPIPE}) {
         if (sigismember(&old_signals_, signal) != 0) continue;
@@ -60,7 +61,7 @@ OutputFile::~OutputFile() {
     ::pthread_sigmask(SIG_SETMASK, &old_signals_, nullptr);
 }
 
-// Not what lies in /dev/shm, where every user may put a link.
+// Files in /dev/shm are replaced like others: every user may put a link there.
 bool OutputFile::is_in_place() const {
     return (path_.starts_with("/dev/") || path_.starts_with("/proc/")) && directory_->is_private();
 }
@@ -74,9 +75,9 @@ void OutputFile::open_in_place() {
 void OutputFile::open_temporary() {
     if (const std::string obstacle = directory_->obstacle(name_); !obstacle.empty())
         return fail(path_ + ": not written: it " + obstacle + remedy_for_obstacle);
-    // A short name, whatever the target's: that one may be as long as the file system allows.
+    // A short name, since the target's may be as long as the file system allows.
     const std::string stem = ".flameprobe." + std::to_string(::getpid()) + ".";
-    constexpr int tries = 1000;  // another thread of ours, or what a killed process with our pid left behind
+    constexpr int tries = 1000;  // names may be in use by another thread, or left by a killed process with our pid
     for (int i = 0; i < tries; ++i) {
         std::string name = stem + std::to_string(i) + ".tmp";
         file_ = directory_->create(name, result_mode);
@@ -90,7 +91,7 @@ void OutputFile::open_temporary() {
     fail("create a file in its directory", errno);
 }
 
-// A result that was made private stays so.
+// If the user made the older file private, the new one is private too.
 void OutputFile::keep_rights() {
     struct stat older {
     }, made{};

@@ -13,12 +13,12 @@
 
 namespace flameprobe {
 
-/// Written under a temporary name in the same directory and renamed by commit(), so that readers see the older file or
-/// the new one, never half of one. Without commit() the temporary file is removed. "-" is standard output; what lies in
-/// /dev and /proc is written in place, as there is nothing to rename there.
+/// Written under a temporary name in the same directory and renamed by commit(), so that readers see the whole older
+/// file or the whole new one. Without commit() the temporary file is removed. "-" is standard output; files in /dev and
+/// /proc are written in place, as they cannot be replaced.
 ///
 /// Only a regular file of the running user is replaced, never a link, a pipe, a device or another user's file. The new
-/// file has mode 0664 less the umask, and no right that the older one had not.
+/// file has mode 0664 less the umask, and no permission that the older one did not have.
 ///
 /// While it lives, SIGXFSZ and SIGPIPE are blocked in this thread, so that a file size limit or a closed pipe is an
 /// error here rather than the end of the host. One thread: the one that opened it.
@@ -29,7 +29,7 @@ public:
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
 
-    /// After a failure nothing more is written; commit() tells.
+    /// After a failure nothing more is written; commit() returns the Error.
     void write(std::string_view text);
     bool failed() const { return !failure_.empty(); }
     Result<void> commit();

@@ -85,7 +85,7 @@ private:
     const ProfileTables tables_;
     const ProfileValues values_;
     std::vector<ProfileValue> values_of_others_;
-    std::vector<std::uint64_t> stack_;  // these two are kept for their memory
+    std::vector<std::uint64_t> stack_;  // members to reuse their memory, as is the next
     ProtoMessage message_;
 };
 
@@ -142,7 +142,8 @@ void PprofWriter::sample(const ProfileTables::Sample& entry) {
     put(field::sample, message_);
 }
 
-/// All four flags where everything has its name: pprof must not try again with the files of another machine.
+/// Sets all four has_ flags where all code has names, so that pprof does not look names up in the files of another
+/// machine.
 void PprofWriter::mappings() {
     std::uint64_t id = 0;
     for (const ProfileTables::Mapping& mapping : tables_.mappings()) {
@@ -175,8 +176,8 @@ void PprofWriter::locations() {
     }
 }
 
-/// Without a system_name: pprof takes names that are equal to it for ones it still has to demangle, and then cuts their
-/// template arguments and parameters off.
+/// Without a system_name: pprof demangles a name that equals its system_name, and removes template arguments and
+/// parameters.
 void PprofWriter::functions() {
     std::uint64_t id = 0;
     for (const FunctionId known : tables_.functions()) {

@@ -70,7 +70,7 @@ std::uint32_t ProfileTables::chain(std::uint32_t outer, FrameId frame) {
     return id;
 }
 
-// Threads of the same stack are one sample, unless labels tell them apart.
+// Equal stacks of several threads are one sample, unless their labels differ.
 void ProfileTables::make_samples() {
     std::unordered_map<std::uint64_t, std::size_t> known;
     std::vector<std::uint64_t> weights;
@@ -103,7 +103,8 @@ void ProfileTables::make_samples() {
     }
 }
 
-/// Leaves the sample's scopes in scopes_, innermost first. A stack of nothing but a thread or scopes is that frame.
+/// Leaves the sample's scopes in scopes_, innermost first. A stack that has only a thread or scopes becomes one frame
+/// of that name.
 std::uint32_t ProfileTables::intern_stack(NodeId leaf) {
     path_.clear();
     scopes_.clear();
@@ -153,7 +154,7 @@ std::uint32_t ProfileTables::location_of(std::uint32_t chain) {
     return innermost.location = static_cast<std::uint32_t>(locations_.size());
 }
 
-/// Only where file and address are known is there something that an engine could look up.
+/// Whether the frame is code without a name that an engine could look up, by its file and address.
 bool ProfileTables::is_unnamed(const NamedFrame& frame) const {
     if (frame.location >= profile_.locations.size()) return false;
     const MappingId mapping = profile_.locations[frame.location].mapping;
@@ -197,7 +198,7 @@ std::uint64_t ProfileTables::address_of(const NamedFrame& frame) const {
     const flameprobe::Location& location = profile_.locations[frame.location];
     if (location.mapping >= profile_.mappings.size()) return 0;
     const MappingKind kind = profile_.mappings[location.mapping].kind;
-    // The address of a note or scope is a number of ours.
+    // Notes and scopes have a number of ours in place of an address.
     return is_code(kind) || kind == MappingKind::unknown ? location.address : 0;
 }
 

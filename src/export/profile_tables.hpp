@@ -23,7 +23,7 @@ public:
         std::string file;
         std::string build_id;                                 // hexadecimal
         std::uint64_t start = 0, limit = 0, file_offset = 0;  // 0 where it is not known
-        bool has_functions = true;  // false: it has code that only an engine with its symbols can name
+        bool has_functions = true;  // false: some of its code has no name, unless the engine has its symbols
     };
     struct Line {
         std::uint32_t function = 0;  // an id
@@ -48,7 +48,7 @@ public:
     };
 
     ProfileTables(const NamedProfile& profile, ThreadLabels threads);
-    /// All events together: those after the first are told apart by Sample::others.
+    /// Tables for all events; values of those after the first are in Sample::others.
     ProfileTables(const AllEvents& events, ThreadLabels threads);
 
     /// One per stack and set of labels.
@@ -58,8 +58,8 @@ public:
     const std::vector<Mapping>& mappings() const { return mappings_; }
     const std::vector<Location>& locations() const { return locations_; }
     const std::vector<FunctionId>& functions() const { return functions_; }
-    /// Innermost first. None where the code has no name but an address: an engine would take all such code of a file
-    /// for one function.
+    /// Innermost first. Empty for code without a name: with a line, an engine would take all such code of a file for
+    /// one function.
     std::span<const Line> lines(const Location& location) const {
         return std::span(lines_).subspan(location.lines_begin, location.lines_end - location.lines_begin);
     }
@@ -68,7 +68,7 @@ public:
 
 private:
     struct Chain {
-        std::uint32_t outer = 0;  // what this frame is inlined into; 0: it has an address of its own
+        std::uint32_t outer = 0;  // the location that this frame is inlined into; 0: not inlined
         FrameId frame = 0;
         std::uint32_t location = 0;  // its id, once it is used
     };
@@ -105,7 +105,7 @@ private:
     TrieIndex chain_index_;
     std::vector<StackNode> stacks_{1};
     TrieIndex stack_index_;
-    std::vector<std::uint32_t> path_;  // these two are kept for their memory
+    std::vector<std::uint32_t> path_;  // members to reuse their memory, as is the next
     std::vector<FunctionId> scopes_;
 };
 

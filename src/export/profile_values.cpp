@@ -20,11 +20,12 @@ ProfileValues values_of(const NamedProfile& profile) {
     if (!profile.has_run) return {{{"samples", "count", 1}}, "samples", "count", 1};
     const RunInfo& run = profile.run;
     const std::string type = type_of(run.event);
-    // Weights of processes with different periods are nanoseconds; the period is what was asked for.
+    // Merged processes with different periods have weights in nanoseconds; the period shown is that of the frequency
+    // asked for.
     if (run.period_ns == 1) {
         const ProfileValue time{type, "nanoseconds", 1};
         const std::uint64_t period = run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked;
-        if (counts_waiting(run)) return {{time}, type, "nanoseconds", period};  // waits are no samples of a clock
+        if (counts_waiting(run)) return {{time}, type, "nanoseconds", period};  // waits are not samples of a clock
         return {{{"samples", "count", 1, true}, time}, type, "nanoseconds", period};
     }
     if (run.period_ns > 0)

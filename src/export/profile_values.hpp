@@ -12,8 +12,8 @@ namespace flameprobe {
 struct ProfileValue {
     std::string type;           // "cpu"; never with `-`, which Pyroscope refuses
     std::string unit;           // "nanoseconds"
-    std::uint64_t of_each = 1;  // of one unit of weight
-    bool is_hits = false;       // the number of samples, whatever they weigh
+    std::uint64_t of_each = 1;  // the value of one unit of weight
+    bool is_hits = false;       // the value is the number of samples, whatever they weigh
 };
 
 struct ProfileValues {
@@ -22,11 +22,11 @@ struct ProfileValues {
     std::uint64_t period = 0;  // 0: it varies
 };
 
-/// A clock: samples (count) and its time in nanoseconds. A software event, each of which is a sample: its count. A
-/// hardware counter, whose period the kernel steers: the samples that it gave. Without a run: samples.
+/// For a clock: samples (count) and their time in nanoseconds. For a software event: the number of events. For a
+/// hardware counter, whose period the kernel adjusts, and without a run: the number of samples.
 ProfileValues values_of(const NamedProfile& profile);
 
-/// Of a sample with `weight`, or several with so many `hits`: at most what a signed 64-bit number holds.
+/// The value of `hits` samples that weigh `weight` together, at most what a signed 64-bit number holds.
 std::uint64_t amount(const ProfileValue& value, std::uint64_t weight, std::uint64_t hits);
 /// `weight` in this value's unit, at most what a signed 64-bit number holds.
 std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight);

@@ -12,7 +12,7 @@
 
 namespace flameprobe {
 
-/// A message being put together. Zero is proto3's default and is not written.
+/// Builds a message. Zero is proto3's default and is not written.
 class ProtoMessage {
 public:
     void number(unsigned field, std::uint64_t value) {
@@ -20,7 +20,7 @@ public:
         put_varint(bytes_, field << 3 | varint_type);
         put_varint(bytes_, value);
     }
-    /// Zero included: a oneof's member says which it is.
+    /// Writes zero too: for a oneof, where the member's presence selects it.
     void chosen_number(unsigned field, std::uint64_t value) {
         put_varint(bytes_, field << 3 | varint_type);
         put_varint(bytes_, value);
@@ -30,7 +30,7 @@ public:
         put_varint(bytes_, field << 3 | fixed64_type);
         for (unsigned byte = 0; byte < 8; ++byte) bytes_ += static_cast<char>(value >> (8 * byte));
     }
-    /// Also when empty: an element of a repeated field counts however short it is.
+    /// Writes empty texts too, which are elements of a repeated field.
     void text(unsigned field, std::string_view value) {
         put_varint(bytes_, field << 3 | length_type);
         put_string(bytes_, value);

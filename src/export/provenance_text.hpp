@@ -1,4 +1,4 @@
-// How a result came about, in lines that scripts can read: `key: value`.
+// The provenance of a result, in lines that scripts can read: `key: value`.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// So that a text like "x == 1" or "f(x=1)" is no pair.
+/// Characters of a key; texts such as "x == 1" and "f(x=1)" are not pairs.
 bool may_be_key(char c) {
     return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' || c == '/' ||
            static_cast<unsigned char>(c) >= 0x80;
@@ -109,7 +109,7 @@ std::uint32_t SampleLabels::intern(const Values& values) {
 std::vector<std::uint32_t> SampleLabels::limit(const std::vector<std::uint64_t>& weights) {
     std::vector<std::uint32_t> use(weights.size());
     std::iota(use.begin(), use.end(), 0);
-    // Numbered labels are threads that the user asked for one by one.
+    // With `exact` the user asked for every single thread.
     if (threads_ == ThreadLabels::exact || weights.size() <= most_sets) return use;
     std::vector<std::uint32_t> by_weight(use);
     std::stable_sort(by_weight.begin(), by_weight.end(), [&](auto a, auto b) { return weights[a] > weights[b]; });

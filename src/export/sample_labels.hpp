@@ -1,5 +1,5 @@
-// What pprof and OTLP say of a sample besides its stack: keys and values, few enough for engines that make a time
-// series of each combination.
+// The labels of samples in pprof and OTLP: keys and values, few enough for engines that make a time series of each
+// combination.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct SampleLabel {
 };
 
 /// "tenant=acme" is tenant: acme, whether it was made as a pair or is a literal; any other text is scope: text. Keys
-/// are what Prometheus takes for a label's name ([a-zA-Z_][a-zA-Z0-9_]*): other characters become `_`. Keys that
+/// become names that Prometheus accepts for labels ([a-zA-Z_][a-zA-Z0-9_]*): other characters become `_`. Keys that
 /// FlameProbe or an engine gives a meaning (thread, tid, scope, service_name, what begins with two underscores) are not
 /// taken.
 std::pair<std::string, std::string_view> label_of_scope(std::string_view scope);
@@ -41,15 +41,15 @@ class SampleLabels {
 public:
     /// Beyond so many distinct sets the lightest ones lose their values: see limit().
     static constexpr std::size_t most_sets = 200;
-    /// Of a value, in bytes; what is longer is cut.
+    /// The most bytes of a value; longer ones are cut.
     static constexpr std::size_t most_bytes = 200;
 
     SampleLabels(const NamedProfile& profile, ThreadLabels threads) : profile_(profile), threads_(threads) {}
 
     /// The set of a sample whose open scopes are `scopes`, innermost first. Set 0 is the empty one.
     std::uint32_t intern(ThreadId thread, const std::vector<FunctionId>& scopes);
-    /// Given the weight of each set: where there are more than most_sets, each of the lightest is told to be one whose
-    /// values are all "[other]". Returns the set to use for each set.
+    /// Takes the weight of each set, and returns the set to use in its place: the same, but if there are more than
+    /// most_sets, for each of the lightest one whose values are all "[other]".
     std::vector<std::uint32_t> limit(const std::vector<std::uint64_t>& weights);
     /// Sets that limit() took the values of.
     std::size_t gathered() const { return gathered_; }

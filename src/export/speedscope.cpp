@@ -19,7 +19,8 @@ struct SpeedscopeFrame {
     std::uint32_t line = 0;
 };
 
-/// A frame is what its index says, so there is one for each function, inlined or not, and not one for each line.
+/// speedscope identifies a frame by its index, so there is one for each function, inlined or not, rather than for each
+/// line.
 struct SpeedscopeFrames {
     explicit SpeedscopeFrames(const NamedProfile& profile) {
         std::unordered_map<std::string, std::uint32_t> ids;
@@ -42,7 +43,7 @@ struct SpeedscopeFrames {
     std::vector<std::uint32_t> of_function;
 };
 
-/// Root first; without the thread, which is the profile's name, unless there is nothing else.
+/// Root first. Without the thread, which is the profile's name, unless the stack has no other frame.
 void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>& stack) {
     stack.clear();
     for (NodeId node = leaf; node != 0; node = profile.nodes[node].parent) {
@@ -60,7 +61,7 @@ void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, c
     json.begin_object();
     json.key("type").text("sampled").key("name").text(thread.name);
     json.key("unit").text(has_time ? "nanoseconds" : "none");
-    // The importer takes the greater of end - start and the sum of weights for the total: they are the same here.
+    // The importer's total is the greater of end - start and the sum of weights, so both are made equal.
     json.key("startValue").number(0).key("endValue").number(thread.weight * unit);
     std::vector<FunctionId> stack;
     json.key("samples").array(thread.counts, [&](const NamedCount* count) {

@@ -7,8 +7,8 @@ namespace flameprobe {
 
 namespace {
 
-/// What some reader takes for the end of a line or cannot show: C0, DEL, C1 (U+0085 is NEL), U+2028 and U+2029, at
-/// which JavaScript's `.` stops.
+/// Characters that some reader takes for the end of a line or cannot show: C0, DEL, C1 (U+0085 is NEL), U+2028 and
+/// U+2029, at which JavaScript's `.` stops.
 constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029; }
 
 template <class Keep>
@@ -28,7 +28,7 @@ std::string clean(std::string_view text, Keep&& keep) {
     return out;
 }
 
-/// `operator 12` is read as 12 samples of `operator` by tools that look for a second column of counts.
+/// Tools that look for a second column of counts would read `operator 12` as 12 samples of `operator`.
 void hide_trailing_number(std::string& name) {
     std::size_t at = name.size();
     while (at > 0 && is_digit(name[at - 1])) --at;
@@ -40,7 +40,7 @@ void hide_trailing_number(std::string& name) {
     if (at < name.size() && at > 0 && name[at - 1] == ' ') name[at - 1] = '_';
 }
 
-/// `f _[k]` would be read as the kernel's `f `, and that written without the space.
+/// `f _[k]` would be read as the kernel's `f `, and written again without the space.
 void close_up_suffix(std::string& name) {
     if (!name.ends_with("_[k]") && !name.ends_with("_[i]")) return;
     std::size_t end = name.size() - 4;

@@ -1,4 +1,4 @@
-// Names as other programs can read them.
+// Names in forms that other programs can read.
 #pragma once
 
 #include <string>

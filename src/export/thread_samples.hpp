@@ -1,4 +1,4 @@
-// A profile's samples apart by thread, for formats that show each thread on its own.
+// A profile's samples divided by thread, for formats that show each thread separately.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,14 @@ struct ThreadSamples {
     std::string name;  // of the thread, with its tid where it has one
     std::uint64_t weight = 0;
     std::vector<const NamedCount*> counts;  // stacks that begin alike are neighbours
-    const NamedProfile* event = nullptr;    // whose samples these are: its run says what a weight is
+    const NamedProfile* event = nullptr;    // the event of these samples: its run says what a weight is
 };
 
-/// Threads that have samples, by id; of each event, one after the other. The names of all but the first event's say
-/// which: "worker (12), offcpu". Nodes are those of events.tables(). A profile without threads (folded text) is one of
-/// them.
+/// The threads that have samples, by id, for one event after the other. From the second event on their names have the
+/// event: "worker (12), offcpu". Nodes are those of events.tables(). A profile without threads (folded text) has one.
 std::vector<ThreadSamples> samples_by_thread(const AllEvents& events);
 
-/// Of the first event, the thread with most samples.
+/// The thread with the most samples of the first event.
 std::vector<ThreadSamples>::const_iterator busiest_thread(const std::vector<ThreadSamples>& threads);
 
 }  // namespace flameprobe

@@ -1,4 +1,4 @@
-// What tables say of functions: their totals, names and modules.
+// Totals, and names of functions and modules for tables.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace flameprobe {
 
 /// Weight of all samples.
 std::uint64_t total_weight(const NamedProfile& profile);
-/// How many samples there are, whatever they weigh: what noise is counted in.
+/// The number of samples, whatever they weigh, from which noise is computed.
 std::uint64_t total_hits(const NamedProfile& profile);
 
-/// CPU time that the samples stand for, by each of so many units of work; nothing where the event is no clock.
+/// The samples' CPU time for each of `units` units of work; nothing where the event is not a clock.
 std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units);
 
-/// What a profile shows of one thread: samples, and weights for which there is no sample.
+/// The samples of one thread, and its weights without samples.
 struct ThreadTotal {
     std::uint64_t hits = 0;
     std::uint64_t weight = 0;  // in all
@@ -28,7 +28,7 @@ struct ThreadTotal {
 /// By ThreadId.
 std::vector<ThreadTotal> thread_totals(const NamedProfile& profile);
 
-/// As in folded text: one line, `_[k]` and `_[i]` at the end of kernel and inlined functions.
+/// The name as in folded text: one line, `_[k]` and `_[i]` at the end of kernel and inlined functions.
 std::string display_name(const NamedProfile& profile, FunctionId function);
 /// The last part of the module's path; empty if there is none.
 std::string module_name(const NamedProfile& profile, FunctionId function);

@@ -1,4 +1,4 @@
-// The formats other tools read. All are deterministic, and none needs more than the profile itself.
+// Writers of other tools' formats. Their output depends on the profile alone.
 #pragma once
 
 #include "base/byte_sink.hpp"
@@ -7,16 +7,17 @@
 
 namespace flameprobe {
 
-/// A new one: its value and writer here, its row in output.cpp, its file. SVG and HTML: render/flame_graph.hpp.
+/// A new format needs its value and its writer here, its row in output.cpp, and a file. SVG and HTML:
+/// render/flame_graph.hpp.
 enum class Format { folded, svg, html, pprof, speedscope, firefox, otlp, otlp_json, json };
 
 void write_folded(const NamedProfile& profile, const ByteSink& out);
-/// For the formats of engines that keep the profiles of many processes.
+/// Options of the formats that are for engines (Pyroscope, Parca, ...), which store the profiles of many processes.
 struct EngineOptions {
     ThreadLabels threads = ThreadLabels::none;
-    /// Of the whole profile: service_name, version, ... OTLP: attributes of the resource; pprof: comments.
+    /// Labels of the whole profile: service_name, version, ... In OTLP attributes of the resource, in pprof comments.
     std::vector<std::pair<std::string, std::string>> labels = {};
-    /// pprof: a comment has the command line, which may hold what other users of an engine must not see.
+    /// Whether pprof has the command line as a comment: other users of an engine may not be allowed to see it.
     bool command = true;
 };
 /// gzip'ed protobuf

@@ -35,7 +35,6 @@ public:
     }
 
     std::uint8_t u8() { return fixed<std::uint8_t>(); }
-    std::uint16_t u16() { return fixed<std::uint16_t>(); }
     std::uint32_t u32() { return fixed<std::uint32_t>(); }
     std::uint64_t u64() { return fixed<std::uint64_t>(); }
     /// Up to a zero byte, which is consumed; a string without one fails.
