@@ -12,7 +12,7 @@ extern const std::string_view page_html;
 extern const std::string_view page_js;
 /// The Content-Security-Policy that allows page_css and page_js as they stand in page_html, and nothing else.
 extern const std::string_view page_policy;
-/// The colour of text on light and on dark pages, "#rrggbb": of tokens.json.
+/// The colour of text on light and on dark pages, "#rrggbb", from tokens.json.
 extern const std::string_view light_ink;
 extern const std::string_view dark_ink;
 

@@ -1,4 +1,4 @@
-// From stacks to boxes, one after the other: the caller says what becomes of each.
+// Walks the boxes of a flame graph, one after the other, and hands each to a sink.
 #pragma once
 
 #include <algorithm>
@@ -72,13 +72,13 @@ private:
     bool reverse_;
 };
 
-/// What is known of a box when the walk comes to it.
+/// The facts of a box when the walk opens it.
 struct NewBox {
     std::uint32_t parent = 0;
     std::uint32_t depth = 0;
     BoxKind kind = BoxKind::function;
-    FunctionId function = 0;     // the one that is shown for those that look alike
-    std::uint32_t gathered = 0;  // not 0: so many siblings, which are not expanded
+    FunctionId function = 0;     // the shown one, of functions that look alike (shown_function.hpp)
+    std::uint32_t gathered = 0;  // not 0: the box stands for this many siblings, which are not expanded
     std::uint64_t start = 0;
     std::uint64_t total = 0;
     std::uint64_t hits = 0;
@@ -89,11 +89,11 @@ struct NewBox {
 ///   void node(std::uint32_t box, NodeId)                a node of the stacks that the box stands for
 ///   void self(std::uint32_t box, std::uint64_t weight)  samples that ended in it, before its children are opened
 ///   bool full()                                         true ends the walk
-/// Memory: what is pending, not what has been opened.
+/// Memory grows with the pending boxes, not with those that have been opened.
 template <class Sink>
 class BoxWalk {
 public:
-    /// `shown`: what stands for each function, as shown_functions() has it.
+    /// `shown`: for each function the one that is shown in its place, as shown_functions() gives.
     BoxWalk(const NamedProfile& profile, const StackIndex& stacks, std::uint64_t all, double min_width,
             std::vector<FunctionId> shown, Sink& sink)
         : profile_(profile),
@@ -129,10 +129,10 @@ public:
 private:
     static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
 
-    /// Entries of one function below one box: a box to be.
+    /// Entries of one function below one box, which will become a box.
     struct Group {
         NewBox box;
-        std::size_t first = 0;  // its entries in the arena: up to the arena's end when its turn comes
+        std::size_t first = 0;  // its first entry in the arena; its entries end at the arena's end when it is expanded
         std::size_t size = 0;
     };
 
@@ -141,7 +141,7 @@ private:
         return frame < profile_.frames.size() ? shown_[profile_.frames[frame].function] : omitted_;
     }
 
-    /// Groups next_ by function and puts the groups on the stack of what is to come, last name first.
+    /// Groups next_ by function and pushes the groups onto the stack of pending ones, last name first.
     void expand(const NewBox& box, std::uint32_t id, bool first) {
         if (first) stacks_.add_first(next_);
         groups_.clear();
@@ -190,7 +190,8 @@ private:
         }
         gathered.box.start = start;
         if (gathered.box.gathered > 0) pending_.push_back(gathered);
-        // The first name must be last in the arena, too: its entries are cut off as soon as they are expanded.
+        // The first name must be last in the arena, too: a group's entries are removed from the end as soon as it is
+        // expanded.
         std::size_t first = arena_.size();
         for (std::size_t at = groups_.size(); at-- > 0;) {
             groups_[at].first = first;
@@ -217,7 +218,7 @@ private:
     std::vector<std::uint32_t> ranks_;
     std::vector<Group> pending_;
     std::vector<StackIndex::Entry> arena_;  // entries of the pending groups
-    std::vector<StackIndex::Entry> next_;   // entries below the box in hand
+    std::vector<StackIndex::Entry> next_;   // entries below the current box
     std::vector<Group> groups_;
     std::vector<std::uint32_t> slots_;  // by function: its place in groups_
     Sink& sink_;

@@ -1,5 +1,5 @@
-// From stacks to boxes: merged by function, sorted by name, the narrow ones gathered. Only what will be drawn is ever
-// expanded, so a million stacks cost two passes over their nodes and little else.
+// The boxes of a picture: stacks merged by function, sorted by name, narrow ones gathered. Only boxes that will be
+// drawn are expanded, so a million stacks cost two passes over their nodes and little else.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ struct CallTree {
 };
 
 struct CallTreeOptions {
-    bool reverse = false;             // merge from the leaves: who uses the time, called by whom
+    bool reverse = false;             // merge from the leaves: the functions that use the time, and their callers above
     double min_width = 0.1;           // percent of all weight; 0 or less: every box is kept
-    std::uint32_t most_frames = 256;  // of a stack; of deeper ones the middle is left out
-    bool gather_threads = false;      // more than four threads that are alike are one (thread_groups.hpp)
+    std::uint32_t most_frames = 256;  // deeper stacks are shown without their middle
+    bool gather_threads = false;      // more than four threads with like names are one box (thread_groups.hpp)
 };
 
 /// An Error if there are no samples, or if their weights do not fit in 64 bits.

@@ -9,7 +9,7 @@
 
 namespace flameprobe {
 
-/// The stacks to draw: a profile's own, or the shortened copy that `shorten_deep_stacks` made.
+/// The stacks to draw: those of the profile, or the shortened copy that `shorten_deep_stacks` made.
 struct StackSet {
     std::span<const NamedNode> nodes;
     std::span<const NamedCount> counts;
@@ -23,7 +23,7 @@ struct ShortenedStacks {
 };
 
 /// Of each stack with more than `most` frames, the first half and the last half of `most` are kept, with one frame
-/// between them that stands for the rest. Equal beginnings stay merged, and so do equal ends behind equal beginnings.
+/// between them that stands for the rest. Equal beginnings stay merged, and so do equal ends after equal beginnings.
 ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t most);
 
 }  // namespace flameprobe

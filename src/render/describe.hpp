@@ -11,16 +11,17 @@ namespace flameprobe {
 /// "user code", "inlined", "kernel", ...
 std::string_view kind_text(FrameKind kind);
 
-/// Of `weight` samples: "12.3 s" where a sample stands for a time, else empty.
+/// The time of `weight` samples, "12.3 s"; empty where a sample does not stand for time.
 std::string time_text(const NamedProfile& profile, std::uint64_t weight);
 /// For tables: a number of samples, of waiting time a duration.
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
-/// Clean text (see text.hpp), whole.
+/// The whole name of a box, as clean text (see text.hpp).
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);
 
 struct TooltipOptions {
-    bool self = true;        // wrong in a reversed graph, where a box's own samples are those of its outermost caller
+    bool self =
+        true;  // whether to show a box's own samples; in a reversed graph they would be those of its outermost caller
     double min_width = 0.1;  // percent, as the tree was made
 };
 

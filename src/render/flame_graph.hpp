@@ -18,7 +18,7 @@ struct FlameGraphOptions {
     std::string colors = "hot";          // see palette.hpp
     bool icicle = false;                 // root at the top
     bool reverse = false;                // merge from the leaves
-    bool each_thread = false;            // in an SVG threads that are alike are gathered, as in the page
+    bool each_thread = false;            // a box for each thread, where an SVG otherwise merges threads with like names
     unsigned width = 1200;               // pixels
     const PageSource* source = nullptr;  // for the HTML page; null: none
     double min_width = 0.1;  // percent of all samples; narrower frames are gathered in one visible box per caller
@@ -32,10 +32,10 @@ Result<void> write_html(const NamedProfile& profile, const FlameGraphOptions& op
 Result<void> write_comparison_html(const NamedProfile& profile, const PageSides& sides,
                                    const FlameGraphOptions& options, const ByteSink& out);
 
-/// The page without data. It gets "data" from beside its own address.
+/// The page without data, which it requests at "data", relative to its own address.
 std::string live_page();
 
-/// What is to be answered to "data": title, subtitle, how it was measured, and the profile as in a page that stands
+/// The answer to a request for "data": title, subtitle, how it was measured, and the profile as in a page that stands
 /// alone. An Error as long as there are no samples.
 Result<std::string> live_page_data(const NamedProfile& profile, const FlameGraphOptions& options, bool running);
 

@@ -29,8 +29,8 @@ struct Amount {
     }
 };
 
-/// Walks the trie with an explicit stack (stacks are deeper than ours), and adds a node's weight to its function unless
-/// the function is already open further down the path.
+/// Walks the trie with an explicit stack (profiles may be deeper than recursion allows), and adds a node's weight to
+/// its function unless the function is already on the path.
 class Walk {
 public:
     Walk(const NamedProfile& profile, Totals& totals)

@@ -1,4 +1,4 @@
-// What each function has: of its own, and with what it calls.
+// The samples of each function: its own, and with its callees.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace flameprobe {
 
 struct FunctionTotal {
-    FunctionId function = 0;  // the first of those that are shown under one name
+    FunctionId function = 0;  // the first of the functions that are shown under one name
     std::uint64_t self = 0;
     std::uint64_t total = 0;  // weight of samples with it anywhere in the stack; a recursive function counts once
     std::uint64_t self_hits = 0, total_hits = 0;  // these samples, whatever they weigh

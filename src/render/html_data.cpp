@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Tabs are as wide as most people have them.
+/// Clean text of a source line, with tabs expanded to four columns.
 std::string clean_line(std::string_view raw) {
     std::string text;
     for (const char letter : raw) {

@@ -1,4 +1,4 @@
-// What the HTML page holds of a profile.
+// A profile as data of the HTML page.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace flameprobe {
 
-/// Deflated and in base64: whatever the names are, they cannot end the elements these stand in.
+/// Deflated and in base64, so that no name can end the HTML element that holds the data.
 struct PageData {
     std::string facts;     // JSON: functions, threads, colours (assets/page/data.js reads it)
     std::string columns;   // the stacks (page_columns.hpp)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t summary_rows = 30;
 
-/// Line by line: a line break is no character of a name here.
+/// Escapes line by line, since line breaks are not part of a name here.
 std::string xml_lines(std::string_view text) {
     std::string out;
     while (!text.empty()) {
@@ -55,7 +55,7 @@ std::string summary_table(const NamedProfile& profile) {
     return out + "</table>";
 }
 
-/// The footer's and the provenance: a page has room for them.
+/// The facts of the footer and the provenance: a page has room for both.
 std::vector<Fact> all_facts(const NamedProfile& profile) {
     std::vector<Fact> facts = run_facts(profile);
     for (const RunFact& fact : profile.run.facts) facts.push_back({fact.name, fact.value});

@@ -42,7 +42,7 @@ std::string count_text(std::uint64_t count) {
 std::string percent_text(double part, double whole) {
     if (whole <= 0) return "0 %";
     const double share = part / whole * 100;
-    // A part that is there must not read as nothing, nor a whole that is not whole as whole.
+    // A part above 0 must not read as 0 %, nor one below the whole as 100 %.
     if (share > 0 && share < 0.005) return "<0.01 %";
     if (share < 100 && share >= 99.995) return ">99.99 %";
     return fixed_text(share, 2) + " %";

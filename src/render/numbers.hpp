@@ -1,4 +1,4 @@
-// Numbers as people read them, free of locale.
+// Numbers as text for people, independent of the locale.
 #pragma once
 
 #include <cstdint>

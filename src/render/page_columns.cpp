@@ -40,7 +40,7 @@ public:
     void self(std::uint32_t /*box*/, std::uint64_t /*weight*/) {}
     bool full() const { return boxes > most_; }
 
-    /// Nodes that were not expanded are in the gathered box of the last one that was.
+    /// Places nodes that were not expanded in the gathered box of their last expanded ancestor.
     void place_gathered(const NamedProfile& profile) {
         if (gathered_in_.empty()) return;
         for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
@@ -114,7 +114,7 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
     if (weighted) add_part(columns, "hits", hits);
 }
 
-/// None is added to another: noise is reckoned from each.
+/// Keeps every count apart, since noise is computed from each.
 void add_side_counts(PageColumns& columns, const PageSides& sides, const NamedProfile& profile,
                      const ColumnSink& sink) {
     struct Count {

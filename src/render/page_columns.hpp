@@ -1,5 +1,5 @@
-// The stacks as the HTML page holds them: every box, in columns of small numbers. No share or total is stored: the page
-// adds up the counts, so what it shows of a part is right as well.
+// The stacks in the HTML page: every box, in columns of small numbers. No share or total is stored: the page adds up
+// the counts, so the numbers of a selection are exact too.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct PageNumbers {
     std::uint32_t gathered = 0;
 };
 
-/// Boxes beyond `most` are gathered. An Error if there are no samples, or if even wide boxes are too many.
-/// `sides`, if given, has the weights, and the profile's own tell only how wide boxes are.
+/// Boxes beyond `most` are gathered. An Error if there are no samples, or if even wide boxes are too many. With
+/// `sides`, weights come from there, and the profile's own only give the widths of boxes.
 Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers& numbers,
                                  const PageSides* sides = nullptr, std::uint64_t most = 12'000'000);
 

@@ -81,7 +81,7 @@ private:
          places_ = Json::array(), lines_ = Json::array(), homes_ = Json::array(), shades_ = Json::array();
 };
 
-/// Those that are in a stack and stand for themselves, by name.
+/// The functions that are in a stack and are shown as themselves, by name.
 std::vector<FunctionId> used_functions(const NamedProfile& profile, const std::vector<FunctionId>& shown) {
     std::vector<bool> used(profile.functions.size());
     for (std::size_t node = 1; node < profile.nodes.size(); ++node)
@@ -94,7 +94,7 @@ std::vector<FunctionId> used_functions(const NamedProfile& profile, const std::v
     return list;
 }
 
-/// [number, number of the group] of each thread name that is one of several.
+/// [number, number of the group] for each thread name in a group.
 Json add_thread_groups(const NamedProfile& profile, const std::vector<FunctionId>& used,
                        const std::vector<std::uint32_t>& number_of, const std::vector<Role>& roles,
                        const Palette& palette, Columns& columns) {

@@ -13,8 +13,9 @@ struct PageFunctions {
     std::uint32_t all = 0;  // the number of the root
 };
 
-/// Adds "functions", "files", "modules", "all", "narrow" and "merged" to `into`. Functions are numbered by name; behind
-/// them come those that stand for what is no function, and those for threads with like names ("worker-*").
+/// Adds "functions", "files", "modules", "all", "narrow" and "merged" to `into`. Functions are numbered by name; then
+/// come the root, gathered boxes and other boxes that are no function, and groups of threads with like names
+/// ("worker-*").
 PageFunctions add_functions(const NamedProfile& profile, const Palette& palette, nlohmann::ordered_json& into);
 
 }  // namespace flameprobe

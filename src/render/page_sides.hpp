@@ -1,4 +1,4 @@
-// A comparison's two sides, as a page holds them.
+// The two sides of a comparison, as data of a page.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ struct SideCount {
 /// Before and after, in this order.
 struct PageSides {
     std::array<std::string, 2> names;              // what the inputs are called
-    std::array<std::uint64_t, 2> period_ns{};      // that a unit of weight stands for, 0 if unknown
+    std::array<std::uint64_t, 2> period_ns{};      // time of a unit of weight, 0 if unknown
     std::array<std::vector<SideCount>, 2> counts;  // of each of the profile's counts
     std::vector<Fact> facts;                       // how it was compared
     std::string summary;                           // plain text, for readers without JavaScript
-    bool by_self = false;                          // colours and order tell of functions' own samples, else of all
+    bool by_self = false;                          // colours and order are by functions' own samples, else by all
 };
 
 }  // namespace flameprobe

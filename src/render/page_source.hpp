@@ -1,4 +1,4 @@
-// Source lines and instructions of hot functions, as a page holds them.
+// Source lines and instructions of hot functions, as data of a page.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace flameprobe {
 
-/// What samples weigh, in periods, and how many they are.
+/// The weight of samples, in periods, and their number.
 struct SampleSum {
     std::uint64_t weight = 0;
     std::uint64_t hits = 0;
@@ -23,8 +23,8 @@ struct SampleSum {
 /// A line of a function, and what was inlined there. Sums are of all samples.
 struct SourceLine {
     std::uint32_t line = 0;
-    SampleSum self;   // of samples that end in it
-    SampleSum total;  // and in what it calls; each sample once
+    SampleSum self;   // samples that end in the line
+    SampleSum total;  // and in its callees; each sample once
     struct Inlined {
         FunctionId function = 0;
         std::vector<SourceLine> lines;
@@ -43,12 +43,12 @@ struct Instruction {
     std::string text;
 };
 
-/// A function that is not inlined, where it stands, with what was inlined into it.
+/// A function that is not inlined, its place, and what was inlined into it.
 struct FunctionSource {
     FunctionId function = 0;
     std::uint64_t self = 0;         // weight, with what is inlined
     std::vector<SourceLine> lines;  // in order
-    std::vector<SourceText> text;   // in order; empty: the file was not found. A gap in the numbers is left out
+    std::vector<SourceText> text;   // in order; empty: the file was not found. Lines far from samples are missing
     std::vector<Instruction> instructions;
     std::string note;  // why something is missing
 };

@@ -11,13 +11,13 @@
 
 namespace flameprobe {
 
-/// Clean text, shortened, as it may stand between tags.
+/// Clean text, shortened, and escaped for use between tags.
 std::string page_xml(std::string_view text);
 
 /// The list of facts that can be opened below a page; empty if there are none. `min_width`: see PageColumns.
 std::string page_facts(std::vector<Fact> facts, double min_width, std::string_view heading);
 
-/// Writes the page's text with every @NAME@ replaced; what is put in is never searched.
+/// Writes the page's text with every @NAME@ replaced. Replacements are not searched for further names.
 class PageTemplate {
 public:
     PageTemplate& set(std::string_view name, std::string_view value) {

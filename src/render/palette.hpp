@@ -1,5 +1,5 @@
-// Which colour a box gets. The hue says what a function is (see role.hpp), lightness
-// whether it was inlined; names only shift it a little, so a function keeps its colour from picture to picture.
+// Which colour a box gets. The hue says what a function is (see role.hpp), lightness whether it was inlined; a hash of
+// the name shifts it a little, so a function has the same colour in every picture.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ public:
     static Result<Palette> by_name(std::string_view name);
 
     std::string class_of(const NamedProfile& profile, FunctionId function, Role role) const;
-    /// Of what is no function.
+    /// The class of boxes that are no function.
     static std::string plain_class() { return "g0"; }
     /// Every class there is, in a fixed order.
     std::vector<NamedShade> classes() const;

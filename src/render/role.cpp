@@ -12,7 +12,7 @@ bool starts_with_any(std::string_view text, const auto& beginnings) {
                        [&](std::string_view one) { return text.starts_with(one); });
 }
 
-// Whole names, as the start of threads and programs has them.
+// Whole names of functions that start threads and programs.
 constexpr std::array<std::string_view, 16> starts = {
     "_start",
     "__libc_start_main",
@@ -88,13 +88,13 @@ constexpr std::array<std::string_view, 14> library_names = {
     "alloc::",      "hashbrown::",         "tokio::",    "mio::",  "absl::",
     "__cxxabiv1::", "compiler_builtins::", "nlohmann::", "folly::"};
 
-// Where distributions, package managers and compilers keep what is not one's own.
+// Directories of distributions, package managers and compilers, whose code is not the user's.
 constexpr std::array<std::string_view, 7> system_directories = {"/usr/lib", "/lib",  "/usr/local/lib", "/nix/store/",
                                                                 "/snap/",   "/opt/", "[vdso]"};
 constexpr std::array<std::string_view, 4> foreign_sources = {"/.cargo/registry/", "/rustc/", "/usr/include/",
                                                              "/usr/share/cargo/registry/"};
 
-/// `<alloc::vec::Vec<T> as core::ops::Drop>::drop` begins with what stands in its brackets.
+/// `<alloc::vec::Vec<T> as core::ops::Drop>::drop` begins with the text in its brackets.
 std::string_view without_bracket(std::string_view name) {
     while (name.starts_with('<') || name.starts_with('&')) name.remove_prefix(1);
     if (name.starts_with("dyn ")) name.remove_prefix(4);

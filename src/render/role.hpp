@@ -1,5 +1,5 @@
-// What a function is to the reader of the picture: their own code, a library's, what only leads from one to the
-// other. It decides the colour, and what the page folds away.
+// The role of a function: the user's own code, a library's, or glue that only leads from one to the other. It decides
+// the colour, and which frames the page folds.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ std::string how_text(const RunInfo& run) {
     return text;
 }
 
-/// Of waiting time the weights are nanoseconds.
+/// Waiting time, which has weights in nanoseconds: the whole, and the rooted, truncated and lost parts.
 std::string waiting_text(const Summary& summary) {
     const auto part = [&](std::uint64_t ns) {
         return duration_text(ns) + " (" + percent_text(as_double(ns), as_double(summary.samples)) + ")";
@@ -74,7 +74,7 @@ std::string cost_text(const Summary& summary) {
     return text + ", " + bytes_text(summary.own_memory) + " of memory";
 }
 
-/// Of a profile that outgrew one file, or of several that were merged and of which one did.
+/// For a profile that was divided into several files (FLAMEPROBE_MAX_SIZE), and for merged ones of which one was.
 std::string parts_text(const Summary& summary, bool merged) {
     const auto part = summary.counters.find(std::string(counter::part));
     const auto given_up = summary.counters.find(std::string(counter::given_up));
@@ -106,7 +106,7 @@ std::string blocked_text(const Summary& summary) {
     return text + (calls.size() > most ? "; and " + count_text(calls.size() - most) + " more system calls" : "");
 }
 
-/// Page faults, memory, context switches and what the scheduler did, as far as they are known.
+/// Page faults, memory, context switches, run-queue delay and migrations, as far as they are known.
 std::string used_text(const Summary& summary) {
     std::string text;
     const auto add = [&](std::string_view name, std::string_view what, std::string (*told)(std::uint64_t) = nullptr) {
@@ -162,7 +162,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
     return facts;
 }
 
-// The executable's path is where /proc/self/exe leads: redis-check-rdb for the link redis-server.
+// Not from the executable's path, which has links resolved: redis-check-rdb for redis-server.
 std::string program_name(const RunInfo& run) {
     const std::string first = run.command.substr(0, run.command.find(' '));
     std::string name(base_name(first.ends_with(':') ? first.substr(0, first.size() - 1) : first));

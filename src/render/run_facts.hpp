@@ -1,4 +1,4 @@
-// What was measured and how, in lines a person can read: the footer of every picture.
+// What was measured and how: the lines in the footer of every picture.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ struct Fact {
     std::string value;
 };
 
-/// Whether weights are numbers of events that are no clock's.
+/// Whether weights count events such as page faults, rather than time.
 inline bool counts_events(const RunInfo& run) { return run.event_kind == "software event"; }
 
 /// Empty for a profile without a run (read from a folded file).
 std::vector<Fact> run_facts(const NamedProfile& profile);
 
-/// What the user calls the program: the base name of the command's first word.
+/// The program's name as the user typed it: the base name of the command's first word.
 std::string program_name(const RunInfo& run);
 /// "CPU flame graph: redis-server (pid 123)", or "Flame graph" where there is no run.
 std::string default_title(const NamedProfile& profile);

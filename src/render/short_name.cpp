@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 26> operators = {"()", "[]", "<=>", "<<="
                                                         ">=", "->", "==",  "!=",  "&&",  "||",  "++", "--", "<",
                                                         ">",  "+",  "-",   "*",   "/",   "=",   "!",  ","};
 
-/// `operator<<` and its like are names, not brackets: how long the one at `at` is, 0 if there is none.
+/// The length of a name such as `operator<<` at `at`, whose signs are not brackets; 0 if there is none.
 std::size_t operator_at(std::string_view text, std::size_t at) {
     constexpr std::string_view word = "operator";
     if (text.substr(at, word.size()) != word || (at > 0 && is_word(text[at - 1]))) return 0;
@@ -52,7 +52,7 @@ std::optional<std::size_t> behind_bracket(std::string_view text, std::size_t at)
     return std::nullopt;
 }
 
-/// `std::basic_string<char, ...>`, in any of its inline namespaces, has the name that everybody writes.
+/// `std::basic_string<char, ...>`, in any of its inline namespaces, becomes `std::string`.
 std::string written_name(std::string name, std::string_view arguments) {
     constexpr std::string_view basic = "std::basic_";
     for (const std::string_view inline_namespace : {"std::__cxx11::", "std::__1::"}) {
@@ -187,7 +187,7 @@ private:
         return true;
     }
 
-    /// Only what has parameters shows a return type.
+    /// Drops the return type, which only names with parameters have.
     void drop_return_type() {
         out_.erase(0, has_operator_ ? return_type_ : last_space_);
         last_space_ = return_type_ = 0;
@@ -235,7 +235,7 @@ std::string fit_name(std::string_view clean, std::size_t room) {
         last = rest;
         if (columns(rest) + 1 <= room) return "…" + std::string(rest);
     }
-    // Of code without a name where it starts: its file's name alone is that of all others in it.
+    // For code without a name the address stays: the file's name alone is the same for all of its functions.
     const std::size_t address = clean.starts_with('[') ? clean.rfind("+0x") : clean.npos;
     if (address != clean.npos && columns(clean.substr(address)) + 1 <= room) {
         const std::string_view end = clean.substr(address);

@@ -1,4 +1,4 @@
-// Names as people say them.
+// Short names of functions.
 #pragma once
 
 #include <cstddef>

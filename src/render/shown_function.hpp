@@ -1,4 +1,5 @@
-// Functions that a reader cannot tell apart are one: in pictures, tables and totals alike, so that all show one number.
+// Functions that a reader cannot tell apart are shown as one, in pictures, tables and totals alike, so that all show
+// the same number.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace flameprobe {
 
-/// For each function the one that stands for it: the first with the same name, module and kind.
+/// For each function the one that is shown in its place: the first with the same name, module and kind.
 std::vector<FunctionId> shown_functions(const NamedProfile& profile);
 
 /// For each function its place when all are sorted by name, then kind, module, file, line and id.

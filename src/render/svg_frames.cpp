@@ -17,7 +17,7 @@ namespace flameprobe {
 
 namespace {
 
-/// The class of every box: what colours it.
+/// The class of every box, which gives its colour.
 std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree& tree, const Palette& palette) {
     const std::vector<Role> roles = function_roles(profile);
     std::vector<std::string> classes;
@@ -51,7 +51,8 @@ private:
 
     void add_frame(std::string& out, const Box& box, const std::string& color) const {
         const unsigned y = (options_.icicle ? box.depth : tree_.depth - box.depth) * svg::row;
-        // The script needs the short name where it is not the whole one, and what a search cannot look into.
+        // The script needs the short name where it differs from the whole one, and which boxes a search cannot look
+        // into.
         const std::string name = box_name(profile_, tree_, box), label = box_label(profile_, tree_, box);
         out += "<g class=\"" + color + "\"";
         if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted) out += " data-more=\"1\"";
@@ -97,7 +98,7 @@ private:
     double all_;
 };
 
-/// The modules with the most time of their own, where they have the colours.
+/// The legend of the palette `module`: the modules with the most time of their own.
 std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const CallTree& tree,
                                            const std::vector<std::string>& classes) {
     std::map<std::string_view, std::pair<std::uint64_t, std::string>> modules;
@@ -120,7 +121,7 @@ std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const Ca
     return legend;
 }
 
-/// The roles that are in the picture, in their order, each with the middle shade of its ramp.
+/// The legend of the other palettes: the roles in the picture, each with the middle shade of its ramp.
 std::vector<LegendEntry> legend_of(const NamedProfile& profile, const CallTree& tree, const Palette& palette,
                                    const std::vector<std::string>& classes) {
     std::vector<LegendEntry> legend =

@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned frames_top = 98;
 constexpr unsigned fact_row = 17;
 constexpr unsigned fact_x = 100;
-constexpr double fact_column = 6.45;        // the mean width of a letter of the 12 px text font
+constexpr double fact_column = 6.45;        // mean width of a letter of the 12 px text font
 constexpr std::size_t longest_fact = 4000;  // bytes: a command line can have megabytes
 
 std::string id_of(std::uint64_t hash) {
@@ -59,7 +59,7 @@ std::size_t letters(unsigned pixels, double column) {
 }
 
 void add_header(std::string& out, const SvgPage& page) {
-    // The script keeps this in sight while a tall graph is scrolled, so it covers what is below it.
+    // The script keeps the header visible while a tall graph is scrolled, so it needs an opaque background.
     out +=
         "<g class=\"head\"><rect class=\"page\" width=\"100%\" height=\"" + std::to_string(frames_top - 4) + "\"/>\n";
     add_text(out, R"(class="title" x="12" y="32")",

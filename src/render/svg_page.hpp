@@ -11,7 +11,7 @@
 
 namespace flameprobe {
 
-/// Sizes in the picture's own units: pixels, where it is shown at its own width.
+/// Sizes in the picture's own units, which are pixels if it is shown at its own width.
 namespace svg {
 inline constexpr unsigned margin = 12;    // at either side of the frames
 inline constexpr unsigned row = 18;       // from row to row

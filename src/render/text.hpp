@@ -1,5 +1,5 @@
-// Text that may be anything, made fit for XML and for a box of a given width. All of it is free of locale: the host may
-// have set one in which 1.5 is written "1,5".
+// Makes any text fit for XML and for a box of a given width. Independent of the locale: the host may have set one in
+// which 1.5 is written "1,5".
 #pragma once
 
 #include <cstddef>

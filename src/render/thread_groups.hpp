@@ -1,4 +1,4 @@
-// Pools of threads: worker-0 to worker-31 are one thing.
+// Groups of threads with like names: worker-0 to worker-31 are worker-*.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ std::vector<std::string> thread_groups(const std::vector<std::string>& names, st
 /// (folded text) the first frame of a stack is the thread.
 void merge_threads(NamedProfile& profile);
 
-/// What is shown for each function where threads of a group are one box: its first member, under the group's name.
+/// The shown functions where the threads of a group are one box: the group's first member, under the group's name.
 struct GatheredThreads {
     std::vector<FunctionId> shown;  // of each function (see shown_function.hpp)
     std::map<FunctionId, std::string> names;

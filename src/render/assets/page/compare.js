@@ -1,4 +1,4 @@
-// What a page of two profiles shows beyond that of one: before, after, both, or their difference; and what changed.
+// What a page of two profiles has in addition: the views before, after, both and difference, and the table of changes.
 import {signed} from "./change.js";
 import {Sides} from "./sides.js";
 import {count, duration, element, find, percent, samples} from "./tools.js";
@@ -41,7 +41,7 @@ export class Compare {
     find("which").parentNode.hidden = view !== "table";
     find("which").value = this.page.state.which;
   }
-  // The change that colours and order tell: of all samples with the function, or of its own.
+  // The change that colours and order show: of all samples with the function, or of its own.
   main(tree, node) { return this.profile.sides.bySelf && !tree.up ? this.sides.ofSelf(tree, node) : this.sides.ofNode(tree, node); }
   shade(tree, node) { return node.shade ??= this.main(tree, node).shade; }
   text(change) {

@@ -1,4 +1,4 @@
-// The controls that know nothing of the graphs.
+// The controls that do not depend on the graphs.
 import {INLINED, NO_KIND, ROLES, ROLE_LETTERS, SCOPE} from "./data.js";
 import {element, find, percent} from "./tools.js";
 
@@ -38,7 +38,7 @@ export function fillLegend(profile, colors, shades) {
   if (!profile.byModule && kind.includes(INLINED)) entry(colors.v0, "paler: inlined");
 }
 
-// What is cut away, each with a button that brings it back.
+// The active focus, hide and ignore, each with a button that removes it.
 export function fillChips(state, drop) {
   const chips = find("chips");
   chips.textContent = "";

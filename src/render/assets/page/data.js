@@ -13,7 +13,7 @@ async function inflate(text) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
-// An element's text, which is of no use there any more and may be large.
+// Takes the text out of an element, to free its memory.
 function takeText(id) {
   const holder = find(id), text = holder.textContent.trim();
   holder.remove();
@@ -67,9 +67,9 @@ const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread"], ROLE_LETTERS = "ulxksnt";
 export const INLINED = 1, SCOPE = 3, THREAD = 5, NO_KIND = 6, GLUE = 2;
 
-// Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree. A
-// count says what the samples of a thread weigh that ended in a box, and where that differs how many they are: a timer's sample
-// may stand for several periods. Typed arrays only: there may be ten million boxes.
+// Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree.
+// A count has the weight of a thread's samples that ended in a box, and, where it differs, their number: a timer's
+// sample may stand for several periods. Typed arrays only: there may be ten million boxes.
 class Profile {
   constructor(data, bytes) {
     Object.assign(this, data);
@@ -83,7 +83,8 @@ class Profile {
     this.functionCount = this.functions.name.length;
     this.readBoxes(parts.up, parts.fn);
     this.readCounts(parts);
-    // Siblings stand in the order of their functions' numbers, which is that of names; a group's is its first member's.
+    // Siblings are in the order of their functions' numbers, which is that of names; a group has its first member's
+    // number.
     this.order = Uint32Array.from(this.functions.name, (_, fn) => fn);
     for (const [fn, group] of [...this.merged].reverse()) this.order[group] = fn;
   }
@@ -93,7 +94,7 @@ class Profile {
     fns[0] = this.all;
     let level = 0, at = fn.at, above = up.at;
     for (let box = 1; box < size; box++) {
-      // What next() does, without a call for each of millions; functions and levels are below 2^28.
+      // next() inlined by hand, to save millions of calls; functions and levels are below 2^28.
       let byte = bytes[at++], of = byte & 127;
       for (let shift = 7; byte > 127; shift += 7) of |= ((byte = bytes[at++]) & 127) << shift;
       fns[box] = of;
@@ -132,18 +133,18 @@ class Profile {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
     return [KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
   }
-  // Waiting time is measured, not counted: there are no samples to tell of.
+  // Waiting time is measured, so there is no number of samples to show.
   samplesText(hits) { return this.waiting ? "" : samples(hits); }
   time(weight) {
     if (this.counted) return count(weight) + " " + this.counted;
     return this.period > 0 ? duration(weight * this.period) : "";
   }
-  // Which functions a search, focus, hide or ignore means: by the whole name or the short one.
+  // The functions that a search, focus, hide or ignore matches, by the whole name or the short one.
   matching(test) {
     const {name, short, kind} = this.functions;
     return Uint8Array.from(name, (text, fn) => kind[fn] !== NO_KIND && (test(text) || short[fn] !== "" && test(short[fn])) ? 1 : 0);
   }
-  // Made at first need: a view from the leaves or of callers.
+  // Made at first use, by a view from the leaves or of callers.
   get parents() {
     if (!this.parentOf) {
       const {size, end} = this, parent = new Int32Array(size), open = new Int32Array(this.depth + 2);

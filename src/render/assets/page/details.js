@@ -1,4 +1,4 @@
-// What the pointer or the keys are on is told in a line of its own, so that nothing covers the picture.
+// The line that describes the frame under the pointer or the keyboard's focus; a tooltip would cover the picture.
 import {count, element, find, percent} from "./tools.js";
 
 const HINT = "Point at a box, or walk with the arrow keys; right click or the menu key for what can be done with it.";
@@ -6,7 +6,7 @@ const LONGEST = 600, BEGINNING = 450, END = 150;
 
 export class Details {
   constructor(page) { this.page = page; }
-  // spot: as a graph tells it, or null.
+  // spot: as a graph gives it, or null.
   show(graph, spot) {
     const text = spot && this.describe(graph, spot), line = find("details");
     line.textContent = text || !["graph", "sandwich"].includes(this.page.state.view) ? "" : HINT;
@@ -29,7 +29,7 @@ export class Details {
       numbers: differs ? percent(total, tree.all) : this.numbers(tree, total, hits(), null), place: "click to see them"
     };
   }
-  // Weights are time; what is called samples is their number.
+  // Shares are of weights; "samples" is their number.
   numbers({all}, total, hits, self) {
     const {profile} = this.page, parts = [profile.samplesText(hits), percent(total, all), profile.time(total)];
     if (self !== null) parts.push("self " + percent(self, all));

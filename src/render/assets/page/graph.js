@@ -1,12 +1,13 @@
-// A tree on a canvas. Only what is in sight is made and painted, so neither depth nor number of frames has a limit.
+// A tree on a canvas. Only visible boxes are made and painted, so neither depth nor number of frames has a limit.
 import {ROW, paintGraph, visit} from "./paint.js";
 import {element} from "./tools.js";
 
 const MOST_PRINTED = 4000;
 
 export class Graph {
-  // settle: flames that leave room stand at the bottom of it. `on` is told of hover(spot, event), focus(node), zoom(), key(event,
-  // node) and menu(node, event). A spot is a node, or several too narrow to paint: {node: their caller, kids, x, total}.
+  // settle: a graph lower than its holder stands at the holder's bottom. `on` has the callbacks hover(spot, event),
+  // focus(node), zoom(), key(event, node) and menu(node, event). A spot is a node, or several too narrow to paint:
+  // {node: their caller, kids, x, total}.
   constructor(holder, label, context, on, settle = false) {
     Object.assign(this, {holder, context, on, settle, tree: null, zoomed: null, focused: null, hovered: null, rootBelow: false, from: 0, to: 1});
     this.spacer = element(holder, "div", {class: "spacer"});
@@ -35,7 +36,7 @@ export class Graph {
     this.holder.scrollTop = rootBelow ? tree.rows * ROW : 0;
     this.paintSoon();
   }
-  // How far from the root's end.
+  // Pixels scrolled from the root's end.
   get scrolled() { return this.rootBelow ? this.holder.scrollHeight - this.holder.scrollTop - this.holder.clientHeight : this.holder.scrollTop; }
   set scrolled(far) { this.holder.scrollTop = this.rootBelow ? this.holder.scrollHeight - this.holder.clientHeight - far : far; }
   get whole() { return this.goal[0] <= 0 && this.goal[1] >= this.tree.root.total; }
@@ -66,7 +67,7 @@ export class Graph {
     }
     this.on.zoom(this);
   }
-  // All rows, as far as paper makes sense of them, or again what there is room for.
+  // For paper all rows, up to a limit; afterwards again the visible ones.
   print(on) {
     if (!this.tree || this.holder.clientWidth === 0) return;
     this.holder.style.height = on ? Math.min(this.tree.rows * ROW, MOST_PRINTED) + "px" : "";
@@ -80,7 +81,7 @@ export class Graph {
   top(depth) {
     const lift = this.settle ? Math.max(this.holder.clientHeight - this.tree.rows * ROW, 0) : 0;
     const top = (this.rootBelow ? this.tree.rows - 1 - depth : depth) * ROW + lift - this.holder.scrollTop;
-    // The root row stays in sight however far one scrolls.
+    // The root row stays visible while scrolling.
     if (depth > 0) return top;
     return this.rootBelow ? Math.min(top, this.holder.clientHeight - ROW) : Math.max(top, 0);
   }
@@ -119,7 +120,7 @@ export class Graph {
       this.on.focus(spot.node);
       return this.zoom(spot.node);
     }
-    // To all of them, or of many to those about the pointer.
+    // Zooms to all of the narrow frames, or, of many, to those near the pointer.
     const first = spot.kids[0].x, last = spot.kids[spot.kids.length - 1], end = last.x + last.total, span = (this.to - this.from) / 16;
     if (end - first < span * 2) return this.zoomRange(first, end, spot.node);
     const area = this.canvas.getBoundingClientRect(), at = this.from + (event.clientX - area.left) / area.width * (this.to - this.from);

@@ -1,5 +1,5 @@
-// What a graph shows. Nodes are made when they come in sight: one stands for all boxes with the same path of functions.
-// Nothing here recurses: stacks may be deeper than the browser's own.
+// The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
+// functions. Nothing here recurses: profiles may be deeper than the browser's stack.
 import {outermost, ownWeights, rowsOf} from "./walk.js";
 
 class LazyNode {
@@ -25,7 +25,7 @@ export class LazyTree {
     const {own, rows} = ownWeights(profile, total, shape), tree = new LazyTree(profile, total, shape, true, rows + 1);
     Object.assign(tree, {fromLeaves: true, worth: own});
     tree.root.total = total[0];
-    // Means of two shares do not add up to the last digit; what is left over is no sample.
+    // Means of two shares do not add up exactly; a smaller rest is rounding.
     const least = total[0] * 1e-12;
     for (let box = 1; box < profile.size; box++) if (own[box] > least) tree.root.boxes.push(box);
     tree.root.origins = tree.root.boxes;
@@ -84,7 +84,7 @@ export class LazyTree {
       if (above > 0) add(above, this.worth[node.origins[at]], node.origins[at]);
     });
   }
-  // Of another column of weights by box: what the node has of them.
+  // The node's sum of another column of weights by box.
   sum(node, column) {
     let worth = column;
     if (this.fromLeaves) {
@@ -95,7 +95,7 @@ export class LazyTree {
     return (this.up ? node.origins : node.boxes).reduce((sum, box) => sum + worth[box], 0);
   }
   selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.total, node.total); }
-  // How many rows there are, as far as anything in them is wide enough to be seen.
+  // The number of rows with a box that is wide enough to be seen.
   measure() {
     const least = this.root.total / 3000, todo = [this.root];
     let rows = 1;
@@ -120,7 +120,7 @@ export class LazyTree {
     }
     return runs.length > 500 ? "" : runs.map(([fn, times]) => times > 1 ? fn + "*" + times : String(fn)).join(".");
   }
-  // The node of such a text, or the last one on its way that there is.
+  // The node of such a text, or the last existing one on its path.
   at(address) {
     let node = this.root;
     for (const run of address ? address.split(".") : []) {

@@ -1,4 +1,4 @@
-// The page of a program that still runs: its data come from the server beside it, and again when there is more.
+// The page of a running program: it requests its data from its server, and again when there is more.
 import {readProfile} from "./data.js";
 import {Page} from "./page.js";
 import {element, find} from "./tools.js";
@@ -22,7 +22,7 @@ export class Live {
     this.tell("Ended");
   }
   tell(text) { find("live").textContent = text; }
-  // Whether there may be more.
+  // Reads the data again; returns whether there may be more later.
   async refresh() {
     try {
       const response = await fetch("data"), text = await response.text();

@@ -1,4 +1,4 @@
-// What can be done with a frame: the same by right click, by the menu key and by letters.
+// The actions on a frame, by right click, by the menu key and by letters.
 import {element} from "./tools.js";
 
 export const ACTIONS = [
@@ -31,7 +31,7 @@ export class Menu {
     this.box.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("pointerdown", (event) => { if (!this.box.contains(event.target)) this.close(false); });
   }
-  // kinds: of actions that there are for the node.
+  // kinds: the kinds of actions that apply to the node.
   open(node, kinds, event) {
     Object.assign(this, {node, back: document.activeElement});
     this.items.forEach((item, at) => { const {of} = ACTIONS[at]; item.hidden = of !== undefined && !kinds[of]; });

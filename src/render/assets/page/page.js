@@ -1,4 +1,4 @@
-// The page: from what is chosen to what is shown of it.
+// The page: shows what the state selects.
 import {signed} from "./change.js";
 import {functionColumns} from "./columns.js";
 import {Compare, SIDES} from "./compare.js";
@@ -36,7 +36,8 @@ export class Page {
     this.show();
   }
 
-  // The same run, later: what the reader chose stays, though functions, threads and steps of time have other numbers.
+  // A later profile of the same run: the reader's choices stay, though functions, threads and steps of time have other
+  // numbers.
   replace(profile) {
     const {state} = this, scrolled = this.main.scrolled;
     this.state.translate(this.profile, profile);
@@ -51,7 +52,7 @@ export class Page {
     state.save();
   }
 
-  // Colours are the style sheet's business: read from it, and again when it changes.
+  // Reads the colours from the style sheet, again when it changes.
   readTheme() {
     const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(), {profile} = this;
     const side = style("--dark") === "1" ? 2 : 1, shades = profile.shades.map((shade) => shade[side]);
@@ -69,7 +70,7 @@ export class Page {
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
   get differs() { return this.compare !== null && this.compare.differs; }
-  // Of the two graphs of a comparison the one goes where the other went.
+  // In a comparison a zoom in one graph is repeated in the other.
   follow(of) {
     if (!this.compare || this.state.side !== "both" || this.following) return;
     this.following = true;
@@ -119,7 +120,7 @@ export class Page {
     this.tell(graph, {node});
     for (const button of document.querySelectorAll(".status button")) button.hidden = false;
   }
-  // Which kinds of actions there are for a frame.
+  // The kinds of actions that apply to a frame.
   kindsOf(node) {
     return {node: node.fn !== this.profile.all, compare: this.compare !== null, time: this.profile.bins > 1, source: this.source?.has(node.fn) === true};
   }
@@ -194,7 +195,7 @@ export class Page {
       for (const graph of this.graphs) graph.paintSoon();
     }
   }
-  // Of the thread that is chosen, or of the busiest.
+  // The flame chart of the selected thread, or of the busiest.
   chart() {
     const {profile, state} = this, use = new Map();
     profile.countThread.forEach((thread, at) => use.set(thread, (use.get(thread) || 0) + profile.countWeight[at]));
@@ -237,7 +238,7 @@ export class Page {
     for (const graph of this.graphs) graph.paintSoon();
   }
 
-  // On paper there is no scrolling, and ink on white.
+  // For printing: all rows, and light colours.
   print(on) {
     const {dataset, classList} = document.documentElement;
     if (on) this.themeBefore = dataset.theme;

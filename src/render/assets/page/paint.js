@@ -1,4 +1,4 @@
-// What of a graph is in sight, and how it looks.
+// Finds the visible boxes of a graph, and paints them.
 import {bisector} from "d3-array";
 import {fitName, textWidth} from "./labels.js";
 import {count} from "./tools.js";
@@ -7,8 +7,8 @@ export const ROW = 19;
 const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4;
 const endOf = bisector((node) => node.x + node.total);
 
-// Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all in sight; a run is of
-// kids that are too narrow to paint each.
+// Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all visible ones;
+// a run is several kids that are too narrow to be painted one by one.
 export function visit(graph, width, height, box, run) {
   const {tree, from, to, rootBelow} = graph, scale = width / Math.max(to - from, 1e-9), todo = [tree.root];
   while (todo.length) {
@@ -41,7 +41,7 @@ class Painter {
     pen.font = this.context.font;
     pen.textBaseline = "alphabetic";
     visit(this.graph, width, height, (node, ...where) => { if (node === tree.root) root = where; else this.box(node, ...where); }, (...run) => this.run(...run));
-    // Over what is scrolled below it.
+    // Painted last, over the rows that are scrolled below it.
     if (root) {
       pen.clearRect(0, root[2] - 1, width, ROW + 1);
       this.box(tree.root, ...root);
@@ -69,7 +69,7 @@ class Painter {
     pen.fillRect(start, top, Math.max(room, 0.5), ROW - 1);
     if (room > 90 && end - first > 1 && !hit) this.faint(fitName(pen, `${count(end - first)} narrow frames`, room - 2 * PAD), start + PAD, top);
   }
-  // At the box's beginning, or where it comes into sight.
+  // At the box's beginning, or at the edge of the view.
   label(node, start, wide, top) {
     const {pen, context} = this, room = wide - 2 * PAD, name = context.name(node.fn), text = fitName(pen, name, room);
     if (!text) return;

@@ -58,7 +58,7 @@ export class SourceView {
       this.showInlined(body, inlined, 1);
     }
   }
-  // In place, below the line that they were inlined into.
+  // Inlined functions, below the line that they were inlined into.
   showInlined(body, inlined, depth) {
     const {profile} = this;
     for (const [fn, lines] of inlined) {

@@ -27,7 +27,7 @@ export class State {
     if (!/^[\d.*]*$/.test(this.zoom)) this.zoom = "";
     if (!/^\d+-\d+$/.test(this.time)) this.time = "";
   }
-  // Numbers of one profile of a run into those of a later one.
+  // Translates numbers of one profile of a run into those of a later one.
   translate(from, to) {
     const key = (profile, fn) => [profile.name(fn), profile.kind(fn), profile.module(fn)].join("\n");
     const numbers = new Map(to.functions.name.map((_, fn) => [key(to, fn), fn]));

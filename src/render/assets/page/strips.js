@@ -5,8 +5,8 @@ import {SCOPE} from "./data.js";
 const MOST_STRIPS = 12, NOT_KNOWN = 4;
 
 class Strip {
-  // threads: how many are in it; all: samples; unknown: of them those that say nothing of where time went; waiting: in the samples' unit; scope: 1 where
-  // samples are in a scope.
+  // threads: number of threads in the strip; all: samples; unknown: those of them without a whole stack; waiting: in
+  // the samples' unit; scope: 1 where samples are in a scope.
   constructor(label, bins) {
     Object.assign(this, {label, threads: 0, weight: 0, all: new Float64Array(bins), unknown: new Float64Array(bins), waiting: new Float64Array(bins), scope: new Uint8Array(bins)});
   }
@@ -36,14 +36,14 @@ function addSamples(profile, stripOf) {
   }
 }
 
-// CPU time of each thread by step, of those that are asked for.
+// CPU time by step, of each of the wanted threads.
 function useOf(profile, wanted) {
   const {countThread, countBin, countWeight} = profile;
   countThread.forEach((thread, at) => { const use = wanted.get(thread); if (use) use.cpu[countBin[at]] += countWeight[at]; });
 }
-// A wait is known by where it began and how long it was, and some stand for others that were not looked at: so from its
-// beginning on it fills what the thread has of each step beside its CPU time. The other profile has steps of its own,
-// which begin at the same time, and numbers of its own for threads.
+// A wait has a beginning and a length, which may include waits that were not looked at: so from its beginning on it
+// fills the part of each step that is not the thread's CPU time. The profile of waits has other steps, which begin at
+// the same time, and other numbers for threads.
 function addWaits(profile, waits, stripOf) {
   const numberOf = new Map(profile.threads.map(([tid], thread) => [tid, thread])), part = waits.bin / profile.bin, unit = waits.period / profile.period;
   const uses = new Map(), whole = profile.bin / profile.period;

@@ -1,11 +1,10 @@
-// What is added up of the samples that are chosen. Each sum is made when it is asked for, and again when what it is made of
-// has changed.
+// Sums over the selected samples. Each is computed at first use, and again when its inputs have changed.
 import {SCOPE} from "./data.js";
 import {shapeOf} from "./shape.js";
 import {duration, matcher, percent} from "./tools.js";
 import {functionTable, weigh} from "./walk.js";
 
-// Whether something was made for other values than these.
+// Remembers for each thing (`what`) the values that it was computed from.
 export class Memory {
   constructor() { this.made = {}; }
   changed(what, ...values) {
@@ -32,7 +31,7 @@ export class Sums {
         compare.weigh(choice);
       } else {
         this.total = weigh(profile, choice);
-        // The number of samples in each box: without the column each weighs one.
+        // The number of samples in each box: without the column every sample weighs 1.
         this.hitTotals = null;
         this.weighHits = () => profile.countHits ? weigh(profile, {...choice, marks: null}, profile.countHits) : this.total;
       }
@@ -40,7 +39,7 @@ export class Sums {
     if (compare) this.total = compare.weights;
   }
   get hits() { return this.hitTotals ??= this.weighHits(); }
-  // Of how much of the profile all numbers are.
+  // The share of the profile that is selected.
   shareText() {
     const {profile, state: {range}} = this;
     if (this.compare) return this.compare.share();
@@ -48,7 +47,7 @@ export class Sums {
     const amount = profile.samplesText(this.hits[0]) || profile.time(this.all);
     return `${amount} of these, ${percent(this.all, profile.samples)}` + (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
-  // Changes with everything that graphs and tables are made of.
+  // A key that changes with every input of graphs and tables.
   get key() {
     const {thread, scope, focus, ignore, time, fold, inlined, hide, merge, side} = this.state;
     return [thread, scope, focus, ignore, time, fold, inlined, hide, merge, side].join("\n");

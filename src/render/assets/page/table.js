@@ -17,7 +17,7 @@ export class Table {
     this.body = element(holder, "div", {class: "body", role: "rowgroup", tabindex: "-1"});
     this.spacer = element(this.body, "div", {class: "spacer", role: "presentation"});
     this.body.addEventListener("scroll", () => this.paint());
-    // A click focuses what scrolls; keys and what is chosen are the grid's.
+    // A click would focus the scrolling element, but the grid handles keys and the selection.
     this.body.addEventListener("focus", () => holder.focus());
     holder.addEventListener("keydown", (event) => { if (event.target === holder) this.press(event); });
     new ResizeObserver(() => this.paint()).observe(this.body);

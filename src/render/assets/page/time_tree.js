@@ -1,7 +1,7 @@
-// A flame chart: one thread's stacks in the order of time. Width is time, as fine as the profile's steps of it; where nothing
-// stands the thread did not run. Nodes are made when they come in sight, as in LazyTree.
+// A flame chart: one thread's stacks in the order of time. Width is time, in the profile's steps; in gaps the thread
+// did not run. Nodes are made when they become visible, as in LazyTree.
 export class TimeTree {
-  // kept: of each box whether its samples are wanted; range: [first step, behind the last] or null.
+  // kept: for each box whether its samples are selected; range: [first step, behind the last] or null.
   constructor(profile, shape, thread, kept, range) {
     Object.assign(this, {profile, shape, up: false, chains: new Map()});
     const {countBox, countThread, countBin, countWeight, countHits} = profile, [first, end] = range || [0, profile.bins], entries = [];
@@ -9,7 +9,7 @@ export class TimeTree {
       if (countThread[at] === thread && countBin[at] >= first && countBin[at] < end && kept[countBox[at]]) entries.push(at);
     }
     entries.sort((a, b) => countBin[a] - countBin[b] || a - b);
-    // Samples that a step has room for; more, of a coarse clock, push the later ones on.
+    // The number of samples that fit a step; if a coarse clock gives more, later ones are moved on.
     const room = profile.period > 0 ? profile.bin / profile.period : 1;
     this.entries = [];
     let x = 0, weight = 0, hits = 0, deepest = 0;
@@ -25,7 +25,7 @@ export class TimeTree {
     this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: Math.max(x, (end - first) * room), weight, hits, from: 0, to: entries.length, kids: null};
   }
   get all() { return this.root.total; }
-  // Functions from the root to a box, as far as they are shown.
+  // The shown functions from the root to a box.
   chain(box) {
     let chain = this.chains.get(box);
     if (!chain) {
@@ -60,7 +60,7 @@ export class TimeTree {
     for (; node; node = node.parent) nodes.push(node);
     return nodes.reverse();
   }
-  // A place in it has no name that a later page would know: the stretch of time is in the address.
+  // Nodes of a flame chart have no address; the selected stretch of time has.
   address() { return ""; }
   at() { return this.root; }
 }

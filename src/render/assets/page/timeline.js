@@ -1,4 +1,5 @@
-// When: a strip for each thread, its use of the CPU over time; a stretch of it can be chosen, by pointer or keys.
+// The strips above the graph: each thread's use of the CPU over time. A stretch of time can be selected, by pointer or
+// keys.
 import {ticks} from "d3-array";
 import {fitName} from "./labels.js";
 import {stripsOf} from "./strips.js";
@@ -8,7 +9,8 @@ const STRIP = 22, AXIS = 18, NAME = 150, TICK_ROOM = 110;
 const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
 
 export class Timeline {
-  // choose("from-to") gets the bins, or "" for all of the time; tell(text) what the pointer is on, or "".
+  // Calls choose("from-to") with the selected bins, or "" for all of the time, and tell(text) with a description of the
+  // place under the pointer, or "".
   constructor(choose, tell) {
     Object.assign(this, {profile: null, waits: null, choose, tell, range: null, drag: null, key: null, strips: []});
     this.holder = find("times");
@@ -78,7 +80,7 @@ export class Timeline {
       pen.fillText(text, Math.max(this.left, Math.min(x - half, width - 2 * half)), height - 3);
     }
   }
-  // Steps of time that are looked at together at least: less than ten samples' time would be noise.
+  // The least number of steps in a column: fewer than ten samples would show noise.
   get steps() { return Math.max(this.profile.bins / (this.canvas.clientWidth - this.left), 10 * this.profile.period / this.profile.bin, 1); }
   // Sums of a strip's columns, as wide as a pixel or as ten samples.
   columns(strip) {
@@ -90,7 +92,7 @@ export class Timeline {
     }
     return columns;
   }
-  // A full row is one CPU; of several threads in one strip, what they used at the busiest time.
+  // A full row is one CPU; in a strip of several threads, the most that they used together.
   paintStrip(pen, strip, top, width) {
     const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
     const busiest = columns.reduce((most, {from, to, all, waiting}) => Math.max(most, (all + waiting) / (to - from)), 0);
@@ -105,7 +107,7 @@ export class Timeline {
         pen.fillRect(left, top + high - Math.max(up, bottom + least), wide, Math.max(up - bottom, least));
       };
       fill(theme.colors.u0, 0, all - unknown);
-      // What was lost or truncated is a gap under a line: it was used, but not for what can be shown.
+      // Lost or truncated time is a gap under a line: CPU time that no whole stack stands for.
       if (unknown > 0) fill(theme.colors.n0, all, 0, 1);
       if (waiting > 0) fill(theme.plain, all, waiting);
       pen.fillStyle = theme.colors.s0;
@@ -114,7 +116,7 @@ export class Timeline {
     pen.fillStyle = theme.plain;
     pen.fillRect(this.left, top + high, width - this.left, 0.7);
   }
-  // Thread, time and use about the pointer.
+  // Thread, time and use near the pointer.
   describe(event) {
     const {profile} = this, strip = this.strips[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top) / STRIP)];
     if (!strip || profile.period <= 0) return "";

@@ -10,7 +10,7 @@ export function element(parent, name, attributes, text) {
 const grouped = new Intl.NumberFormat("en");
 export const count = (number) => grouped.format(number);
 export const samples = (number) => count(number) + (number === 1 ? " sample" : " samples");
-// A part that is there must not read as nothing, nor one that is not the whole as the whole.
+// A part above 0 must not read as 0 %, nor one below the whole as 100 %.
 export function percent(part, whole) {
   const share = whole > 0 ? part / whole * 100 : 0;
   if (share > 0 && share < 0.005) return "<0.01 %";

@@ -1,7 +1,7 @@
-// Passes over all boxes. A box's subtree is the stretch up to its end, so what is "inside" needs no stack.
+// Passes over all boxes. A box's subtree is the range up to its `end`, so no stack is needed.
 import {NO_KIND, THREAD} from "./data.js";
 
-// Of which boxes the samples are kept: 1, or 0. scope, focus and ignore: marks of functions, or null.
+// Fills `kept`: 1 for each box whose samples are kept, else 0. scope, focus and ignore: marks of functions, or null.
 function keptBoxes(profile, {scope, focus, ignore}, kept) {
   const {size, end, fn} = profile;
   if (!scope && !focus && !ignore) return kept.fill(1);
@@ -15,15 +15,15 @@ function keptBoxes(profile, {scope, focus, ignore}, kept) {
   }
   return kept;
 }
-// The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; range as [first
-// bin, behind the last] or null. `weights`: of each count. `marks`, if given, notes whose samples are kept wherever and
-// whenever they are from.
+// The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; range as
+// [first bin, behind the last] or null. `weights`: of each count. `marks`, if given, gets the boxes whose samples are
+// kept, whatever thread and time they are from.
 export function weigh(profile, choice, weights = profile.countWeight) {
   const {thread, side, scope, focus, ignore, range, marks} = choice, {size, end, countBox, countThread, countSide, countBin} = profile;
   const kept = marks || scope || focus || ignore ? keptBoxes(profile, choice, marks || new Uint8Array(size)) : null;
   const [from, to] = range && countBin ? range : [0, Infinity], times = range && countBin ? countBin : null;
   const total = new (profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size + 1);
-  // First what stands before each box, then the difference to what stands before the end of its subtree.
+  // First the weight before each box, then the difference to the weight before the end of its subtree.
   let sum = 0, box = 0;
   for (let at = 0; at < countBox.length; at++) {
     const of = countBox[at];
@@ -36,7 +36,7 @@ export function weigh(profile, choice, weights = profile.countWeight) {
   return total.subarray(0, size);
 }
 
-// Time below matching functions; it counts once, however often matches stand in one stack.
+// The share of time below matching functions; a sample counts once, however many matches its stack has.
 export function shareOf(profile, total, marks) {
   const {size, end, fn} = profile;
   let share = 0;
@@ -48,7 +48,8 @@ export function shareOf(profile, total, marks) {
   return share;
 }
 
-// Self and total of every function that is shown; a recursion's time counts once. What is hidden is its caller's own.
+// Self and total of every function that is shown; a recursion's time counts once. Time of hidden functions is their
+// caller's own.
 export function functionTable(profile, total, shape) {
   const {size, end, fn, functions} = profile, {hidden, alias} = shape, functionCount = profile.functionCount;
   const self = new Float64Array(functionCount), sum = new Float64Array(functionCount), until = new Int32Array(functionCount);
@@ -75,7 +76,7 @@ export function functionTable(profile, total, shape) {
   return rows;
 }
 
-// Where a function stands and no caller of it is the same function: its time, counted once.
+// The boxes of a function without a caller that is the same function, so that its time counts once.
 export function outermost(profile, total, shape, wanted) {
   const {size, end, fn} = profile, found = [];
   for (let box = 1; box < size; box++) {
@@ -87,7 +88,7 @@ export function outermost(profile, total, shape, wanted) {
   return found;
 }
 
-// The samples that end in each box, as far as it is shown, in the same order as `total`. And how deep it gets.
+// The samples that end in each shown box, in the order of `total`, and the greatest depth.
 export function ownWeights(profile, total, shape) {
   const {size, end, fn} = profile, {hidden, alias} = shape;
   const own = new Float64Array(size), open = new Int32Array(profile.depth + 2);

@@ -44,7 +44,7 @@ function readFrames() {
   graph.setAttribute("aria-label", "Flame graph");
 }
 
-// Measured, not guessed: the reader's fonts may not be the ones the picture was made for.
+// Text is measured, since the reader's fonts may differ from those that the picture was made for.
 const pen = document.createElementNS(HTML, "canvas").getContext?.("2d");
 const widths = new Map();
 function measure(text, font) {
@@ -68,7 +68,7 @@ function fit(text, room, font) {
   }
   return low < 2 ? "" : letters.slice(0, low).join("") + "…";
 }
-// A name's last component tells most: what stands before it goes first.
+// A name's last component tells most, so what precedes it is cut first.
 function fitName(name, room, font) {
   if (measure(name, font) <= room) return name;
   let last = name;

@@ -1,4 +1,4 @@
-// What is hovered, searched for and kept in the address.
+// Hover, search, and the state in the address.
 const legend = svg.querySelector(".legend"), details = svg.querySelector(".details");
 function describe(frame) {
   if (!details) return;
@@ -25,13 +25,13 @@ function find() {
   search.hits = [];
   let share = 0, covered = 0, hidden = false;
   for (const frame of frames) {
-    // Frames that are not drawn stand in a box for several; what is in one outside of all matches may match, too.
+    // Frames that are not drawn are in a gathered box; in one that is not below a match there may be more matches.
     hidden = hidden || frame.more && frame.index >= covered;
     frame.hit = active && !frame.more && (match.test(frame.name) || match.test(frame.label));
     frame.g.classList.toggle("hit", frame.hit);
     if (!frame.hit) continue;
     search.hits.push(frame);
-    // Time counts once, however often a name stands in one stack.
+    // A sample counts once, however often the name is in its stack.
     if (frame.index >= covered) {
       share += frame.w;
       covered = frame.end;
