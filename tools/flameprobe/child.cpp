@@ -17,7 +17,8 @@ namespace flameprobe {
 
 namespace {
 
-/// All that a person or a supervisor may send. SIGTSTP and SIGCONT do to both of us what they do.
+/// The signals that a user or a supervisor may send. SIGTSTP and SIGCONT keep their default action; the terminal sends
+/// them to both processes.
 sigset_t passed_on() {
     sigset_t set;
     sigemptyset(&set);
@@ -33,7 +34,7 @@ sigset_t passed_on() {
     while (read(go, &byte, 1) < 0 && errno == EINTR) {  // until the parent closes its end
     }
     for (const char* of_another : {"FLAMEPROBE_ROOT", "FLAMEPROBE_DIRTY", run_draws_variable})
-        unsetenv(of_another);  // a run of its own
+        unsetenv(of_another);  // the command begins a run of its own
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execvp(command[0], command);
@@ -91,7 +92,7 @@ int Child::wait(const std::function<void()>& look) {
 int end_like(int wait_status) {
     if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
     const int signal = WTERMSIG(wait_status);
-    const rlimit no_core{0, 0};  // the command may have left one; ours would overwrite it
+    const rlimit no_core{0, 0};  // our core dump would overwrite the command's
     setrlimit(RLIMIT_CORE, &no_core);
     ::signal(signal, SIG_DFL);
     sigset_t set;

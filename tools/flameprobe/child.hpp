@@ -11,8 +11,8 @@
 
 namespace flameprobe {
 
-/// A command that runs to its end. Signals that are sent to us are sent on to it; those of the terminal reach it
-/// anyway, being in the same process group.
+/// Runs a command to its end. Signals sent to us are sent on to it; those of the terminal reach it anyway, since it is
+/// in the same process group.
 class Child {
 public:
     using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -25,9 +25,9 @@ public:
     pid_t pid() const { return pid_; }
     /// The wait status, as of waitpid(2).
     int wait() { return wait({}); }
-    /// Calls `look` twenty times a second, and last when the child has ended but its entries in /proc are still there.
+    /// Calls `look` twenty times a second, and once more when the child has ended but its entries in /proc still exist.
     int wait(const std::function<void()>& look);
-    /// After wait(): what it used, with the children it waited for.
+    /// After wait(): the resources that the command used, with the children it waited for.
     const rusage& usage() const { return usage_; }
 
 private:

@@ -3,8 +3,8 @@
 
 namespace flameprobe {
 
-/// `flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]`. Ends as the command ends; 2 if it was not started for usage, 3
-/// if a gate was not passed.
+/// `flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]`. Ends as the command ends; 2 if it was not started because of
+/// wrong usage, 3 if a gate was not passed.
 int run_command(int argc, char* argv[]);
 
 /// `flameprobe bench`. 0: all runs went well, 1: some failed, 2: usage or a bad file, 128 + n: interrupted.

@@ -106,19 +106,19 @@ bool report_engine(Report& report, const Options& options, long paranoid) {
     return true;
 }
 
-/// Which rung FLAMEPROBE_EVENT=offcpu would stand on here.
+/// How waits would be measured here (docs/waiting.md, Rungs).
 void report_waits(Report& report, Options options) {
     options.shown = {std::string(event_name::offcpu)};
     BlockedReader reader;
     BlockedThread self;
     if (reader.read(static_cast<std::uint32_t>(getpid()), self) == BlockedReader::Outcome::refused)
-        return report.finding("waiting", "cannot be told: " + reader.why_refused());
+        return report.finding("waiting", "not measured: " + reader.why_refused());
     const auto engine = open_engine(options);
-    if (!engine) return report.finding("waiting", "cannot be told: there is no engine");
+    if (!engine) return report.finding("waiting", "not measured: there is no engine");
     const CaptureFacts& facts = engine->source->facts();
     if (facts.switches)
         return report.finding("waiting", "exact, by the kernel's switch records and looks at blocked threads");
-    report.finding("waiting", "by looks at blocked threads alone, without preemption: " +
+    report.finding("waiting", "by looks at blocked threads alone and the scheduler's account:  " +
                                   (facts.no_switches.empty() ? "the " + facts.engine + " engine has no switch records"
                                                              : facts.no_switches));
 }

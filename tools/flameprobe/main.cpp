@@ -1,4 +1,4 @@
-// flameprobe: starts programs under the profiler, and tells what would hinder it.
+// The program flameprobe, which has its functions as commands.
 #include <cstdio>
 #include <exception>
 #include <string>

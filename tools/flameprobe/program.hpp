@@ -1,4 +1,4 @@
-// What can be told about a program before it runs.
+// Facts about a program before it runs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace flameprobe {
 
-/// As a shell would find it: by path, or in PATH. Empty if it is not there.
+/// Finds a program as a shell does, by path or in PATH. Empty if there is none.
 std::string find_program(const std::string& name);
 
 struct ElfFacts {
@@ -30,7 +30,7 @@ std::string script_interpreter(const std::string& path);
 /// One line if the library cannot be preloaded into this program; else empty.
 std::string preload_obstacle(const std::string& name);
 
-/// What the loader would load for it, from the loader itself.
+/// The libraries that the dynamic loader would load for the program, as the loader lists them.
 std::vector<std::string> libraries_of(const std::string& path);
 
 }  // namespace flameprobe

@@ -43,7 +43,7 @@ std::string debug_archive() {
     return {};
 }
 
-/// Debian's packages with the debug information of these, from an archive of its own.
+/// The command that installs the debug information of these packages, which Debian has in a separate archive.
 std::string command_for_packages(const std::set<std::string>& packages) {
     std::string install = "sudo apt install";
     for (const std::string& package : packages) install += " " + package + (package == "libc6" ? "-dbg" : "-dbgsym");

@@ -12,7 +12,7 @@ namespace flameprobe {
 
 namespace {
 
-/// What the library makes of the template, as a pattern. `pid` is what stands for %p.
+/// A glob pattern for the paths that the library makes of the template, with `pid` for %p.
 std::string pattern_of(const std::string& out, const std::string& pid) {
     std::string pattern;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -49,7 +49,7 @@ void add_matches(const std::string& pattern, const timespec& start, std::vector<
     globfree(&found);
 }
 
-/// A name that is taken gets ".2", ".3", ...
+/// The files with the stem and the ending; the library appends ".2", ".3", ... to a name that is in use.
 std::vector<File> files_of(const std::string& stem, const std::string& ending, const timespec& start) {
     std::vector<File> files;
     add_matches(stem + ending, start, files);

@@ -10,7 +10,7 @@
 namespace flameprobe {
 
 struct FoundResults {
-    std::string best;        // the picture, or what there is instead; empty if there is nothing
+    std::string best;        // the picture, or else another result; empty if there is none
     std::size_t others = 0;  // of the same kind, from the process's children or images before an exec
 };
 

@@ -116,7 +116,7 @@ std::string problem_with(const Request& request, const char* command) {
     if (request.live)
         return "--live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)";
 #endif
-    // ld.so(8) looks for a name without a slash itself.
+    // ld.so(8) searches for a name without a slash.
     if (request.library.find('/') != std::string::npos && access(request.library.c_str(), R_OK) != 0)
         return "--library: " + request.library + ": " + strerrordesc_np(errno);
     const std::string place = place_problem(request.out, command, formats_of(request.formats));
@@ -141,7 +141,7 @@ int run_command(int argc, char* argv[]) {
     if (const std::string obstacle = preload_obstacle(argv[request->command]); !obstacle.empty()) complain(0, obstacle);
     request->environment.emplace_back("LD_PRELOAD", preload_with(request->library));
     FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
-    // Whether there is to be a picture is known when all is sampled.
+    // With gates, pictures are made after the run.
     run.draw = run.gates.any();
     request->environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : request->formats);
     request->environment.emplace_back(run_draws_variable, "1");

@@ -1,4 +1,4 @@
-// What is wrong with a run, found before it starts: an hour of work must not end without a profile for a typing error.
+// Finds mistakes in options before the command starts, so that an hour's run does not end without a profile.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ std::string setting_problem(const std::string& variable, const std::string& valu
 std::string event_problem(const std::string& value);
 /// The directory of the results, for the template `out` and a command.
 std::string expanded_out(const std::string& out, const std::string& command, int pid, long long start);
-/// Why results cannot be made there; empty if they can, or if only the process itself knows where.
+/// Why results cannot be made at the place that `out` names; empty if they can, or if only the process itself knows the
+/// place.
 std::string place_problem(const std::string& out, const std::string& command, const std::vector<Format>& formats);
 /// What FLAMEPROBE_FORMAT=`list` asks for; nothing for "none" and for what is not accepted.
 std::vector<Format> formats_of(const std::string& list);

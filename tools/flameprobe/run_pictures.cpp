@@ -22,7 +22,7 @@ namespace flameprobe {
 
 namespace {
 
-/// What one file says of its run.
+/// The facts of one profile.
 struct Found {
     std::string path;
     RunInfo run;
@@ -42,7 +42,7 @@ private:
     Found& into_;
 };
 
-/// Those of this run, not of another one that goes on in the same directory.
+/// The profiles of this run, without those of another run in the same directory.
 std::vector<Found> profiles_of(const FinishedRun& run) {
     std::vector<Found> profiles;
     for (const std::string& path : find_profiles(run.out, run.start)) {
@@ -80,10 +80,10 @@ class Artist {
 public:
     explicit Artist(const FinishedRun& run) : run_(run) {}
 
-    /// The paths of the pictures of one process. The library has written them unless it was told or forced not to, or
-    /// there are few samples.
+    /// The paths of the pictures of one process, drawn if they are missing: the library does not write them for few
+    /// samples, or if it was told not to, or was killed.
     std::vector<std::string> draw(const Found& profile);
-    /// Of all.
+    /// The paths of the pictures of all processes together, which are drawn.
     std::vector<std::string> draw_tree(const std::vector<Found>& profiles);
     std::vector<std::string> lines;
 

@@ -1,4 +1,4 @@
-// The end of a run: what its processes left is checked, drawn and told.
+// The end of a run: checks the profiles of its processes against the gates, draws pictures, and lists them.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace flameprobe {
 
-/// What was asked for, and the process that the run began with.
+/// The options of the run, and its first process.
 struct FinishedRun {
     std::string out;      // the template
     std::string command;  // argv[0]
@@ -20,7 +20,7 @@ struct FinishedRun {
     timespec start{};
     std::vector<Format> formats;
     Gates gates;
-    bool draw = false;  // the processes have left their profiles only
+    bool draw = false;  // the processes were told to write profiles only
 };
 
 struct RunEnd {

@@ -38,7 +38,7 @@ std::optional<std::uint64_t> start_of(const std::string& process) {
     return booted + ticks * (second / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
-/// Names of a process that stay its own when the pid is used again.
+/// A path to the process's directory in /proc that stays the same process's when the pid is used again.
 std::string path_of(const Descriptor& process) { return "/proc/self/fd/" + std::to_string(process.get()); }
 
 }  // namespace

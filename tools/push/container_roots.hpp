@@ -13,8 +13,8 @@ namespace flameprobe::push {
 /// shows processes of this user, of all users to root, and of the containers whose pid namespace the uploader shares.
 class ContainerRoots {
 public:
-    /// Of the container that base/place.hpp's text names; null where no process has lived in it since `unix_ns` or
-    /// before: by then the kernel may have given its number to another.
+    /// The root of the container with this place (base/place.hpp); null if no process has lived in it since `unix_ns`:
+    /// else the kernel may have given the namespace's number to another container.
     std::shared_ptr<const Descriptor> find(const std::string& place, std::uint64_t unix_ns);
     /// The next find() looks at /proc anew.
     void forget();

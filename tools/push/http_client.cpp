@@ -25,7 +25,7 @@ struct FreeList {
 struct AnswerText {
     std::string kept;
     std::size_t taken = 0;
-    bool head_is_whole = false;  // curl takes a head that breaks off for all of it
+    bool head_is_whole = false;  // curl accepts a head that breaks off
 };
 
 std::size_t look_at_head(char* line, std::size_t size, std::size_t count, void* into) {
@@ -41,7 +41,7 @@ std::size_t keep_answer(char* data, std::size_t size, std::size_t count, void* i
     return text.taken > most_taken ? 0 : size * count;
 }
 
-/// Engines and proxies may answer with what they were sent, and answers are logged.
+/// Removes a secret from an answer: engines and proxies may repeat a request, and answers are logged.
 void blank_out(const std::string& secret, std::string& text) {
     if (secret.empty()) return;
     for (std::size_t at = 0; (at = text.find(secret, at)) != text.npos;) text.replace(at, secret.size(), "***");
@@ -95,7 +95,7 @@ Answer HttpClient::post(const Request& request) {
     AnswerText text;
     auto timeout = settings.timeout;
     if (request.most_time.count() > 0) timeout = std::min(timeout, request.most_time);
-    ::curl_easy_reset(curl);  // connections and their sessions stay
+    ::curl_easy_reset(curl);  // keeps connections and TLS sessions
     std::unique_ptr<curl_slist, FreeList> headers(::curl_slist_append(nullptr, "Expect:"));
     const auto header = [&](const std::string& line) {
         headers.reset(::curl_slist_append(headers.release(), line.c_str()));
@@ -136,7 +136,7 @@ Answer HttpClient::post(const Request& request) {
     }
     const CURLcode done = ::curl_easy_perform(curl);
     if (done != CURLE_OK) {
-        // An answer that breaks off has not been given, whatever its first line says.
+        // An answer that breaks off counts as none, whatever its status is.
         answer.text = text.taken > most_taken ? "the answer is longer than 1 MiB" : ::curl_easy_strerror(done);
         return answer;
     }

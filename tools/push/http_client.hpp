@@ -17,8 +17,8 @@ struct Request {
     std::vector<std::string> headers;  // "Name: value"
     std::string body;
     std::size_t profile_bytes = 0;           // of the profile in it, uncompressed
-    std::chrono::milliseconds most_time{0};  // if it is shorter than settings.timeout; 0: that
-    bool is_secret_known = true;             // token, password and tenant may be sent there
+    std::chrono::milliseconds most_time{0};  // limit, if shorter than settings.timeout; 0: none of its own
+    bool is_secret_known = true;             // whether token, password and tenant may be sent to this URL
 };
 
 struct Answer {
@@ -28,10 +28,10 @@ struct Answer {
 };
 
 /// Certificates are verified, redirections not followed, proxies taken from the environment as curl does. An answer of
-/// more than 1 MiB is none.
+/// more than 1 MiB counts as none.
 class HttpClient {
 public:
-    /// Reads the files with secrets, which nothing else does. An Error names the file.
+    /// Reads the files with secrets; no other code does. An Error names the file.
     static Result<HttpClient> make(const Settings& settings);
     HttpClient(HttpClient&&) noexcept;
     HttpClient& operator=(HttpClient&&) noexcept;

@@ -79,7 +79,7 @@ void MetricsSender::send(const std::vector<Figure>& figures, std::uint64_t since
         failing_ = false;
         return;
     }
-    // The answers of an OpenTelemetry Collector that has no pipeline for metrics.
+    // An OpenTelemetry Collector without a pipeline for metrics answers so.
     ended_ = settings_.metrics_to_is_guessed && (answer.status == 404 || answer.status == 405 || answer.status == 501);
     if (!failing_)
         std::fprintf(stderr, "flameprobe push: %s does not take metrics: %s; %s\n", origin_of(request.url).c_str(),

@@ -12,13 +12,13 @@
 
 namespace flameprobe::push {
 
-/// An OTLP/HTTP ExportMetricsServiceRequest in JSON: what counts is a cumulative sum since `since_unix_s`, the rest a
-/// gauge, flameprobe.push.dropped_bytes for "dropped bytes". Times are Unix times.
+/// An OTLP/HTTP ExportMetricsServiceRequest in JSON: counts are cumulative sums since `since_unix_s`, other figures
+/// gauges, flameprobe.push.dropped_bytes for "dropped bytes". Times are Unix times.
 std::string otlp_metrics(const std::vector<Figure>& figures, const Labels& labels, std::uint64_t since_unix_s,
                          std::uint64_t now_unix_ns);
 
-/// Sends the figures of --status to settings.metrics_to. A failure costs one try of five seconds a minute; as counts
-/// are cumulative, what was not sent is in the next. One thread.
+/// Sends the figures of --status to settings.metrics_to. A failure costs one try of five seconds a minute; since counts
+/// are cumulative, the next one includes it. One thread.
 class MetricsSender {
 public:
     MetricsSender(const Settings& settings, HttpClient& client) : settings_(settings), client_(client) {}

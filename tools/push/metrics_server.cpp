@@ -66,7 +66,7 @@ Result<MetricsServer> MetricsServer::listen(std::uint16_t port) {
     return MetricsServer(std::move(shared), ntohs(address.sin_port));
 }
 
-// Signals are the uploader's.
+// The server's thread blocks all signals: the uploader's thread handles them.
 MetricsServer::MetricsServer(std::unique_ptr<Shared> shared, std::uint16_t port)
     : shared_(std::move(shared)), port_(port) {
     sigset_t all, before;

@@ -1,4 +1,4 @@
-// A profile in as few requests as the engine's limits permit, made one at a time.
+// Divides a profile into as few requests as the engine's limits permit, made one at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace flameprobe::push {
 
-/// Of what an engine takes in one profile: Pyroscope 16,000 samples.
+/// Below the limit of engines for one profile: Pyroscope takes 16,000 samples.
 inline constexpr std::size_t most_samples = 15'000;
 
-/// `profile` must outlive it, and is not to be read meanwhile: it holds the samples of the current request only.
+/// `profile` must outlive it, and must not be used meanwhile: it then has the samples of the current request only.
 class Pieces {
 public:
     /// `labels` has service_name. Limits: most_samples and settings.most_request_bytes, uncompressed.
@@ -22,7 +22,7 @@ public:
     const Request* current();
     /// On to the next.
     void next();
-    /// The engine found the current one too large: two instead of it. False if it has one sample.
+    /// Divides the current request in two, after the engine found it too large. False if it has only one sample.
     bool halve();
 
 private:

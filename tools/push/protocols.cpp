@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// Of a gzip stream: its last four bytes (RFC 1952), so modulo 2^32.
+/// From the last four bytes of the gzip stream (RFC 1952), so modulo 2^32.
 std::size_t uncompressed_size(std::string_view gzip) {
     std::size_t size = 0;
     for (std::size_t i = 1; i <= 4 && i <= gzip.size(); ++i)
@@ -39,14 +39,15 @@ std::string gzipped_otlp(const NamedProfile& profile, const EngineOptions& optio
     return bytes;
 }
 
-/// What Pyroscope and Parca file a profile under: process_cpu for the CPU's, as their own agents call it.
+/// The name under which Pyroscope and Parca store a profile: process_cpu for CPU time, as their own agents call it.
 std::string series_name(const NamedProfile& profile) {
     const std::string type = values_of(profile).of_sample.back().type;
     return type == "cpu" ? "process_cpu" : type;
 }
 
-/// Its form of 2.x: a name with labels, the time in seconds, and the pprof as a part of a form. Types that it does not
-/// know would be filed as CPU without a word about them. With format=pprof it would take the whole form for a pprof.
+/// Pyroscope 2.x: a name with labels, the time in seconds, and the pprof as a part of a form, with a description of a
+/// type other than cpu, which Pyroscope would store as CPU time. With format=pprof it would take the whole form for a
+/// pprof.
 Request for_pyroscope(const NamedProfile& profile, const EngineOptions& options, const std::string& to) {
     std::string name, service;
     for (const auto& [key, value] : options.labels) {

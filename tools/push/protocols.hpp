@@ -9,7 +9,7 @@
 
 namespace flameprobe::push {
 
-/// The request that brings `profile` to the engine. options.labels has service_name.
+/// The request that sends `profile` to the engine. options.labels has service_name.
 Request request_for(const NamedProfile& profile, const EngineOptions& options, const Settings& settings);
 
 /// "a b" is "a%20b" (RFC 3986).

@@ -1,4 +1,4 @@
-// What is told about the spool and what became of its windows: by --status for people, at --metrics for Prometheus.
+// The state of the spool and the counts of its windows, as text for --status and for Prometheus (--metrics).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace flameprobe::push {
 
 struct Figure {
     const char* name;  // "dropped bytes"; Prometheus: flameprobe_push_dropped_bytes_total
-    bool counts;       // up only, since the spool was first used; else as it is now
+    bool counts;       // a count since the spool was first used; else a present value
     std::uint64_t value;
 };
 
-/// The counts and what waits in the spool, one list for both.
+/// The figures of both texts: the counts, and the windows that wait in the spool.
 std::vector<Figure> figures(SpoolDirectory& spool, const Counts& counts);
 
 /// "name: value" lines, the last error last.

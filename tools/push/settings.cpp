@@ -165,7 +165,7 @@ Result<Settings> parse(int argc, char* argv[]) {
     if (auto problem = url_problem("--to", settings.to)) return Error{*problem};
     if (auto problem = choose_metrics_url(settings)) return Error{*problem};
     if (settings.key_file.empty() != settings.certificate_file.empty()) return Error{"--cert and --key go together"};
-    // Pyroscope's burst is 2 MB: a profile over it is answered with 429 for ever.
+    // Pyroscope's burst is 2 MB: a larger profile would always be answered with 429.
     if (settings.most_request_bytes == 0)
         settings.most_request_bytes = std::uint64_t{settings.protocol == Protocol::pyroscope ? 1900u : 4096u} << 10;
     return settings;

@@ -33,7 +33,7 @@ struct Settings {
     std::uint64_t most_request_bytes = 0;  // of a profile in one request, uncompressed; parse() gives the protocol's
     std::optional<std::uint16_t> metrics_port;  // on loopback; 0: a free one
     std::string metrics_to;                     // OTLP metrics to this URL; empty: none
-    bool metrics_to_is_guessed = false;         // from `to`
+    bool metrics_to_is_guessed = false;         // it was made from `to`
     std::chrono::milliseconds timeout{30'000};
     std::chrono::milliseconds gather{15'000};  // from one look into the spool to the next: what came is merged
     std::chrono::milliseconds first_wait{1'000}, longest_wait{60'000};  // between tries

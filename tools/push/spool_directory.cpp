@@ -18,7 +18,7 @@ namespace flameprobe::push {
 namespace {
 
 constexpr const char* counts_name = ".push.json";
-constexpr std::time_t abandoned_after = 60;  // seconds: a program writes its window every tenth of one
+constexpr std::time_t abandoned_after = 60;  // seconds; a program writes to its window every tenth of a second
 constexpr std::string_view ending = ".fprobe";
 
 template <class Visit>
@@ -137,7 +137,7 @@ void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_a
         ++counts.dropped;
         counts.dropped_bytes += window.bytes;
     }
-    // What was refused is only kept to be looked at: a quarter of the room, and counted when it came.
+    // Rejected windows are kept only for the user to look at: they get a quarter of the room, and were counted before.
     Descriptor reject(::openat(directory_.get(), "reject", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!reject) return;
     std::vector<Window> rejected;

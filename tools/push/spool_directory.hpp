@@ -1,4 +1,4 @@
-// The directory in which programs leave their windows: what may be taken from it, and what has to go.
+// The directory in which programs leave their windows: which ones may be sent, and which have to be dropped.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace flameprobe::push {
 
-/// What became of windows, since the spool was first used (`since`); kept in the spool as JSON.
+/// Counts of windows since the spool was first used (`since`); kept in the spool as JSON.
 struct Counts {
     std::uint64_t sent = 0, sent_bytes = 0;  // windows; bytes of requests
     std::uint64_t requests = 0, retries = 0;
@@ -32,7 +32,7 @@ struct Window {
     std::time_t written = 0;  // its last change
 };
 
-/// One thread. Names that begin with a dot are being written, or ours. Nothing is followed out of the directory.
+/// One thread. Files whose names begin with a dot are being written, or are the uploader's own. No link is followed.
 class SpoolDirectory {
 public:
     /// An Error if it is not a directory of this user that no other can rename files in (the sticky bit is enough).
@@ -42,16 +42,18 @@ public:
     std::vector<Window> windows();
     /// Other users' files that windows() left out, when it was last called.
     std::uint64_t of_other_users() const { return of_other_users_; }
-    /// An Error where the spool's sticky bit keeps this user from deleting their files.
+    /// From now on windows() has other users' files. An Error if the spool's sticky bit keeps this user from deleting
+    /// them.
     Result<void> take_other_users();
 
-    /// A regular file that is no link; the Error says what it is.
+    /// Opens a regular file that is no link; the Error says what else it is.
     Result<Descriptor> open_window(const std::string& name) const;
-    /// What cannot be deleted is not among windows() any more, so that it is not sent again; the Error says why.
+    /// Deletes a window. If that fails, windows() leaves it out from now on, so that it is not sent again; the Error
+    /// says why.
     Result<void> remove(const std::string& name);
-    /// Into `reject`, with `answer` beside it; what cannot be moved is removed.
+    /// Moves a window into `reject`, with `answer` beside it; a window that cannot be moved is deleted.
     Result<void> reject(const std::string& name, const std::string& answer);
-    /// Drops the oldest windows that are not in `sending`, and of the rejected ones, until both bounds hold.
+    /// Drops the oldest windows that are not in `sending`, and the oldest rejected ones, until both bounds hold.
     void bound(std::uint64_t most_bytes, std::chrono::seconds most_age, const std::vector<Window>& sending,
                Counts& counts);
 

@@ -40,7 +40,7 @@ std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, 
     const double first = static_cast<double>(settings.first_wait.count());
     const double most = std::min(longest, first * static_cast<double>(std::uint64_t{1} << std::min(tries, 30u)));
     auto wait = std::chrono::milliseconds(static_cast<std::int64_t>(most * random));
-    // An engine that asks for more than an hour is not believed.
+    // At most an hour, whatever the engine asks for.
     if (answer.retry_after) wait += std::min<std::chrono::milliseconds>(*answer.retry_after, std::chrono::hours(1));
     return wait;
 }
@@ -115,8 +115,8 @@ void Uploader::set_aside_bad(const std::vector<BadWindow>& bad) {
     }
 }
 
-// Of several requests, those that the engine has are not sent again: from the second on each is tried until it is
-// answered.
+// If a group needs several requests, each from the second on is tried until it is answered, so that those that the
+// engine has are not sent again.
 bool Uploader::send(WindowGroup& group) {
     if (group.labels.empty()) {  // no samples
         finish(group, nullptr);
@@ -169,7 +169,7 @@ void Uploader::finish(const WindowGroup& group, const Answer* refusal) {
     }
 }
 
-// A query may hold a key.
+// Without the query, which may hold a secret key.
 std::string Uploader::shown_url() const { return settings_.to.substr(0, settings_.to.find('?')); }
 
 void Uploader::tell_counts() {

@@ -13,12 +13,12 @@
 
 namespace flameprobe::push {
 
-/// A wait drawn at random from 0 to `first` doubled `tries` times, at most `longest`: hosts that an engine's failure
-/// has put in step come back apart ("full jitter"). Never shorter than what the engine asked for.
+/// A wait drawn at random from 0 to `first` doubled `tries` times, at most `longest` ("full jitter"), so that hosts do
+/// not all try again at the same time after an engine's failure. Never shorter than the engine asks for.
 std::chrono::milliseconds wait_before(unsigned tries, const Settings& settings, const Answer& answer, double random);
 
-/// From the spool to the engine. A window is deleted once the engine has accepted all requests that have it; an answer
-/// that is lost means that it is sent again.
+/// Sends the spool's windows to the engine. A window is deleted once the engine has accepted all requests with its
+/// samples; if an answer is lost, the window is sent again.
 class Uploader {
 public:
     /// `metrics` may be null.
@@ -31,23 +31,24 @@ public:
           loader_(settings),
           counts_(spool.read_counts()) {}
 
-    /// Until SIGTERM or SIGINT, or with --once until the spool is empty or a try has failed. The exit status.
+    /// Runs until SIGTERM or SIGINT, or with --once until the spool is empty or a try has failed. Returns the exit
+    /// status.
     int run();
 
 private:
     int send_until_end();
-    /// One try at what is in the spool: false if the engine was not there for it.
+    /// Tries to send what is in the spool; false if the engine did not answer.
     bool round(std::size_t most_windows);
-    /// Those that failed in the round before only if there are no others, so that a request that the engine always
-    /// fails at holds up nothing.
+    /// Windows that failed in the last round come only if there are no others, so that a request at which the engine
+    /// always fails holds up nothing.
     std::vector<Window> next_windows(std::size_t most);
     bool send(WindowGroup& group);
     void postpone(const WindowGroup& group);
     void set_aside_bad(const std::vector<BadWindow>& bad);
     void finish(const WindowGroup& group, const Answer* refusal);
-    /// Keeps the bounds of the spool, whose windows in `sending` stay.
+    /// Drops windows beyond the bounds of the spool, but none of `sending`.
     void bound(const std::vector<Window>& sending = {});
-    /// Into the spool, where it differs from what is there, and as metrics.
+    /// Writes the counts into the spool, if they have changed, and publishes them as metrics.
     void tell_counts();
     void wait_for_engine();
     std::string shown_url() const;

@@ -14,7 +14,7 @@ bool has_any(std::string_view text, const auto& words) {
     return false;
 }
 
-/// gRPC's codes that pass, as connect and grpc-gateway write them.
+/// Whether the text has a gRPC code of a temporary failure, as connect and grpc-gateway write it.
 bool is_passing(std::string_view text) {
     constexpr std::array<std::string_view, 7> words = {"unavailable", "Unavailable",       "aborted",  "Aborted",
                                                        "canceled",    "deadline_exceeded", "not ready"};
@@ -29,8 +29,7 @@ bool is_known_already(std::string_view text) {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// Calls `field` with each field's number and, where it has one, its number or its bytes. Stops where the message is
-/// not whole.
+/// Calls `field` with each field's key, and with its value or its bytes. Stops where the message is not whole.
 void each_field(std::string_view message, const auto& field) {
     ByteReader in(bytes_of(message));
     while (!in.at_end()) {

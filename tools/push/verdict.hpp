@@ -15,10 +15,10 @@ enum class Verdict {
     refused,
 };
 
-/// 2xx is accepted, and 409 that says that the engine has it already. Worth another try: no answer, 408, 425, 429, 499,
-/// 5xx, and 409 and 422 that say so: Pyroscope answers 422 while it starts, with gRPC's "unavailable" in the text. 413
-/// is too large. All else is refused: a redirection, a 2xx of OTLP that says that profiles were rejected, and one with
-/// a page of HTML where an engine's own protocol is spoken: that URL is not the engine's.
+/// Accepted: 2xx, and 409 that says that the engine has the profile already. Worth another try: no answer, 408, 425,
+/// 429, 499, 5xx, and 409 and 422 with a temporary failure in the text: Pyroscope answers 422 while it starts, with
+/// gRPC's "unavailable". Too large: 413. All other answers are refusals: redirections, a 2xx of OTLP that says that
+/// profiles were rejected, and a page of HTML, since that URL is not the engine's.
 Verdict verdict_of(const Answer& answer, Protocol protocol);
 
 /// What an ExportProfilesServiceResponse (protobuf) says about rejected profiles; nothing if none were.

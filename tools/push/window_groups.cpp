@@ -25,7 +25,7 @@ bool is_kubernetes(const RunInfo& run) {
     });
 }
 
-/// Weights become nanoseconds, of which each process's period is another number.
+/// Turns weights into nanoseconds, since each process has another period.
 void count_time(NamedProfile& profile) {
     if (profile.run.period_ns <= 1) return;
     for (NamedCount& count : profile.counts) {
@@ -36,7 +36,7 @@ void count_time(NamedProfile& profile) {
     profile.run.period_ns = 1;
 }
 
-/// Until a second window comes, the first keeps its addresses.
+/// Windows that are being merged. A single window keeps its addresses.
 struct Gathering {
     WindowGroup group;
     std::optional<ProfileMerger> merger;
@@ -114,7 +114,7 @@ std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const s
     std::vector<WindowGroup> groups;
     for (auto& [key, gathering] : gathered) {
         groups.push_back(gathering.take());
-        // Pyroscope leaves out code that it cannot name, and counts it as its caller's own: it gets
+        // Pyroscope leaves out code without a name, and counts its time as its caller's own, so it gets
         // "[libfoo.so+0x1a2b40]".
         if (settings_.protocol == Protocol::pyroscope) groups.back().profile.locations.clear();
     }

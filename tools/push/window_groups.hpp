@@ -1,4 +1,4 @@
-// Windows with names, those of one service and one stretch of time together.
+// Groups windows of one service and one stretch of time, with names.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,15 @@ struct BadWindow {
     std::string why;
 };
 
-/// Names what it has seen once by build id, from one call to the next. Memory: see SymbolCache; begun anew every hour.
+/// Loads windows, and keeps names by build id from one call to the next. Memory: see SymbolCache, which is emptied
+/// every hour.
 class WindowLoader {
 public:
     explicit WindowLoader(const Settings& settings) : settings_(settings) {}
 
-    /// Windows of one service, labels, event and quarter of a minute are one profile, its weights in nanoseconds of CPU
-    /// time where they are a clock's: each process has a period of its own. A window alone stays as it is. Windows
-    /// without samples are a group of no service. `bad` gets those that are no profiles.
+    /// Merges windows of the same service, labels, event and quarter of a minute into one profile. Its weights are
+    /// nanoseconds for CPU time, since each process has a period of its own. A single window stays as it is. Windows
+    /// without samples form a group without a service. `bad` gets files that are no profiles.
     std::vector<WindowGroup> load(const SpoolDirectory& spool, const std::vector<Window>& windows,
                                   std::vector<BadWindow>& bad);
 

@@ -4,7 +4,7 @@
 
 namespace flameprobe {
 
-/// The text at the right end of a column of a table.
+/// The text, right-aligned in a column of a table.
 inline std::string right_aligned(const std::string& text, std::size_t width) {
     return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }

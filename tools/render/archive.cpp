@@ -18,7 +18,7 @@ namespace flameprobe {
 
 namespace {
 
-/// Appears under its name when it is whole, and replaces only a regular file of the running user.
+/// A file that gets its name when it is whole, and replaces only a regular file of the running user.
 class NewFile {
 public:
     NewFile(OutputDirectory directory, const std::string& path)
@@ -93,7 +93,7 @@ private:
     std::optional<Error> error_;
 };
 
-/// Adds strings behind the profile's own, each once.
+/// Adds strings after the profile's own, each once.
 class Strings {
 public:
     Strings(ProfileSink& to, std::size_t known) : to_(to), next_(static_cast<std::uint32_t>(known)) {}
@@ -122,7 +122,7 @@ void add_names(ProfileSink& to, const RawProfile& raw, const std::vector<Locatio
     }
 }
 
-/// Notes and scopes need no names; what has some keeps them.
+/// The locations without stored names. Notes and scopes need none.
 std::vector<LocationId> nameless(const RawProfile& raw) {
     std::vector<LocationId> ids;
     for (LocationId id = 0; id < raw.locations.size(); ++id) {

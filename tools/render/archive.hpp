@@ -7,7 +7,7 @@
 namespace flameprobe {
 
 /// Writes the input again with the names of all its addresses in it, so that it can be read where the program and its
-/// libraries are not. To the output, or over the input. Names that were stored before are kept.
+/// libraries are not. Writes to the output, or replaces the input. Names that were stored before are kept.
 Result<void> archive_profile(const Arguments& arguments, Progress& progress);
 
 }  // namespace flameprobe

@@ -108,7 +108,7 @@ std::vector<CommandOption<A>> known_options() {
     };
 }
 
-/// What is wrong with options together.
+/// An Error if options contradict each other, or values are out of range.
 std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.inputs.empty()) return Error{"name at least one input"};
     if (arguments.diff && arguments.inputs.size() != 2) return Error{"--diff takes two inputs: before and after"};

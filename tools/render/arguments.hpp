@@ -39,7 +39,7 @@ struct Arguments {
     bool source = false;  // lines and instructions in the page
     std::vector<std::string> source_directories;
     bool debuginfod = false;
-    std::uint64_t debuginfod_ns = 60'000'000'000;  // for all of its answers together
+    std::uint64_t debuginfod_ns = 60'000'000'000;  // for all requests together
     bool help = false;
     bool version = false;
 };

@@ -24,7 +24,8 @@ struct Row {
     std::map<std::string, std::uint64_t> functions;
 };
 
-/// The label for a node inside a scope, 0 (the empty string) outside of all. Scopes are told apart by label.
+/// For each node the label of its innermost scope, 0 (the empty string) outside of all. Scopes with the same label are
+/// one.
 std::vector<StringId> innermost_scopes(const NamedProfile& profile) {
     std::vector<StringId> scope(profile.nodes.size());
     for (NodeId id = 1; id < profile.nodes.size(); ++id) {
@@ -34,7 +35,7 @@ std::vector<StringId> innermost_scopes(const NamedProfile& profile) {
     return scope;
 }
 
-/// The innermost frame that is no scope: a sample may lie between a guard and the next call.
+/// The innermost frame that is not a scope, since a sample may be taken between a guard and the next call.
 std::string leaf_name(const NamedProfile& profile, NodeId node) {
     for (; node != 0; node = profile.nodes[node].parent) {
         const FunctionId id = profile.frames[profile.nodes[node].frame].function;

@@ -13,7 +13,7 @@
 
 namespace flameprobe {
 
-/// What is wrong with an option's value; empty: nothing.
+/// What is wrong with an option's value; empty if nothing is.
 using Problem = std::string;
 
 template <class Into>
@@ -24,9 +24,9 @@ struct CommandOption {
     char letter = 0;  // of the short option
 };
 
-/// Takes the options of argv into `into`, as getopt_long(3) reads them. Gives the index of the first argument that is
-/// no option, or what is wrong with the first option of which something is; an empty message: getopt has said it.
-/// `up_to_first`: what comes after an argument that is no option is not ours.
+/// Takes the options of argv into `into`, as getopt_long(3) reads them. Returns the index of the first argument that is
+/// no option, or the problem with the first bad option; the message is empty if getopt has printed one. `up_to_first`:
+/// stops at the first argument that is no option, since the rest is a command's.
 template <class Into>
 Result<int> take_options(int argc, char* const argv[], std::span<const CommandOption<Into>> table, Into& into,
                          bool up_to_first = false) {

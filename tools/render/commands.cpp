@@ -21,7 +21,7 @@ namespace flameprobe {
 
 namespace {
 
-/// The subtitle names the selection: a picture of one thread must not pass for the whole.
+/// Adds the selection to the subtitle, so that a picture of one thread is not taken for that of all.
 void describe_selection(Arguments& arguments) {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "only " : ", ") + part; };
@@ -40,7 +40,7 @@ bool only_text(const Arguments& arguments) {
     return arguments.info || ((arguments.top || arguments.by_scope) && arguments.output.empty());
 }
 
-/// What is to be written; the SVG of an image is drawn later.
+/// The format to write; for an image the SVG that it is drawn from.
 Result<Format> output_format(Arguments& arguments) {
     if (!arguments.format && !arguments.image) arguments.image = image_by_path(arguments.output);
     if (arguments.image) return Format::svg;
@@ -58,7 +58,7 @@ int print_tables(const NamedProfile& profile, const Arguments& arguments) {
     return done;
 }
 
-/// Where the picture is not.
+/// To standard error if the picture goes to standard output.
 void print_processes(const std::vector<ProcessShare>& processes, const Arguments& arguments) {
     const bool to_stdout = only_text(arguments) || (!arguments.output.empty() && arguments.output != "-");
     std::fputs(process_table(processes).c_str(), to_stdout ? stdout : stderr);
@@ -123,14 +123,14 @@ int write_selected(const NamedProfile& profile, const Arguments& arguments, Form
     if (!written) return complain(failed, written.error().message);
     const bool is_picture = arguments.image || format == Format::svg || format == Format::html;
     if (is_picture && !arguments.output.empty() && arguments.output != "-") {
-        // The picture is there all the same.
+        // Only a message: the picture has been written.
         if (const auto beside = write_provenance_beside(profile, arguments.output); !beside)
             return complain(done, beside.error().message);
     }
     return done;
 }
 
-/// Each is loaded as the first was, so that filters and merging do the same to all.
+/// Loads each of the other events like the first, so that filters and merging apply to all.
 Result<void> load_other_events(NamedProfile& profile, Arguments arguments, Progress& progress) {
     for (std::size_t i = 1; i < profile.shown_events.size(); ++i) {
         arguments.filter.event = profile.shown_events[i];

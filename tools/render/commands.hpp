@@ -1,4 +1,4 @@
-// What the program does, one function each; they print, and return the exit status.
+// The program's commands, one function each; they print, and return the exit status.
 #pragma once
 
 #include <string>

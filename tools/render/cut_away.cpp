@@ -11,7 +11,7 @@ namespace flameprobe {
 
 namespace {
 
-/// POSIX's, as grep -E has them: unlike std::regex's they do not recurse over long names.
+/// A regular expression of POSIX, as grep -E has them; std::regex would recurse over long names.
 class Expression {
 public:
     explicit Expression(const std::string& text)

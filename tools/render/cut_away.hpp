@@ -1,4 +1,4 @@
-// What the user does not want to see: stacks and frames chosen by name.
+// Removes stacks and frames by name (--focus, --ignore, --hide, --no-inline).
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace flameprobe {
 
-/// Regular expressions (POSIX, extended), each against the whole name of a function and its short one; empty: not
-/// asked.
+/// Regular expressions (POSIX, extended), each tried on the whole name of a function and on its short one; empty: not
+/// given.
 struct CutOptions {
     std::string focus{};   // keep only the stacks with a match
     std::string ignore{};  // drop the stacks with a match
-    std::string hide{};    // leave out matching frames: what ends there ends in their caller
+    std::string hide{};    // leave out matching frames: their time becomes their caller's own
     bool inlined = true;   // false: leave out inlined frames
     bool merge_threads = false;
     bool short_names = false;
 
-    /// "only stacks with 'a', without frames 'b'": for the picture's subtitle. Empty if no sample or frame goes.
+    /// "only stacks with 'a', without frames 'b'": for the picture's subtitle. Empty if nothing is removed.
     std::string description() const;
 };
 
-/// An Error if it is no regular expression, which says why.
+/// An Error, which says why, if `text` is not a regular expression.
 Result<void> check_expression(const std::string& text);
 
-/// Threads are never hidden. A stack of which nothing is left becomes [hidden]. An Error as of check_expression.
+/// Threads are never hidden. A stack without a frame left becomes [hidden]. Errors are those of check_expression().
 Result<void> cut_away(NamedProfile& profile, const CutOptions& options);
 
 }  // namespace flameprobe

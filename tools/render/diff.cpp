@@ -18,25 +18,27 @@ constexpr double z_of_999_in_1000 = 3.29;
 
 void keep_names_only(NamedProfile& profile) {
     for (Function& function : profile.functions) {
-        // The next build may inline otherwise, and folded text does not tell threads and notes from functions.
+        // Another build may inline other functions, and folded text does not distinguish threads and notes from
+        // functions.
         const bool kernel = function.kind == FrameKind::kernel;
         function = {function.name, 0, 0, 0, kernel ? FrameKind::kernel : FrameKind::user};
     }
     for (NamedFrame& frame : profile.frames) frame.line = 0;
     std::erase_if(profile.counts, [](const NamedCount& count) { return count.weight == 0; });
-    // A thread's number means nothing beside another run's; its name is the first frame.
+    // Thread ids differ from run to run; a thread's name is the first frame.
     profile.threads.clear();
     profile.summary.threads.clear();
     for (NamedCount& count : profile.counts) count.thread = 0;
 }
 
-/// Tells more: a scope or thread than a function, one that stands alone than an inlined one, one whose file is known.
+/// Ranks descriptions of one function, the higher the better: scopes and threads above functions, functions above
+/// inlined ones, and those with a known file above others.
 int knowledge(const Function& function) {
     const bool special = function.kind != FrameKind::user && function.kind != FrameKind::inlined;
     return (special ? 4 : 0) + (function.kind != FrameKind::inlined ? 2 : 0) + (function.module != 0 ? 1 : 0);
 }
 
-/// Finds out what the functions of `both` are, from the profiles that it was made of.
+/// Finds the best description of each function of `both`, from the two profiles that were merged into it.
 class FunctionsKnown {
 public:
     explicit FunctionsKnown(NamedProfile& both) : both_(both), known_(both.functions), knowledge_(known_.size(), -1) {
@@ -66,8 +68,8 @@ private:
     std::unordered_map<std::string, FunctionId> ids_;
 };
 
-/// Samples that there was no room for would have been anywhere: a busy machine loses more, and no function has grown
-/// for it. Gives their share of all weight, or leaves them where there is nothing else.
+/// Removes lost samples: a busy machine loses more, but that is no change of any function. Returns their share of all
+/// weight. Keeps them if the profile has no other samples.
 double leave_out_lost(NamedProfile& profile) {
     const auto all = total_weight(profile);
     auto counts = profile.counts;
@@ -82,14 +84,14 @@ double leave_out_lost(NamedProfile& profile) {
     return 1 - static_cast<double>(total_weight(profile)) / static_cast<double>(all);
 }
 
-/// Large enough that rounding is nothing, small enough that sums stay in 64 bits.
+/// Large enough that rounding does not matter, small enough that sums stay in 64 bits.
 std::uint64_t multiplier(std::uint64_t samples) {
     constexpr std::uint64_t whole = 1'000'000'000'000'000;
     return std::max<std::uint64_t>(1, whole / samples);
 }
 
-// Weight without a hit is CPU time that is known, but was not sampled: it comes in pieces as large as those that
-// samples stand for, such as the rest of a tick at the end.
+// Weight without a hit is CPU time that was not sampled, such as the rest of a tick at a thread's end. Its variance is
+// computed as if it came in pieces as large as the weight of a sample.
 double weight_of_hit(const NamedProfile& profile) {
     double weight = 0, hits = 0;
     for (const NamedCount& count : profile.counts) {
@@ -112,7 +114,8 @@ double Change::noise() const {
     if (n == 0 || m == 0) return 1;
     const double count = static_cast<double>(before_.count) + static_cast<double>(after_.count), rest = n + m - count;
     const double common = count / (n + m);
-    // Weight that an observation stands for, in the share and outside of it. With 1 in both, a binomial's variance.
+    // The weight of an observation, inside of the share and outside of it. If both are 1 this is the variance of a
+    // binomial.
     const double variance = before_.variance + after_.variance;
     const double hit = count > 0 ? variance / count : 0;
     const double other = rest > 0 ? std::max(0.0, before_.variance_of + after_.variance_of - variance) / rest : 0;
@@ -133,7 +136,7 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     }
     const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
     diff.period_ns = {before.has_run ? before.run.period_ns : 0, after.has_run ? after.run.period_ns : 0};
-    // Shares are compared: each side's weights stay in the unit that it has.
+    // Shares are compared, so each side's weights keep their unit.
     if (before.has_run && after.has_run && !same_period(before.run, after.run))
         before.run.period_ns = after.run.period_ns = 0;
     keep_names_only(before);
@@ -172,7 +175,7 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
 
 namespace {
 
-/// Sums of one number per count, by function: of its own stacks, and of those it is in.
+/// Sums of one number per count, for each function: over the stacks that end in it, and over those it is in.
 struct FunctionSums {
     std::uint64_t self_before = 0, self_after = 0, total_before = 0, total_after = 0;
     double self_variance_before = 0, self_variance_after = 0, total_variance_before = 0, total_variance_after = 0;

@@ -1,4 +1,4 @@
-// Two profiles side by side: what grew, what shrank, what came and went, and what is chance.
+// Compares two profiles: which shares grew or shrank, which functions are new or gone, and what is noise.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace flameprobe {
 
-/// A part of all weight, and how uncertain it is: a hit that stands for several periods is one observation still.
+/// A part of all weight, and its uncertainty: a sample that stands for several periods is still one observation.
 struct Share {
     std::uint64_t count = 0;
     std::uint64_t of = 0;
@@ -31,8 +31,8 @@ public:
     Share before() const { return before_; }
     Share after() const { return after_; }
     double difference() const { return after_.value() - before_.value(); }
-    /// Half the width of the interval in which 99.9 % of differences lie if nothing changed: hits are drawn at random,
-    /// and both sides tell about the one share that they then have in common.
+    /// Half the width of the interval in which 99.9 % of differences lie if nothing changed: samples are drawn at
+    /// random, and both sides estimate the same share.
     double noise() const;
     bool is_noise() const;
     bool appeared() const { return before_.count == 0 && after_.count > 0 && !is_noise(); }
@@ -54,8 +54,8 @@ struct ProfileDiff {
     std::uint64_t samples_before = 0, samples_after = 0;  // hits
     double all_variance_before = 0, all_variance_after = 0;
     std::array<std::uint64_t, 2> period_ns{};  // before, after; 0 if unknown
-    std::string left_out;                      // what of the inputs is not compared, in words; empty if all is
-    /// What each of profile's functions is, for colours and places: of the later profile where both know it.
+    std::string left_out;                      // a sentence on what is not compared; empty if all is
+    /// The description of each of profile's functions, for colours and places: from the later profile if both have it.
     std::vector<Function> known_as;
 
     Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
@@ -73,7 +73,7 @@ struct FunctionChange {
     Change self, total;
 };
 
-/// Of every function in either, in the order of function ids.
+/// The change of every function in either profile, in the order of function ids.
 std::vector<FunctionChange> function_changes(const ProfileDiff& diff);
 
 }  // namespace flameprobe

@@ -31,7 +31,7 @@ Result<void> write_picture(ProfileDiff& diff, const DiffNames& names, Format for
     return file.commit();
 }
 
-/// SVG or HTML; nothing else can show a comparison.
+/// SVG or HTML, the only formats that can show a comparison.
 Result<Format> picture_format(const Arguments& arguments) {
     const bool named = !arguments.output.empty() && arguments.output != "-";
     const Format format = arguments.format                               ? *arguments.format
@@ -87,7 +87,7 @@ int diff_command(Arguments& arguments) {
         if (auto written = write_picture(*diff, names, format, table.text, arguments); !written)
             return complain(failed, written.error().message);
         if (const auto beside = write_text_beside(provenance, arguments.output); !beside)
-            complain(done, beside.error().message);  // the picture is there all the same
+            complain(done, beside.error().message);  // the picture has been written
     }
     return table.grown > 0 ? below_threshold : done;
 }

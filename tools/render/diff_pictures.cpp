@@ -15,15 +15,16 @@ namespace flameprobe {
 
 namespace {
 
-/// How it was compared: the lines below a picture of it.
+/// How the profiles were compared: the lines below the picture.
 std::vector<Fact> diff_facts(const ProfileDiff& diff, const DiffNames& names, SortBy by) {
     std::vector<Fact> facts = {
         {"Before", names.before + ": " + count_text(diff.samples_before) + " samples"},
         {"After", names.after + ": " + count_text(diff.samples_after) + " samples"},
-        {"Width", "the mean of a frame's shares of all samples before and after, so that what is gone is seen as well"},
+        {"Width",
+         "the mean of a frame's shares of all samples before and after, so that vanished frames are visible as well"},
         {"Colour", std::string("change of the share in ") +
                        (by == SortBy::self ? "samples of its own" : "all samples") +
-                       "; grey where it is no more than chance (99.9 %) would make of equal shares"}};
+                       "; grey is within the 99.9 % interval of chance"}};
     for (const std::string& warning : diff.profile.warnings) facts.push_back({"Note", warning});
     return facts;
 }
@@ -69,7 +70,7 @@ private:
 
     std::string tooltip(const Box& box, const Change& total, const Change& self) const {
         std::string text = shorten(box_name(diff_.profile, tree_.tree, box), 600) + "\n";
-        // The line that the colour tells comes first: the page shows its beginning beside the name.
+        // The change that the colour shows comes first, since the page shows the beginning of the text beside the name.
         if (box.kind != BoxKind::function || options_.reverse) return text + line(total);
         return by_ == SortBy::self ? text + "self " + line(self) + "\ntotal " + line(total)
                                    : text + line(total) + "\nself " + line(self);

@@ -15,8 +15,9 @@ struct DiffNames {
     std::string before, after;  // what the two inputs are called
 };
 
-/// A flame graph of both: a box is as wide as the mean of its two shares, so what vanished is as visible as what
-/// appeared. Orange grew, blue shrank (told apart by every eye), grey is within noise; signs are printed.
+/// A flame graph of both: a box is as wide as the mean of its two shares, so vanished functions are as visible as new
+/// ones. Orange grew, blue shrank (colours that the colour-blind can tell apart), grey is within noise; signs are
+/// printed.
 Result<void> write_diff_svg(ProfileDiff& diff, const DiffNames& names, SortBy by, const FlameGraphOptions& options,
                             const ByteSink& out);
 

@@ -49,7 +49,7 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
     DiffTable table;
     std::string& out = table.text;
     out = count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
-          " after; shares of all samples; \"noise\": no more than chance (99.9 %) would make of equal shares\n";
+          " after; shares of all samples; \"noise\": within the 99.9 % interval of chance\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
     out += right_aligned("self", 18) + right_aligned("change", 9) + right_aligned("total", 18) +
            right_aligned("change", 9) + "\n";

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t most_frames = 256;  // as in an ordinary picture
 
-/// Finds the box that a stack ends in, by the way the stacks were merged into boxes.
+/// Finds the box in which a stack ends, in the same way as the stacks were merged into boxes.
 class BoxFinder {
 public:
     BoxFinder(const NamedProfile& profile, const CallTree& tree, bool reverse) : profile_(profile), reverse_(reverse) {

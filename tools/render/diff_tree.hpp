@@ -25,7 +25,7 @@ struct BoxShares {
     BothWeights self;   // of those that end in it
 };
 
-/// The boxes of both profiles together, and for each box what either has in it.
+/// The boxes of both profiles together, and for each box the weight of either.
 struct DiffTree {
     CallTree tree;
     std::vector<BoxShares> shares;

@@ -62,7 +62,7 @@ struct CpuOfCode {
 };
 constexpr CpuOfCode cpus_of_code[] = {{EM_X86_64, CS_ARCH_X86, CS_MODE_64}, {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM}};
 
-/// Of one CPU's code, whichever this program runs on: a profile may come from another machine.
+/// Disassembles code of one CPU, which may differ from this machine's.
 class Disassembler {
 public:
     explicit Disassembler(std::uint16_t machine) {
@@ -93,7 +93,7 @@ private:
 
 using Sums = std::map<std::pair<MappingId, std::uint64_t>, SampleSum>;  // by address as it ran
 
-/// Of samples that end in the function or in what was inlined into it, where the program counter was.
+/// For each function the program counters of the samples that end in it or in what was inlined into it.
 std::unordered_map<FunctionId, Sums> sampled_addresses(const NamedProfile& profile) {
     const std::vector<FunctionId> shown = shown_functions(profile);
     std::unordered_map<FunctionId, Sums> sums;

@@ -1,4 +1,4 @@
-// What a profile must have to be worth a picture: for scripts that would rather fail than draw noise.
+// Gates: conditions on a profile without which no picture is made (--min-samples and the like).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Gates {
     bool any() const { return min_samples != 0 || min_rooted || max_lost; }
 };
 
-/// The gate that a profile with so many selected samples does not pass, as a sentence; empty if it passes all. Where
-/// nothing is known of the run (`summary` is null: folded stacks) only min_samples can be passed.
+/// A sentence on the gate that a profile with `samples` selected samples does not pass; empty if it passes all. Without
+/// facts of the run (`summary` is null: folded stacks) only min_samples can be passed.
 std::string failed_gate(const Gates& gates, std::uint64_t samples, const Summary* summary);
 
 /// "95" or "95%"; an Error on what is no percentage from 0 to 100.

@@ -84,7 +84,7 @@ Result<void> write_image(const std::string& svg, ImageKind kind, const ByteSink&
             ? cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(width)),
                                          static_cast<int>(std::ceil(height)))
             : cairo_pdf_surface_create_for_stream(append, sink, width * 0.75, height * 0.75));  // in points
-    // The time of rendering: the same profile would give other bytes each time.
+    // Without the time of rendering, so that the same profile gives the same bytes.
     if (kind == ImageKind::pdf) cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, nullptr);
     const double scale = kind == ImageKind::png ? 1 : 0.75;
     if (auto done = render(handle.get(), surface.get(), width * scale, height * scale); !done) return done;

@@ -1,4 +1,4 @@
-// Pictures without an interactive part: PNG and PDF, drawn by librsvg from the SVG.
+// Static pictures: PNG and PDF, drawn by librsvg from the SVG.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@ public:
     Loader(const Arguments& arguments, Progress& progress, bool several, std::vector<ProcessShare>* processes)
         : arguments_(arguments), progress_(progress), several_(several), processes_(processes) {}
 
-    /// Before the first of several.
+    /// Looks up the names of all inputs together, before the first of several is loaded.
     void learn_names(const std::vector<std::string>& paths);
     Result<void> add(const std::string& path);
     NamedProfile take();
@@ -41,7 +41,7 @@ private:
     const bool several_;
     std::vector<ProcessShare>* const processes_;  // null: not asked for
     std::vector<std::string> shown_;              // events, of any input
-    std::optional<NamedProfile> only_;            // of one .fprobe, whose addresses are worth keeping
+    std::optional<NamedProfile> only_;            // a single .fprobe, which keeps its addresses
     SymbolCache names_;
     std::vector<std::string> warnings_;  // of all inputs together
     ProfileMerger merged_;
@@ -66,7 +66,7 @@ Result<void> Loader::add(const std::string& path) {
     if (!source) return source.error();
     const auto binary = is_profile(*source);
     if (!binary) return binary.error();
-    // What is called a profile and is none, since it is empty or damaged, is not taken for folded stacks.
+    // An empty or damaged .fprobe is not taken for folded stacks.
     return *binary || path.ends_with(".fprobe") ? add_profile(*source) : add_folded(*source);
 }
 
@@ -159,7 +159,7 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
     }
     options.map_files = true;
     options.debuginfod = arguments.debuginfod;
-    // One limit for the whole program, however many inputs and files there are.
+    // One limit for the whole program, for all inputs and files.
     static const auto begin = std::chrono::steady_clock::now();
     options.debuginfod_until =
         begin + std::chrono::nanoseconds(std::min<std::uint64_t>(arguments.debuginfod_ns, 86'400'000'000'000));

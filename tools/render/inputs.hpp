@@ -12,24 +12,24 @@
 
 namespace flameprobe {
 
-/// Everything in `paths` that the arguments select, as one profile. With Arguments::tree each process's frame comes
-/// first, and what each had is added to `processes`. Inputs are read one after the other, so memory
-/// grows with what is distinct in them, not with their number.
+/// Everything in `paths` that the arguments select, as one profile. With Arguments::tree the process is the first frame
+/// of each stack, and its share is added to `processes`. Inputs are read one after the other, so memory grows with the
+/// distinct stacks in them, not with their number.
 Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
                                  std::vector<ProcessShare>* processes = nullptr);
 
-/// How the addresses of `name` are to be looked up.
+/// The options for looking up the addresses of the input `name`.
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name);
 
-/// Drops the samples of a folded input that `filter` does not want. There the thread is the first frame, and a scope
-/// is a frame in square brackets; times are not known.
+/// Drops the samples of a folded input that `filter` excludes. In folded text the thread is the first frame, and a
+/// scope is a frame in square brackets; times are not known.
 void keep_wanted(NamedProfile& profile, const SampleFilter& filter);
 
 /// The inputs that one side of a comparison names: a file; a directory, for the `.fprobe` in it by name; or several of
 /// either with commas between. An Error where a directory has none.
 Result<std::vector<std::string>> side_inputs(const std::string& text);
 
-/// What a reader is told of them: "a.fprobe", "a.fprobe and 4 more".
+/// The inputs as pictures name them: "a.fprobe", "a.fprobe and 4 more".
 std::string side_name(const std::vector<std::string>& inputs);
 
 }  // namespace flameprobe

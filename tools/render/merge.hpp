@@ -1,4 +1,4 @@
-// Many profiles become one: a process tree, a fleet, the same benchmark run again and again.
+// Merges many profiles into one: of a process tree, a fleet, or repeated runs of a benchmark.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace flameprobe {
 
-/// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses mean nothing across
-/// processes and are dropped: frames are equal if function and line are. Threads of one name become one. Inputs whose
-/// periods differ by more than chance have their weights in nanoseconds (RunInfo::period_ns is 1).
+/// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses, which differ from
+/// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one.
+/// If the inputs' periods differ by more than their random part, weights are in nanoseconds (RunInfo::period_ns is 1).
 class ProfileMerger {
 public:
     ProfileMerger();
     void add(const NamedProfile& input);
     NamedProfile take();
     std::size_t inputs() const { return inputs_; }
-    /// Of what was added so far; a count keeps its place when more is added.
+    /// The counts so far; a count keeps its index when more profiles are added.
     const std::vector<NamedCount>& counts() const { return result_.counts; }
 
 private:
@@ -35,7 +35,7 @@ private:
     static constexpr std::uint64_t in_nanoseconds = 1;  // RunInfo::period_ns
 
     NamedProfile result_;
-    std::uint64_t period_before_ = 1;  // that weights had before they became nanoseconds
+    std::uint64_t period_before_ = 1;  // the period of the weights before they became nanoseconds
     std::size_t inputs_ = 0;
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;
     IdTable frames_;   // by function and line

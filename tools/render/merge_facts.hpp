@@ -6,13 +6,13 @@
 
 namespace flameprobe {
 
-/// Adds what `from` says about its run to `into`: sums where a sum means something, "various" where the runs differ.
-/// `threads` gives the ids that from's threads have in `into`. From's weights count `unit` each.
+/// Adds the facts of from's run to `into`: sums where they make sense, "various" where the runs differ. `threads` gives
+/// the ids that from's threads have in `into`. From's weights are multiplied by `unit`.
 void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads,
                  std::uint64_t unit);
-/// Each run's period is up to 2.5 % longer than what was asked for, by chance.
+/// Whether two runs have the same period but for its random part: each run's is up to 2.5 % longer than asked for.
 bool same_period(const RunInfo& one, const RunInfo& other);
-/// Multiplies the weights that are told of the run.
+/// Multiplies the weights in the summary of the run.
 void scale_facts(NamedProfile& profile, std::uint64_t factor);
 
 }  // namespace flameprobe

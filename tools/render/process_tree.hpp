@@ -9,7 +9,7 @@
 
 namespace flameprobe {
 
-/// What one process had of the run.
+/// One process's part of the run.
 struct ProcessShare {
     std::string name;
     std::uint32_t pid = 0;
@@ -22,7 +22,7 @@ struct ProcessShare {
 ProcessShare put_process_first(NamedProfile& profile);
 /// A line for each process, the heaviest first; several profiles of one process are one line.
 std::string process_table(const std::vector<ProcessShare>& shares);
-/// As many as the table has lines.
+/// The number of processes, which is the number of lines in the table.
 std::size_t count_processes(const std::vector<ProcessShare>& shares);
 
 }  // namespace flameprobe

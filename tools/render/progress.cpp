@@ -10,7 +10,7 @@ namespace flameprobe {
 
 using namespace std::chrono_literals;
 
-// What is over within half a second needs no progress.
+// Work of less than half a second shows no progress.
 Progress::Progress() : on_terminal_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + 500ms) {}
 
 void Progress::show(const std::string& what, std::size_t done, std::size_t all) {

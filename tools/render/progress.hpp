@@ -5,7 +5,7 @@
 
 namespace flameprobe {
 
-/// One line on stderr that is written over, and gone at the end. Only on a terminal, and only for work that lasts.
+/// One line on stderr that is overwritten, and removed at the end. Only on a terminal, and only for long work.
 class Progress {
 public:
     Progress();

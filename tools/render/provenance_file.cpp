@@ -11,7 +11,7 @@ namespace flameprobe {
 
 namespace {
 
-/// Of another origin: something is there, and it does not begin as ours do.
+/// Whether a file exists at `path` that does not begin like a provenance.
 bool is_foreign(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file || file.peek() == std::ifstream::traits_type::eof()) return false;

@@ -1,4 +1,4 @@
-// The text beside a picture that says how its profile came about.
+// The provenance of a picture, in a text beside it.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace flameprobe {
 
-/// `picture`, which has been written, with .txt for its ending. Nothing is written for a profile without a run. A file
-/// of that name that is no provenance stays as it is, and that is an Error.
+/// Writes the provenance of `picture` under its name, with the ending .txt. Writes nothing for a profile without a run.
+/// An Error if another file has that name; it is not changed.
 Result<void> write_provenance_beside(const NamedProfile& profile, const std::string& picture);
 
-/// Of two profiles that are shown as one picture: every key begins with "before " or "after ".
+/// The provenance of two profiles in one picture: every key begins with "before " or "after ".
 std::string provenance_of_both(const NamedProfile& before, const NamedProfile& after);
 Result<void> write_text_beside(const std::string& provenance, const std::string& picture);
 

@@ -12,7 +12,7 @@ namespace {
 /// A place in a function, or in one that was inlined there.
 struct Place {
     SampleSum self, total;
-    std::uint32_t counted = 0;  // the stack, plus one, that was added last: recursion counts once
+    std::uint32_t counted = 0;  // the last stack that was added, plus one, so that recursion counts once
     std::map<std::pair<FunctionId, std::uint32_t>, Place> inlined;  // by function and line
 };
 
@@ -26,7 +26,7 @@ public:
         path_.clear();
         for (NodeId node = count.node; node != 0; node = profile_.nodes[node].parent) {
             const FrameId frame = profile_.nodes[node].frame;
-            // A scope may stand between a function and what is inlined into it.
+            // Scopes are left out: one may be between a function and what is inlined into it.
             if (frame >= profile_.frames.size() || function(frame).kind != FrameKind::scope) path_.push_back(frame);
         }
         for (std::size_t at = path_.size(); at-- > 0;) {  // from the root
@@ -75,7 +75,7 @@ private:
         place.counted = stack + 1;
         place.total.add(count);
     }
-    /// Inlining is bounded in depth by the debug information; the recursion is as deep as that.
+    /// Recurses as deep as functions are inlined, which the debug information bounds.
     static SourceLine line_of(std::uint32_t number, const Place& place) {
         SourceLine line{number, place.self, place.total, {}};
         for (const auto& [key, inner] : place.inlined) {

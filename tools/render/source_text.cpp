@@ -13,14 +13,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t largest_file = 8 << 20;
-constexpr std::uint32_t lines_about = 6;   // shown before and behind a line with samples
+constexpr std::uint32_t lines_about = 6;   // shown before and after a line with samples
 constexpr std::size_t longest_line = 400;  // bytes
 
 class Files {
 public:
     explicit Files(const std::vector<std::string>& directories) : directories_(directories) {}
 
-    /// Its lines; null if it was not found.
+    /// The lines of a file; null if it was not found.
     const std::vector<std::string>* lines(const std::string& path) {
         const auto [at, added] = files_.try_emplace(path);
         if (added) at->second = read(find(path));
@@ -32,7 +32,7 @@ private:
         std::error_code error;
         return fs::is_regular_file(path, error) && fs::file_size(path, error) <= largest_file && !error;
     }
-    /// The longest end of the path that there is below a directory.
+    /// The file below a directory that has the longest end of the path in common.
     fs::path find(const fs::path& path) const {
         for (const std::string& directory : directories_) {
             for (auto from = path.begin(); from != path.end(); ++from) {

@@ -5,7 +5,7 @@ namespace flameprobe {
 
 namespace {
 
-// @endings@ and @names@: of the formats there are.
+// @endings@ and @names@ are replaced by those of all formats.
 constexpr std::string_view text =
     "Usage: flameprobe-render INPUT... [-o OUTPUT] [--format FORMAT]\n"
     "       flameprobe-render --top N INPUT...\n"
@@ -20,17 +20,17 @@ constexpr std::string_view text =
     "  -f, --format FORMAT   @names@, png, pdf, whatever the name\n"
     "      --top N           a table of the N functions with most samples of their own\n"
     "      --sort KEY        order of that table: self (default) or total;\n"
-    "                        with --diff total is the default, and colours tell it\n"
+    "                        with --diff total is the default, and colours show this key\n"
     "      --by-scope        a table of scopes\n"
     "      --info            what was measured, and how\n"
     "      --diff            compare two inputs: what grew, what shrank, what is noise; as a table, .html or .svg.\n"
     "                        Each may be a directory of .fprobe, or several names with commas between\n"
     "      --fail-above P    with --diff: exit status 3 if a function grew by more than P percent of all samples\n"
-    "      --archive         store the names in the .fprobe, so that it can be read where the program is not\n"
+    "      --archive         store the names in the .fprobe, for machines without the program\n"
     "\n"
     "Selection\n"
     "      --event NAME      samples of this event: cpu, offcpu, wall, ...; the first that was asked for\n"
-    "      --idle            with offcpu and wall: threads that never woke, too\n"
+    "      --idle            with offcpu and wall: also the waits of threads that never woke\n"
     "      --thread NAME     only this thread (name or tid)\n"
     "      --scope LABEL     only samples inside this scope\n"
     "      --pid PID         only the inputs of this process\n"
@@ -49,8 +49,8 @@ constexpr std::string_view text =
     "      --title TEXT      --subtitle TEXT\n"
     "      --colors NAME     hot, cold, mono, module\n"
     "      --icicle          root at the top\n"
-    "      --each-thread     in an SVG, PNG or PDF too, where more than four that are alike are one: worker-*\n"
-    "      --reverse         merge from the leaves: who is it that calls the hot functions\n"
+    "      --each-thread     a box for each thread, where more than four like worker-1 would be one, worker-*\n"
+    "      --reverse         merge from the leaves: hot functions, and above them their callers\n"
     "      --width N         of the picture, in pixels (default 1200)\n"
     "      --source[=DIR]    in an .html: lines of the hottest functions with their samples, and instructions; files\n"
     "                        are looked for below DIR too (may be repeated). The page then shows that code\n"

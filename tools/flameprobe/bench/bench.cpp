@@ -72,7 +72,7 @@ void Bench::tell(const PlannedRun& planned, std::size_t number, std::size_t all,
     complain(0, begun_line(planned, number, all) + what);
 }
 
-/// The line of the run's figures takes its place.
+/// Shows which run is under way; the run's figures overwrite the line later.
 void Bench::show_running(const PlannedRun& planned, std::size_t number, std::size_t all) const {
     if (!on_terminal_) return;
     std::string line = begun_line(planned, number, all) + "running";

@@ -18,18 +18,18 @@ using Seconds = std::chrono::duration<double>;
 /// One value of a variable that sweeps, as it stands in command lines.
 struct SweepValue {
     std::string text;
-    std::optional<double> number;  // where it is one: only numbers can be scaled over
+    std::optional<double> number;  // if the value is a number; only numbers have a scaling report
 
     bool operator==(const SweepValue&) const = default;
 };
 using Sweep = std::map<std::string, std::vector<SweepValue>>;
 
-/// How to know that the program is ready for the load. All that are given have to come true.
+/// When the program is ready for the load. All conditions that are given have to come true.
 struct Ready {
     std::string port;  // a TCP port of 127.0.0.1 that accepts connections
     std::string line;  // a regular expression over the lines that the program prints
     std::string url;   // http://HOST[:PORT]/PATH that answers with 2xx or 3xx
-    Seconds after{0};  // a fixed time, besides
+    Seconds after{0};  // a fixed time, in addition
     Seconds within{30};
 };
 
@@ -49,7 +49,7 @@ struct Scenario {
     std::vector<std::string> command;
     std::vector<std::string> load;  // empty: the program itself is the load, and ends by itself or after `seconds`
     std::map<std::string, std::string> environment;
-    std::string directory;  // in which program and load run; empty: that of the bench
+    std::string directory;  // in which program and load run; empty: the bench's own
     Ready ready;
     Reading work, latency;
     int stop_signal = 15;
@@ -62,16 +62,16 @@ struct Scenario {
 
 struct BenchFile {
     std::string name;
-    std::string text;  // as it was read: what a later run is compared with before it resumes
+    std::string text;  // as it was read, to compare with when an interrupted bench is resumed
     unsigned repeat = 3;
     unsigned frequency = 499;
-    bool waiting = false;  // where threads wait, too
+    bool waiting = false;  // also measure where threads wait
     std::vector<Scenario> scenarios;
 };
 
 /// An Error says file, line and what is accepted. Nothing is started.
 Result<BenchFile> read_bench_file(const std::string& path);
-/// The same from a text; `path` is for messages.
+/// Parses the text of a bench file; `path` is for messages.
 Result<BenchFile> parse_bench_file(const std::string& text, const std::string& path);
 
 /// "10s", "500ms", "2m", "1h" or a number of seconds; nothing where it is none, or negative.

@@ -1,4 +1,4 @@
-// From TOML to a BenchFile, with the line of whatever is wrong. The only file that knows toml++.
+// From TOML to a BenchFile; errors have their line. The only file that uses toml++.
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
@@ -11,7 +11,7 @@ namespace flameprobe::bench {
 
 namespace {
 
-/// Stays within this file: parse_bench_file() makes an Error of it.
+/// Thrown in this file only: parse_bench_file() turns it into an Error.
 struct Bad {
     std::string message;
     toml::source_region where;
@@ -29,7 +29,7 @@ std::string number_text(double number) {
     return out.str();
 }
 
-/// A table whose keys are all known; each is asked for by one of the readers.
+/// A table without unknown keys; the functions below read them.
 class TomlTable {
 public:
     TomlTable(const toml::table& table, std::string what, const std::vector<std::string_view>& accepted)

@@ -27,7 +27,7 @@ std::string markdown_escaped(const std::string& text) {
     return out;
 }
 
-/// Our own file names have neither spaces nor parentheses; others' might.
+/// Escapes spaces and parentheses, which names of the user's directories may have.
 std::string url_escaped(const std::string& path) {
     constexpr char digits[] = "0123456789ABCDEF";
     std::string out;

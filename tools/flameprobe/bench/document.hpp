@@ -1,4 +1,4 @@
-// Headings, paragraphs, tables and figures: one text, read as Markdown, HTML or on a terminal.
+// A document of headings, paragraphs, tables and pictures, written as Markdown, HTML or for a terminal.
 #pragma once
 
 #include <string>
@@ -24,17 +24,17 @@ struct Cell {
         : text(std::move(what)), link(std::move(where)), found(std::move(name)) {}
     std::string text;
     std::string link;   // relative; empty: none
-    std::string found;  // a function that is highlighted in the flame graph at `link`
+    std::string found;  // a function to highlight in the flame graph at `link`
 };
 
-/// The first column is text, the others are figures, which stand to the right; those named in `left` do not.
+/// The first column is text, the others are figures, which are right-aligned, except those in `left`.
 struct Table {
     std::vector<std::string> header;
     std::vector<std::vector<Cell>> rows;
     std::vector<std::size_t> left;
 };
 
-/// A picture; those that follow each other stand side by side, each in a place of the same width.
+/// A picture; adjacent ones are shown side by side, each in a place of the same width.
 struct Picture {
     std::string path, caption;
     std::vector<std::string> also;  // the same in other formats

@@ -1,4 +1,4 @@
-// Figures of a report as people read them.
+// Figures of a report as text.
 #pragma once
 
 #include <string>

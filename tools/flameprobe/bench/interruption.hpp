@@ -1,4 +1,4 @@
-// Ctrl-C and its like: what was started is ended in order, and what was measured stays.
+// Interruption by Ctrl-C, SIGTERM or SIGHUP: the bench ends its programs in order, and keeps its measurements.
 #pragma once
 
 namespace flameprobe::bench {

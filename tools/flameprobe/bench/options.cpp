@@ -15,10 +15,10 @@ const char* const bench_usage =
     "per\n"
     "unit of work by function, with confidence intervals. An interrupted bench goes on where it was.\n"
     "\n"
-    "  -o, --out DIR         where everything is kept (default results/DATE-COMMIT)\n"
+    "  -o, --out DIR         the directory for all results (default results/DATE-COMMIT)\n"
     "  -r, --repeat N        runs of each scenario (default 3)\n"
     "  -F, --freq HZ         samples a second of CPU time, per thread (default 499)\n"
-    "      --waiting         where threads wait, too\n"
+    "      --waiting         also measure where threads wait\n"
     "      --library FILE    the libflameprobe.so to load\n"
     "\n"
     "Without a file (docs/bench.md describes what these mean in one):\n"
@@ -27,14 +27,14 @@ const char* const bench_usage =
     "  -w, --work RE         units of work: first group of a regular expression over what the load prints\n"
     "      --count NAME      units of work: what the program gives to FlameProbe::count(NAME, n)\n"
     "      --unit NAME       of work, as in requests\n"
-    "      --per SPAN        second, minute, hour, run (default): what the number of --work is for\n"
+    "      --per SPAN        what the number of --work counts: units per second, minute, hour or run (default)\n"
     "      --ready-port P    ready when this port accepts; {port} is a free one\n"
     "      --ready-line RE   ready when it has printed a line that matches\n"
     "      --ready-url URL   ready when this answers\n"
-    "      --within TIME     for getting ready (default 30s)\n"
-    "      --warm-up TIME    under load, before it is measured\n"
-    "      --seconds TIME    how long the load is let run (default: until it ends)\n"
-    "      --stop SIGNAL     that ends the program (default TERM)\n"
+    "      --within TIME     limit for getting ready (default 30s)\n"
+    "      --warm-up TIME    under load, before the measurement\n"
+    "      --seconds TIME    how long the load runs (default: until it ends)\n"
+    "      --stop SIGNAL     the signal that ends the program (default TERM)\n"
     "      --sweep V=1,2,4   a variable, {V} in commands; may be given several times\n"
     "      --env NAME=VALUE  for program and load\n";
 
@@ -68,8 +68,7 @@ std::string toml_string(const std::string& text) {
     return value.starts_with('"') ? value : "\"" + value + "\"";
 }
 
-/// The options become the text of a bench file, so that there is one way to read them, and DIR/bench.toml can be used
-/// again.
+/// Turns the options into the text of a bench file, so that there is one parser, and DIR/bench.toml can be used again.
 class FileText {
 public:
     std::string name = "bench", ready, work, reading, sweeps, environment, rest, load;
@@ -141,7 +140,7 @@ std::vector<CommandOption<P>> known_options() {
         {"library", required_argument, always([](P& p, Value v) { p.request.library = v; })},
         {"help", no_argument, always([](P& p, Value) { p.request.help = true; }), 'h'},
     };
-    // Those that describe a scenario.
+    // Options that describe a scenario.
     const auto add = [&options](const char* name, char letter, auto take) {
         options.push_back({name, required_argument,
                            [take](P& p, Value v) -> Problem {

@@ -8,12 +8,12 @@
 
 namespace flameprobe::bench {
 
-/// Names in braces: {io}. A brace that is not followed by a name and a closing brace stands for itself, and so does
-/// {{io}}, as {io}.
+/// The names in braces, as in {io}. {{io}} stands for the text {io}, and a brace without a name and a closing brace for
+/// itself.
 std::vector<std::string> placeholders_in(const std::string& text);
-/// With each replaced by its value; those that have none stay.
+/// Replaces each placeholder by its value; those without a value stay.
 std::string fill_in(const std::string& text, const std::map<std::string, std::string>& values);
-/// What is there without being swept over: port (a free one), seconds, repetition, directory.
+/// The placeholders that are no variables: port (a free one), seconds, repetition, directory.
 const std::set<std::string>& known_placeholders();
 
 }  // namespace flameprobe::bench

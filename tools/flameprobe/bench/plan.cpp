@@ -11,7 +11,7 @@ std::string file_name(const std::string& text) {
     for (const char c : text) {
         const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         const bool mark = std::strchr("-_=,+.", c) != nullptr && c != '\0' && !(c == '.' && name.empty());
-        // Others by their code, so that no two names become one.
+        // Other characters are written by their code, so that different names stay different.
         constexpr char digits[] = "0123456789abcdef";
         const auto byte = static_cast<unsigned char>(c);
         name += plain || mark ? std::string(1, c) : std::string{'~', digits[byte >> 4], digits[byte & 15]};

@@ -16,7 +16,7 @@ struct Point {
 
     /// "set io=2", for people.
     std::string title() const;
-    /// "set/io=2" or "set/all", in which every character may stand in a file's name.
+    /// "set/io=2" or "set/all", with only characters that file names may have.
     std::string path() const;
 };
 
@@ -27,8 +27,8 @@ struct PlannedRun {
     std::size_t point = 0;  // index
     unsigned repetition = 1;
 };
-/// Repetition by repetition, each second one backwards, so that what drifts with time (heat, neighbours) falls on all
-/// points alike.
+/// All points, repetition by repetition, every second one in reverse order, so that drift over time (heat, neighbours)
+/// affects all points alike.
 std::vector<PlannedRun> plan_of(std::size_t points, unsigned repeat);
 
 }  // namespace flameprobe::bench

@@ -93,7 +93,7 @@ bool Process::wait(Seconds most) {
         if (got == pid_ || (got < 0 && errno == ECHILD)) ended_ = true;
         const std::uint64_t now = monotonic_ns();
         if (ended_ || now >= until || (!first && interruption() != 0)) break;
-        // A pidfd is readable when the process ends; without one (before Linux 5.3) we look every two milliseconds.
+        // A pidfd is readable when the process ends; without one (before Linux 5.3) we check every two milliseconds.
         pollfd wanted{pidfd_.get(), POLLIN, 0};
         const std::uint64_t left = std::min<std::uint64_t>((until - now) / 1'000'000 + 1, pidfd_ ? 1000 : 2);
         poll(&wanted, pidfd_ ? 1 : 0, static_cast<int>(left));
@@ -101,7 +101,7 @@ bool Process::wait(Seconds most) {
     return ended_;
 }
 
-/// The group outlives its leader if a child was left behind; its id is not given to another process before that.
+/// The group outlives its leader if a child still runs; until then no other process gets its id.
 void Process::end_group() {
     if (::kill(-pid_, 0) == 0) ::kill(-pid_, SIGKILL);
 }

@@ -18,10 +18,10 @@ namespace flameprobe::bench {
 
 struct ProcessRequest {
     std::vector<std::string> command;
-    std::map<std::string, std::string> environment;  // added to ours
+    std::map<std::string, std::string> environment;  // in addition to ours
     std::string directory;                           // empty: ours
     std::string output;                              // file for standard output and error
-    std::function<void(pid_t)> before_exec;          // if given, called here while the process waits to become it
+    std::function<void(pid_t)> before_exec;  // if given, called in this process before the child executes the command
 };
 
 class Process {
@@ -31,17 +31,18 @@ public:
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
     Process& operator=(Process&&) = delete;
-    /// Kills what still runs of the group: only where end() was not called.
+    /// Kills the processes of the group that still run, if end() was not called.
     ~Process();
 
     pid_t pid() const { return pid_; }
-    /// Waits until the process ends, `most` is over or a signal interrupts us. True if it has ended.
+    /// Waits until the process ends, `most` has passed or a signal interrupts us. True if it has ended.
     bool wait(Seconds most);
     bool running() { return !wait(Seconds(0)); }
     /// Sends `signal`, and SIGKILL to all of its group after `patience`. False if SIGKILL was needed.
     bool end(int signal, Seconds patience);
 
-    /// Of the ended process: as of waitpid(2), and what it and the children it waited for used.
+    /// Of the ended process: the status as waitpid(2) gives it, and the resources that it and the children it waited
+    /// for used.
     int status() const { return status_; }
     const rusage& usage() const { return usage_; }
 

@@ -21,10 +21,11 @@ namespace flameprobe::bench {
 
 namespace {
 
-/// Units of work are read ten times a second, so the load's last ones are dated after its end. Nothing works then.
+/// Units of work are read ten times a second, so the load's last ones have a time after its end, when no work is done
+/// any more.
 constexpr std::uint64_t read_late_ns = 250'000'000;
 
-/// The filter counts from the run's start, which is in the file.
+/// The window as times since the run's start, which is in the file.
 Result<SampleFilter> filter_of(const std::string& path, const Window& window) {
     SampleFilter filter;
     RawProfile raw(filter);
@@ -38,7 +39,7 @@ Result<SampleFilter> filter_of(const std::string& path, const Window& window) {
     return filter;
 }
 
-/// `event`: empty is that of CPU time.
+/// `event`: empty for CPU time.
 Result<NamedProfile> load(const std::string& path, const Window& window, SymbolCache& cache,
                           const std::string& event = {}) {
     auto filter = filter_of(path, window);

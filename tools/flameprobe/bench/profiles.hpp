@@ -1,4 +1,4 @@
-// From the profiles of a run to CPU time by function, and to the picture of several runs.
+// CPU time by function from the profiles of a run, and the picture of several runs.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Window {
 
 struct ProfileTotals {
     std::map<std::string, FunctionTime> functions;  // by the name that pictures show; threads are left out
-    WaitTimes waits;                                // where they were sampled
+    WaitTimes waits;                                // empty if waits were not sampled
     std::map<std::string, std::uint64_t> work;      // units that the program counted, by name
     std::uint64_t samples = 0;
     std::uint64_t sampled_ns = 0;
@@ -27,7 +27,7 @@ struct ProfileTotals {
     std::vector<std::string> warnings;
 };
 
-/// `cache` knows names from profiles before, and learns. `waiting`: waits are wanted, too.
+/// `cache` has names from earlier profiles, and gets new ones. `waiting`: also read the waits.
 Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
                                      bool waiting);
 
@@ -35,10 +35,10 @@ struct PictureInput {
     std::string profile;
     Window window;
 };
-/// One flame graph of them all, and beside it (.txt) how it came about.
+/// One flame graph of all inputs, and its provenance beside it (.txt).
 Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::string& title,
                            const std::string& subtitle, const std::string& path, SymbolCache& cache);
-/// The SVG file as a PNG, for where no script runs. An Error where this program was built without librsvg.
+/// Draws the SVG file as a PNG, for places where no script runs. An Error if this program was built without librsvg.
 Result<void> write_png_of(const std::string& svg_path, const std::string& png_path);
 
 }  // namespace flameprobe::bench

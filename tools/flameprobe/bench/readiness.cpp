@@ -72,7 +72,7 @@ bool printed(const std::string& pattern, const std::string& output) {
     return false;
 }
 
-/// What is still waited for; empty if it is ready.
+/// The condition that is not true yet; empty if the program is ready.
 std::string missing(const Ready& ready, const std::string& output) {
     if (!ready.port.empty() && !connected_to("127.0.0.1", ready.port)) return "port " + ready.port + " of 127.0.0.1";
     if (!ready.line.empty() && !printed(ready.line, output)) return "a line that matches '" + ready.line + "'";

@@ -1,4 +1,4 @@
-// Numbers out of what a load prints.
+// Reads numbers from the output of a load.
 #pragma once
 
 #include <optional>

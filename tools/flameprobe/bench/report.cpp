@@ -9,7 +9,7 @@ namespace flameprobe::bench {
 
 namespace {
 
-/// The interval cannot reach below nothing.
+/// An interval whose lower end is not negative.
 Interval cost_interval(const std::vector<double>& values, double floor = 0) {
     Interval interval = interval_of(values, floor);
     if (interval.low) interval.low = std::max(0.0, *interval.low);
@@ -80,7 +80,7 @@ std::vector<Growth> growth_of(const std::vector<std::pair<double, const PointRep
             auto& values = costs[function.name];
             floors[function.name] += sampling_variance(function.cost.mean, point->cost.mean, sample_cost(*point)) /
                                      static_cast<double>(points.size());
-            values.resize(n.size(), 0);  // where it was not seen it cost nothing
+            values.resize(n.size(), 0);  // 0 for runs without samples of the function
             values.insert(values.end(), function.values.begin(), function.values.end());
         }
         n.insert(n.end(), point->runs.size(), at);

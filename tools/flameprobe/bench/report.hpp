@@ -1,4 +1,4 @@
-// What the runs say together. report.json, report.md and report.html are three forms of it.
+// The report of all runs, which is written as report.json, report.md and report.html.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct PointReport {
     std::map<std::string, SweepValue> sweep;
     std::string unit;                                        // of work; "seconds" (of the load) where none is counted
     std::string latency_unit;                                // empty: none is read
-    std::vector<RunRecord> runs;                             // that went well, by repetition
+    std::vector<RunRecord> runs;                             // successful ones, by repetition
     std::vector<std::pair<unsigned, std::string>> failures;  // repetition, why
     std::optional<Interval> throughput;                      // units a second
     Interval cost;                                           // CPU nanoseconds per unit
@@ -40,19 +40,19 @@ struct PointReport {
     std::vector<std::string> pictures;    // relative paths, the flame graph first
 };
 
-/// A function whose cost per unit of work grows with the variable: what more of it costs.
+/// How a function's cost per unit of work grows with the variable.
 struct Growth {
     std::string name;
     double at_least = 0, at_most = 0;  // fitted cost at the smallest and the largest value
     double p = 1;
-    bool found = false;  // beyond noise, with the false discovery rate of 5 % over functions
+    bool found = false;  // beyond noise, at a false discovery rate of 5 % over functions
     double growth() const { return at_most - at_least; }
 };
 
 struct ScalingRow {
     double n = 0;
     Interval throughput;
-    double efficiency = 0;        // of what the smallest n gives for each of its n
+    double efficiency = 0;        // throughput for each n, relative to that at the smallest n
     std::optional<double> error;  // half of its 95 % interval; not at the smallest n, where it is 1
 };
 
@@ -74,13 +74,13 @@ struct Report {
     std::vector<ScalingReport> scalings;
 };
 
-/// Figures of one point; runs that failed are told by repetition.
+/// The figures of one point, and its failed runs.
 PointReport point_report(const Point& point, const std::vector<RunRecord>& runs);
 /// For every scenario and numeric variable with two values or more. Points without two runs are left out.
 std::vector<ScalingReport> scaling_reports(const std::vector<PointReport>& points);
 
-/// What each run has one value of beside throughput, latency and cost, by its name in JSON. Without those that no run
-/// has: `ipc` where it is not counted, waits where they were not asked for.
+/// The other figures of which each run has one value, by name in JSON. Without those that no run has: `ipc` where it
+/// cannot be counted, waits where they were not asked for.
 std::map<std::string, Interval> run_figures(const PointReport& point);
 
 std::string report_json(const Report& report);

@@ -18,7 +18,7 @@ std::string one_of(const std::string& unit) {
     return unit.size() > 1 && unit.ends_with("s") ? unit.substr(0, unit.size() - 1) : unit;
 }
 
-/// Columns without a single value say nothing.
+/// Removes columns without any value.
 void drop_empty_columns(Table& table) {
     for (std::size_t column = table.header.size(); column-- > 1;) {
         const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
@@ -71,8 +71,7 @@ std::string fit_text(const std::string& law, const ScalingFit& fit, bool with_ka
     return text + ".";
 }
 
-/// Names in folded text and reports end in _[k] in the kernel and _[i] where they were inlined, in pictures they do
-/// not.
+/// The name as pictures have it, without the _[k] of kernel and the _[i] of inlined functions.
 std::string without_kind(const std::string& name) {
     return name.ends_with("_[k]") || name.ends_with("_[i]") ? name.substr(0, name.size() - 4) : name;
 }
@@ -138,7 +137,7 @@ void add_functions(Document& document, const PointReport& point) {
     }
 }
 
-/// Which system calls the CPU time goes to; nothing where none was seen.
+/// CPU time by system call; nothing if no sample was in one.
 void add_system_calls(Document& document, const Report& report) {
     bool told = false;
     for (const PointReport& point : report.points) {
@@ -163,7 +162,7 @@ void add_system_calls(Document& document, const Report& report) {
     }
 }
 
-/// Mean over runs, by the system call (or else) that waits end in.
+/// Waiting time, as the mean over runs, by the last frame: a system call or [preempted], ...
 void add_waits(Document& document, const Report& report) {
     bool told = false;
     for (const PointReport& point : report.points) {

@@ -47,7 +47,7 @@ Result<void> take_count(const std::string& name, const std::map<std::string, std
                  (counted.empty() ? "it counted nothing" : "it counted: " + counted)};
 }
 
-/// Names of files, the program's own first: its pid ends the name.
+/// Names of the profiles, the program's own first, whose name ends with its pid.
 std::vector<std::string> profiles_of(const FinishedBenchRun& run) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(run.directory)) {

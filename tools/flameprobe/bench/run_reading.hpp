@@ -1,4 +1,4 @@
-// What came of a run: what its load printed, and its profiles.
+// Reads the figures of a run from the output of its load and from its profiles.
 #pragma once
 
 #include <sys/types.h>
@@ -17,14 +17,14 @@ struct FinishedBenchRun {
     const std::string& name;       // its directory, below that of the bench
     const std::string& directory;  // absolute; with program.log, load.log and the profiles
     pid_t pid;                     // of the program
-    std::uint64_t cpu_ns;          // that the program's processes used while the load ran
+    std::uint64_t cpu_ns;          // CPU time of the program's processes while the load ran
     bool waiting;                  // waits were asked for
 
     std::string file(const std::string& of_run) const { return directory + "/" + of_run; }
     bool is_own_load() const { return scenario.load.empty(); }
 };
 
-/// Work, latency, functions and shares go into `record`, whose window of time is set.
+/// Puts work, latency, functions and shares into `record`, which has its window of time already.
 Result<void> read_figures(const FinishedBenchRun& run, SymbolCache& cache, RunRecord& record);
 
 }  // namespace flameprobe::bench

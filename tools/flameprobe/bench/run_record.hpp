@@ -1,4 +1,4 @@
-// What one run of one scenario gave; kept as run.json beside its profile.
+// The results of one run of one scenario; kept as run.json beside its profile.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct RunRecord {
     std::uint64_t from_unix_ns = 0;  // the load's time, which the figures are about
     std::uint64_t to_unix_ns = 0;
     std::vector<std::string> profiles;  // relative to the bench's directory; the program's own first
-    double seconds = 0;                 // of the load, or of the program where there is none
+    double seconds = 0;                 // of the load, or of the program if there is no load
     double cpu_seconds = 0;             // of the program and its children, in that time
     std::optional<double> work;         // units done in that time
-    std::optional<double> latency;      // as the load tells it
-    std::optional<double> ipc;          // instructions per cycle in that time; not where they cannot be counted
+    std::optional<double> latency;      // as the load prints it
+    std::optional<double> ipc;          // instructions per cycle in that time, if the machine counts them
     std::uint64_t samples = 0;          // in that time
     double sampled_share = 0;           // samples × period, of the CPU time
     std::uint64_t voluntary_switches = 0, involuntary_switches = 0;  // of the program's whole life, as wait4 tells
@@ -45,14 +45,14 @@ struct RunRecord {
     /// Where no work is counted the unit is a second of the load.
     double units() const { return work.value_or(seconds); }
     double cpu_ns_per_unit() const;
-    /// Of threads, and so more than `seconds` where several wait at once.
+    /// Summed over threads, so more than `seconds` if several wait at once.
     double blocked_seconds() const;
     double preempted_seconds() const;  // they could run, but others had the CPUs
     /// CPU nanoseconds per unit that one sample stands for.
     double sample_cost() const;
 };
 
-/// visit(name in JSON, member) for what is written of a run, and shown in the report, as it is.
+/// Calls visit(name in JSON, member) for the members that run.json and the report have without a change.
 template <class Run, class Visit>
 void visit_counts(Run& run, const Visit& visit) {
     visit("samples", run.samples);

@@ -30,7 +30,7 @@ std::string without_percent(const std::string& path) {  // FLAMEPROBE_OUT is a t
     return out;
 }
 
-/// Of the program and its descendants; FlameProbe's own thread is among them.
+/// Instructions and cycles of the program and its descendants, with FlameProbe's own thread.
 class Instructions {
 public:
     explicit Instructions(pid_t pid) : counters_(pid, {"cycles", "instructions"}) {}
@@ -235,7 +235,7 @@ Result<void> Run::live() {
     if (interruption() != 0) done = Error{"interrupted"};
     const auto ended = end_program(*program);
     const rusage& usage = program->usage();
-    if (end_cpu_ns_ == 0) {  // it lived and died by itself
+    if (end_cpu_ns_ == 0) {  // the program was its own load
         const auto ns = [](const timeval& t) {
             return static_cast<std::uint64_t>(t.tv_sec * 1'000'000 + t.tv_usec) * 1000;
         };

@@ -1,4 +1,4 @@
-// One run: start the program under the profiler, load it, end it, read what came of it.
+// One run: starts the program under the profiler, runs the load, ends the program and reads the results.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct RunPlace {
     std::string run;      // this run's, below it, relative
     std::string library;  // libflameprobe.so
     unsigned frequency = 499;
-    bool waiting = false;  // where threads wait, too
+    bool waiting = false;  // also measure where threads wait
 };
 
-/// Never fails as a whole: what went wrong is in the record. The directory is there and empty. Where interruption() is
-/// set meanwhile, the program is ended in order and the record says so.
+/// Never fails as a whole: the record says what went wrong. The run's directory must exist and be empty. If
+/// interruption() is set meanwhile, the program is ended in order and the record says so.
 RunRecord run_once(const Point& point, unsigned repetition, const RunPlace& place, SymbolCache& cache);
 
 }  // namespace flameprobe::bench

@@ -14,7 +14,7 @@ constexpr std::size_t most = 3;
 using Matrix = std::array<std::array<double, most>, most>;
 using Vector = std::array<double, most>;
 
-/// Gauss and Jordan with pivots; false where it is singular.
+/// Gauss-Jordan elimination with pivots; false if the matrix is singular.
 bool invert(Matrix a, std::size_t size, Matrix& inverse) {
     inverse = {};
     for (std::size_t i = 0; i < size; ++i) inverse[i][i] = 1;
@@ -95,7 +95,7 @@ Parameter with_error(double value, double variance, double freedom) {
     return parameter;
 }
 
-/// Of c_j / c_0, by the delta method.
+/// c_j / c_0 with its interval, by the delta method.
 Parameter ratio(const Linear& linear, std::size_t j) {
     const double a = linear.coefficients[0], value = linear.coefficients[j] / a;
     const Matrix& cov = linear.covariance;

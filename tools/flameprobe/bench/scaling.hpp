@@ -10,7 +10,7 @@ namespace flameprobe::bench {
 /// A fitted number with its 95 % interval.
 struct Parameter {
     double value = 0;
-    std::optional<double> low, high;  // not where there are no more points than parameters
+    std::optional<double> low, high;  // only if there are more points than parameters
 };
 
 /// X(N) = λN / (1 + σ(N−1) + κN(N−1)). Amdahl's law is κ = 0, with σ the serial share.
@@ -26,8 +26,8 @@ struct ScalingFit {
 };
 
 /// `n` positive, `x` throughput of every run. Least squares of relative errors. Amdahl's law needs two different n, the
-/// Universal Scalability Law three. Where the best fit has a negative σ or κ it says what was found: growth that is
-/// better than linear, or noise.
+/// Universal Scalability Law three. σ and κ may come out negative, which means growth that is better than linear, or
+/// noise.
 ScalingFit fit_amdahl(const std::vector<double>& n, const std::vector<double>& x);
 ScalingFit fit_usl(const std::vector<double>& n, const std::vector<double>& x);
 

@@ -28,7 +28,8 @@ double two_sided_p(double t, double freedom) {
     return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
 }
 
-/// Of two means; `more`: variance that their difference has besides, `lost`: degrees of freedom that this took.
+/// Welch's test of two means; `more`: additional variance of their difference, `lost`: degrees of freedom that it
+/// costs.
 Comparison welch(const Moments& a, const Moments& b, double more, double lost) {
     Comparison comparison{a.mean, b.mean, b.mean - a.mean, {}, {}, 1};
     if (a.count < 2 || b.count < 2) return comparison;
@@ -56,9 +57,9 @@ double products(const std::vector<double>& x, const std::vector<double>& y) {
     return sum;
 }
 
-/// By how much the variance of a mean is larger than that of as many independent values, by the correlation of each
-/// value with the next one (an autoregressive process of first order). Of few values it is estimated too low, by about
-/// (1 + 3 ρ) / n (Marriott and Pope 1954).
+/// The factor by which the variance of a mean exceeds that of independent values, from the correlation ρ of each value
+/// with the next (an autoregressive process of first order). The estimate of ρ from n values is too low by about (1 + 3
+/// ρ) / n (Marriott and Pope 1954).
 double serial_inflation(const std::vector<double>& before, const std::vector<double>& after) {
     constexpr double least_count = 5, most_correlation = 0.8;
     const double count = static_cast<double>(std::min(before.size(), after.size()));
@@ -137,8 +138,8 @@ Comparison compare_adjusted(const Sample& before, const Sample& after, const Cov
         const Moments a = rest(before, covariate.before, slope), b = rest(after, covariate.after, slope);
         return ((a.count - 1) * a.variance + (b.count - 1) * b.variance) / freedom;
     };
-    // Few runs tell the slope badly, so what they tell is weighed with what is usual (a normal prior). What moves more
-    // than in step does so for reasons of its own, which are none of the covariate's.
+    // The slope is badly known from few runs, so the estimate is combined with a normal prior. A slope above 1 (in
+    // step) has other reasons than the covariate, so it counts as 1.
     const double told = (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx;
     const double noise = pooled(told) / (in_step * in_step * xx), usual = in_step_spread * in_step_spread;
     const double slope = in_step * std::clamp((usual * told / in_step + noise) / (usual + noise), 0.0, 1.0);

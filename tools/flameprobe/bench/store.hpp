@@ -1,4 +1,4 @@
-// The directory of a bench: what is in it, what is still to be run.
+// The directory of a bench: finished runs, and room for the next ones.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace flameprobe::bench {
 
-/// DIR/bench.toml        what was asked for; a directory that was made for something else is left alone
+/// DIR/bench.toml        the bench file; a directory with another one is not used
 /// DIR/runs/POINT/N/     one run: run.json (when it is over), profiles, program.log, load.log
 /// DIR/pictures/         flame graphs
 /// DIR/report.*
@@ -23,12 +23,12 @@ public:
 
     const std::string& path() const { return path_; }  // as the user would write it
     const std::string& absolute() const { return absolute_; }
-    bool resumed() const { return resumed_; }  // something had been run in it before
+    bool resumed() const { return resumed_; }  // it has runs of an earlier command
 
     static std::string run_path(const Point& point, unsigned repetition);
-    /// A run that is over and went well.
+    /// The record of a run that has succeeded.
     std::optional<RunRecord> finished(const Point& point, unsigned repetition) const;
-    /// Its directory, empty.
+    /// Makes the run's directory, empty.
     Result<void> begin(const Point& point, unsigned repetition) const;
     Result<void> keep(const Point& point, const RunRecord& run) const;
     Result<void> write(const std::string& name, const std::string& text) const;

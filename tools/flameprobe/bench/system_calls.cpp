@@ -13,7 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 2> entries{"do_syscall_64", "el0_svc"};  // of all calls
 constexpr std::string_view stands_for = "[kernel: ";
 constexpr std::array<std::string_view, 3> prefixes{"__x64_sys_", "__arm64_sys_", "__do_sys_"};
-/// What a call's own function jumps to: that one is then on no stack. Each serves this call only.
+/// Functions that the function of a system call jumps to (a tail call), so that the call's own is not on the stack.
+/// Each serves one system call only.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> jumped_to{{{"ksys_read", "read"},
                                                                                   {"ksys_write", "write"},
                                                                                   {"do_readv", "readv"},
@@ -24,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> jumped_to
                                                                                   {"__sys_sendmsg", "sendmsg"},
                                                                                   {"__sys_recvmsg", "recvmsg"}}};
 
-/// The call that a function of the kernel is for; empty: none.
+/// The system call that a function of the kernel implements; empty: none.
 std::string_view call_of(std::string_view function) {
     for (const std::string_view prefix : prefixes) {
         if (function.starts_with(prefix)) return function.substr(prefix.size());
@@ -35,8 +36,8 @@ std::string_view call_of(std::string_view function) {
 }
 
 struct Cost {
-    double sampled = 0;    // below the call's functions, which call each other: the largest has all
-    double stood_for = 0;  // in the frame that stands for the kernel's
+    double sampled = 0;    // the largest of the call's functions, which call each other
+    double stood_for = 0;  // in the frame [kernel: CALL], where the kernel's own are missing
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ struct CallCost {
 
 struct CallCosts {
     std::vector<CallCost> calls;  // the dearest first
-    double whole = 0;  // of all; what is in none of `calls` is scheduling at a call's return, and other calls
+    double whole =
+        0;  // of all system calls; more than the sum of `calls` by other calls and scheduling at a call's return
 };
 
 /// By the kernel's functions of a call (__x64_sys_sendto, do_writev) where its frames may be sampled, else by the frame

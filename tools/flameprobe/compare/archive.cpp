@@ -14,7 +14,7 @@ bool is_archive(const std::string& path) {
 }
 
 Result<Measurement> read_archive(const std::string& path) {
-    // A name with a colon would be another machine's to tar.
+    // tar takes a name with a colon for a file on another machine.
     const std::string report =
         output_of({"tar", "--force-local", "-xOf", path, "--wildcards", "--occurrence=1", "*report.json"});
     if (report.empty()) return Error{path + ": cannot be unpacked by tar, or has no report.json of flameprobe bench"};

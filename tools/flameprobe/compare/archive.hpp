@@ -1,4 +1,4 @@
-// Results of the bench that were packed, as a CI job keeps them.
+// Results of the bench in an archive, as a CI job keeps them.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace flameprobe::compare {
 
-/// By its name: .tar, .tgz, .tar.gz, .tar.xz, .tar.zst.
+/// Whether the name ends in .tar, .tgz, .tar.gz, .tar.xz or .tar.zst.
 bool is_archive(const std::string& path);
-/// The report in it, unpacked by tar(1).
+/// Reads the report in the archive, unpacked by tar(1).
 Result<Measurement> read_archive(const std::string& path);
 
 }  // namespace flameprobe::compare

@@ -47,8 +47,8 @@ const MeasuredPoint* find(const Measurement& side, const std::string& title) {
     return nullptr;
 }
 
-/// `old` and `now` are figures of the two points' runs: by pairs of runs with one number; as series where there are
-/// fewer than two.
+/// Compares figures of the two points' runs, `old` and `now`: by pairs of runs with the same number, or as series if
+/// there are fewer than two pairs.
 bench::Comparison compare_turns(const MeasuredPoint& before, const std::vector<double>& old, const MeasuredPoint& after,
                                 const std::vector<double>& now) {
     std::vector<double> old_ones, new_ones;
@@ -127,10 +127,11 @@ void Judge::remark_pace(const std::string& title, const Pace& pace) {
                              (change->change() < 0 ? "less" : "more") + " after";
     if (Pace::is_no_chance(*change))
         remark(title + ": " + cost +
-               ", which is more than runs differ by: the machine is another or busier, or the change is in what all "
-               "functions share, as compiler options. It is part of each function's change.");
+               ", which is more than runs differ by: the machine is another or busier, or the change affects all "
+               "functions, as compiler options do. It is part of each function's change.");
     else if (std::abs(change->change()) >= 0.002)
-        remark(title + ": " + cost + ", as benches differ by anyway. It is taken out of each function's change.");
+        remark(title + ": " + cost +
+               ", which benches of the same program differ by, too. It is subtracted from each function's change.");
 }
 
 void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after) {
@@ -156,7 +157,7 @@ Judgement Judge::take() {
     for (const Change& change : changes) p.push_back(change.comparison.p);
     const std::vector<bool> found = bench::discoveries(p, options_.rate);
     for (std::size_t i = 0; i < changes.size(); ++i) changes[i].found = found[i];
-    // By scenario as they came; throughput and total first, then what was found by its size in time.
+    // In the order of scenarios; throughput and total first, then changes beyond noise by their size in time.
     std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         if (a.found != b.found) return a.found;
         if ((a.kind == Kind::function) != (b.kind == Kind::function)) return b.kind == Kind::function;

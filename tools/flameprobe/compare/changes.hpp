@@ -18,17 +18,17 @@ struct Change {
     std::string name;  // of the function
     std::string unit;
     bench::Comparison comparison;
-    bool found = false;  // beyond noise, all tests of this comparison considered
-    /// By how much it became worse, as a share of what it was: slower, or dearer. Negative: better.
+    bool found = false;  // beyond noise, corrected for the number of tests in this comparison
+    /// By how much it became worse (less throughput, more cost), as a share of its old value. Negative: better.
     double worse() const;
 };
 
 struct Judgement {
     bool of_profiles = false;
     double rate = 0.05;                // at most this share of what is found may be false
-    std::vector<Change> changes;       // all that were tested: found first, then by what they cost
+    std::vector<Change> changes;       // all that were tested: those beyond noise first, then by their cost
     std::vector<std::string> remarks;  // what could not be compared, and why
-    /// The largest worsening that was found, 0 if there is none.
+    /// The largest worsening beyond noise, 0 if there is none.
     double worst() const;
 };
 
@@ -37,13 +37,14 @@ struct JudgeOptions {
     /// Functions that take less than this share of the CPU time on both sides are not tested: each test makes the
     /// others weaker.
     double least_share = 0.005;
-    /// The runs of the two sides took turns, and those of one number are a pair: whole figures are compared by pairs.
+    /// The runs of the two sides took turns, and those with the same number are a pair: throughput and total cost are
+    /// compared by pairs.
     bool taking_turns = false;
 };
 
-/// Points are matched by scenario and variables, functions by name. Between benches a test is Welch's t over runs, of
-/// functions without what all of them share in a run (pace.hpp);
-/// between two profiles, which have no repetitions, it is of shares of samples, and knows the noise of sampling only.
+/// Points are matched by scenario and variables, functions by name. Between benches the test is Welch's t over runs,
+/// for functions without what all of them have in common in a run (pace.hpp). Between two profiles, which have no
+/// repetitions, it compares shares of samples, and knows only the noise of sampling.
 Result<Judgement> judge(const Measurement& before, const Measurement& after, const JudgeOptions& options);
 
 }  // namespace flameprobe::compare

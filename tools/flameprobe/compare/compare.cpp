@@ -34,7 +34,7 @@ constexpr const char* usage =
     "  -o, --out FILE        also write FILE: .md, .html or .json by its ending; may be given again\n"
     "      --by VARIABLE     of one bench, compare the two values of a variable that sweeps, the first being the old "
     "one;\n"
-    "                        its runs took turns, so what the machine did meanwhile falls out\n"
+    "                        its runs took turns, so disturbances by the machine cancel out\n"
     "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";

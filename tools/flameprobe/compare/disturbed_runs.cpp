@@ -50,7 +50,7 @@ Undisturbed without_disturbed_runs(const MeasuredPoint& point) {
                          std::to_string(number) + " (" + short_decimal(100 * std::abs(share), 0) + " % " +
                          (share < 0 ? "less" : "more") + ")";
     }
-    result.remark += "; CPU time per unit beside the median of the runs, which the others are near to.";
+    result.remark += "; in CPU time per unit, compared with the median of all runs.";
     erase_runs(result.point.repetitions, disturbed);
     erase_runs(result.point.throughput, disturbed);
     erase_runs(result.point.cost, disturbed);

@@ -56,7 +56,7 @@ Result<Measurement> read_profile_file(const std::string& path) {
     measurement.is_profile = true;
     const Totals totals = function_totals(*profile);
     if (totals.samples == 0) return Error{path + ": has no samples"};
-    // Noise is of the samples that were taken, however many periods one stands for.
+    // Noise is computed from the number of samples, not from the periods that they stand for.
     measurement.profile.samples = static_cast<double>(total_hits(*profile));
     const double hits_of_each = measurement.profile.samples / static_cast<double>(totals.samples);
     for (const FunctionTotal& function : totals.functions)

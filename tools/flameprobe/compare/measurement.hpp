@@ -14,8 +14,8 @@ struct MeasuredPoint {
     std::vector<double> throughput;  // units a second, by run; empty where no work is counted
     std::vector<double> cost;        // CPU nanoseconds per unit
     double sample_cost = 0;          // CPU nanoseconds per unit that one sample stands for
-    /// CPU nanoseconds per unit of each function, by run. `[not sampled]` is left out: it is the difference between the
-    /// clock and the samples of all functions, and has the noise of each.
+    /// CPU nanoseconds per unit of each function, by run. Without `[not sampled]`, which is the difference between the
+    /// clock and the samples of all functions, and so has the noise of all.
     std::map<std::string, std::vector<double>> functions;
     std::map<std::string, std::string> sweep;  // variables and their values
     std::vector<unsigned> repetitions;         // numbers of the runs
@@ -38,7 +38,7 @@ struct Measurement {
 
 /// A directory with a report.json, that file, or a .fprobe or folded file.
 Result<Measurement> read_measurement(const std::string& path);
-/// Of a report.json's text; `path` is for messages.
+/// The measurement in the text of a report.json; `path` is for messages.
 Result<Measurement> parse_measurement(const std::string& text, const std::string& path);
 
 }  // namespace flameprobe::compare

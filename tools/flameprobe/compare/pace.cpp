@@ -72,8 +72,8 @@ std::optional<bench::Covariate> Pace::of_all_but(const std::string& but) const {
     return pace;
 }
 
-// From run to run the clock tells how a run's cost differs from the others', without the noise of samples. How the
-// sides differ it does not: a function that changed is part of the whole.
+// Within a side the clock gives each run's pace, without the noise of samples. It cannot give the difference between
+// the sides, since a function that changed is part of the total.
 std::vector<double> Pace::side(const std::vector<double>& costs, std::size_t first, const std::string& but,
                                double& gap_variance) const {
     std::vector<double> told;

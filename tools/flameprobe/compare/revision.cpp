@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t date_bytes = 10, commit_bytes = 12;  // as in 2026-11-22-1a2b3c4d5e6f
 
-/// The number of the results that were made on one day of one commit, 1 being the first; 0 if they are another's.
+/// The number of a directory among those of the commit on its day, from 1; 0 if it is of another commit.
 unsigned number_of(const std::string& name, const std::string& commit) {
     const std::string wanted = "-" + commit.substr(0, commit_bytes);
     if (name.compare(std::min(name.size(), date_bytes), wanted.size(), wanted) != 0) return 0;

@@ -1,4 +1,4 @@
-// What a side of a comparison is called: a path, or a git revision whose results are kept in a store directory.
+// Finds the results that name a side of a comparison: a path, or a git revision whose results are in a store directory.
 #pragma once
 
 #include <string>

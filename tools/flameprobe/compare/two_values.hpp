@@ -11,8 +11,8 @@ namespace flameprobe::compare {
 struct TwoSides {
     Measurement before, after;  // paths: "version=old", "version=new"
 };
-/// The points with the variable's first value and those with its other one, by the same titles without it. An Error
-/// where no scenario has the variable, or it has not two values.
+/// Divides the points into those with the variable's first value and those with its second, with equal titles on both
+/// sides. An Error if no scenario has the variable, or it does not have two values.
 Result<TwoSides> two_values(const Measurement& measurement, const std::string& variable);
 
 }  // namespace flameprobe::compare

@@ -52,7 +52,7 @@ Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns
     if (profile && start_unix_ns_ == 0) start_unix_ns_ = profile->run.start_unix_ns;
     if (profile && profile->summary.complete && !filter.from_ns) ended_ns_ = profile->summary.duration_ns;
     took_ = std::chrono::steady_clock::now() - begin;
-    // That the file is still being written is no news here.
+    // The warning that the file is still being written is not shown here.
     if (profile)
         std::erase_if(profile->warnings,
                       [](const std::string& text) { return text.find("bytes are not used") != text.npos; });

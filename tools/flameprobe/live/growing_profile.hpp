@@ -1,4 +1,4 @@
-// A profile that is still being written, read again and again. The host pays nothing: only its file is read.
+// A profile that is still being written, read again and again. It costs the host nothing: only its file is read.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +14,13 @@ namespace flameprobe {
 
 class GrowingProfile {
 public:
-    /// Nothing is read yet; the process may be one that has not begun to write.
+    /// Reads nothing yet; the process need not have begun to write.
     explicit GrowingProfile(pid_t pid) : pid_(pid) {}
 
-    /// All of it, or of the last `window_ns` of its run (of all where that is not known yet, at the first call).
-    /// `times` as in SampleFilter. An Error as long as there is nothing to read.
+    /// The whole profile, or the last `window_ns` of its run (at the first call the whole, if the run's length is not
+    /// known yet). `times` as in SampleFilter. An Error as long as there is nothing to read.
     Result<NamedProfile> read(std::optional<std::uint64_t> window_ns, bool times);
-    /// Whether the file has since the last read().
+    /// Whether the file has grown since the last read().
     bool has_grown() const;
     bool running() const;
     pid_t pid() const { return pid_; }

@@ -38,10 +38,10 @@ struct LivePage::State {
     explicit State(pid_t pid) : growing(pid) {}
 
     GrowingProfile growing;
-    // What was read last answers all requests until there is more, and reading takes a tenth of one CPU at most.
+    // All requests get the last data until the file has grown, and reading takes a tenth of one CPU at most.
     std::string data, problem;
     std::chrono::steady_clock::time_point next{};
-    std::optional<PageServer> server;  // the last: its thread uses the others
+    std::optional<PageServer> server;  // last member: its thread uses the others
 
     PageAnswer answer(const std::string& path);
     void read();

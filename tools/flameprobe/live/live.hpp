@@ -10,7 +10,7 @@
 
 namespace flameprobe {
 
-/// The page of a process, for `run --live` too; served as long as it lives.
+/// Serves the page of a process, for `run --live` too, until the object is destroyed.
 class LivePage {
 public:
     static Result<LivePage> start(pid_t pid, std::uint16_t port = 0);

@@ -26,7 +26,7 @@ Result<std::string> new_token() {
     return hex_text(bytes);
 }
 
-/// Takes the same time wherever they differ.
+/// Compares in a time that does not depend on where the texts differ.
 bool equal(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     unsigned char difference = 0;
@@ -47,7 +47,7 @@ struct PageServer::State {
     std::function<PageAnswer(const std::string&)> answer;
     std::string token, url;
     std::array<std::string, 2> hosts;
-    std::unique_ptr<MHD_Daemon, DaemonStop> daemon;  // the last: it uses the others until it has stopped
+    std::unique_ptr<MHD_Daemon, DaemonStop> daemon;  // last member: it uses the others until it has stopped
 
     PageAnswer answer_to(MHD_Connection* connection, std::string_view path, std::string_view method) const;
     static MHD_Result on_request(void* self, MHD_Connection* connection, const char* path, const char* method,
@@ -73,7 +73,7 @@ MHD_Result PageServer::State::on_request(void* self, MHD_Connection* connection,
                                          const char* /*version*/, const char* /*upload*/, std::size_t* upload_size,
                                          void** context) {
     static int seen = 0;
-    if (*context == nullptr) {  // the headers only; what comes with them is not read
+    if (*context == nullptr) {  // this call has the headers only; a body is not read
         *context = &seen;
         return MHD_YES;
     }

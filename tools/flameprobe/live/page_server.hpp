@@ -16,16 +16,16 @@ struct PageAnswer {
     std::string body;
 };
 
-/// Answers GET only, on 127.0.0.1 only, of requests that name that host (a page elsewhere could lead a browser here by
-/// a name of its own) and whose path begins with the token; all else is 404. Few connections at a time, short ones.
+/// Answers only GET requests to 127.0.0.1 that name this host (else another site could direct a browser here by its own
+/// host name) and whose path begins with the token; all others get 404. Few connections at a time, short ones.
 class PageServer {
 public:
-    /// `answer` gets what stands behind the token: "" or "data". It is called from the server's thread, one call at a
-    /// time. `port` 0: a free one.
+    /// `answer` gets the path after the token: "" or "data". It is called from the server's thread, one call at a time.
+    /// `port` 0: a free one.
     static Result<PageServer> start(std::uint16_t port, std::function<PageAnswer(const std::string& path)> answer);
     PageServer(PageServer&&) noexcept;
     PageServer& operator=(PageServer&&) = delete;
-    /// Waits for the answers that are under way.
+    /// Waits until answers in progress are sent.
     ~PageServer();
 
     /// http://127.0.0.1:PORT/TOKEN/

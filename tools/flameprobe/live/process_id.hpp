@@ -10,7 +10,7 @@
 
 namespace flameprobe {
 
-/// The one argument that a command is given: a process's number, above 0.
+/// Parses a command's only argument, a process id above 0.
 inline Result<pid_t> process_id(int arguments, char* const argv[]) {
     if (arguments != 1) return Error{"name one process by its number"};
     const auto pid = number_in<pid_t>(argv[0]);
@@ -18,7 +18,7 @@ inline Result<pid_t> process_id(int arguments, char* const argv[]) {
     return *pid;
 }
 
-/// The exit status, its reason on stderr.
+/// Prints the reason to stderr, and returns the exit status.
 inline int complain(int status, const std::string& message) {
     std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
     return status;

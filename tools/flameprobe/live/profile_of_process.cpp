@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Reads until the run is known, which is in the first block.
+/// Reads up to the run's facts, which are in the first block.
 class PidReader final : public PartialSink {
 public:
     void run(const RunInfo& info) override { pid = info.pid; }
@@ -43,7 +43,8 @@ std::string profile_among(const fs::path& process, pid_t pid) {
     return {};
 }
 
-/// With the ring engine the collector is a task beside the process (src/session/task.hpp), by this name.
+/// Whether a process is a collector: with the ring engine it is a task beside the host (src/session/task.hpp), with
+/// this name.
 bool is_collector(const fs::path& process) {
     std::string name;
     std::ifstream(process / "comm") >> name;

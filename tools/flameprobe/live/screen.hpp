@@ -10,7 +10,7 @@
 
 namespace flameprobe {
 
-/// Takes the terminal over, and gives it back as it was. One at a time, one thread.
+/// Takes over the terminal, and restores it at the end. One at a time, one thread.
 class Screen {
 public:
     /// An Error where standard input or output is no terminal, or one of unknown type.
@@ -25,7 +25,8 @@ public:
     void show(const std::vector<TopLine>& lines, const std::string& help);
 
     enum class Key { none, quit, up, down, page_up, page_down, order, window, pause, other };
-    /// Waits for a key at most so long; none also where the window changed its size, after which to show() again.
+    /// Waits for a key, at most this long; none also if the window changed its size, after which the caller has to
+    /// show() again.
     Key wait(std::chrono::milliseconds most);
 
 private:

@@ -144,7 +144,7 @@ int top_command(int argc, char* argv[]) {
     if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe top --help'.");
     if (once) return print_once(*pid);
     {
-        // What is wrong from the start is told before the terminal is taken over.
+        // Errors at the start are printed before the terminal is taken over.
         GrowingProfile first(*pid);
         if (auto profile = first.read(std::nullopt, false); !profile && first.path().empty())
             return complain(1, profile.error().message);

@@ -21,7 +21,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return right(fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1), 6);
 }
 
-/// Cut by characters, so that no half of one is left.
+/// Cuts between characters, not bytes.
 std::string fit(const std::string& raw, std::size_t columns) {
     const std::string text = clean_text(raw);
     std::size_t at = 0, used = 0;

@@ -24,7 +24,7 @@ struct TopLine {
     std::string text;  // fits into the columns; clean of control characters
 };
 
-/// At most `rows` lines: threads and scopes with most samples, then functions in the room that is left.
+/// At most `rows` lines: the threads and scopes with the most samples, then functions in the remaining lines.
 std::vector<TopLine> top_view(const NamedProfile& profile, const TopOptions& options);
 
 }  // namespace flameprobe

@@ -49,7 +49,7 @@ std::string reason(int error, bool hardware) {
                         : "this kernel has no such event";
     if (error == EACCES || error == EPERM)
         return "not permitted: sysctl kernel.perf_event_paranoid=1 permits it, in a container --cap-add PERFMON";
-    if (error == ENOSYS) return "perf_event_open is not there: a filter forbids it, or the kernel lacks it";
+    if (error == ENOSYS) return "perf_event_open is missing: a seccomp filter forbids it, or the kernel lacks it";
     return std::string("perf_event_open: ") + strerrordesc_np(error);
 }
 
@@ -64,7 +64,7 @@ Counters::Counters(pid_t pid, const std::vector<std::string>& names) {
         counter.name = event.name;
         counter.hardware = event.type == PERF_TYPE_HARDWARE;
         counter.file = Descriptor(open_event(event, pid, false));
-        // Migrations happen in the kernel, so that counting user space only would always give 0.
+        // Migrations happen in the kernel: counting user space only would always give 0.
         if (!counter.file && (errno == EACCES || errno == EPERM) && counter.name != "cpu-migrations") {
             counter.file = Descriptor(open_event(event, pid, true));
             counter.user_only = true;
@@ -90,7 +90,8 @@ Reading Counters::read(const std::string& name) const {
         } got{};
         if (::read(counter.file.get(), &got, sizeof got) != sizeof got)
             return {{}, false, false, "its counter could not be read"};
-        if (got.running == 0) return {{}, false, false, "its counter never ran: others hold all of them"};
+        if (got.running == 0)
+            return {{}, false, false, "its counter never ran: other events use all hardware counters"};
         const double scale = static_cast<double>(got.enabled) / static_cast<double>(got.running);
         return {static_cast<double>(got.value) * scale, counter.user_only, got.enabled != got.running, ""};
     }

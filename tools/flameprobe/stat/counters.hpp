@@ -15,17 +15,18 @@ namespace flameprobe::counting {
 struct Reading {
     std::optional<double> value;
     bool user_only = false;  // the kernel's part may not be counted by this user
-    bool estimated = false;  // the counter was shared with others for a part of the time
-    std::string why_not;     // one sentence, where there is no value
+    bool estimated = false;  // the hardware counter was shared with other events for a part of the time
+    std::string why_not;     // one sentence, if there is no value
 };
 
 /// Events begin to count when the process becomes the command.
 class Counters {
 public:
     explicit Counters(pid_t pid);
-    /// These only: what needs fewer counters of the machine is less often an estimate.
+    /// Only these events: with fewer events values are less often estimates.
     Counters(pid_t pid, const std::vector<std::string>& names);
-    /// Until now, of the command and its descendants. `name` as perf calls it: cycles, instructions, task-clock, ...
+    /// The value so far, of the command and its descendants. `name` as perf calls it: cycles, instructions, task-clock,
+    /// ...
     Reading read(const std::string& name) const;
     bool has(const std::string& name) const;
 

@@ -23,9 +23,9 @@ namespace {
 
 constexpr const char* usage =
     "Usage: flameprobe stat [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
-    "Runs COMMAND, with its exit status, and tells what it and its children used. Needs no privilege and no perf.\n"
+    "Runs COMMAND, with its exit status, and prints what it and its children used. Needs no privilege and no perf.\n"
     "\n"
-    "  -e, --event LIST      with offcpu in it, tells also how long and how often threads wait, by system call:\n"
+    "  -e, --event LIST      with offcpu in it, also how long and how often threads wait, by system call:\n"
     "                        FlameProbe is loaded into COMMAND for that. Default: FLAMEPROBE_EVENT\n"
     "      --json            as JSON\n"
     "  -o, --out FILE        to FILE instead of standard error\n";
@@ -77,7 +77,7 @@ std::string ended_text(int status) {
     return "killed by SIG" + std::string(name != nullptr ? name : "?");
 }
 
-/// False if it could not be written, which has been told then.
+/// False if it could not be written, after a message.
 bool write_out(const Request& request, const std::string& text) {
     if (request.out.empty()) return std::fputs(text.c_str(), stderr) >= 0;
     OutputFile file(request.out);

@@ -9,7 +9,7 @@ namespace flameprobe::counting {
 
 namespace {
 
-constexpr const char* by_looking = "read 20 times a second: what lived shorter is not in it";
+constexpr const char* by_looking = "read 20 times a second: threads that lived for less are missing";
 
 double seconds_of(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
@@ -97,8 +97,9 @@ private:
         if (!waiting.why_not.empty()) return not_here("blocked_seconds", "blocked", waiting.why_not);
         const double seconds = static_cast<double>(waiting.blocked_ns) / 1e9;
         add("blocked_seconds", "blocked", seconds, fixed_text(seconds, 6) + " s",
-            "all threads together" + (waiting.waits == 0 ? std::string(", how often is not known: looks alone told it")
-                                                         : ", in " + count_text(waiting.waits) + " waits"));
+            "all threads together" + (waiting.waits == 0
+                                          ? std::string(", how often is not known without switch records")
+                                          : ", in " + count_text(waiting.waits) + " waits"));
         const double preempted = static_cast<double>(waiting.preempted_ns) / 1e9;
         add("preempted_seconds", "preempted", preempted, fixed_text(preempted, 6) + " s");
         for (const BlockedCall& call : waiting.calls) {

@@ -1,4 +1,4 @@
-// The figures of `flameprobe stat`, for people and for scripts.
+// The figures of `flameprobe stat`, as a table and as JSON.
 #pragma once
 
 #include <sys/resource.h>
@@ -16,16 +16,16 @@ namespace flameprobe::counting {
 struct Row {
     std::string key;              // in JSON
     std::string label;            // in the table
-    std::optional<double> value;  // in JSON; null where it is not here
+    std::optional<double> value;  // in JSON; null if it cannot be measured here
     std::string text;             // in the table
-    std::string remark;           // what it comes to, or why it is not here
+    std::string remark;           // in the table: a rate or share, or why there is no value
 };
 
 struct Facts {
     std::string command;
     double seconds = 0;
     std::string ended;  // "exit status 0"
-    int status = 0;     // as a shell tells it
+    int status = 0;     // as a shell gives it
     rusage usage{};
     std::map<pid_t, ProcessSum> processes;
     std::optional<Waiting> waiting;  // if it was asked for

@@ -1,4 +1,4 @@
-// What /proc tells of the threads of a command while they live.
+// Figures from /proc of the threads of a running command.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@ struct ProcessSum {
     std::optional<std::uint64_t> migrations;
 };
 
-/// Looks at the command, its children and all their threads; a thread's last figures count. What lived between two
-/// looks is not in the sums.
+/// Reads the figures of all threads of the command and its children, again and again; a thread's last figures count.
+/// Threads that began and ended between two readings are missing.
 class Tasks {
 public:
     /// `migrations`: read them as well, which takes longer.

@@ -1,4 +1,4 @@
-// Waiting time of a command, as FlameProbe in its processes tells it.
+// Waiting time of a command, measured by FlameProbe in its processes.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Waiting {
     std::uint64_t processes = 0;
 };
 
-/// Loads the library into the command and its children; their profiles are in a directory of their own that goes away
-/// with this.
+/// Loads the library into the command and its children. Their profiles are in a temporary directory, which the
+/// destructor removes.
 class WaitingRun {
 public:
     /// An Error where the library or a temporary directory is missing.
