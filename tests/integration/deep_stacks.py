@@ -1,4 +1,4 @@
-"""Judges the stacks of tests/targets/deep, whose truth can be read from themselves."""
+"""Checks the stacks of tests/targets/deep, whose function names say what is right."""
 
 import re
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def path(seed):
 
 
 def parts(frames):
-    """(bits of the seed, kinds of the path, frames of the recursion, whether it stands at the end)."""
+    """(bits of the seed, kinds of the path, frames of the recursion, whether the recursion is at the end)."""
     bits, kinds, recursions, bottom = [], [], 0, False
     for frame in frames:
         found = FRAME.search(frame)
@@ -65,7 +65,7 @@ def recursion_is_right(frames, kibibytes):
 
 
 def judge(stacks, is_right):
-    """Of the samples that are in the program's main work, or are cut and may be."""
+    """Counts the samples that are in the program's main work, or are truncated and may be in it."""
     verdict = Verdict()
     for frames, count in stacks:
         if any("[truncated]" in frame for frame in frames):

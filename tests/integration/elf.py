@@ -1,4 +1,4 @@
-"""As much of ELF as is needed to say whether a file has symbols: its section headers and its build id."""
+"""Reads ELF section headers and build ids, to find out whether a file has symbols."""
 
 import struct
 from functools import lru_cache
@@ -31,7 +31,7 @@ def build_id(content):
 
 @lru_cache(maxsize=None)
 def has_symbols(path):
-    """A symbol table of its own, or a separate debug file that the system has. .dynsym alone does not count."""
+    """Whether the file has a symbol table, itself or in a separate debug file on this system. .dynsym alone does not count."""
     try:
         content = Path(path).read_bytes()
     except OSError:

@@ -10,7 +10,8 @@ from elf import has_symbols
 
 # Where threads begin. `_start` is the ELF entry (also ld.so's own), the others are glibc's.
 ROOTS = re.compile(r"^(_start|_dl_start_user|__clone3?|clone3?|__GI___clone3?|start_thread|thread_start)$")
-# Code without a symbol is called by its file: `[unknown in FILE]`, or `[FILE+0x1a2b40]` where unwind tables tell its start.
+# Code without a symbol is named by its file: `[unknown in FILE]`, or `[FILE+0x1a2b40]` where unwind tables tell its
+# start.
 UNKNOWN = re.compile(r"^\[(?=unknown in |.+\+0x[0-9a-f]+\]$)(?:unknown in )?(.+?)(?:\+0x[0-9a-f]+)?\]$")
 ADDRESS = re.compile(r"^0x[0-9a-f]+$")
 # Frames of ours that stand for time, not for a sampled stack.
@@ -72,7 +73,7 @@ class Figures:
 
     @property
     def named_share(self):
-        """Of the frames in files that have symbols."""
+        """The share of frames with a name, in files that have symbols."""
         return self.named / max(1, self.named + self.unnamed_with_symbols)
 
     @property

@@ -1,7 +1,6 @@
 """Runs programs with FlameProbe preloaded, in a directory of their own, and reads what they leave.
 
-Every program is the leader of a new session: whatever is left of it when its time is over is killed by process group, and
-nothing else ever is.
+Every program is the leader of a new session: at its timeout its process group is killed, and no other process ever is.
 
 FLAMEPROBE_TESTS=quick|all, quick by default, chooses the size of the tests: see sized()."""
 
@@ -28,7 +27,7 @@ COMMAND = BUILD / "tools" / "flameprobe" / "flameprobe"
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 ENGINES = ("ring", "timer", "signal") if KERNEL >= (5, 13) else ("timer",)  # inherit_thread
 SIZE = os.environ.get("FLAMEPROBE_TESTS", "quick")
-GUEST = os.environ.get("FLAMEPROBE_GUEST")  # in a machine of tools/guest: a folder for what tests outside of it look at
+GUEST = os.environ.get("FLAMEPROBE_GUEST")  # in a machine of tools/guest: a folder of files for tests outside of it
 EMULATED = "FLAMEPROBE_EMULATED" in os.environ  # the CPU is: the same work takes ten times as long, and is that much more samples
 
 
@@ -39,9 +38,8 @@ if SIZE not in ("quick", "all"):
 
 
 def sized(quick, every, emulated=None):
-    """How much of a repetitive test is run: `quick` while working and in CI, `every` by `tools/test all`. A test asserts the
-    same in both: only the number of repetitions, engines or hosts differs. `emulated` where the CPU is, which takes ten times as
-    long."""
+    """The size of a repetitive test: `quick` while working and in CI, `every` in `tools/test all`, `emulated` on an emulated CPU,
+    which takes ten times as long. A test asserts the same in all: only the number of repetitions, engines or hosts differs."""
     if EMULATED and emulated is not None:
         return emulated
     return every if SIZE == "all" else quick
@@ -68,7 +66,7 @@ def read_folded(text):
 
 @dataclass
 class Result:
-    """What one process left: <stem>.fprobe, .svg, .folded, ..."""
+    """The results of one process: <stem>.fprobe, .svg, .folded, ..."""
 
     stem: Path
 
@@ -88,7 +86,7 @@ class Result:
         return {p.name[len(self.stem.name) + 1:] for p in self.stem.parent.glob(self.stem.name + ".*")}
 
     def stacks(self):
-        """From the folded text, or from the spool where the process was killed before it could write one."""
+        """The stacks, from the folded text, or from the .fprobe if the process was killed before it wrote one."""
         if self.path("folded").exists():
             return read_folded(self.path("folded").read_text())
         return read_folded(render(self.path("fprobe"), "-o", "-", "--format", "folded").stdout)
@@ -106,7 +104,7 @@ class Run:
     samples: dict = field(default_factory=dict)
 
     def results(self):
-        """By pid and executable, since an exec keeps the pid; only files under the default names."""
+        """Results by pid and executable, since an exec keeps the pid; only files with default names."""
         found = {}
         for path in sorted(self.directory.glob("flameprobe.*.*.fprobe")):
             result = Result(path.with_suffix(""))
@@ -123,7 +121,7 @@ class Run:
 
 
 def clean_environment(**changes):
-    """Ours without anything that concerns profiling or preloading. None removes a variable."""
+    """Our environment without variables for profiling or preloading, and with `changes`; None removes a variable."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("FLAMEPROBE_", "LD_", "DEBUGINFOD_", "MALLOC_"))}
     for name, value in changes.items():
         if value is None:
@@ -134,7 +132,7 @@ def clean_environment(**changes):
 
 
 def profiled(**settings):
-    """An environment with FlameProbe preloaded; settings without FLAMEPROBE_ before them: FREQ=999, ENGINE="timer"."""
+    """An environment with FlameProbe preloaded; settings are given without FLAMEPROBE_: FREQ=999, ENGINE="timer"."""
     return clean_environment(LD_PRELOAD=LIBRARY, **{f"FLAMEPROBE_{k}": v for k, v in settings.items()})
 
 
@@ -159,8 +157,8 @@ def collectors():
 
 
 def settle(pid, others, seconds=30):
-    """Waits for what a program left running: an orphaned child in its group, or the collector (in a session of its own)
-    of a host that did not wait for it. `others`: collectors that ran before."""
+    """Waits for processes that a program left running: orphaned children in its group, and the collector (in a session of its
+    own) of a host that did not wait for it. `others`: collectors that ran before."""
     end = time.monotonic() + seconds
     with contextlib.suppress(ChildProcessError):
         while time.monotonic() < end:
@@ -174,7 +172,7 @@ def settle(pid, others, seconds=30):
 
 
 def run(argv, directory, env=None, timeout=120, **popen):
-    """Runs to the end. After `timeout` seconds all of its process group is killed and timed_out is set."""
+    """Runs a program to its end. After `timeout` seconds its process group is killed and timed_out is set."""
     start = time.monotonic()
     others = collectors()
     process = subprocess.Popen([str(a) for a in argv], cwd=popen.pop("cwd", directory), env=env or clean_environment(),
@@ -195,8 +193,8 @@ def run(argv, directory, env=None, timeout=120, **popen):
 
 
 def ordinary_user(case):
-    """The command before a program that makes it an ordinary user's, for whom perf may not sample the kernel; skips the
-    test where that cannot be."""
+    """A command prefix that runs a program as an ordinary user, for whom perf may not sample the kernel; skips the test where that
+    is not possible."""
     try:
         level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     except OSError:
@@ -231,7 +229,7 @@ def render(*argv, timeout=120, **popen):
 
 
 def wait_until(true, seconds=20, what="it"):
-    """Waits until true() is; an AssertionError otherwise."""
+    """Waits until true() returns true; an AssertionError if it does not in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = true()
@@ -242,7 +240,7 @@ def wait_until(true, seconds=20, what="it"):
 
 
 def stolen_seconds():
-    """What a hypervisor took from all CPUs since boot. Samples fall in it, and a thread's CPU clock leaves it out."""
+    """The time that the hypervisor took from all CPUs since boot. Samples include it, a thread's CPU clock does not."""
     with open("/proc/stat") as stat:
         return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
@@ -267,7 +265,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.check_every_pprof)
 
     def check_every_pprof(self):
-        """Whatever the test was about: a pprof that an engine would refuse fails it."""
+        """Every pprof that a test makes must be one that engines accept."""
         for path in sorted(self.directory.rglob("*.pb.gz")):
             found = pprof_rules.problems(pprof_rules.read(path))
             self.assertEqual(found, [], f"{path.name} breaks rules of profile.proto, Parca or Pyroscope")

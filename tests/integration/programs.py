@@ -16,7 +16,7 @@ PATH = "/usr/bin:/usr/sbin:/sbin:" + os.environ.get("PATH", "")  # Debian's firs
 
 
 class Missing(Exception):
-    """What is not installed."""
+    """A program or library that is not installed."""
 
 
 def find(program):
@@ -62,7 +62,7 @@ def words(count, seed=1):
 
 
 def ended(process, directory, begun, what):
-    """A server that was asked to end."""
+    """Waits for the end of a server that was told to end, and returns its Run."""
     try:
         process.wait(30)
     except subprocess.TimeoutExpired as late:
@@ -215,7 +215,7 @@ def forwarder(directory, env, seconds):
 
 
 def compiler(directory, env, seconds):
-    """gcc, its compiler proper and assembler under make -j2: a tree of short processes."""
+    """make -j2 with gcc: a tree of short processes (gcc, cc1, as)."""
     make, gcc = find("make"), find("gcc")
     lines = [f"int f{i}(int a, int b) {{ for (int i = 0; i < a; ++i) b = (b ^ a) * {i + 3} + i % 7; return b; }}"
              for i in range(100 * seconds)]

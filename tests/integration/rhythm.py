@@ -1,5 +1,5 @@
-"""A program whose rhythm is the sampling period (tests/targets/rhythm): how far the samples of its eight functions are from
-their CPU time."""
+"""A program that repeats its work at the sampling period (tests/targets/rhythm): how far the samples of its eight functions
+are from their CPU time."""
 
 import json
 import math

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cpu_seconds():
-    """Of this process and of the programs that it has waited for."""
+    """CPU seconds of this process and of the programs that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

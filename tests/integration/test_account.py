@@ -1,5 +1,5 @@
-"""What could not be sampled is told: CPU time by the clocks beside samples, the kernel where it is not permitted, what an
-engine had to leave out; and samples are taken just while sampling is on."""
+"""Results show what could not be sampled: CPU time by the clocks beside samples, the kernel where it is not permitted, what an
+engine had to leave out. And samples are taken only while sampling is on."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class Accounts(Case):
                     self.assertGreaterEqual(told["samples"]["taken"], least)
 
     def test_memory_of_many_threads(self):
-        """10,000 that come and go and 2,000 at once: what FlameProbe holds for them is told, and little."""
+        """10,000 threads one after the other, and 2,000 at once: FlameProbe reports its memory for them, and it is little."""
         for engine in ENGINES:
             for argv in (("short", sized("2000", "10000")), ("living", sized("500", "2000"))):
                 with self.subTest(engine=engine, threads=argv):
@@ -68,7 +68,7 @@ class Accounts(Case):
                     self.assertLess(held, 48 << 20)
 
     def test_frame_pointers(self):
-        """Without them in the program, what lies beyond the leaf is cut rather than guessed."""
+        """In a program without frame pointers, stacks end after the leaf instead of having guessed frames."""
         ran = run([host("ends"), "return", "300"], self.directory, profiled(UNWIND="fp", FREQ=499, FORMAT="json,folded"))
         told, stacks = summary(ran.result()), ran.result().stacks()
         self.assertEqual(told["sampling"]["unwinder"], "fp")

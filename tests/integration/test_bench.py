@@ -1,4 +1,4 @@
-"""flameprobe bench and compare: scenarios run for real, whatever happens to them, and what the report says."""
+"""flameprobe bench and compare: real runs of scenarios, their failures, and the report."""
 
 import contextlib
 import json

@@ -22,7 +22,7 @@ class Chromium(Case):
         os.chmod(self.directory, 0o755)
 
     def load(self, where, user, flags, env):
-        """Its output, in a directory of its own with a home."""
+        """Chromium's output, run in a directory of its own with a home."""
         directory = self.fresh_directory(where)
         os.chmod(directory, 0o777)
         preload = [f"LD_PRELOAD={env.pop('LD_PRELOAD')}"] if "LD_PRELOAD" in env else []

@@ -1,4 +1,4 @@
-"""The flameprobe command with the real library: run profiles what it runs, and doctor foretells what the library does."""
+"""The flameprobe command with the real library: run profiles its command, and doctor predicts what the library does."""
 
 import re
 import shutil
@@ -186,7 +186,7 @@ class Run(Case):
         self.assertIn("no picture", done.stderr)
 
     def under_signals(self, script):
-        """Sends SIGTERM to `flameprobe run` once there are samples of the shell; its status and what it said last."""
+        """Sends SIGTERM to `flameprobe run` once there are samples of the shell; returns its status and its last line."""
         with started([COMMAND, "run", "-F", "499", "-o", "shell.%p", "--", "sh", "-c", script], self.directory,
                      clean_environment()) as command:
             wait_until(lambda: list(self.directory.glob("shell.*.fprobe")), what="the first samples")
@@ -216,7 +216,7 @@ class Doctor(Case):
         return engine[1], engine[2]
 
     def check(self, before=(), **settings):
-        """Doctor's answer and the library's deed, both where `before` puts them."""
+        """Doctor must name the engine that the library then uses; `before` is a command prefix for both."""
         directory = self.fresh_directory("-".join(settings) + ("refused" if before else "free"))
         variables = {f"FLAMEPROBE_{name}": value for name, value in settings.items()}
         doctor = run([*before, COMMAND, "doctor"], directory, env=clean_environment(**variables))

@@ -1,4 +1,4 @@
-"""Completions offer what the programs themselves say they take."""
+"""Completions offer the options and commands that the programs' own --help lists."""
 
 import os
 import pty

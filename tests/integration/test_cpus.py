@@ -14,12 +14,12 @@ from harness import EMULATED, ENGINES, GUEST, Case, Result, profiled, shares, ta
 
 ONLINE = Path("/sys/devices/system/cpu/cpu1/online")
 ROUNDS = 400 if EMULATED else 4000
-# The emulated clock is one of instructions: what a busy machine outside does not run has not aged either.
+# The emulated clock is one of instructions: while a busy machine outside does not run it, its clocks stand still.
 COUNTING = os.environ.get("FLAMEPROBE_EMULATED") == "counting"
 
 
 def move_to(process, cpu):
-    """All its threads; those that it creates follow."""
+    """Moves all threads of the process; threads that they create inherit it."""
     for thread in Path(f"/proc/{process.pid}/task").glob("*"):
         with contextlib.suppress(ProcessLookupError):  # it has ended
             os.sched_setaffinity(int(thread.name), {cpu})

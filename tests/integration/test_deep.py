@@ -26,7 +26,7 @@ class Deep(Case):
                     self.assertGreater(verdict.whole, verdict.all / 2)
 
     def test_paths_that_change_are_never_mixed(self):
-        """One in a thousand may be: of two paths that agree by chance in all frames that are compared."""
+        """One in a thousand may be wrong: two paths may agree by chance in all frames that are compared."""
         for engine in ENGINES:
             whole = wrong = 0
             for mode, microseconds in (("tree", 20), ("even-tree", 200), ("even-tree", 2000), ("tree", 20000)):
@@ -38,7 +38,7 @@ class Deep(Case):
                 self.assertLessEqual(wrong, whole / 1000)
 
     def test_handlers_copy_as_much_as_is_asked_for(self):
-        """Where nothing goes beyond the copy, nothing has to be proven, however fast it changes."""
+        """Stacks that fit into the copy need no proof, however fast they change."""
         for engine in ("timer", "signal"):
             with self.subTest(engine=engine):
                 verdict = self.verdict(engine, "tree", 20, 4000, path_is_right, STACK=262144)
@@ -46,7 +46,7 @@ class Deep(Case):
                 self.assertGreater(verdict.whole, verdict.all * 0.99)
 
     def test_memory_is_read_where_process_vm_readv_is_refused(self):
-        """As some containers do: what lies beyond the copy is read through /proc."""
+        """Where process_vm_readv is refused, as in some containers, the stack beyond the copy is read through /proc."""
         directory = self.fresh_directory("refused")
         ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--after", "libflameprobe-core.so", "--report",
                    directory / "report", "--", target("deep"), "recursion", 224, 1.5], directory,

@@ -59,7 +59,7 @@ class Events(Case):
         self.check(ordinary_user(self))
 
     def test_what_cannot_be_sampled_is_said_and_the_others_are(self):
-        """Engines of one event, and events that do not count here."""
+        """Engines that sample one event only, and events that this machine cannot count."""
         for engine, event, why in (("timer", "page-faults", "page-faults is not sampled: the timer engine has one event"),
                                    ("signal", "page-faults", "page-faults is not sampled: the signal engine has one event")):
             with self.subTest(engine=engine):

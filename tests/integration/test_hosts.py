@@ -1,5 +1,5 @@
-"""Whatever a host does, it does the same with FlameProbe: output, exit status, and how it ends. Every program of
-tests/hosts, in every engine, beside the same program alone; and what the profile must hold."""
+"""A host behaves under FlameProbe as it does alone: output, exit status, and how it ends. Every program of tests/hosts, in
+every engine, is compared with the same program alone; and its profile must hold certain functions."""
 
 import os
 import re
@@ -44,7 +44,7 @@ HOSTS = [
     (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
     (("sandbox", "strict"), ("sandboxed_work",)),
     (("sandbox", "filter"), ("sandboxed_work",)),
-    # The filter refuses the collector every file, and with them the unwind tables: only the leaf is known.
+    # The filter refuses the collector every file, so also the unwind tables: only the leaf is known.
     (("sandbox", "everyone"), ("crunch",)),
     (("sandbox", "kill"), ("sandboxed_work",)),  # for any other call, such as a futex's: at exit nothing may be asked for
     (("sandbox", "fault"), ("sandboxed_work",)),
@@ -60,8 +60,8 @@ HOSTS = [
     (("forking_server", "4"), ("answer",)),
 ]
 
-# What a handler in the host may disturb: signals, threads, stacks, libc's locks, sandboxes. The engines that have handlers
-# run these in the quick set, and every host in the full one.
+# Hosts that a signal handler may disturb: signals, threads, stacks, libc's locks, sandboxes. In the quick set the engines with
+# handlers run only these, in the full set every host.
 HANDLER_HOSTS = {
     ("handlers",), ("blocked_signals",), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
     ("threads", "raw"),
@@ -85,7 +85,7 @@ def takes_part(argv, signals):
     return SIZE == "all" or not signals or argv[:2] in HANDLER_HOSTS
 
 
-# How a host ends, and what is left: with a folded file, or only the spool.
+# How a host ends, and its results: with a folded file, or only the .fprobe.
 ENDS = {
     "return": 6, "exit": 7, "_exit": 8, "_Exit": 9, "quick_exit": 10, "exit_group": 11,
     "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
@@ -115,7 +115,7 @@ class HostCase(Case):
         return self.alone[key]
 
     def beside(self, argv, where, settings, timeout=60):
-        """Runs alone and profiled; both must have the same output and end. Gives the profiled run."""
+        """Runs a host alone and profiled; both must have the same output and end. Returns the profiled run."""
         alone = self.run_alone(argv, where, timeout)
         if alone[0] == 77:
             self.skipTest(f"{argv[1:]} needs rights that this user has not")
@@ -129,7 +129,7 @@ class HostCase(Case):
         return mine
 
     def check_whole(self, ran):
-        """Every spool can be read, and every folded file is well-formed and holds samples."""
+        """Every .fprobe can be read, and every folded file is well-formed and has samples."""
         for result in ran.results().values():
             if "folded" in result.endings:
                 self.assertGreater(sum(count for _, count in read_folded(result.path("folded").read_text())), 0)

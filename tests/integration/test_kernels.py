@@ -9,7 +9,7 @@ from harness import GUEST, KERNEL, Case, host, ordinary_user, profiled, run
 
 class Kernels(Case):
     def engine_of(self, ran):
-        """With the reason for it."""
+        """The engine that was used, with the reason for it."""
         lines = ran.result().path("txt").read_text().splitlines()
         return next(line.partition(": ")[2] for line in lines if line.startswith("engine: "))
 

@@ -1,4 +1,4 @@
-"""SIGKILL at random moments: every sample that is older than one drain period is in the spool, and flameprobe-render
+"""SIGKILL at random moments: every sample that is older than one drain period is in the .fprobe, and flameprobe-render
 makes a picture of it."""
 
 import os

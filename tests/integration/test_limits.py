@@ -1,5 +1,5 @@
-"""What a host's limits and surroundings take away costs samples at most, and is said: no descriptor, no locked memory, no
-free signal, no /proc, a kernel that permits less, a name that is taken, a seccomp filter over every thread."""
+"""Missing resources cost samples at most, and a message says so: no descriptor, no locked memory, no free signal, no /proc, a
+kernel that permits less, a file name in use, a seccomp filter for every thread."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def summary(result):
 
 
 class LateStart(Case):
-    """Where the host has left nothing when sampling begins."""
+    """The host has used up a resource before sampling begins."""
 
     def late(self, mode, how, engine, **settings):
         if how == "signal":
@@ -59,7 +59,7 @@ class LateStart(Case):
 
 
 class Taken(Case):
-    """What the host takes while it is sampled."""
+    """The host uses up a resource while it is sampled."""
 
     def test_signals(self):
         for engine, why in (("timer", ALL_TAKEN), ("signal", "took away the signal that the engine needs")):
@@ -83,7 +83,7 @@ class Taken(Case):
         self.assert_function(ran.result().stacks(), "open_work", at_least=20)
 
     def test_return(self):
-        """Where a filter lets no handler return, who needs one ends before, and says so; the rings go on."""
+        """If no handler can return in a filter, an engine with a handler ends before and says so; the ring engine goes on."""
         for engine in ("timer", "signal"):
             with self.subTest(engine=engine):
                 result = self.ended_by_filter("no_return", engine, "a seccomp filter in which no signal handler can return")
@@ -155,7 +155,7 @@ class Refused(Case):
 
 
 class Elsewhere(Case):
-    """In namespaces of its own, where something is not as usual."""
+    """A program in namespaces of its own, with another /proc, pid or mount table."""
 
     def inside(self, name, before, argv, *unshare, **settings):
         """Runs the program in new namespaces, after the shell commands `before`."""

@@ -69,7 +69,7 @@ class Live(Case):
                 listening = {line.split()[1] for line in open("/proc/net/tcp", encoding="ascii").read().splitlines()[1:] if line.split()[3] == "0A"}
                 self.assertIn(f"0100007F:{port:04X}", listening)
                 self.assertNotIn(f"00000000:{port:04X}", listening)
-                # There is more later, and the end is told.
+                # The page gets more samples later, and shows the end of the program.
                 first = data["columns"]
                 wait_until(lambda: json.loads(self.get(url + "data")[1])["columns"] != first, 30, "more samples")
                 self.end(child)

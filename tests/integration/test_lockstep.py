@@ -1,4 +1,4 @@
-"""A program that repeats its work as often as it is sampled, or nearly so, is seen as it is: not always at the same place."""
+"""A program that repeats its work as often as it is sampled, or nearly so, is not always sampled at the same place."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Where results lie: no process's replace another's, whatever started it and wherever it went."""
+"""Names of results: no process replaces another's, however it was started and whatever its directory."""
 
 import time
 import unittest
@@ -10,7 +10,7 @@ WORK = f"{host('ends')} return 200"
 
 class Names(Case):
     def stems_with(self, function, directory=None, since=0):
-        """Of the folded files in the directory that were written since then, those that have the function."""
+        """The folded files in the directory that were written since then and have the function."""
         found = []
         for path in (directory or self.directory).glob("*.folded"):
             stacks = read_folded(path.read_text()) if path.stat().st_mtime > since else []
@@ -19,7 +19,7 @@ class Names(Case):
         return sorted(found)
 
     def test_launchers(self):
-        """Where every process has one name to write to."""
+        """All processes are told the same name for their results."""
         launchers = {"timeout": ["timeout", "60", *WORK.split()], "sh": ["sh", "-c", f"{WORK}; exit 6"],
                      "script": ["script", "-qec", WORK, "/dev/null"]}
         for name, argv in launchers.items():

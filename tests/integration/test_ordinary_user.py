@@ -50,7 +50,7 @@ class Kernel(AsOrdinaryUser):
                     self.assertEqual(inside, named, stacks)
                 for frames, _ in stacks:  # nothing is called by the kernel
                     self.assertFalse(any(is_kernel(frame) for frame in frames[:-1]), frames)
-                # A loaded machine delays timers; what could not be had is said.
+                # A loaded machine delays timers; the result shows what is missing.
                 everything = sum(count for _, count in stacks) * told["sampling"]["period_ns"]
                 self.assertAlmostEqual(everything / told["cpu_time"]["process_ns"], 1, delta=0.03)
                 self.assertGreater(told["samples"]["rooted"] * told["sampling"]["period_ns"],
@@ -135,7 +135,7 @@ class Events(AsOrdinaryUser):
                 self.assertFalse((self.directory / event / "started").exists())
 
     def test_every_event_counts_or_is_refused(self):
-        """No event gives an empty profile without a word."""
+        """No event leads to an empty profile without a message."""
         listed = run([*self.user, COMMAND, "run", "--event", "lightning", "--", "true"], self.directory).stderr
         events = re.search(r"on one axis of time\), ([\w, -]+)", listed).group(1).split(", ")
         self.assertIn("page-faults", events)

@@ -1,5 +1,5 @@
 """The Debian packages and the tarball: made, and tried in a bare root. In `tools/test all` only: each is a build of its own.
-What they met that a development build does not is a test here."""
+Faults that only they have shown, and no development build, have a test here."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def archive():
 
 
 def left_out(directory, names):
-    """What is no source: build directories, beside files such as src/symbolize/build_flags.cpp."""
+    """Ignores build directories, but not sources such as src/symbolize/build_flags.cpp."""
     return [name for name in names if name in (".git", "results", "__pycache__")
             or Path(directory) == ROOT and name.startswith("build")]
 

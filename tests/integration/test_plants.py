@@ -1,4 +1,4 @@
-"""What another user plants where results will go: no output follows it, enters it or takes its rights."""
+"""Links and files that another user has put where results will go: no output follows them, replaces them or takes their rights."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ SECRET = "root's own file\n"
 
 
 def fingerprint(path):
-    """All of a file that could have been changed, its links not followed."""
+    """Everything about a file that could have been changed, without following links."""
     status = path.lstat()
     content = os.readlink(path) if path.is_symlink() else path.read_bytes() if stat.S_ISREG(status.st_mode) else None
     return status.st_ino, status.st_mode, status.st_uid, content
@@ -122,7 +122,7 @@ class Plants(Case):
                 self.assertEqual({p.name for p in place.iterdir()}, set(commands))
 
     def test_hard_link(self):
-        """The name is given to the new file; what else has the old one's content keeps it."""
+        """The new file gets the name; other names of the old file keep its content."""
         for name in ("x.svg", "x.folded", "x.fprobe"):
             os.link(self.secret, self.directory / name)
         os.utime(self.secret, (1, 1))

@@ -1,4 +1,4 @@
-"""flameprobe-render on profiles of real runs: what is archived, selected, merged, named, and shown while it works."""
+"""flameprobe-render on profiles of real runs: archives, selection, merging, names, and progress."""
 
 import base64
 import http.server
@@ -87,7 +87,7 @@ class Selection(Recorded):
 
     def test_time(self):
         whole, parts = self.folded(), []
-        # Wherever the cut is: what is before it and what is from it on are the whole.
+        # Samples before a point in time and those from it on are all samples, whatever the point.
         for cut in ("590ms", "0.9s"):
             before, after = self.folded("--to", cut), self.folded("--from", cut)
             self.assertEqual(sum(c for _, c in before) + sum(c for _, c in after), sum(c for _, c in whole))
@@ -394,7 +394,7 @@ def build_id(path):
 
 
 class Debuginfod(Recorded):
-    """The program's debug information is moved to where only a server has it."""
+    """The program's debug information is moved away, so that only a server has it."""
 
     @classmethod
     def setUpClass(cls):

@@ -110,7 +110,7 @@ class Languages(Case):
 
 
 class WithoutLibrary(Case):
-    """Programs with guards in them, which know nothing of the library."""
+    """Programs with guards in them that are not linked with the library."""
 
     def test_they_need_nothing(self):
         for program in ("exact_shares_O2", "carried_scopes", "carried_scopes_no_pie"):
@@ -136,10 +136,10 @@ class WithoutLibrary(Case):
 
 
 class Guards(Case):
-    """What a guard is made of, and what it leaves behind."""
+    """The machine code of a guard, and what it leaves in memory and results."""
 
     def calls(self, compiler, source, *flags):
-        """Whom the object code refers to, and the code itself."""
+        """The undefined symbols of the object code, and the code itself."""
         made = self.directory / "guards.o"
         built = run([compiler, "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, f"-I{harness.ROOT / 'include'}", "-c",
                      API / source, "-o", made], self.directory, env=dict(os.environ))
@@ -149,7 +149,7 @@ class Guards(Case):
         return {line.split()[-1] for line in undefined.splitlines()}, code
 
     def test_object_code(self):
-        """No call but the program's own (`work`), and one of abort that nothing leads to."""
+        """The only calls are the program's own (`work`), and one of abort that is never reached."""
         self.need("nm", "objdump")
         cpp17, cpp20 = (["-fno-exceptions", f"-std=c++{year}"] for year in (17, 20))  # else the unwinder's names are there
         compilers = [(c, s, f) for c, s, f in (
@@ -209,7 +209,7 @@ class Interface(Case):
         self.assertEqual(self.exported() - promised, set(), "new: add them to symbols.txt, in a version of their own")
 
     def test_sizes(self):
-        """Of what callers allocate. ctypes lays structures out as the compiler does."""
+        """Sizes of the structures that callers allocate. ctypes lays structures out as the compiler does."""
         sys.path.insert(0, str(API))
         import example
         self.assertEqual(ctypes.sizeof(example.Error), 512)
@@ -218,7 +218,7 @@ class Interface(Case):
         self.assertEqual(sizes, ["24", "112", "512"])
 
     def start(self, options, size_of_error=None):
-        """In a child of its own, since what is started there stays. Gives the code and the message."""
+        """Calls start in a child process, since sampling cannot be undone. Returns the code and the message."""
         code = f"""
 import ctypes, sys
 sys.path.insert(0, {str(API)!r})
@@ -271,7 +271,7 @@ class Lives(Case):
         return done.stdout
 
     def functions(self, stem):
-        """Which of the two kinds of work are in a result."""
+        """The kinds of work, of the two, that a result has."""
         stacks = read_folded((self.directory / f"{stem}.folded").read_text())
         return [name for name in ("first_work", "second_work") if harness.shares(stacks, name)[0] >= 20]
 

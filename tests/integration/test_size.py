@@ -1,4 +1,4 @@
-"""A profile's size on disk, of a run whose stacks are all different, so that nothing makes it small."""
+"""The size on disk of a profile whose stacks are all different, so that merging samples saves nothing."""
 
 import json
 import os

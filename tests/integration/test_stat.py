@@ -1,4 +1,4 @@
-"""flameprobe stat: the command's status and signals, and figures of programs that are known."""
+"""flameprobe stat: the command's status and signals, and figures of programs whose use of resources is known."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""The collector of the ring engine is a task that shares the host's memory without being a thread of it: the host has
-one thread if it made one, and what ends it, or replaces its image, leaves a picture."""
+"""The collector of the ring engine is a task that shares the host's memory without being a thread of it: a host of one thread
+has one thread, and leaves a picture however it ends or executes another program."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ class TaskCase(Case):
         self.need_engine("ring")
 
     def start(self, *argv, **settings):
-        """The host, at the line that it prints when it has work behind it."""
+        """Starts the host, and waits for the line that it prints after some work."""
         process = subprocess.Popen([host(argv[0]), *argv[1:]], cwd=self.directory, env=profiled(**RING, **settings),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(process.stdin.close)
@@ -142,7 +142,7 @@ class Lock(TaskCase):
 
 
 def lines_of_task(pid):
-    """Its command line while it lives: a zombie has none."""
+    """A process's command line while it runs: a zombie has none."""
     try:
         return lines_of(pid, "cmdline")
     except (FileNotFoundError, ProcessLookupError):

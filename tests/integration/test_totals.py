@@ -56,7 +56,7 @@ class Totals(Case):
         self.stolen = stolen_seconds()
 
     def stolen_ns(self):
-        """At most what was taken from the program: the counter's unit is 10 ms. Nothing on a machine that is real."""
+        """The most time that the hypervisor can have taken from the program: the counter's unit is 10 ms. 0 on a real machine."""
         now = stolen_seconds()
         return 0 if now == 0 else (now - self.stolen + 0.01) * 1e9
 
@@ -69,7 +69,7 @@ class Totals(Case):
         for frames, count in stacks:
             notes[frames[-1]] += count if frames[-1] in NOTES else 0
         brief = sum(count for frames, count in stacks if frames[-1] == TOO_BRIEF)
-        # What was sampled, and what could not be, is all there is.
+        # Sampled and unsampled time add up to all CPU time.
         self.assertEqual(samples["taken"] + sum(notes.values()) + brief, weight)
         self.assertEqual(samples["rooted"] + samples["truncated"], samples["taken"])
         self.assertEqual(samples["lost"], notes["[lost]"])

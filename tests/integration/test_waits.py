@@ -122,7 +122,7 @@ class Waits(Case):
         self.assertIn("by looks alone", (self.directory / "log").read_text())
         told, _ = told_by(stacks)
         told["waits"] = told.pop("waits", told["waits"])
-        # The program takes the time in run queues for waiting.
+        # The program counts its time in run queues as waiting.
         late = sum(seconds for of in said.values() for what, seconds in of.items() if what.startswith("late_"))
         preempted = sum(count for frames, count in stacks if frames[-1] == "[preempted]") / 1e6
         self.assertGreater(preempted, 0.9 * late - 0.1)

@@ -1,5 +1,5 @@
-// What Debian 12's compiler and our own code take for granted and glibc 2.31 does not have. Linked into every part of
-// the tarball; hidden, so that no host meets it.
+// Functions that Debian 12's compiler and our own code use and glibc 2.31 lacks. Linked into every part of the tarball;
+// hidden, so that no host meets it.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

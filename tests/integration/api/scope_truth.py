@@ -1,4 +1,4 @@
-"""What folded stacks of exact_shares say about scopes, held against what their functions say."""
+"""Compares the scopes in folded stacks of exact_shares with those that the names of their functions tell."""
 
 import math
 import re

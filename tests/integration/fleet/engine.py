@@ -1,4 +1,4 @@
-"""An engine on loopback that takes what is posted to it, and fails as it is told."""
+"""An engine on loopback that accepts what is posted to it, or fails in the ways that a test asks for."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""flameprobe push: what it tells about itself, and what profiles are filed under."""
+"""flameprobe push: its status and metrics, and the labels of profiles."""
 
 import json
 import re

@@ -19,7 +19,7 @@ def by_flamegraph_rules(text):
 
 
 def plain(frame):
-    """A name without what only folded text adds to it or replaces in it."""
+    """A name without the changes that only folded text makes to it."""
     return FOLDED_SUFFIX.sub("", frame)
 
 
