@@ -80,7 +80,6 @@ std::vector<CommandOption<A>> known_options() {
         {"title", value, always([](A& a, const Text& v) { a.graph.title = v; })},
         {"subtitle", value, always([](A& a, const Text& v) { a.graph.subtitle = v; })},
         {"colors", value, colors},
-        {"colours", value, colors},
         {"each-thread", none, always([](A& a, const Text&) { a.graph.each_thread = true; })},
         {"icicle", none, always([](A& a, const Text&) { a.graph.icicle = true; })},
         {"reverse", none, always([](A& a, const Text&) { a.graph.reverse = true; })},
