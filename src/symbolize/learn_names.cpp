@@ -13,7 +13,7 @@ namespace flameprobe {
 namespace {
 
 /// The distinct code addresses of several profiles.
-class Union {
+class CodeAddresses {
 public:
     void add(const Mapping& mapping, const std::set<std::uint64_t>& addresses) {
         std::set<std::uint64_t>& known = known_[{mapping.path, mapping.build_id}];
@@ -41,7 +41,7 @@ public:
     void location(LocationId /*id*/, const Location& location) override { locations_.push_back(location); }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& /*symbols*/) override { named_.insert(id); }
 
-    void add_to(Union& all) const {
+    void add_to(CodeAddresses& all) const {
         std::map<MappingId, std::set<std::uint64_t>> addresses;
         for (LocationId id = 0; id < locations_.size(); ++id) {
             const MappingId in = locations_[id].mapping;
@@ -65,7 +65,7 @@ private:
 
 std::vector<std::string> learn_names(const std::vector<std::string>& paths, const SymbolizeOptions& options,
                                      SymbolCache& cache) {
-    Union all;
+    CodeAddresses all;
     for (const std::string& path : paths) {
         auto source = ByteSource::open(path);
         const auto binary = source ? is_profile(*source) : source.error();
