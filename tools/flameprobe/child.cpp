@@ -19,7 +19,7 @@ namespace {
 
 /// The signals that a user or a supervisor may send. SIGTSTP and SIGCONT keep their default action; the terminal sends
 /// them to both processes.
-sigset_t passed_on() {
+sigset_t forwarded_signals() {
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH})
@@ -54,7 +54,7 @@ Result<Child> Child::start(char* const command[], const Environment& environment
     Descriptor to(report[1]);
     if (pipe2(ready, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
     Descriptor waits(ready[0]), go(ready[1]);
-    const sigset_t ours = passed_on();
+    const sigset_t ours = forwarded_signals();
     sigset_t before;
     sigprocmask(SIG_BLOCK, &ours, &before);  // none may be lost between fork and wait
     const pid_t pid = fork();
@@ -76,7 +76,7 @@ Result<Child> Child::start(char* const command[], const Environment& environment
 }
 
 int Child::wait(const std::function<void()>& look) {
-    const sigset_t ours = passed_on();
+    const sigset_t ours = forwarded_signals();
     const timespec twentieth{0, 50'000'000};
     for (;;) {
         int status = 0;

@@ -76,9 +76,9 @@ bool is_of_run(const std::string& path, const timespec& start) {
     return ::lstat(path.c_str(), &status) == 0 && !is_later(start, status.st_mtim);
 }
 
-class Artist {
+class PictureWriter {
 public:
-    explicit Artist(const FinishedRun& run) : run_(run) {}
+    explicit PictureWriter(const FinishedRun& run) : run_(run) {}
 
     /// The paths of the pictures of one process, drawn if they are missing: the library does not write them for few
     /// samples, or if it was told not to, or was killed.
@@ -104,8 +104,8 @@ std::vector<Format> in_order(std::vector<Format> formats) {
     return formats;
 }
 
-std::vector<std::string> Artist::write(const NamedProfile& profile, const std::string& stem,
-                                       std::vector<Format> formats, const OutputOptions& options) {
+std::vector<std::string> PictureWriter::write(const NamedProfile& profile, const std::string& stem,
+                                              std::vector<Format> formats, const OutputOptions& options) {
     std::vector<std::string> paths;
     for (const Format format : formats) {
         const std::string path = stem + std::string(ending_of(format));
@@ -118,13 +118,13 @@ std::vector<std::string> Artist::write(const NamedProfile& profile, const std::s
     return paths;
 }
 
-void Artist::write_provenance(const NamedProfile& profile, const std::string& stem) {
+void PictureWriter::write_provenance(const NamedProfile& profile, const std::string& stem) {
     OutputFile file(stem + ".txt");
     if (!file.failed()) file.write(provenance_text(profile));
     if (const auto written = file.commit(); !written) lines.push_back(written.error().message);
 }
 
-std::vector<std::string> Artist::draw(const Found& profile) {
+std::vector<std::string> PictureWriter::draw(const Found& profile) {
     std::vector<std::string> paths;
     std::vector<Format> missing;
     for (const Format format : in_order(run_.formats)) {
@@ -142,7 +142,7 @@ std::vector<std::string> Artist::draw(const Found& profile) {
     return drawn;
 }
 
-std::vector<std::string> Artist::draw_tree(const std::vector<Found>& profiles) {
+std::vector<std::string> PictureWriter::draw_tree(const std::vector<Found>& profiles) {
     Arguments arguments;
     arguments.tree = true;
     std::vector<std::string> paths;
@@ -184,16 +184,16 @@ RunEnd end_run(const FinishedRun& run) {
                             (profiles.empty() ? "" : ", the profile is in " + profiles.front().path));
         return end;
     }
-    Artist artist(run);
+    PictureWriter writer(run);
     std::vector<std::string> paths;
     if (!run.formats.empty()) {
         const bool tree = count_processes(profiles) > 1;
         for (const Found& profile : profiles) {
-            if (!tree || run.draw) paths = artist.draw(profile);
+            if (!tree || run.draw) paths = writer.draw(profile);
         }
-        if (tree) paths = artist.draw_tree(profiles);
+        if (tree) paths = writer.draw_tree(profiles);
     }
-    end.lines = std::move(artist.lines);
+    end.lines = std::move(writer.lines);
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     if (paths.empty()) {
