@@ -139,12 +139,12 @@ void add_functions(Document& document, const PointReport& point) {
 
 /// CPU time by system call; nothing if no sample was in one.
 void add_system_calls(Document& document, const Report& report) {
-    bool told = false;
+    bool has_heading = false;
     for (const PointReport& point : report.points) {
         const CallCosts costs = system_calls(point);
         if (costs.whole <= 0) continue;
-        if (!told) document.push_back(Heading{2, "CPU time in system calls"});
-        told = true;
+        if (!has_heading) document.push_back(Heading{2, "CPU time in system calls"});
+        has_heading = true;
         document.push_back(Heading{3, point.title});
         Table table{{"system call", "CPU per " + one_of(point.unit), "share"}, {}, {}};
         const auto add = [&](const std::string& name, double cost) {
@@ -164,7 +164,7 @@ void add_system_calls(Document& document, const Report& report) {
 
 /// Waiting time, as the mean over runs, by the last frame: a system call or [preempted], ...
 void add_waits(Document& document, const Report& report) {
-    bool told = false;
+    bool has_heading = false;
     for (const PointReport& point : report.points) {
         WaitTimes sums;
         for (const RunRecord& run : point.runs)
@@ -172,8 +172,8 @@ void add_waits(Document& document, const Report& report) {
         if (sums.empty()) continue;
         std::vector<std::pair<std::string, std::uint64_t>> order(sums.begin(), sums.end());
         std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-        if (!told) document.push_back(Heading{2, "Where threads waited"});
-        told = true;
+        if (!has_heading) document.push_back(Heading{2, "Where threads waited"});
+        has_heading = true;
         document.push_back(Heading{3, point.title});
         Table table{{"waits end in", "seconds of threads", "per " + one_of(point.unit)}, {}, {}};
         double units = 0;

@@ -140,9 +140,9 @@ Comparison compare_adjusted(const Sample& before, const Sample& after, const Cov
     };
     // The slope is badly known from few runs, so the estimate is combined with a normal prior. A slope above 1 (in
     // step) has other reasons than the covariate, so it counts as 1.
-    const double told = (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx;
-    const double noise = pooled(told) / (in_step * in_step * xx), usual = in_step_spread * in_step_spread;
-    const double slope = in_step * std::clamp((usual * told / in_step + noise) / (usual + noise), 0.0, 1.0);
+    const double estimate = (products(covariate.before, before.values) + products(covariate.after, after.values)) / xx;
+    const double noise = pooled(estimate) / (in_step * in_step * xx), usual = in_step_spread * in_step_spread;
+    const double slope = in_step * std::clamp((usual * estimate / in_step + noise) / (usual + noise), 0.0, 1.0);
     const double gap = (xb.mean - xa.mean) * in_step;
     Comparison comparison =
         welch(rest(before, covariate.before, slope), rest(after, covariate.after, slope),

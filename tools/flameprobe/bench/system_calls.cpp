@@ -36,8 +36,8 @@ std::string_view call_of(std::string_view function) {
 }
 
 struct Cost {
-    double sampled = 0;    // the largest of the call's functions, which call each other
-    double stood_for = 0;  // in the frame [kernel: CALL], where the kernel's own are missing
+    double sampled = 0;          // the largest of the call's functions, which call each other
+    double in_kernel_frame = 0;  // in the frame [kernel: CALL], where the kernel's own are missing
 };
 
 }  // namespace
@@ -51,7 +51,7 @@ CallCosts system_calls(const PointReport& point) {
         if (name.starts_with(stands_for) && name.ends_with("]")) {
             name = name.substr(stands_for.size(), name.size() - stands_for.size() - 1);
             if (name == "page fault") continue;
-            costs[name].stood_for += function.total;
+            costs[name].in_kernel_frame += function.total;
             result.whole += function.total;
         } else if (name.ends_with("_[k]")) {
             name.remove_suffix(4);
@@ -61,8 +61,8 @@ CallCosts system_calls(const PointReport& point) {
         }
     }
     for (const auto& [name, cost] : costs) {
-        if (cost.sampled + cost.stood_for > 0)
-            result.calls.push_back({std::string(name), cost.sampled + cost.stood_for});
+        if (cost.sampled + cost.in_kernel_frame > 0)
+            result.calls.push_back({std::string(name), cost.sampled + cost.in_kernel_frame});
     }
     std::stable_sort(result.calls.begin(), result.calls.end(), [](auto& a, auto& b) { return a.cost > b.cost; });
     result.whole += entered;

@@ -125,7 +125,7 @@ void Judge::remark_pace(const std::string& title, const Pace& pace) {
     if (!change) return;
     const std::string cost = "most functions cost " + short_decimal(100 * std::abs(change->change()), 1) + " % " +
                              (change->change() < 0 ? "less" : "more") + " after";
-    if (Pace::is_no_chance(*change))
+    if (Pace::exceeds_chance(*change))
         remark(title + ": " + cost +
                ", which is more than runs differ by: the machine is another or busier, or the change affects all "
                "functions, as compiler options do. It is part of each function's change.");

@@ -39,11 +39,11 @@ void Pace::add(const std::string& name, const std::vector<double>& before, const
     functions_.push_back(std::move(function));
 }
 
-double Pace::median(std::size_t run, const std::string& but) const {
+double Pace::median(std::size_t run, const std::string& except) const {
     std::vector<std::pair<double, double>> shares;  // with weights
     double whole = 0;
     for (const Function& function : functions_) {
-        if (function.name == but) continue;
+        if (function.name == except) continue;
         shares.emplace_back(function.shares[run], function.weight);
         whole += function.weight;
     }
@@ -56,34 +56,34 @@ double Pace::median(std::size_t run, const std::string& but) const {
     return 1;
 }
 
-std::optional<bench::Covariate> Pace::of_all_but(const std::string& but) const {
+std::optional<bench::Covariate> Pace::of_all_except(const std::string& except) const {
     double whole = 0, heaviest = 0;
     std::size_t count = 0;
     for (const Function& function : functions_) {
-        if (function.name == but) continue;
+        if (function.name == except) continue;
         ++count;
         whole += function.weight;
         heaviest = std::max(heaviest, function.weight);
     }
     if (count < least_functions || heaviest > most_weight * whole) return std::nullopt;
     bench::Covariate pace;
-    pace.before = side(before_, 0, but, pace.gap_variance);
-    pace.after = side(after_, before_.size(), but, pace.gap_variance);
+    pace.before = side(before_, 0, except, pace.gap_variance);
+    pace.after = side(after_, before_.size(), except, pace.gap_variance);
     return pace;
 }
 
 // Within a side the clock gives each run's pace, without the noise of samples. It cannot give the difference between
 // the sides, since a function that changed is part of the total.
-std::vector<double> Pace::side(const std::vector<double>& costs, std::size_t first, const std::string& but,
+std::vector<double> Pace::side(const std::vector<double>& costs, std::size_t first, const std::string& except,
                                double& gap_variance) const {
-    std::vector<double> told;
-    for (std::size_t run = 0; run < costs.size(); ++run) told.push_back(median(first + run, but));
-    const double mean = bench::mean_of(told), cost = bench::mean_of(costs);
+    std::vector<double> medians;
+    for (std::size_t run = 0; run < costs.size(); ++run) medians.push_back(median(first + run, except));
+    const double mean = bench::mean_of(medians), cost = bench::mean_of(costs);
     std::vector<double> paces;
     double squares = 0;
     for (std::size_t run = 0; run < costs.size(); ++run) {
         paces.push_back(mean * costs[run] / cost);
-        squares += (told[run] - paces[run]) * (told[run] - paces[run]);
+        squares += (medians[run] - paces[run]) * (medians[run] - paces[run]);
     }
     const auto count = static_cast<double>(costs.size());
     if (count > 1) gap_variance += squares / (count - 1) / count;
@@ -91,18 +91,18 @@ std::vector<double> Pace::side(const std::vector<double>& costs, std::size_t fir
 }
 
 std::optional<bench::Covariate> Pace::without(const std::string& function) const {
-    auto pace = of_all_but(function);
-    if (pace && is_no_chance(gap(*pace))) pace.reset();
+    auto pace = of_all_except(function);
+    if (pace && exceeds_chance(gap(*pace))) pace.reset();
     return pace;
 }
 
-bool Pace::is_no_chance(const bench::Comparison& change) {
+bool Pace::exceeds_chance(const bench::Comparison& change) {
     constexpr double machine = 0.1, chance = 0.01;
     return std::abs(change.change()) >= machine && change.p < chance;
 }
 
 std::optional<bench::Comparison> Pace::change() const {
-    const auto pace = of_all_but("");
+    const auto pace = of_all_except("");
     if (!pace) return std::nullopt;
     return gap(*pace);
 }

@@ -26,7 +26,7 @@ public:
 
     /// Whether the paces of the two sides differ by more than the machine alone causes from one bench to the next: by
     /// 10 %, and more than their runs differ by (p < 1 %). Benches of the same program were seen to differ by 6 %.
-    static bool is_no_chance(const bench::Comparison& change);
+    static bool exceeds_chance(const bench::Comparison& change);
 
 private:
     struct Function {
@@ -36,9 +36,9 @@ private:
     };
 
     void add(const std::string& name, const std::vector<double>& before, const std::vector<double>& after);
-    std::optional<bench::Covariate> of_all_but(const std::string& function) const;
-    double median(std::size_t run, const std::string& but) const;
-    std::vector<double> side(const std::vector<double>& costs, std::size_t first, const std::string& but,
+    std::optional<bench::Covariate> of_all_except(const std::string& function) const;
+    double median(std::size_t run, const std::string& except) const;
+    std::vector<double> side(const std::vector<double>& costs, std::size_t first, const std::string& except,
                              double& gap_variance) const;
 
     const std::vector<double>&before_, &after_;  // costs of the runs
