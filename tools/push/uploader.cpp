@@ -56,11 +56,11 @@ int Uploader::run() {
 }
 
 int Uploader::send_until_end() {
-    tell_counts();
+    publish_counts();
     while (ended == 0) {
         bound();
         const bool sent = round(tries_ == 0 ? most_windows_at_once : windows_to_probe_with);
-        tell_counts();
+        publish_counts();
         const bool left = !spool_.windows().empty();
         if (settings_.once && (!sent || !left)) return left ? 1 : 0;
         if (!sent)
@@ -135,7 +135,7 @@ bool Uploader::send(WindowGroup& group) {
             if (tries_ == 0) say(shown_url() + ": " + describe(last_) + "; the windows stay in the spool");
             if (!begun || settings_.once || ended != 0) return false;
             bound(group.windows);
-            tell_counts();
+            publish_counts();
             wait_for_engine();
             continue;
         }
@@ -172,7 +172,7 @@ void Uploader::finish(const WindowGroup& group, const Answer* refusal) {
 // Without the query, which may hold a secret key.
 std::string Uploader::shown_url() const { return settings_.to.substr(0, settings_.to.find('?')); }
 
-void Uploader::tell_counts() {
+void Uploader::publish_counts() {
     if (counts_ != told_) spool_.write_counts(counts_);
     told_ = counts_;
     if (metrics_ != nullptr) metrics_->publish(metrics_text(spool_, counts_));

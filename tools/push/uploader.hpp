@@ -49,7 +49,7 @@ private:
     /// Drops windows beyond the bounds of the spool, but none of `sending`.
     void bound(const std::vector<Window>& sending = {});
     /// Writes the counts into the spool, if they have changed, and publishes them as metrics.
-    void tell_counts();
+    void publish_counts();
     void wait_for_engine();
     std::string shown_url() const;
     void pause(std::chrono::milliseconds time);

@@ -37,7 +37,7 @@ void count_time(NamedProfile& profile) {
 }
 
 /// Windows that are being merged. A single window keeps its addresses.
-struct Gathering {
+struct WindowMerge {
     WindowGroup group;
     std::optional<ProfileMerger> merger;
 
@@ -99,7 +99,7 @@ std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const s
         cache_ = SymbolCache();
         cache_until_ = now + std::chrono::hours(1);
     }
-    std::map<std::string, Gathering> gathered;
+    std::map<std::string, WindowMerge> gathered;
     for (const Window& window : windows) {
         auto profile = load_one(spool, window.name);
         if (!profile || !profile->has_run) {
@@ -107,13 +107,13 @@ std::vector<WindowGroup> WindowLoader::load(const SpoolDirectory& spool, const s
             continue;
         }
         Labels labels = profile->counts.empty() ? Labels{} : labels_of(*profile);
-        Gathering& gathering = gathered[key_of(profile->run, labels)];
-        gathering.group.labels = std::move(labels);
-        gathering.add(window, std::move(*profile));
+        WindowMerge& merge = gathered[key_of(profile->run, labels)];
+        merge.group.labels = std::move(labels);
+        merge.add(window, std::move(*profile));
     }
     std::vector<WindowGroup> groups;
-    for (auto& [key, gathering] : gathered) {
-        groups.push_back(gathering.take());
+    for (auto& [key, merge] : gathered) {
+        groups.push_back(merge.take());
         // Pyroscope leaves out code without a name, and counts its time as its caller's own, so it gets
         // "[libfoo.so+0x1a2b40]".
         if (settings_.protocol == Protocol::pyroscope) groups.back().profile.locations.clear();

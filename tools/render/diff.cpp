@@ -33,22 +33,22 @@ void keep_names_only(NamedProfile& profile) {
 
 /// Ranks descriptions of one function, the higher the better: scopes and threads above functions, functions above
 /// inlined ones, and those with a known file above others.
-int knowledge(const Function& function) {
+int detail_rank(const Function& function) {
     const bool special = function.kind != FrameKind::user && function.kind != FrameKind::inlined;
     return (special ? 4 : 0) + (function.kind != FrameKind::inlined ? 2 : 0) + (function.module != 0 ? 1 : 0);
 }
 
 /// Finds the best description of each function of `both`, from the two profiles that were merged into it.
-class FunctionsKnown {
+class BestDescriptions {
 public:
-    explicit FunctionsKnown(NamedProfile& both) : both_(both), known_(both.functions), knowledge_(known_.size(), -1) {
+    explicit BestDescriptions(NamedProfile& both) : both_(both), known_(both.functions), ranks_(known_.size(), -1) {
         for (FunctionId id = 0; id < known_.size(); ++id) ids_.emplace(key(both.strings, known_[id]), id);
     }
     void add(const StringTable& strings, const std::vector<Function>& functions) {
         for (const Function& function : functions) {
             const auto found = ids_.find(key(strings, function));
-            if (found == ids_.end() || knowledge(function) < knowledge_[found->second]) continue;
-            knowledge_[found->second] = knowledge(function);
+            if (found == ids_.end() || detail_rank(function) < ranks_[found->second]) continue;
+            ranks_[found->second] = detail_rank(function);
             Function& known = known_[found->second];
             known.file = both_.strings.intern(strings.view(function.file));
             known.module = both_.strings.intern(strings.view(function.module));
@@ -64,7 +64,7 @@ private:
     }
     NamedProfile& both_;
     std::vector<Function> known_;
-    std::vector<int> knowledge_;
+    std::vector<int> ranks_;
     std::unordered_map<std::string, FunctionId> ids_;
 };
 
@@ -147,10 +147,10 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     const std::vector<NamedCount> first = merger.counts();
     merger.add(after);
     diff.profile = merger.take();
-    FunctionsKnown known(diff.profile);
-    known.add(before.strings, functions_before);
-    known.add(after.strings, functions_after);
-    diff.known_as = known.take();
+    BestDescriptions best(diff.profile);
+    best.add(before.strings, functions_before);
+    best.add(after.strings, functions_after);
+    diff.descriptions = best.take();
     if (lost_before + lost_after > 0) {
         diff.left_out = "left out is CPU time whose samples were lost: " + percent_text(lost_before, 1) + " before, " +
                         percent_text(lost_after, 1) + " after";

@@ -56,7 +56,7 @@ struct ProfileDiff {
     std::array<std::uint64_t, 2> period_ns{};  // before, after; 0 if unknown
     std::string left_out;                      // a sentence on what is not compared; empty if all is
     /// The description of each of profile's functions, for colours and places: from the later profile if both have it.
-    std::vector<Function> known_as;
+    std::vector<Function> descriptions;
 
     Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
                   double after_variance) const {

@@ -162,9 +162,9 @@ Result<void> write_diff_html(ProfileDiff& diff, const DiffNames& names, SortBy b
     sides.facts = diff_facts(diff, names, by);
     sides.summary = table;
     sides.by_self = by == SortBy::self;
-    std::swap(diff.profile.functions, diff.known_as);
+    std::swap(diff.profile.functions, diff.descriptions);
     auto written = write_comparison_html(diff.profile, sides, options, out);
-    std::swap(diff.profile.functions, diff.known_as);
+    std::swap(diff.profile.functions, diff.descriptions);
     return written;
 }
 

@@ -258,9 +258,9 @@ TEST_CASE("what a function is, is known from either side") {
     for (Function& function : before.profile.functions) function.module = before.profile.strings.intern("/srv/server");
     for (Function& function : after.profile.functions) function.module = 0;  // as of folded text
     const ProfileDiff diff = diff_of(std::move(before), std::move(after));
-    REQUIRE(diff.known_as.size() == diff.profile.functions.size());
+    REQUIRE(diff.descriptions.size() == diff.profile.functions.size());
     const auto known = [&](std::string_view name) {
-        for (const Function& function : diff.known_as)
+        for (const Function& function : diff.descriptions)
             if (diff.profile.strings.view(function.name) == name) return function;
         return Function{};
     };
