@@ -13,7 +13,7 @@
 
 namespace flameprobe {
 
-/// Whether samples are told apart by thread. A server with 200 threads would otherwise be 200 series in an engine.
+/// Whether samples have their thread as a label, of which a server with 200 threads would make 200 series in an engine.
 enum class ThreadLabels : std::uint8_t {
     none,
     folded,  // by name, with every run of digits replaced by `*`: worker-*

@@ -74,7 +74,7 @@ Result<void> read_profiles(const FinishedBenchRun& run, SymbolCache& cache, RunR
     record.functions = totals->functions;
     record.waits = totals->waits;
     if (run.waiting && record.waits.empty())
-        record.remarks.push_back("no wait was sampled; 'flameprobe doctor' says whether they can be had here");
+        record.remarks.push_back("no wait was sampled; 'flameprobe doctor' says whether waits can be measured here");
     record.samples = totals->samples;
     record.remarks.insert(record.remarks.end(), totals->warnings.begin(), totals->warnings.end());
     std::uint64_t cpu_ns = run.cpu_ns;

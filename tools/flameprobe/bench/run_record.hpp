@@ -36,7 +36,7 @@ struct RunRecord {
     double sampled_share = 0;           // samples × period, of the CPU time
     std::uint64_t voluntary_switches = 0, involuntary_switches = 0;  // of the program's whole life, as wait4 tells
     std::uint64_t minor_faults = 0, major_faults = 0, peak_kib = 0;
-    WaitTimes waits;                   // empty where they were not asked for, or could not be had
+    WaitTimes waits;                   // empty if they were not asked for, or not measured
     std::vector<std::string> remarks;  // for a person
     std::map<std::string, FunctionTime> functions;
 
