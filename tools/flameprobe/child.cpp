@@ -1,6 +1,5 @@
 #include "child.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/descriptor.hpp"
+#include "launch.hpp"
 #include "session/options.hpp"
 
 namespace flameprobe {
@@ -28,19 +27,12 @@ sigset_t forwarded_signals() {
     return set;
 }
 
-[[noreturn]] void become(char* const command[], const Child::Environment& environment, const sigset_t& mask, int report,
-                         int go) {
-    char byte = 0;
-    while (read(go, &byte, 1) < 0 && errno == EINTR) {  // until the parent closes its end
-    }
+void execute(char* const command[], const Child::Environment& environment, const sigset_t& mask) {
     for (const char* of_another : {"FLAMEPROBE_ROOT", "FLAMEPROBE_DIRTY", run_draws_variable})
         unsetenv(of_another);  // the command begins a run of its own
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execvp(command[0], command);
-    const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(report, &error, sizeof error);
-    _exit(127);
 }
 
 }  // namespace
@@ -48,31 +40,17 @@ sigset_t forwarded_signals() {
 Result<Child> Child::start(char* const command[], const Environment& environment, int& status,
                            const std::function<void(pid_t)>& before_exec) {
     status = 126;
-    int report[2], ready[2];
-    if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
-    const Descriptor from(report[0]);
-    Descriptor to(report[1]);
-    if (pipe2(ready, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
-    Descriptor waits(ready[0]), go(ready[1]);
     const sigset_t ours = forwarded_signals();
     sigset_t before;
     sigprocmask(SIG_BLOCK, &ours, &before);  // none may be lost between fork and wait
-    const pid_t pid = fork();
-    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
-    if (pid == 0) {
-        go.reset();
-        become(command, environment, before, to.get(), waits.get());
-    }
-    to.reset();
-    if (before_exec) before_exec(pid);
-    go.reset();
-    int error = 0;
-    if (read(from.get(), &error, sizeof error) == sizeof error) {
-        waitpid(pid, nullptr, 0);
-        if (error == ENOENT) status = 127;
-        return Error{std::string(command[0]) + ": cannot be run: " + strerrordesc_np(error)};
-    }
-    return Child(pid);
+    const auto launched = launch([&] { execute(command, environment, before); },
+                                 [&](pid_t pid) {
+                                     if (before_exec) before_exec(pid);
+                                 });
+    if (!launched) return launched.error();
+    if (launched->error == 0) return Child(launched->pid);
+    if (launched->error == ENOENT) status = 127;
+    return Error{std::string(command[0]) + ": cannot be run: " + strerrordesc_np(launched->error)};
 }
 
 int Child::wait(const std::function<void()>& look) {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../launch.hpp"
 #include "base/clock.hpp"
 #include "interruption.hpp"
 
@@ -25,11 +26,8 @@ void open_as(const char* path, int flags, int wanted) {
     if (fd >= 0) dup2(fd, wanted);
 }
 
-/// In the child. Ends with the error number in the pipe, if exec does not succeed.
-[[noreturn]] void become(const ProcessRequest& request, char* const* arguments, pid_t parent, int report, int go) {
-    char byte = 0;
-    while (read(go, &byte, 1) < 0 && errno == EINTR) {  // until the parent closes its end
-    }
+/// In the child; returns with errno if the program cannot be executed.
+void execute(const ProcessRequest& request, char* const* arguments, pid_t parent) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // if the bench itself is killed
     if (getppid() != parent) _exit(127);
@@ -38,41 +36,26 @@ void open_as(const char* path, int flags, int wanted) {
     dup2(STDOUT_FILENO, STDERR_FILENO);
     for (const auto& [name, value] : request.environment) setenv(name.c_str(), value.c_str(), 1);
     if (request.directory.empty() || chdir(request.directory.c_str()) == 0) execvp(arguments[0], arguments);
-    const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(report, &error, sizeof error);
-    _exit(127);
 }
 
 }  // namespace
 
 Result<Process> Process::start(const ProcessRequest& request) {
-    int report[2], ready[2];
-    if (pipe2(report, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
-    const Descriptor from(report[0]);
-    Descriptor to(report[1]);
-    if (pipe2(ready, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
-    const Descriptor waits(ready[0]);
-    Descriptor go(ready[1]);
     std::vector<char*> arguments;
     for (const std::string& word : request.command) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    const pid_t ours = getpid(), pid = fork();
-    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
-    if (pid == 0) {
-        go.reset();
-        become(request, arguments.data(), ours, to.get(), waits.get());
-    }
-    setpgid(pid, pid);  // also here: parent or child may come first
-    to.reset();
-    if (request.before_exec) request.before_exec(pid);
-    go.reset();
-    int error = 0;
-    if (read(from.get(), &error, sizeof error) == sizeof error) {
-        waitpid(pid, nullptr, 0);
+    const pid_t ours = getpid();
+    const auto launched = launch([&] { execute(request, arguments.data(), ours); },
+                                 [&](pid_t pid) {
+                                     setpgid(pid, pid);
+                                     if (request.before_exec) request.before_exec(pid);
+                                 });
+    if (!launched) return launched.error();
+    if (launched->error != 0)
         return Error{request.command[0] + ": cannot be run" +
-                     (request.directory.empty() ? "" : " in " + request.directory) + ": " + strerrordesc_np(error)};
-    }
-    return Process(pid, static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+                     (request.directory.empty() ? "" : " in " + request.directory) + ": " +
+                     strerrordesc_np(launched->error)};
+    return Process(launched->pid, static_cast<int>(syscall(SYS_pidfd_open, launched->pid, 0)));
 }
 
 Process::Process(Process&& other) noexcept
