@@ -1,6 +1,9 @@
 // The commands of `flameprobe`. argv[0] is the command's name; each returns the exit status.
 #pragma once
 
+#include <cstdio>
+#include <string>
+
 namespace flameprobe {
 
 /// `flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]`. Ends as the command ends; 2 if it was not started because of
@@ -27,5 +30,11 @@ int push_command(int argc, char* argv[]);
 
 /// `flameprobe doctor [PROGRAM]`. 0: everything needed works, 1: nothing could be sampled, 2: usage.
 int doctor_command(int argc, char* argv[]);
+
+/// Prints the message, if there is one, as a line on stderr. Returns `status`.
+inline int complain(int status, const std::string& message) {
+    if (!message.empty()) std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
+    return status;
+}
 
 }  // namespace flameprobe

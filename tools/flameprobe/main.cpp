@@ -22,13 +22,15 @@ constexpr const char* usage =
     "       flameprobe --version | --help\n"
     "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
 
+[[maybe_unused]] int not_built(const std::string& command, const std::string& library) {
+    return flameprobe::complain(1, command + " is not part of this build, which was made without " + library);
+}
+
 int push([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #ifdef FLAMEPROBE_HAS_PUSH
     return flameprobe::push_command(argc, argv);
 #else
-    std::fputs("flameprobe: push is not part of this build, which was made without libcurl (libcurl4-openssl-dev)\n",
-               stderr);
-    return 1;
+    return not_built("push", "libcurl (libcurl4-openssl-dev)");
 #endif
 }
 
@@ -36,8 +38,7 @@ int top([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #ifdef FLAMEPROBE_HAS_TOP
     return flameprobe::top_command(argc, argv);
 #else
-    std::fputs("flameprobe: top is not part of this build, which was made without ncurses (libncurses-dev)\n", stderr);
-    return 1;
+    return not_built("top", "ncurses (libncurses-dev)");
 #endif
 }
 
@@ -45,9 +46,7 @@ int live([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 #ifdef FLAMEPROBE_HAS_LIVE
     return flameprobe::live_command(argc, argv);
 #else
-    std::fputs("flameprobe: live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)\n",
-               stderr);
-    return 1;
+    return not_built("live", "libmicrohttpd (libmicrohttpd-dev)");
 #endif
 }
 

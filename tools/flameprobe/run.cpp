@@ -105,11 +105,6 @@ Result<Request> parse(int argc, char* argv[]) {
     return request;
 }
 
-int complain(int status, const std::string& message) {
-    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
-}
-
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
 std::string problem_with(const Request& request, const char* command) {
 #ifndef FLAMEPROBE_HAS_LIVE

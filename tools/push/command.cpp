@@ -10,7 +10,7 @@ namespace flameprobe {
 
 namespace {
 
-int complain(int status, const std::string& message) {
+int fail(int status, const std::string& message) {
     if (!message.empty()) std::fprintf(stderr, "flameprobe push: %s\n", message.c_str());
     if (status == 2) std::fputs("Try 'flameprobe push --help'.\n", stderr);
     return status;
@@ -22,19 +22,19 @@ int print(const std::string& text) { return std::fputs(text.c_str(), stdout) >= 
 
 int push_command(int argc, char* argv[]) {
     const auto settings = push::parse(argc, argv);
-    if (!settings) return complain(2, settings.error().message);
+    if (!settings) return fail(2, settings.error().message);
     if (settings->help) return print(push::usage);
     auto spool = push::SpoolDirectory::open(settings->spool);
-    if (!spool) return complain(1, spool.error().message);
+    if (!spool) return fail(1, spool.error().message);
     if (settings->other_users)
-        if (auto taken = spool->take_other_users(); !taken) return complain(1, taken.error().message);
+        if (auto taken = spool->take_other_users(); !taken) return fail(1, taken.error().message);
     if (settings->status) return print(push::status_text(*spool, spool->read_counts()));
     auto client = push::HttpClient::make(*settings);
-    if (!client) return complain(1, client.error().message);
+    if (!client) return fail(1, client.error().message);
     std::optional<push::MetricsServer> metrics;
     if (settings->metrics_port) {
         auto server = push::MetricsServer::listen(*settings->metrics_port);
-        if (!server) return complain(1, server.error().message);
+        if (!server) return fail(1, server.error().message);
         metrics.emplace(std::move(*server));
         metrics->publish(push::metrics_text(*spool, spool->read_counts()));
         std::fprintf(stderr, "flameprobe push: metrics at http://127.0.0.1:%u/metrics\n", unsigned{metrics->port()});

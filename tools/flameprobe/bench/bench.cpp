@@ -26,11 +26,6 @@ namespace {
 
 using namespace bench;
 
-int complain(int status, const std::string& message) {
-    if (!message.empty()) std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
-}
-
 class Bench {
 public:
     Bench(const BenchRequest& request, const Store& store, std::string library)

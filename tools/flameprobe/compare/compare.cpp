@@ -47,11 +47,6 @@ struct Request {
     bool help = false;
 };
 
-int complain(int status, const std::string& message) {
-    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
-}
-
 /// "3%", "3" and "0.5 %" in percent.
 Result<double> percent(const std::string& option, std::string text) {
     const std::string given = text;

@@ -2,7 +2,6 @@
 
 #include <sys/types.h>
 
-#include <cstdio>
 #include <string>
 
 #include "base/number.hpp"
@@ -16,12 +15,6 @@ inline Result<pid_t> process_id(int arguments, char* const argv[]) {
     const auto pid = number_in<pid_t>(argv[0]);
     if (!pid || *pid <= 0) return Error{std::string("'") + argv[0] + "' is no process number"};
     return *pid;
-}
-
-/// Prints the reason to stderr, and returns the exit status.
-inline int complain(int status, const std::string& message) {
-    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
 }
 
 }  // namespace flameprobe

@@ -38,11 +38,6 @@ struct Request {
     int command = 0;  // index in argv
 };
 
-int complain(int status, const std::string& message) {
-    std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
-    return status;
-}
-
 std::optional<Request> parse(int argc, char* argv[]) {
     constexpr option options[] = {{"event", required_argument, nullptr, 'e'},
                                   {"json", no_argument, nullptr, 'j'},
