@@ -106,7 +106,7 @@ bool report_engine(Report& report, const Options& options, long paranoid) {
     return true;
 }
 
-/// How waits would be measured here (docs/waiting.md, Rungs).
+/// How waits would be measured here (docs/waiting.md, "What is measured where").
 void report_waits(Report& report, Options options) {
     options.shown = {std::string(event_name::offcpu)};
     BlockedReader reader;
