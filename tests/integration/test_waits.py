@@ -173,7 +173,7 @@ class Waits(Case):
         leaves = {frames[-1] for frames, _ in read_folded(result.path("folded").read_text())}
         self.assertTrue(leaves & {"read", "[wait not sampled]", "[preempted]"}, leaves)
 
-    def test_doctor_names_the_rung(self):
+    def test_doctor_says_how_waits_are_measured(self):
         told = run([COMMAND, "doctor"], self.directory).stdout
         self.assertRegex(told, r"waiting +exact, by the kernel's switch records")
         told = run([target("inject"), "perf_event_open", "1+", "EPERM", "--report", self.directory / "report", "--", COMMAND,
