@@ -18,7 +18,8 @@ int main() {
     std::string page =
         "# Settings\n\n"
         "Each is a variable in the environment, an option of `flameprobe run`, and, most of them, a field of "
-        "`FlameProbe::Options`. A misspelt variable or a bad value gives one line on stderr, and the default is used.\n\n"
+        "`FlameProbe::Options`. A misspelt variable or a bad value gives one line on stderr, and the default is "
+        "used.\n\n"
         "| variable | option | meaning | accepted |\n|---|---|---|---|\n";
     for (const flameprobe::Setting& setting : flameprobe::settings()) {
         std::string option = "--" + setting.option();
