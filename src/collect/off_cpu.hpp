@@ -17,7 +17,7 @@ namespace flameprobe {
 struct OffCpuSettings {
     std::uint64_t frequency = 99;  // looks a second
     std::uint64_t least_ns = 0;    // shorter waits do not count
-    bool records = true;  // switch records are read; else how long threads wait is known by looks alone (TickWaits)
+    bool records = true;           // switch records are read; else waits are estimated from regular looks (TickWaits)
     EventId event = 1, idle_event = 2;
 };
 
@@ -49,7 +49,7 @@ public:
 
     /// Whether there are so many records that their cost would distort what is measured.
     bool too_many_records() const { return too_many_; }
-    /// Ends the use of records: how long threads wait is known by looks alone from now on.
+    /// Ends the use of records: from now on waits are estimated from regular looks.
     void continue_without_records(std::uint64_t now_ns);
 
     bool has_samples() const { return emitted_; }

@@ -41,7 +41,7 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     }
     if (options.off_cpu() && !facts.switches) {
         add_warning(engine,
-                    "how long threads wait is known by looks alone, without preemption: " +
+                    "how long threads wait is estimated from regular looks at them: " +
                         (facts.no_switches.empty() ? "the " + facts.engine + " engine has no records of switches"
                                                    : facts.no_switches));
     }

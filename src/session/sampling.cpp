@@ -145,8 +145,8 @@ void Sampling::report_waits() {
     if (profile().too_many_switches()) {
         engine_.source->stop_switches();
         profile().continue_without_records(monotonic_ns());
-        say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is known by "
-            "looks alone, without preemption");
+        say("threads leave their CPUs more than 50,000 times a second: from here on how long they wait is estimated "
+            "from regular looks at them");
     }
     if (waits_reported_ || profile().off_cpu_problem().empty()) return;
     waits_reported_ = true;

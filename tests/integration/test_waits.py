@@ -119,7 +119,7 @@ class Waits(Case):
         report = self.directory / "report"
         said, stacks, result = self.waits(before=[target("inject"), "perf_event_open", "1+", "EPERM", "--report", report, "--"],
                                           LOG=self.directory / "log", FORMAT="folded,json")
-        self.assertIn("by looks alone", (self.directory / "log").read_text())
+        self.assertIn("from regular looks at them", (self.directory / "log").read_text())
         told, _ = told_by(stacks)
         told["waits"] = told.pop("waits", told["waits"])
         # The program counts its time in run queues as waiting.
@@ -166,7 +166,7 @@ class Waits(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         if int(ran.stdout.split("storm switches ")[1].split()[0]) < 200_000 * SECONDS:
             self.skipTest("this machine is too slow or too busy for a storm")
-        self.assertEqual(log.read_text().count("by looks alone"), 1)
+        self.assertEqual(log.read_text().count("from regular looks at them"), 1)
         result = ran.result("waits")
         self.assertIn("threads leave their CPUs more than 50,000 times a second", result.path("svg").read_text())
         # A wait of a microsecond may be over before it is read.

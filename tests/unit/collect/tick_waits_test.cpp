@@ -14,7 +14,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("looks alone: a thread's waits and delays are what the scheduler's account leaves of its life") {
+TEST_CASE("without records a thread's waits and delays are what the scheduler's account leaves of its life") {
     using Kind = WaitRegistry::Kind;
     std::atomic<std::uint32_t> tid{0};
     std::atomic<bool> over{false};
