@@ -13,7 +13,7 @@ static void nothing_is_pending(void) {
 }
 
 static NOINLINE void* blocked_work(void* unused) {
-    work_ms(200);
+    work_ms(120);
     nothing_is_pending();
     return unused;
 }
@@ -27,7 +27,7 @@ int main(void) {
     CHECK(pthread_sigmask(SIG_SETMASK, &all, NULL) == 0);
     CHECK(pthread_create(&thread, NULL, blocked_work, NULL) == 0);
     const int descriptor = signalfd(-1, &all, 0);
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 25; ++round) {
         work_ms(5);
         nothing_is_pending();
         CHECK(poll(&(struct pollfd){.fd = descriptor, .events = POLLIN}, 1, 0) == 0);

@@ -9,7 +9,7 @@ namespace {
 
 #define WORKER(name)                \
     [[gnu::noinline]] void name() { \
-        work_ms(50);                \
+        work_ms(30);                \
         asm volatile("");           \
     }
 WORKER(work_before_main)

@@ -32,7 +32,7 @@ static unsigned long ask(const struct sockaddr_in* address, unsigned long rounds
 }
 
 int main(int argc, char** argv) {
-    enum { rounds = 60000000 };
+    enum { rounds = 40000000 };
     const int clients = argc > 1 ? atoi(argv[1]) : 5;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;

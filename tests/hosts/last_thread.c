@@ -6,7 +6,7 @@
 #include "host.h"
 
 static NOINLINE void* worker(void* last) {
-    work_ms(80);
+    work_ms(50);
     if (last != NULL) {
         printf("last thread ends\n");
         fflush(stdout);

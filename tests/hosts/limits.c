@@ -12,7 +12,7 @@ static NOINLINE void all_descriptors(void) {
     CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0; ++opened) highest = fd;
     CHECK(errno == EMFILE);
-    work_ms(120);
+    work_ms(80);
     printf("%d opened, the last is %d\n", opened, highest);
 }
 
@@ -23,7 +23,7 @@ static NOINLINE void all_memory(void) {
     while (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) ++pieces;
     CHECK(errno == ENOMEM);
     CHECK(pieces >= 30); /* 300 MiB of address space, less what is mapped already */
-    work_ms(120);
+    work_ms(80);
     printf("no memory left, and on\n");
 }
 

@@ -12,11 +12,11 @@
 #include "host.h"
 
 static NOINLINE void before_change(void) {
-    work_ms(80);
+    work_ms(50);
     __asm__ volatile("");
 }
 static NOINLINE void after_change(void) {
-    work_ms(80);
+    work_ms(50);
     __asm__ volatile("");
 }
 

@@ -16,7 +16,7 @@
 /* From here on only read, write, exit and sigreturn for this thread; anything else is SIGKILL. */
 static void strict_child(void) {
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
-    const unsigned long value = crunch(100000000);
+    const unsigned long value = crunch(60000000);
     const char* text = value != 0 ? "strict worked\n" : "wrong\n";
     if (write(1, text, strlen(text)) < 0) syscall(SYS_exit, 2);
     syscall(SYS_exit, 0);
@@ -58,11 +58,11 @@ static void allow_little(unsigned flags, unsigned otherwise) {
 }
 
 static NOINLINE void sandboxed_work(void) {
-    work_ms(100);
+    work_ms(70);
     __asm__ volatile("");
 }
 static NOINLINE void open_work(void) {
-    work_ms(80);
+    work_ms(50);
     __asm__ volatile("");
 }
 

@@ -24,7 +24,7 @@ int main(void) {
     const int child = clone(in_child, stack + 65536, SIGCHLD, &expected);
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == expected);
-    work_ms(100);
+    work_ms(60);
     printf("system calls done\n");
     return 0;
 }

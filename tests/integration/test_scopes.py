@@ -11,7 +11,7 @@ from pathlib import Path
 
 import harness
 from figures import UNKNOWN
-from harness import BUILD, LIBRARY, Case, clean_environment, profiled, read_folded, run, sized
+from harness import BUILD, EMULATED, LIBRARY, Case, clean_environment, profiled, read_folded, run, sized
 
 sys.path.insert(0, str(Path(__file__).parent / "api"))
 import scope_truth  # noqa: E402
@@ -52,19 +52,19 @@ class Exact(Case):
         self.assertLessEqual(len(outside), 3, outside)
 
     def test_ring(self):
-        for program in ("exact_shares_O2", "exact_shares_O0", "exact_shares_clang"):
+        for program in ("exact_shares_O2",) if EMULATED else ("exact_shares_O2", "exact_shares_O0", "exact_shares_clang"):
             if not (PROGRAMS / program).exists():
                 continue
             with self.subTest(program=program):
-                self.check(program, "ring", 3989, sized(1000, 2500, 150))
+                self.check(program, "ring", 3989, sized(1000, 2500, 100))
 
     def test_timer(self):
         # At most one sample a tick of the kernel: where ticks are late (a busy virtual machine), one sample counts for
         # several, and chance with it. The lower the rate, the less.
-        self.check("exact_shares_O2", "timer", 99, sized(4000, 9000, 600))
+        self.check("exact_shares_O2", "timer", 99, sized(4000, 9000, 300))
 
     def test_signal(self):
-        self.check("exact_shares_O2", "signal", 997, sized(2500, 6000, 400))
+        self.check("exact_shares_O2", "signal", 997, sized(2500, 6000, 200))
 
 
 class Languages(Case):
