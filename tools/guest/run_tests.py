@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from told import run, tell
+from log_test import log, run
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = Path("/.guest/log")
@@ -95,16 +95,16 @@ def main(build, chosen, *wanted):
     page = os.sysconf("SC_PAGE_SIZE")
     if page != 4096:
         tests = [(f"{name}, pages of {page // 1024} KiB", command, cost) for name, command, cost in tests]
-    tell(LOG, {"planned": [name for name, _, _ in tests]})
+    log(LOG, {"planned": [name for name, _, _ in tests]})
     one_writer = threading.Lock()
 
-    def run_and_tell(test):
+    def run_and_log(test):
         what = run(test[0], test[1], environment, SECONDS)
         with one_writer:
-            tell(LOG, what)
+            log(LOG, what)
 
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "1"))) as pool:
-        list(pool.map(run_and_tell, tests))
+        list(pool.map(run_and_log, tests))
 
 
 if __name__ == "__main__":

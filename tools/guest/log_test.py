@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""told.py LOG NAME COMMAND...: runs a test and adds what it said to LOG, a line in the form of meson's testlog.json."""
+"""log_test.py LOG NAME COMMAND...: runs a test and adds what it said to LOG, a line in the form of meson's testlog.json."""
 
 import json
 import os
@@ -26,10 +26,10 @@ def run(name, command, environment, seconds):
     return {"name": name, "result": result, "stdout": out, "stderr": err}
 
 
-def tell(log, what):
-    with Path(log).open("a") as file:
+def log(path, what):
+    with Path(path).open("a") as file:
         file.write(json.dumps(what) + "\n")
 
 
 if __name__ == "__main__":
-    tell(sys.argv[1], run(sys.argv[2], sys.argv[3:], dict(os.environ), 600))
+    log(sys.argv[1], run(sys.argv[2], sys.argv[3:], dict(os.environ), 600))
