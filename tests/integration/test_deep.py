@@ -9,7 +9,7 @@ from harness import EMULATED, ENGINES, Case, Result, profiled, run, sized, targe
 class Deep(Case):
     def verdict(self, engine, mode, amount, frequency, is_right, **settings):
         directory = self.fresh_directory(f"{mode}-{amount}-{engine}")
-        ran = run([target("deep"), mode, amount, sized(0.7, 1.5)], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
+        ran = run([target("deep"), mode, amount, sized(0.5, 1.5)], directory, profiled(ENGINE=engine, FREQ=frequency, FORMAT="folded", **settings))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         verdict = judge(ran.result().stacks(), is_right)
         self.assertGreater(verdict.all, 50, ran.stderr)

@@ -124,7 +124,7 @@ class Messages(Case):
 
 class Refused(Case):
     def test_no_locked_memory(self):
-        """Eight processes at once, whose user may lock nothing: perf's own budget is small, and shared."""
+        """Four processes at once, whose user may lock nothing: perf's own budget is small, and shared."""
         for user in {os.geteuid(), NOBODY if os.geteuid() == 0 else os.geteuid()}:
             with self.subTest(user=user):
                 self.lock_nothing(user)
@@ -143,7 +143,7 @@ class Refused(Case):
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       start_new_session=True,
                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)), **who)
-                     for _ in range(8)]
+                     for _ in range(4)]
         for process in processes:
             out, err = process.communicate(timeout=120)
             self.assertEqual((process.returncode, out), (6, "ending by return\n"), err)
