@@ -47,7 +47,10 @@ Result<Launched> launch(const Execute& execute, const BeforeExec& before_exec) {
     before_exec(pid);
     go.reset();
     int error = 0;
-    if (read(from.get(), &error, sizeof error) != sizeof error) return Launched{pid, 0};
+    ssize_t got = 0;
+    do got = read(from.get(), &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    if (got != sizeof error) return Launched{pid, 0};
     waitpid(pid, nullptr, 0);
     return Launched{pid, error};
 }
