@@ -31,7 +31,7 @@ HOSTS = [
     (("privileges", "crowd"), ("before_change", "after_change")),
     (("threads", "short", sized("2000", "10000", "200")), ()),
     (("threads", "living", sized("400", "2000", "50")), ("long_life",)),
-    (("threads", "raw", "20"), ("raw_work",)),
+    (("threads", "raw", sized("20", "20", "4")), ("raw_work",)),
     (("last_thread", "pthread_exit"), ("worker",)),
     (("last_thread", "exit_thread"), ("worker",)),
     (("last_thread", "alone"), ("worker",)),
