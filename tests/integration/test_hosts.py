@@ -7,8 +7,8 @@ import signal
 import stat
 import unittest
 
-from harness import (EMULATED, ENGINES, LIBRARY, SIZE, Case, clean_environment, host, ordinary_user, profiled, read_folded,
-                     render, run, sized, target, wait_until)
+from harness import (EMULATED, ENGINES, LIBRARY, MISSES_TICKS, SIZE, Case, clean_environment, host, ordinary_user, profiled,
+                     read_folded, render, run, sized, target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
 HOSTS = [
@@ -197,6 +197,8 @@ class OrdinaryUser(HostCase):
             with self.subTest(mode=mode):
                 ran = self.beside([str(host("ends")), mode], mode, {"FREQ": 997})
                 self.assertEqual(ran.returncode, expected)
+                if MISSES_TICKS and not list(ran.directory.glob("*.fprobe")):
+                    continue
                 endings = {"fprobe"} if mode in ONLY_SPOOL else {"fprobe", "folded", "svg"}
                 wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
                 self.check_whole(ran)
@@ -269,6 +271,8 @@ class Ends(HostCase):
             with self.subTest(mode=mode, engine=engine):
                 ran = self.beside([str(host("ends")), mode], f"{mode}-{engine}", {"FREQ": 997, "ENGINE": engine})
                 self.assertEqual(ran.returncode, expected)
+                if MISSES_TICKS and not list(ran.directory.glob("*.fprobe")):
+                    continue
                 endings = {"fprobe"} if mode in ONLY_SPOOL and engine != "ring" else {"fprobe", "folded", "svg"}
                 wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
                 stacks = ran.result().stacks()
