@@ -80,7 +80,8 @@ class OneThread(TaskCase):
         behind for ever when the host ended at that moment."""
         ran = run([target("inject"), "set_tid_address", "1+", "EPERM", "--", host("single"), "look"], self.directory, profiled(**RING))
         self.assertEqual(ran.returncode, 0, ran.stderr)
-        self.assertIn("single_work", ran.result("host-single").path("folded").read_text())
+        pictures = [result.path("folded").read_text() for result in ran.results().values()]  # a child's too, where that is slow
+        self.assertTrue(any("single_work" in picture for picture in pictures), pictures)
 
     def test_it_gives_up_the_rights_that_the_host_gives_up(self):
         os.chmod(self.directory, 0o777)
