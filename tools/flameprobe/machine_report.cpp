@@ -118,7 +118,7 @@ void report_waits(Report& report, Options options) {
     const CaptureFacts& facts = engine->source->facts();
     if (facts.switches)
         return report.finding("waiting", "exact, by the kernel's switch records and looks at blocked threads");
-    report.finding("waiting", "by looks at blocked threads alone and the scheduler's account:  " +
+    report.finding("waiting", "by looks at blocked threads alone and the scheduler's account: " +
                                   (facts.no_switches.empty() ? "the " + facts.engine + " engine has no switch records"
                                                              : facts.no_switches));
 }
