@@ -1,5 +1,6 @@
 """A server and its load for the bench: bench_programs.py serve PORT WORK | load PORT REQUESTS | work UNITS."""
 
+import contextlib
 import signal
 import socket
 import sys
@@ -15,7 +16,7 @@ def serve(port, work):
         print("ready to serve", flush=True)
         while True:
             connection, _ = server.accept()
-            with connection:
+            with connection, contextlib.suppress(ConnectionError):  # a load that was ended before its answer came
                 while connection.recv(1):
                     burn(work)
                     connection.sendall(b".")
