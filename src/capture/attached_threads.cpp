@@ -1,7 +1,6 @@
 #include "capture/attached_threads.hpp"
 
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
