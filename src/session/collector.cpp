@@ -16,10 +16,10 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
+#include "base/thread_storage.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
 #include "sandbox/seccomp_probe.hpp"
-#include "sandbox/thread_storage.hpp"
 
 namespace flameprobe {
 namespace {
@@ -97,8 +97,14 @@ bool Collector::outlives_birth() {
 void* Collector::thread_main(void* self) {
     auto* const collector = static_cast<Collector*>(self);
     const bool outlives = collector->outlives_birth();
-    if (outlives && !collector->ended_at_birth()) collector->prepare();
-    if (collector->ended_at_birth() || collector->serve()) ::pthread_detach(::pthread_self());
+    bool ends = collector->ended_at_birth();
+    if (!ends && !allocate_thread_storage()) {
+        collector->without_memory_ = true;
+        collector->commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+        ends = true;
+    }
+    if (outlives && !ends) collector->prepare();
+    if (ends || collector->serve()) ::pthread_detach(::pthread_self());
     return nullptr;
 }
 
@@ -109,7 +115,6 @@ void Collector::prepare() {
     ::prctl(PR_SET_NAME, "flameprobe");
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
-    allocate_thread_storage();
     log_.hold();
     if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
         sampling_.give_up(

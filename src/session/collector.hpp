@@ -44,6 +44,11 @@ public:
     bool ends_at_birth() noexcept;
     bool ended_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::ended; }
 
+    /// Whether its thread ended at once, since there was no memory for it.
+    bool without_memory() const { return without_memory_.load(std::memory_order_relaxed); }
+    /// The same, once: a line of the log tells it.
+    bool takes_without_memory() { return without_memory() && !without_memory_told_.exchange(true); }
+
     /// Set before request_dump: the path without ending. Afterwards: why it could not be written, or empty.
     std::string dump_stem;
     std::string dump_problem;
@@ -87,6 +92,7 @@ private:
     enum class BirthState : std::uint8_t { none, waits, outlived, ended };
     std::atomic<BirthState> birth_state_{BirthState::none};
     std::atomic<bool> finishing_{false};
+    std::atomic<bool> without_memory_{false}, without_memory_told_{false};
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};
     std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended
 

@@ -7,13 +7,13 @@
 #include <new>
 #include <string>
 
+#include "base/thread_storage.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collect/cpu_clocks.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/filtered.hpp"
-#include "sandbox/thread_storage.hpp"
 #include "session/core_api.h"
 #include "session/current_session.hpp"
 #include "session/family.hpp"

@@ -23,6 +23,7 @@ namespace {
 
 // The longest that a host thread waits on a collector that makes no progress at all.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
+constexpr const char* no_memory = "there is no memory for the collector's thread, so nothing is sampled";
 constexpr const char* no_answer = "the collector thread does not answer: it waits for something that this thread holds";
 
 Options parse(const std::vector<std::string>& settings, std::vector<std::string>& problems) {
@@ -116,6 +117,7 @@ bool Session::ask_and_wait(Request request) noexcept {
 
 Outcome Session::unanswered(flameprobe_code code) const {
     if (collector_.finishing()) return {code, "this profile has ended, and its results are written"};
+    if (collector_.without_memory()) return {FLAMEPROBE_NO_MEMORY, no_memory};
     return {code, no_answer};
 }
 
@@ -241,6 +243,10 @@ void Session::leave_network() noexcept {
 void Session::finish() noexcept {
     if (!launched_ || !of_this_process() || collector_.ends_at_birth()) return;
     if (ask_and_wait(request_finish) && host_is_filtered && !collector_.is_task()) wait_until_gone(1'000'000'000);
+}
+void Session::messages() {
+    if (collector_.takes_without_memory()) log_.warning(no_memory);
+    log_.release();
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {
     const std::uint64_t since = monotonic_ns();

@@ -79,7 +79,7 @@ public:
     void thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept;
     CrashRecord& crash_record() noexcept { return collector_.sampling().crash_record(); }
 
-    void messages() { log_.release(); }
+    void messages();
 
 private:
     Outcome launch();

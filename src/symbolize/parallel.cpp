@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/all_signals_blocked.hpp"
+#include "base/thread_storage.hpp"
 
 namespace flameprobe {
 
@@ -34,8 +35,9 @@ struct Loop {
     }
 };
 
+// Without memory for its storage the other threads do this one's part.
 void* run_loop(void* loop) {
-    static_cast<Loop*>(loop)->run();
+    if (allocate_thread_storage()) static_cast<Loop*>(loop)->run();
     return nullptr;
 }
 

@@ -40,17 +40,18 @@ PLAUSIBLE = {
 class Faults(Case):
     number = 0
 
-    def inject(self, calls, nth, error, engine):
+    def inject(self, calls, nth, error, engine, *options, log="quiet"):
         Faults.number += 1
         directory = self.fresh_directory(f"run-{Faults.number}")
         paths = ("--path", "/flameprobe.") if calls == "write" else ()
-        ran = run([target("inject"), calls, nth, error, "--after", "libflameprobe-core.so", *paths, "--report",
-                   directory / "report", "--", host("ends"), "return", "60"], directory,
-                  profiled(ENGINE=engine, FREQ=997, LOG="quiet"), timeout=60)
+        ran = run([target("inject"), calls, nth, error, "--after", "libflameprobe-core.so", *paths, *options,
+                   "--report", directory / "report", "--", host("ends"), "return", "60"], directory,
+                  profiled(ENGINE=engine, FREQ=997, LOG=log), timeout=60)
         self.assertFalse(ran.timed_out, "the host hangs")
         if ran.returncode == 125:
             self.skipTest(f"no tracing here: {ran.stderr.strip()}")
         self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        self.said = ran.stderr
         for path in directory.glob("*.folded"):
             read_folded(path.read_text())
         for path in directory.glob("*.svg"):
@@ -81,6 +82,14 @@ class Faults(Case):
                 with self.subTest(engine=engine, calls=calls, nth=nth, error=error):
                     injected += self.inject(calls, nth, error, engine)[1] > 0
         self.assertGreater(injected, 0, "nothing was injected: the test tests nothing")
+
+    def test_no_memory_in_later_threads(self):
+        """libc's allocator maps an arena for each thread, and glibc ends the process where a library's thread-local storage
+        finds no memory."""
+        for nth in ("1+", "2+", "3+"):
+            with self.subTest(nth=nth):
+                self.assertGreater(self.inject("mmap", nth, "ENOMEM", "auto", "--threads", "later", log="stderr")[1], 0)
+                self.assertIn("no memory", self.said)
 
     def test_auto(self):
         self.check("auto")

@@ -1,8 +1,9 @@
 // Makes a program's n-th call of a system call fail: inject CALL[,CALL] N[+] ERRNO [--after TEXT] [--path TEXT]
-// [--report FILE] -- COMMAND ARGS...  "3" fails the third call only, "3+" all from the third on, 0 none: it only
-// counts.
+// [--threads later] [--report FILE] -- COMMAND ARGS...  "3" fails the third call only, "3+" all from the third on, 0
+// none: it only counts.
 // --after counts from the first openat whose path holds TEXT; --path counts only calls whose first argument is a
-// descriptor of a file with TEXT in its path. The report is the number of calls counted and of those that failed.
+// descriptor of a file with TEXT in its path; --threads later counts no calls of the first thread. The report is the
+// number of calls counted and of those that failed.
 //
 // A seccomp filter stops the program at just these calls (SECCOMP_RET_TRACE, seccomp(2)) and the tracer replaces the
 // call by its error, so that it does not matter who makes it: the program, the dynamic linker, a raw `syscall`
@@ -49,7 +50,7 @@ struct Plan {
     unsigned long nth = 0;
     bool from_there_on = false;
     int error = 0;
-    std::string after, path, report;
+    std::string after, path, threads, report;
     char** command = nullptr;
 };
 
@@ -110,7 +111,10 @@ long look_up(const Table& table, const std::string& name) {
 }
 
 Plan read_arguments(int argc, char** argv) {
-    if (argc < 5) fail("usage: inject CALL[,CALL] N[+] ERRNO [--after TEXT] [--path TEXT] [--report FILE] -- COMMAND");
+    if (argc < 5)
+        fail(
+            "usage: inject CALL[,CALL] N[+] ERRNO [--after TEXT] [--path TEXT] [--threads later] [--report FILE] -- "
+            "COMMAND");
     Plan plan;
     std::istringstream names(argv[1]);
     for (std::string name; std::getline(names, name, ',');) plan.calls.push_back(look_up(known_calls, name));
@@ -121,7 +125,10 @@ Plan read_arguments(int argc, char** argv) {
     int i = 4;
     for (; i + 1 < argc && std::strcmp(argv[i], "--") != 0; i += 2) {
         const std::string option = argv[i];
-        (option == "--after" ? plan.after : option == "--path" ? plan.path : plan.report) = argv[i + 1];
+        (option == "--after"     ? plan.after
+         : option == "--path"    ? plan.path
+         : option == "--threads" ? plan.threads
+                                 : plan.report) = argv[i + 1];
     }
     if (i + 1 >= argc) fail("no command");
     plan.command = argv + i + 1;
@@ -176,6 +183,7 @@ public:
         int status = 0, result = 0;
         ::waitpid(child, &status, __WALL);
         known_.insert(child);
+        first_ = child;
         constexpr long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                                  PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
         if (::ptrace(PTRACE_SETOPTIONS, child, nullptr, options) != 0) fail("cannot trace");
@@ -208,6 +216,7 @@ private:
         if (!counting_ && call == SYS_openat)
             counting_ = read_text(tid, stopped.second()).find(plan_.after) != std::string::npos;
         if (!counting_ || !is_planned(call)) return;
+        if (!plan_.threads.empty() && tid == first_) return;
         if (!plan_.path.empty() && path_of(tid, stopped.first()).find(plan_.path) == std::string::npos) return;
         ++counted_;
         if (plan_.nth == 0 || (plan_.from_there_on ? counted_ < plan_.nth : counted_ != plan_.nth)) return;
@@ -224,6 +233,7 @@ private:
     bool counting_;
     unsigned long counted_ = 0, failed_ = 0;
     std::set<pid_t> known_;
+    pid_t first_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sandbox/thread_storage.hpp"
+#include "base/thread_storage.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
 namespace {
@@ -69,11 +70,18 @@ void note_thread_storage(const void* address) {
     }
 }
 
-void allocate_thread_storage() {
+bool allocate_thread_storage() {
+    // More than all of it: __tls_get_addr allocates by malloc, too, and cannot fail. A thread for which libc could map
+    // no arena gets nothing even where others do.
+    constexpr std::size_t enough = std::size_t{64} << 10;
+    void* const memory = std::malloc(enough);
+    if (memory == nullptr) return false;
+    std::free(memory);
     for (std::size_t i = 0; i < module_count; ++i) {
         TlsIndex index{modules[i], 0};
         __tls_get_addr(&index);
     }
+    return true;
 }
 
 }  // namespace flameprobe

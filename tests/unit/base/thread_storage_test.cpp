@@ -1,4 +1,4 @@
-#include "sandbox/thread_storage.hpp"
+#include "base/thread_storage.hpp"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -30,11 +30,13 @@ TEST_CASE("a thread has its storage of the libraries noted once it has asked for
     REQUIRE(symbol != nullptr);
     note_thread_storage(symbol);
     int before = 0, after = 0;
+    bool allocated = false;
     std::thread([&] {
         before = missing();
-        allocate_thread_storage();
+        allocated = allocate_thread_storage();
         after = missing();
     }).join();
+    CHECK(allocated);
     CHECK(before > 0);
     CHECK(after == 0);
     ::dlclose(library);

@@ -10,7 +10,8 @@ namespace flameprobe {
 /// (glibc 2.36). Once, before there are threads of ours.
 void note_thread_storage(const void* address);
 
-/// Gives the calling thread its storage of the libraries noted. Not for signal handlers; allocates.
-void allocate_thread_storage();
+/// Gives the calling thread its storage of the libraries noted. False if there is no memory for it: the thread must end
+/// without an exception, which would need that storage. Not for signal handlers; allocates.
+[[nodiscard]] bool allocate_thread_storage();
 
 }  // namespace flameprobe
