@@ -9,8 +9,8 @@ using namespace flameprobe;
 
 namespace {
 
-constexpr std::uint64_t period = 1'000'000;
-constexpr std::uint32_t tid = 7;
+constexpr std::uint64_t millisecond = 1'000'000;
+constexpr std::uint32_t one_thread = 7;
 constexpr std::uint64_t read_pc = 0x1000, write_pc = 0x2000;
 
 /// A thread that is looked at after each period: what perf and the timer see of a period are two independent draws.
@@ -30,7 +30,7 @@ struct Life {
         for (unsigned i = 0; i < periods; ++i) {
             if (const double at = uniform(random); at >= in_read + in_write + in_faults) {
                 const bool after_read = uniform(random) < held_back;
-                share.user_sample(tid, period, after_read ? std::optional(read_pc) : std::nullopt);
+                share.user_sample(one_thread, millisecond, after_read ? std::optional(read_pc) : std::nullopt);
                 totals.user += 1;
             }
             std::uint64_t user_periods = 0;
@@ -40,14 +40,14 @@ struct Life {
                 const bool looks_like_read =
                     at < in_read || (user && at >= in_read + in_write + in_faults && uniform(random) < held_back);
                 if (looks_like_read) {
-                    totals.read += static_cast<double>(share.weigh(tid, tick_periods, read_pc));
+                    totals.read += static_cast<double>(share.weigh(one_thread, tick_periods, read_pc));
                 } else if (!user) {
-                    totals.write += static_cast<double>(share.weigh(tid, tick_periods, write_pc));
+                    totals.write += static_cast<double>(share.weigh(one_thread, tick_periods, write_pc));
                 } else {
                     user_periods = tick_periods;
                 }
             }
-            share.used(tid, period, user_periods);
+            share.used(one_thread, millisecond, user_periods);
         }
         return totals;
     }
@@ -63,12 +63,12 @@ bool near(double got, double expected, double deviations, double tick_periods, d
 TEST_CASE("samples in system calls and in user code add up to the clock, and each call gets its share") {
     for (const unsigned tick : {1u, 4u}) {
         for (const double in_read : {0.02, 0.3, 0.7}) {
-            KernelShare share(period, tick);
+            KernelShare share(millisecond, tick);
             constexpr unsigned periods = 20'000;
             const auto totals = Life{.in_read = in_read, .in_write = 0.2}.run(periods, tick, share);
             CAPTURE(tick);
             CAPTURE(in_read);
-            CHECK(std::abs(totals.all() + static_cast<double>(share.settle(tid)) - periods) < periods / 200);
+            CHECK(std::abs(totals.all() + static_cast<double>(share.settle(one_thread)) - periods) < periods / 200);
             CHECK(near(totals.read, in_read * periods, 5, tick, periods));
             CHECK(near(totals.write, 0.2 * periods, 5, tick, periods));
         }
@@ -76,7 +76,7 @@ TEST_CASE("samples in system calls and in user code add up to the clock, and eac
 }
 
 TEST_CASE("time in page faults is not put down to system calls") {
-    KernelShare share(period, 1);
+    KernelShare share(millisecond, 1);
     constexpr unsigned periods = 20'000;
     const auto totals = Life{.in_read = 0.05, .in_write = 0.05, .in_faults = 0.4}.run(periods, 1, share);
     CHECK(near(totals.read, 0.05 * periods, 10, 1, periods));
@@ -84,7 +84,7 @@ TEST_CASE("time in page faults is not put down to system calls") {
 }
 
 TEST_CASE("an interrupt that was held back until the call had returned is user code's") {
-    KernelShare share(period, 1);
+    KernelShare share(millisecond, 1);
     constexpr unsigned periods = 20'000;
     const auto totals = Life{.in_read = 0.1, .in_write = 0.3, .held_back = 0.5}.run(periods, 1, share);
     CHECK(near(totals.read, 0.1 * periods, 8, 1, periods));
@@ -92,39 +92,39 @@ TEST_CASE("an interrupt that was held back until the call had returned is user c
 }
 
 TEST_CASE("time in which the signal was blocked is not put down to what comes after it") {
-    KernelShare share(period, 1);
-    share.used(tid, period, 0);
-    CHECK(share.weigh(tid, 1, read_pc) == 1);
-    share.unsampled(tid);
-    share.used(tid, 1000 * period, 0);
+    KernelShare share(millisecond, 1);
+    share.used(one_thread, millisecond, 0);
+    CHECK(share.weigh(one_thread, 1, read_pc) == 1);
+    share.unsampled(one_thread);
+    share.used(one_thread, 1000 * millisecond, 0);
     std::uint64_t weight = 0;
     for (int i = 0; i < 10; ++i) {
-        share.used(tid, period, 0);
-        weight += share.weigh(tid, 1, read_pc);
+        share.used(one_thread, millisecond, 0);
+        weight += share.weigh(one_thread, 1, read_pc);
     }
     CHECK(weight <= 12);
-    CHECK(share.settle(tid) <= 2);
+    CHECK(share.settle(one_thread) <= 2);
 }
 
 TEST_CASE("what perf lost is not put down to system calls too") {
-    KernelShare share(period, 1);
+    KernelShare share(millisecond, 1);
     share.lost(800);
-    share.used(tid, 1000 * period, 0);
-    CHECK(share.settle(tid) == 200);
+    share.used(one_thread, 1000 * millisecond, 0);
+    CHECK(share.settle(one_thread) == 200);
 }
 
 TEST_CASE("a thread that ended leaves nothing to the next one with its tid") {
-    KernelShare share(period, 1);
-    share.used(tid, 100 * period, 0);
-    share.forget(tid);
-    CHECK(share.settle(tid) == 0);
+    KernelShare share(millisecond, 1);
+    share.used(one_thread, 100 * millisecond, 0);
+    share.forget(one_thread);
+    CHECK(share.settle(one_thread) == 0);
 }
 
 TEST_CASE("a thread whose own period is another one has as much user time as its samples say") {
-    for (const std::uint64_t own : {period / 2, period * 3 / 2}) {
-        KernelShare share(period, 1);
-        for (int i = 0; i < 100; ++i) share.user_sample(tid, own, {});
-        share.used(tid, 100 * own + 10 * period, 0);
-        CHECK(share.settle(tid) == 10);
+    for (const std::uint64_t own : {millisecond / 2, millisecond * 3 / 2}) {
+        KernelShare share(millisecond, 1);
+        for (int i = 0; i < 100; ++i) share.user_sample(one_thread, own, {});
+        share.used(one_thread, 100 * own + 10 * millisecond, 0);
+        CHECK(share.settle(one_thread) == 10);
     }
 }

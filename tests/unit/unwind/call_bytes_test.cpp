@@ -10,33 +10,33 @@ using namespace flameprobe::testing;
 
 namespace {
 
-const void* volatile seen = nullptr;
+const void* volatile returned_to = nullptr;
 
-[[gnu::noinline]] void callee() { seen = __builtin_return_address(0); }
-[[gnu::noinline]] void call_directly() {
-    callee();
-    seen = seen;
+[[gnu::noinline]] void called() { returned_to = __builtin_return_address(0); }
+[[gnu::noinline]] void direct_call() {
+    called();
+    returned_to = returned_to;
 }
-[[gnu::noinline]] void call_indirectly(void (*target)()) {
+[[gnu::noinline]] void indirect_call(void (*target)()) {
     void (*volatile function)() = target;
     function();
-    seen = seen;
+    returned_to = returned_to;
 }
 
-std::uint64_t return_address() { return reinterpret_cast<std::uint64_t>(seen); }
+std::uint64_t return_address() { return reinterpret_cast<std::uint64_t>(returned_to); }
 
 }  // namespace
 
 TEST_CASE("this CPU's direct and indirect calls are read from memory") {
     CodeMap map;
     add_own_mappings(map);
-    call_directly();
+    direct_call();
     const CallSite direct = read_call_site(return_address(), map);
     CHECK(direct.kind == CallSite::Kind::direct);
-    CHECK(follow_stubs(direct.target) == reinterpret_cast<std::uint64_t>(&callee));
-    call_indirectly(callee);
+    CHECK(follow_stubs(direct.target) == reinterpret_cast<std::uint64_t>(&called));
+    indirect_call(called);
     CHECK(read_call_site(return_address(), map).kind == CallSite::Kind::indirect);
     CHECK(read_call_site(return_address() + 1, map).kind == CallSite::Kind::none);
-    CHECK(read_call_site(reinterpret_cast<std::uint64_t>(&callee), CodeMap()).kind == CallSite::Kind::none);
+    CHECK(read_call_site(reinterpret_cast<std::uint64_t>(&called), CodeMap()).kind == CallSite::Kind::none);
     CHECK(read_call_site(0x10, map).kind == CallSite::Kind::none);
 }

@@ -14,13 +14,13 @@
 #include "capture/handler/handler.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/handler_memory.hpp"
+#include "collected.hpp"
 #include "cpu_facts.hpp"
 
 using namespace flameprobe;
+using flameprobe::test::my_tid;
 
 namespace {
-
-std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 
 // A timer's signal without a timer: the kernel lets a process forge any si_code for itself.
 void send(int signal, int code, std::uint64_t value, int overrun = 0) {

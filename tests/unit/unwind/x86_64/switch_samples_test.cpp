@@ -108,11 +108,11 @@ std::string slices_of(pid_t process, pid_t tid) {
     return text.substr(text.rfind(' ') + 1);
 }
 
-struct Counts {
+struct SwitchCounts {
     int reads = 0, rooted = 0, recovered = 0, wrong = 0, woke = 0;
 };
 
-void compare(Unwinder& unwinder, pid_t process, pid_t tid, Switches& switches, Counts& counts) {
+void compare(Unwinder& unwinder, pid_t process, pid_t tid, Switches& switches, SwitchCounts& counts) {
     const std::string before = slices_of(process, tid);
     if (before == switches.compared) return;
     BlockedThread thread;
@@ -158,7 +158,7 @@ TEST_CASE("a blocked thread's stack is the one that its context switch was sampl
         if (!opened) refused = errno;
         if (opened) switches.emplace(tid, std::move(*opened));
     }
-    Counts counts;
+    SwitchCounts counts;
     for (int round = 0; refused == 0 && round < 100 * enough && counts.reads < enough; ++round) {
         for (auto& [tid, of_thread] : switches) compare(*unwinder, child, tid, of_thread, counts);
         ::usleep(200);  // so that most wake in between
