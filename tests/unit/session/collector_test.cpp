@@ -1,12 +1,11 @@
 #include "session/collector.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "alone.hpp"
 #include "base/host_process.hpp"
-#include "base/proc.hpp"
 #include "session/family.hpp"
 
 using namespace flameprobe;
@@ -50,8 +49,7 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     CHECK(collector.ends_at_birth());  // a second thread ends too
     CHECK(collector.finishing());
     REQUIRE(collector.launch());
-    for (int tries = 0; tries < 60'000 && list_threads().size() != 1; ++tries) ::usleep(1000);
-    REQUIRE(list_threads().size() == 1);
+    test::sleep_until_alone();
     CHECK(collector.commands().tid() == 0);
     CHECK_FALSE(collector.sampling().on());  // it was asked to start, too
 }

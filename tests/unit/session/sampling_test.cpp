@@ -2,32 +2,19 @@
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <filesystem>
 
+#include "alone.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
-#include "base/proc.hpp"
 
 using namespace flameprobe;
-
-namespace {
-
-void sleep_until_alone() {
-    for (int tries = 0; tries < 60'000 && list_threads().size() != 1; ++tries) {
-        const timespec millisecond{0, 1'000'000};
-        ::nanosleep(&millisecond, nullptr);
-    }
-    REQUIRE(list_threads().size() == 1);
-}
-
-}  // namespace
 
 TEST_CASE("a recording begins with the first sample or 20 ms of CPU time, where the collector is a thread too") {
     std::string folder = "/tmp/flameprobe-test-XXXXXX";
     REQUIRE(::mkdtemp(folder.data()) != nullptr);
-    sleep_until_alone();  // the collector of another test may be on its way out
+    test::sleep_until_alone();
     for (const auto engine : {EngineChoice::automatic, EngineChoice::timer}) {
         Options options;
         options.engine = engine;

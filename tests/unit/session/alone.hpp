@@ -1,0 +1,24 @@
+// Collectors of other tests may be on their way out: what counts threads or the process's CPU time waits for their end.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "base/proc.hpp"
+
+namespace flameprobe::test {
+
+#ifdef __SANITIZE_THREAD__
+inline constexpr std::size_t threads_alone = 2;  // TSan's own one, since the first pthread_create
+#else
+inline constexpr std::size_t threads_alone = 1;
+#endif
+
+inline void sleep_until_alone() {
+    for (int tries = 0; tries < 60'000 && list_threads().size() > threads_alone; ++tries) ::usleep(1000);
+    REQUIRE(list_threads().size() <= threads_alone);
+}
+
+}  // namespace flameprobe::test
