@@ -2,9 +2,12 @@
 
 import json
 import math
+import shutil
 import sys
+import tempfile
 import unittest
 from collections import defaultdict
+from pathlib import Path
 
 import pprof_rules
 from harness import COMMAND, Case, named, ordinary_user, profiled, read_folded, render, run, sized, target
@@ -46,15 +49,26 @@ def without_delay(said):
 
 
 class Waits(Case):
-    def waits(self, program="waits", before=(), **settings):
-        self.directory.chmod(0o777)
-        ran = run([*before, target(program), SECONDS], self.directory, profiled(EVENT="cpu,offcpu", **settings))
-        self.assertEqual(ran.returncode, 0, ran.stderr)
+    one_run = None
+
+    def usual(self):
+        """One run with every output, for all tests that need nothing else."""
+        if Waits.one_run is None:
+            directory = Path(tempfile.mkdtemp(prefix="flameprobe-waits-"))
+            self.addClassCleanup(shutil.rmtree, directory)
+            Waits.one_run = self.waits(directory, FORMAT="folded,svg,html,pprof,speedscope,firefox,json")
+        return Waits.one_run
+
+    @staticmethod
+    def waits(directory, program="waits", before=(), **settings):
+        directory.chmod(0o777)
+        ran = run([*before, target(program), SECONDS], directory, profiled(EVENT="cpu,offcpu", **settings))
+        assert ran.returncode == 0, ran.stderr
         result = ran.result(program)
         return said_by(ran.stdout), read_folded(result.path("offcpu.folded").read_text()), result
 
-    def check_shares(self, program="waits", before=(), **settings):
-        said, stacks, result = self.waits(program, before, **{"FORMAT": "folded,json"} | settings)
+    def check_shares(self, waits, program="waits"):
+        said, stacks, result = waits
         told, all_of = told_by(stacks)
         told["waits"] = told.pop(program[:15], told["waits"])  # comm, and the name of the main thread
         blocked = without_delay(said)
@@ -73,16 +87,17 @@ class Waits(Case):
         return said, all_of
 
     def test_each_wait_is_where_the_program_says(self):
-        self.check_shares()
+        self.check_shares(self.usual())
 
     def test_with_frame_pointers(self):
-        self.check_shares("waits-with-records")
+        program = "waits-with-records"
+        self.check_shares(self.waits(self.directory, program, FORMAT="folded,json"), program)
 
     def test_of_an_ordinary_user(self):
-        self.check_shares(before=ordinary_user(self))
+        self.check_shares(self.waits(self.directory, before=ordinary_user(self), FORMAT="folded,json"))
 
     def test_waiting_preempted_and_running_is_the_threads_life(self):
-        said, stacks, _ = self.waits()
+        said, stacks, _ = self.usual()
         _, off = told_by(stacks)
         for thread, of in said.items():
             if thread == "waits":
@@ -91,7 +106,7 @@ class Waits(Case):
 
     def test_every_output_has_both(self):
         """The same sum everywhere: folded text, pprof, speedscope, Firefox, JSON, and the tables of flameprobe-render."""
-        _, stacks, result = self.waits(FORMAT="folded,svg,html,pprof,speedscope,firefox,json")
+        _, stacks, result = self.usual()
         microseconds = sum(count for _, count in stacks)
         pprof = pprof_rules.read(result.path("pb.gz"))
         self.assertEqual([kind for kind, _ in pprof.types], ["samples", "cpu", "offcpu"])
@@ -120,7 +135,7 @@ class Waits(Case):
 
     def test_without_perf_looks_alone_tell(self):
         report = self.directory / "report"
-        said, stacks, result = self.waits(before=[target("inject"), "perf_event_open", "1+", "EPERM", "--report", report, "--"],
+        said, stacks, result = self.waits(self.directory, before=[target("inject"), "perf_event_open", "1+", "EPERM", "--report", report, "--"],
                                           LOG=self.directory / "log", FORMAT="folded,json")
         self.assertIn("from regular looks at them", (self.directory / "log").read_text())
         told, _ = told_by(stacks)
@@ -184,12 +199,12 @@ class Waits(Case):
         self.assertRegex(told, r"waiting +by looks at blocked threads alone")
 
     def test_shorter_waits_are_hidden(self):
-        _, stacks, result = self.waits(OFFCPU_MIN="100s", FORMAT="folded,json")
+        _, stacks, result = self.waits(self.directory, OFFCPU_MIN="100s", FORMAT="folded,json")
         self.assertEqual({frames[-1] for frames, _ in stacks} - {"[preempted]", "[lost]"}, set())
         self.assertGreater(json.loads(result.path("json").read_text())["counters"]["off-CPU: shorter waits, hidden"], 100)
 
     def test_the_cpus_picture_holds_no_wait(self):
-        _, stacks, result = self.waits(FORMAT="folded,svg,html,json")
+        _, stacks, result = self.usual()
         for frames, _ in read_folded(result.path("folded").read_text()):
             self.assertNotIn("[preempted]", frames)
         self.check_calls(stacks, result)
