@@ -128,7 +128,10 @@ void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t n
         slots_.free(i);
         records_[i] = Record{};
     }
-    if (!state_.sampling.load(std::memory_order_relaxed)) return;  // stopped: nothing to arm
+    if (!state_.sampling.load(std::memory_order_relaxed)) {  // stopped: nothing to arm
+        for (std::size_t i = 0; i < records_.size(); ++i) count_dropped(i, sink);
+        return;
+    }
     find_stacks(sink, maps, now_ns);
     // With thousands of threads, sleeping ones are visited in turn.
     constexpr std::size_t in_turn = 512;
@@ -144,6 +147,7 @@ void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t n
 
 void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_ns) {
     Record& record = records_[index];
+    count_dropped(index, sink);
     const auto cpu = cpu_time(record.tid);
     // A clock that went back is that of another thread, which got the same tid.
     if (!cpu || *cpu < record.cpu_ns) {
@@ -166,13 +170,18 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     } else {
         visit_armed(index, *cpu, sink, now_ns);
     }
-    if (const auto dropped = slots_[index].dropped.exchange(0, std::memory_order_relaxed); dropped != 0) {
-        record.delivered += dropped;
-        sink.lost(dropped);
-    }
     if (state_.kernel_only && *cpu != record.cpu_ns) sink.used(record.tid, *cpu - record.cpu_ns, in_user);
     record.cpu_ns = *cpu;
     record.sampled = 0;
+}
+
+void ThreadTimers::count_dropped(std::size_t index, EventSink& sink) {
+    Record& record = records_[index];
+    if (record.tid == 0 || record.duplicate) return;
+    const std::uint64_t dropped = slots_[index].dropped.exchange(0, std::memory_order_relaxed);
+    if (dropped == 0) return;
+    record.delivered += dropped;
+    sink.lost(dropped);
 }
 
 void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {

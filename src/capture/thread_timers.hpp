@@ -60,6 +60,8 @@ private:
     void drop_duplicates();
     std::uint64_t expected(std::size_t index, std::uint64_t cpu_ns) const;
     void visit(std::size_t index, EventSink& sink, std::uint64_t now_ns);
+    /// Reports what found no free cell since the last call as lost.
+    void count_dropped(std::size_t index, EventSink& sink);
     void visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
     void visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns);
     void read_name(Record& record, EventSink& sink, std::uint64_t now_ns);

@@ -34,6 +34,11 @@ inline constexpr bool under_tsan = false;
 
 inline std::uint32_t my_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 
+/// A thread that was joined may run on in the kernel for a moment, and longer on a busy machine.
+inline void wait_until_gone(std::uint32_t tid) {
+    while (::syscall(SYS_tgkill, ::getpid(), tid, 0) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 struct Taken {
     std::uint64_t time_ns;
     std::uint32_t tid;
