@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <random>
 
 #include "base/clock.hpp"
 
@@ -26,36 +25,28 @@ bool within(std::uint64_t pc, const char* start, const char* stop) {
     return reinterpret_cast<std::uint64_t>(start) <= pc && pc < reinterpret_cast<std::uint64_t>(stop);
 }
 
-/// A round of 100 units in an order that differs every time: in a fixed one its length, about a millisecond, would be
-/// in step with the samples, which would fall into the same functions again and again.
-class Round {
-public:
-    Round() {
-        std::size_t at = 0;
-        for (std::size_t share = 0; share < functions.size(); ++share) {
-            for (unsigned i = 0; i < flameprobe::test::known_shares[share]; ++i) units_[at++] = functions[share];
-        }
-    }
-    void run() {
-        std::shuffle(units_.begin(), units_.end(), random_);
-        for (const Function function : units_) function(1);
-    }
-
-private:
-    using Function = void (*)(unsigned);
-    static constexpr std::array<Function, 4> functions = {share_70, share_20, share_7, share_3};
-    std::array<Function, 100> units_{};
-    std::mt19937 random_{1};
-};
+constexpr std::array<void (*)(unsigned), 4> functions = {share_70, share_20, share_7, share_3};
 
 }  // namespace
 
 namespace flameprobe::test {
 
+KnownShares::KnownShares() {
+    std::size_t at = 0;
+    for (std::size_t share = 0; share < functions.size(); ++share) {
+        for (unsigned i = 0; i < known_shares[share]; ++i) units_[at++] = functions[share];
+    }
+}
+
+void KnownShares::round() {
+    std::shuffle(units_.begin(), units_.end(), random_);
+    for (const Function function : units_) function(1);
+}
+
 void run_known_shares(std::uint64_t cpu_ns) {
     const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
-    Round round;
-    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) round.run();
+    KnownShares work;
+    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) work.round();
 }
 
 int known_share_of(std::uint64_t pc) {

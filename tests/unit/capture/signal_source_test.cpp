@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "collected.hpp"
+#include "cpu_log.hpp"
 #include "known_shares.hpp"
 
 using namespace flameprobe;
@@ -28,26 +29,29 @@ bool permitted() {
 
 TEST_CASE("perf signals see known shares in threads old and new" * doctest::skip(!permitted())) {
     std::atomic<std::uint32_t> old_tid{0}, new_tid{0};
-    std::atomic<bool> go{false};
+    std::atomic<Collected*> running{nullptr};
+    const auto work = [](Collected& collected) {
+        const SampleCount& samples = collected.count_mine();
+        work_until([&] { return samples >= 500; });
+    };
     std::thread old([&] {
         old_tid = my_tid();
-        while (!go) std::this_thread::yield();
-        run_known_shares(500 * ns_per_ms);
+        while (running == nullptr) std::this_thread::yield();
+        work(*running);
     });
     while (old_tid == 0) std::this_thread::yield();
     Collected collected(&open_signal_source, {.frequency = 2000, .stack_bytes = 4096}, std::chrono::milliseconds(10));
     REQUIRE(collected.error() == "");
-    go = true;
+    running = &collected;
     std::thread young([&] {
         new_tid = my_tid();
-        run_known_shares(500 * ns_per_ms);
+        work(collected);
     });
     old.join();
     young.join();
-    collected.rounds(2);
     const Seen& seen = collected.finish();
 
-    for (const std::uint32_t tid : {old_tid.load(), new_tid.load()}) check_shares(seen, tid);
+    for (const std::uint32_t tid : {old_tid.load(), new_tid.load()}) check_shares(seen, tid, 450);
     CHECK(seen.mapped_late == 0);
     CHECK(seen.started.contains(old_tid));
 }
