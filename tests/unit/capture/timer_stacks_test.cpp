@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collected.hpp"
+#include "cpu_log.hpp"
 #include "known_shares.hpp"
 
 using namespace flameprobe;
@@ -25,10 +26,13 @@ namespace {
 ucontext_t scheduler, coroutine;
 volatile bool coroutine_done;
 
+const SampleCount* coroutine_samples;
+
 // Stays on its small stack nearly all of the time.
 void coroutine_body() {
-    const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + 300 * ns_per_ms;
-    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end) {
+    const std::uint64_t enough = *coroutine_samples + 40;
+    const std::uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + most_cpu_ns;
+    while (*coroutine_samples < enough && read_clock(CLOCK_THREAD_CPUTIME_ID) < end) {
         for (int i = 0; i < 200'000; ++i) asm volatile("" ::: "memory");
         ::swapcontext(&coroutine, &scheduler);
     }
@@ -38,7 +42,8 @@ void coroutine_body() {
 
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-void run_on_small_stack() {
+void run_on_small_stack(const SampleCount& samples) {
+    coroutine_samples = &samples;
     const std::size_t page = page_bytes();
     auto* const memory = static_cast<char*>(::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ::mprotect(memory + page, page, PROT_READ | PROT_WRITE);  // guarded on both sides
@@ -62,20 +67,18 @@ TEST_CASE("coroutines on guarded stacks of one page live on") {
         std::thread([&] {
             tid = my_tid();
             handler::attach_this_thread();
-            run_on_small_stack();
+            run_on_small_stack(collected.count_mine());
         }).join();
     }
     SUBCASE("in a thread that was found, after its first sample") {
         std::thread([&] {
             tid = my_tid();
-            collected.rounds(2);
-            run_known_shares(50 * ns_per_ms);
-            run_on_small_stack();
+            const SampleCount& samples = collected.count_mine();
+            work_until([&] { return samples >= 1; });
+            run_on_small_stack(samples);
         }).join();
     }
-    collected.rounds(2);
     const Seen& seen = collected.finish();
-    CHECK(seen.weight(tid) > 200);
     std::size_t small = 0;
     for (const auto& sample : seen.samples) small += sample.tid == tid && sample.stack.size() < page_bytes() ? 1 : 0;
     CHECK(small > 20);
@@ -85,11 +88,16 @@ namespace {
 
 constexpr std::size_t large_frame = 12 << 10;
 
-// Long enough for dozens of samples, in a frame that no single page holds.
+const SampleCount* large_samples;
+std::uint64_t large_since_ns;
+
+// Until there are dozens of samples, in a frame that no single page holds.
 void work_in_large_frame() {
     volatile char room[large_frame];
     room[0] = 1;
-    run_known_shares(300 * ns_per_ms);
+    large_since_ns = monotonic_ns();
+    const std::uint64_t enough = *large_samples + 40;
+    work_until([enough] { return *large_samples >= enough; });
     asm volatile("" ::"r"(room) : "memory");
 }
 
@@ -120,10 +128,10 @@ bool enter_container_filter() {
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-bool mostly_large(const Seen& seen, std::uint32_t tid, std::uint64_t since_ns) {
+bool mostly_large(const Seen& seen, std::uint32_t tid) {
     std::size_t large = 0, all = 0;
     for (const auto& sample : seen.samples) {
-        if (sample.tid != tid || sample.time_ns < since_ns) continue;
+        if (sample.tid != tid || sample.time_ns < large_since_ns) continue;
         ++all;
         large += sample.stack.size() >= large_frame ? 1 : 0;
     }
@@ -141,9 +149,10 @@ TEST_CASE("in a container's filter coroutines' stacks are copied whole" * doctes
         std::thread([&] {
             tid = my_tid();
             collected.rounds(2);
+            large_samples = &collected.count_mine();
             run_on_large_stack();
         }).join();
-        ::_exit(mostly_large(collected.finish(), tid, 0) ? 0 : 1);
+        ::_exit(mostly_large(collected.finish(), tid) ? 0 : 1);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
@@ -156,16 +165,15 @@ TEST_CASE("a thread that enters a filter is found by its stack where perf events
     Collected collected(&open_signal_source, {.frequency = 1000}, std::chrono::milliseconds(5));
     REQUIRE(collected.error() == "");
     std::uint32_t tid = 0;
-    std::uint64_t since_ns = 0;
     std::thread([&] {
         tid = my_tid();
+        large_samples = &collected.count_mine();
         collected.rounds(2);
         handler::expect_seccomp();
         collected.rounds(2);
-        since_ns = monotonic_ns();
         work_in_large_frame();
     }).join();
-    CHECK(mostly_large(collected.finish(), tid, since_ns));
+    CHECK(mostly_large(collected.finish(), tid));
 }
 
 TEST_CASE("under seccomp's strict mode the handler makes no call that kills" * doctest::skip(under_tsan)) {
@@ -173,19 +181,25 @@ TEST_CASE("under seccomp's strict mode the handler makes no call that kills" * d
     if (child == 0) {
         Collected collected(&open_timer_source, {.frequency = 1000}, std::chrono::milliseconds(5));
         std::atomic<std::uint32_t> tid{0};
-        std::atomic<bool> finished{false};
+        std::atomic<bool> sampled{false}, finished{false};
         std::thread strict([&] {
+            const SampleCount& samples = collected.count_mine();
             tid = my_tid();
-            run_known_shares(100 * ns_per_ms);
+            work_until([&] { return samples >= 5; });
             ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-            for (std::uint64_t i = 0; i < 600'000'000; ++i) asm volatile("" ::: "memory");
+            const std::uint64_t enough = samples + 30;
+            // Ten seconds or so: the thread may not ask for the time.
+            for (std::uint64_t i = 0; i < 10'000 && samples < enough; ++i)
+                for (std::uint64_t unit = 0; unit < 2'000'000; ++unit) asm volatile("" ::: "memory");
+            sampled = samples >= enough;
             finished = true;
             ::syscall(SYS_exit, 0);
         });
-        while (!finished) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        while (tid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wait_until_gone(tid);  // having finished, or killed
         strict.detach();
-        const Seen& seen = collected.finish();
-        ::_exit(seen.weight(tid) > 150 ? 0 : 1);
+        collected.finish();
+        ::_exit(sampled && finished ? 0 : 1);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
