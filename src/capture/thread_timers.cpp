@@ -197,6 +197,20 @@ void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, Eve
     arm(index, cpu_ns);
 }
 
+// Whether a thread without samples blocks the signal itself. Our handler takes microseconds: a thread that used more
+// since it was found to block, and still has no sample, is not in there.
+bool ThreadTimers::blocks_for_long(std::size_t index, std::uint64_t cpu_ns, std::uint64_t now_ns) {
+    Record& record = records_[index];
+    // On a busy machine a thread's tick may come late without any blocking: check rarely.
+    if (now_ns < record.looked_ns + 20 * ns_per_ms) return false;
+    record.looked_ns = now_ns;
+    const auto blocking = slots_.blocking(record.tid);
+    if (blocking == TimerSlots::Blocking::no) record.blocked_cpu_ns = 0;
+    if (blocking != TimerSlots::Blocking::yes_or_in_handler) return blocking == TimerSlots::Blocking::yes;
+    if (record.blocked_cpu_ns == 0) record.blocked_cpu_ns = cpu_ns;
+    return cpu_ns >= record.blocked_cpu_ns + ns_per_ms;
+}
+
 // A thread that blocks the signal is not only not sampled: its pending signal may be what a sigwait of the host
 // returns, and the overruns of all that time would be put down to the first sample after it. So its timer is disarmed.
 void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns) {
@@ -204,12 +218,12 @@ void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSin
     const std::uint64_t due = expected(index, cpu_ns);
     const std::uint64_t missing = due - std::min(due, record.delivered);
     const std::uint64_t usual = tick_ns_ / state_.period_ns + 2;
-    // On a busy machine a thread's tick may come late without any blocking: check rarely.
-    const bool suspect = missing > usual && record.sampled == 0 && now_ns >= record.looked_ns + 20 * ns_per_ms;
-    if (suspect) record.looked_ns = now_ns;
-    if (suspect && slots_.blocks_our_signal(record.tid)) {
+    const bool suspect = missing > usual && record.sampled == 0;
+    if (!suspect) record.blocked_cpu_ns = 0;
+    if (suspect && blocks_for_long(index, cpu_ns, now_ns)) {
         handler::arm_timer(state_, slots_[index], 0);
         record.masked = true;
+        record.blocked_cpu_ns = 0;
         sink.unsampled(record.tid, missing * state_.period_ns);
     } else if (missing == 0 && record.sampled != 0 && state_.period_ns > tick_ns_) {
         if (slots_.shift_phase(index, cpu_ns, record.delivered)) record.delivered = 0;

@@ -45,9 +45,10 @@ private:
         bool stack_known = false;
         bool sampled_before = false;
         std::uint8_t stack_tries = 0;
-        std::uint64_t cpu_ns = 0;     // the thread's CPU time when last read
-        std::uint64_t delivered = 0;  // periods sampled since the timer was last armed
-        std::uint64_t sampled = 0;    // periods in this round
+        std::uint64_t cpu_ns = 0;          // the thread's CPU time when last read
+        std::uint64_t delivered = 0;       // periods sampled since the timer was last armed
+        std::uint64_t sampled = 0;         // periods in this round
+        std::uint64_t blocked_cpu_ns = 0;  // CPU time when it was found to block the signal, or in our handler; 0: not
         std::uint64_t named_ns = 0;
         std::uint64_t looked_ns = 0;  // when it was last read whether the thread blocks the signal
         std::string name;
@@ -63,6 +64,7 @@ private:
     /// Reports what found no free cell since the last call as lost.
     void count_dropped(std::size_t index, EventSink& sink);
     void visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
+    bool blocks_for_long(std::size_t index, std::uint64_t cpu_ns, std::uint64_t now_ns);
     void visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns);
     void read_name(Record& record, EventSink& sink, std::uint64_t now_ns);
     void find_stacks(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);

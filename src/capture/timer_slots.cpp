@@ -105,9 +105,10 @@ bool TimerSlots::shift_phase(std::size_t index, std::uint64_t cpu_ns, std::uint6
     return true;
 }
 
-bool TimerSlots::blocks_our_signal(std::uint32_t tid) const {
+TimerSlots::Blocking TimerSlots::blocking(std::uint32_t tid) const {
     const auto status = tasks_.file(tid, "status");
-    return status && blocks_signal(status->c_str(), state_.signal);
+    if (!status || !blocks_signal(status->c_str(), state_.signal)) return Blocking::no;
+    return status->find("\nState:\tS") != std::string::npos ? Blocking::yes : Blocking::yes_or_in_handler;
 }
 
 void TimerSlots::free(std::size_t index) {

@@ -50,7 +50,14 @@ public:
     void stop();
     void free(std::size_t index);
 
-    bool blocks_our_signal(std::uint32_t tid) const;
+    bool blocks_our_signal(std::uint32_t tid) const { return blocking(tid) != Blocking::no; }
+    /// Our handler blocks all signals too, and on a busy machine a thread may wait there for a CPU. It does not sleep.
+    enum class Blocking {
+        no,
+        yes_or_in_handler,
+        yes,
+    };
+    Blocking blocking(std::uint32_t tid) const;
     /// The first expiry of the thread, which has used `cpu_ns`, is at a random place of a period, so that neither the
     /// tick nor the host's own rhythm decides what is seen.
     void arm(std::size_t index, std::uint64_t cpu_ns);

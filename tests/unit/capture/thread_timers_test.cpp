@@ -8,6 +8,7 @@
 #include "capture/handler/attach.hpp"
 #include "capture/handler_memory.hpp"
 #include "collected.hpp"
+#include "cpu_log.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::test;
@@ -81,4 +82,53 @@ TEST_CASE("what a handler drops is counted as lost, once: while sampling, after 
     CHECK(host.seen.lost_samples == 3);
     end = true;
     if (thread.joinable()) thread.join();
+}
+
+TEST_CASE("a thread that is in our handler when it is looked at is not taken for one that blocks the signal") {
+    struct sigaction nothing {};
+    nothing.sa_handler = [](int) {};
+    struct sigaction before {};
+    ::sigaction(SIGPROF, &nothing, &before);
+    Timers host;
+    host.state.timers = true;
+    std::atomic<std::uint32_t> tid{0};
+    std::atomic<bool> block{false}, blocks{false}, end{false};
+    std::thread thread([&] {
+        sigset_t prof;
+        ::sigemptyset(&prof);
+        ::sigaddset(&prof, SIGPROF);
+        tid = my_tid();
+        while (!end) {
+            const bool wanted = block;
+            if (wanted != blocks) ::pthread_sigmask(wanted ? SIG_BLOCK : SIG_UNBLOCK, &prof, nullptr);
+            blocks = wanted;
+        }
+    });
+    const auto wait_for = [&](std::uint64_t cpu_ns) {  // more
+        const std::uint64_t until = Moment::of(tid).cpu_ns + cpu_ns;
+        while (Moment::of(tid).cpu_ns < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    while (tid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    host.round();
+    block = true;
+    while (!blocks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_for(60 * ns_per_ms);
+    host.round();  // as of a thread that waits for a CPU in the handler: it blocks the signal, and there is no sample
+    CHECK(host.seen.unsampled_ns.empty());
+    SUBCASE("the handler ends") {
+        block = false;
+        while (blocks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wait_for(50 * ns_per_ms);
+        host.round();
+        CHECK(host.seen.unsampled_ns.empty());
+    }
+    SUBCASE("it uses more CPU time than any handler: the host blocks the signal") {
+        wait_for(50 * ns_per_ms);
+        host.round();
+        CHECK(host.seen.unsampled_ns[tid] >= 80 * ns_per_ms);
+    }
+    end = true;
+    thread.join();
+    host.stop();
+    ::sigaction(SIGPROF, &before, nullptr);
 }
