@@ -23,7 +23,7 @@ int doctor_command(int argc, char* argv[]) {
         std::fputs(doctor_usage, stderr);
         return 2;
     }
-    Report report;
+    DoctorReport report;
     bool works = report_machine(report);
     if (argc == 2) works = report_program(report, argv[1]) && works;
     std::fputs(report.text().c_str(), stdout);

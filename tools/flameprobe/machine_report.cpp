@@ -44,7 +44,7 @@ std::string meaning_of_paranoid(long value) {
     return "as 2; with the kernels of Debian and Android no events at all without CAP_PERFMON";
 }
 
-Options options_here(Report& report) {
+Options options_here(DoctorReport& report) {
     std::vector<std::string_view> environment;
     for (char** line = environ; line != nullptr && *line != nullptr; ++line) environment.emplace_back(*line);
     std::vector<std::string> problems;
@@ -53,7 +53,7 @@ Options options_here(Report& report) {
     return options;
 }
 
-void mend_perf(Report& report, long paranoid, long wanted) {
+void mend_perf(DoctorReport& report, long paranoid, long wanted) {
     if (paranoid > wanted) {
         report.mend("sudo sysctl kernel.perf_event_paranoid=" + std::to_string(wanted));
     } else if (seccomp_mode() == 2) {
@@ -62,7 +62,7 @@ void mend_perf(Report& report, long paranoid, long wanted) {
     }
 }
 
-void report_kernel_frames(Report& report, const CaptureFacts& facts, const Options& options, long paranoid) {
+void report_kernel_frames(DoctorReport& report, const CaptureFacts& facts, const Options& options, long paranoid) {
     if (facts.kernel) return report.finding("kernel frames", "yes");
     if (options.kernel == KernelChoice::off) return report.finding("kernel frames", "no, by FLAMEPROBE_KERNEL");
     if (facts.kernel_time) {
@@ -78,7 +78,7 @@ void report_kernel_frames(Report& report, const CaptureFacts& facts, const Optio
     if (facts.engine == "ring") mend_perf(report, paranoid, 1);
 }
 
-void report_unwinder(Report& report, const Options& options, std::uint32_t stack_bytes) {
+void report_unwinder(DoctorReport& report, const Options& options, std::uint32_t stack_bytes) {
     if (options.unwind == UnwindChoice::frame_pointer) {
         report.finding("unwinder",
                        "fp, asked for by FLAMEPROBE_UNWIND: only code compiled with -fno-omit-frame-pointer");
@@ -88,7 +88,7 @@ void report_unwinder(Report& report, const Options& options, std::uint32_t stack
                                    bytes_text(stack_bytes) + " of stack are copied with each sample");
 }
 
-bool report_engine(Report& report, const Options& options, long paranoid) {
+bool report_engine(DoctorReport& report, const Options& options, long paranoid) {
     const auto engine = open_engine(options);
     if (!engine) {
         report.finding("engine", "none: " + engine.error().message);
@@ -107,7 +107,7 @@ bool report_engine(Report& report, const Options& options, long paranoid) {
 }
 
 /// How waits would be measured here (docs/waiting.md, "What is measured where").
-void report_waits(Report& report, Options options) {
+void report_waits(DoctorReport& report, Options options) {
     options.shown = {std::string(event_name::offcpu)};
     BlockedReader reader;
     BlockedThread self;
@@ -123,7 +123,7 @@ void report_waits(Report& report, Options options) {
                                                              : facts.no_switches));
 }
 
-void report_memory(Report& report) {
+void report_memory(DoctorReport& report) {
     const long budget_kib = number_in("/proc/sys/kernel/perf_event_mlock_kb").value_or(0);
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -137,7 +137,7 @@ void report_memory(Report& report) {
     }
 }
 
-void report_kernel_symbols(Report& report) {
+void report_kernel_symbols(DoctorReport& report) {
     if (!KernelSymbols::running().empty()) {
         report.finding("kernel symbols", "readable");
         return;
@@ -151,7 +151,7 @@ void report_kernel_symbols(Report& report) {
 
 }  // namespace
 
-bool report_machine(Report& report) {
+bool report_machine(DoctorReport& report) {
     report.heading("This machine");
     const auto library = find_library();
     report.finding("library", library ? *library : library.error().message);

@@ -58,7 +58,7 @@ std::string command_for_symbols(const std::string& path) {
     return package.empty() ? "build it with -g, and install it without stripping it" : command_for_packages({package});
 }
 
-void report_file(Report& report, const ElfFacts& facts) {
+void report_file(DoctorReport& report, const ElfFacts& facts) {
     if (facts.symbol_table) {
         report.finding("symbols", "all functions");
     } else {
@@ -80,7 +80,7 @@ void report_file(Report& report, const ElfFacts& facts) {
     }
 }
 
-void report_libraries(Report& report, const std::string& path) {
+void report_libraries(DoctorReport& report, const std::string& path) {
     std::size_t all = 0, without_tables = 0;
     std::set<std::string> without_debug, packages;
     for (const std::string& library : libraries_of(path)) {
@@ -111,7 +111,7 @@ void report_libraries(Report& report, const std::string& path) {
 
 }  // namespace
 
-bool report_program(Report& report, const std::string& name) {
+bool report_program(DoctorReport& report, const std::string& name) {
     const std::string path = find_program(name);
     report.heading("Program " + (path.empty() ? name : path));
     if (path.empty()) {

@@ -5,7 +5,7 @@
 namespace flameprobe {
 
 /// What `flameprobe doctor` found: lines of "label  finding", and below a finding what mends it.
-class Report {
+class DoctorReport {
 public:
     void heading(const std::string& text) { text_ += (text_.empty() ? "" : "\n") + text + "\n"; }
     void finding(const std::string& label, const std::string& text) {
@@ -21,9 +21,9 @@ private:
 
 /// Which engine and unwinder would be used here and why, found by opening them as the library would. False if nothing
 /// can be sampled.
-bool report_machine(Report& report);
+bool report_machine(DoctorReport& report);
 /// What a program and its libraries lack: symbols, debug information, unwind tables, a loader that preloads. False if
 /// it cannot be profiled.
-bool report_program(Report& report, const std::string& name);
+bool report_program(DoctorReport& report, const std::string& name);
 
 }  // namespace flameprobe

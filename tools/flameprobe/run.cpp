@@ -50,7 +50,7 @@ std::string usage() {
 
 constexpr const char* default_formats = "folded,html,svg";
 
-struct Request {
+struct RunRequest {
     Child::Environment environment;
     std::string out = "flameprobe.%e.%p";
     std::string formats = default_formats;
@@ -66,7 +66,7 @@ std::string variable_or(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
-Problem take_setting(Request& request, const Setting& setting, const std::string& value) {
+Problem take_setting(RunRequest& request, const Setting& setting, const std::string& value) {
     const std::string variable(setting.variable);
     if (variable == "FLAMEPROBE_OUT") request.out = value;
     if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
@@ -75,38 +75,39 @@ Problem take_setting(Request& request, const Setting& setting, const std::string
     return problem.empty() && variable == "FLAMEPROBE_EVENT" ? event_problem(value) : problem;
 }
 
-std::vector<CommandOption<Request>> known_options() {
-    std::vector<CommandOption<Request>> options;
+std::vector<CommandOption<RunRequest>> known_options() {
+    std::vector<CommandOption<RunRequest>> options;
     for (const Setting& setting : settings())
         options.push_back({setting.option(), required_argument,
-                           [&setting](Request& r, const std::string& v) { return take_setting(r, setting, v); },
+                           [&setting](RunRequest& r, const std::string& v) { return take_setting(r, setting, v); },
                            setting.letter});
     constexpr int none = no_argument, value = required_argument;
-    options.push_back({"library", value, always([](Request& r, const std::string& v) { r.library = v; })});
+    options.push_back({"library", value, always([](RunRequest& r, const std::string& v) { r.library = v; })});
     options.push_back({"min-samples", value,
-                       [](Request& r, const std::string& v) { return put(parse_count(v), r.gates.min_samples); }});
-    options.push_back({"min-rooted", value,
-                       [](Request& r, const std::string& v) { return put(parse_percentage(v), r.gates.min_rooted); }});
+                       [](RunRequest& r, const std::string& v) { return put(parse_count(v), r.gates.min_samples); }});
+    options.push_back({"min-rooted", value, [](RunRequest& r, const std::string& v) {
+                           return put(parse_percentage(v), r.gates.min_rooted);
+                       }});
     options.push_back({"max-lost", value,
-                       [](Request& r, const std::string& v) { return put(parse_percentage(v), r.gates.max_lost); }});
-    options.push_back({"live", none, always([](Request& r, const std::string&) { r.live = true; })});
-    options.push_back({"help", none, always([](Request& r, const std::string&) { r.help = true; }), 'h'});
+                       [](RunRequest& r, const std::string& v) { return put(parse_percentage(v), r.gates.max_lost); }});
+    options.push_back({"live", none, always([](RunRequest& r, const std::string&) { r.live = true; })});
+    options.push_back({"help", none, always([](RunRequest& r, const std::string&) { r.help = true; }), 'h'});
     return options;
 }
 
-Result<Request> parse(int argc, char* argv[]) {
-    Request request;
+Result<RunRequest> parse_run(int argc, char* argv[]) {
+    RunRequest request;
     request.out = variable_or("FLAMEPROBE_OUT", request.out.c_str());
     request.formats = variable_or("FLAMEPROBE_FORMAT", default_formats);
     const auto options = known_options();
-    const auto first = take_options<Request>(argc, argv, options, request, true);
+    const auto first = take_options<RunRequest>(argc, argv, options, request, true);
     if (!first) return first.error();
     request.command = *first;
     return request;
 }
 
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
-std::string problem_with(const Request& request, const char* command) {
+std::string problem_with(const RunRequest& request, const char* command) {
 #ifndef FLAMEPROBE_HAS_LIVE
     if (request.live)
         return "--live is not part of this build, which was made without libmicrohttpd (libmicrohttpd-dev)";
@@ -121,7 +122,7 @@ std::string problem_with(const Request& request, const char* command) {
 }  // namespace
 
 int run_command(int argc, char* argv[]) {
-    auto request = parse(argc, argv);
+    auto request = parse_run(argc, argv);
     if (!request)
         return complain(2, request.error().message.empty() ? "Try 'flameprobe run --help'." : request.error().message);
     if (request->help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;

@@ -26,11 +26,11 @@ bool has_avx2() {
 
 // Set while the library is loaded: a child forked while another thread initialises a function's static would wait for
 // that for ever.
-const bool vectors = has_avx2();
+const bool use_vectors = has_avx2();
 
 }  // namespace
 
-bool has_vector_scan() { return vectors; }
+bool has_vector_scan() { return use_vectors; }
 
 __attribute__((target("avx2"))) void scan_by_vectors(std::uint64_t address, std::span<const std::byte> bytes,
                                                      std::vector<ScopeRecord>& out) {

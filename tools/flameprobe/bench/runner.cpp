@@ -49,7 +49,7 @@ private:
         return {counters_.read("cycles").value, counters_.read("instructions").value};
     }
 
-    counting::Counters counters_;
+    counting::EventCounters counters_;
     std::pair<std::optional<double>, std::optional<double>> begin_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 using namespace compare;
 
-constexpr const char* usage =
+constexpr const char* compare_usage =
     "Usage: flameprobe compare [OPTIONS] OLD NEW\n"
     "       flameprobe compare [OPTIONS] --by VARIABLE RESULTS\n"
     "Says what changed beyond noise. OLD and NEW are results of flameprobe bench: directories, archives of one (.tar,\n"
@@ -39,7 +39,7 @@ constexpr const char* usage =
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";
 
-struct Request {
+struct CompareRequest {
     std::vector<std::string> inputs, outputs;
     std::string store = "results", variable;
     std::optional<double> fail_above;  // as a share
@@ -65,7 +65,7 @@ bool has_known_ending(const std::string& path) {
     return path.ends_with(".md") || path.ends_with(".html") || path.ends_with(".json");
 }
 
-Result<Request> parse(int argc, char* argv[]) {
+Result<CompareRequest> parse_compare(int argc, char* argv[]) {
     enum : int { store = 's', by = 'b', fail_above = 256, rate, least };
     constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
                                   {"out", required_argument, nullptr, 'o'},
@@ -75,7 +75,7 @@ Result<Request> parse(int argc, char* argv[]) {
                                   {"min-share", required_argument, nullptr, least},
                                   {"help", no_argument, nullptr, 'h'},
                                   {nullptr, 0, nullptr, 0}};
-    Request request;
+    CompareRequest request;
     optind = 0;
     for (int letter; (letter = getopt_long(argc, argv, "o:h", options, nullptr)) != -1;) {
         if (letter == '?') return Error{"bad option"};
@@ -122,12 +122,12 @@ struct Named {
     std::string before, after;
 };
 
-Named names_of(const Request& request, const TwoSides& sides) {
+Named names_of(const CompareRequest& request, const TwoSides& sides) {
     if (!request.variable.empty()) return {sides.before.path, sides.after.path};
     return {request.inputs[0], request.inputs[1]};
 }
 
-Result<TwoSides> read_sides(const Request& request) {
+Result<TwoSides> read_sides(const CompareRequest& request) {
     auto before = read_side(request.inputs[0], request.store);
     if (!before) return before.error();
     if (!request.variable.empty()) return two_values(*before, request.variable);
@@ -146,12 +146,12 @@ Result<void> write_form(const std::string& path, const Judgement& judgement, con
 }  // namespace
 
 int compare_command(int argc, char* argv[]) {
-    const auto request = parse(argc, argv);
+    const auto request = parse_compare(argc, argv);
     if (!request) {
         complain(2, request.error().message);
         return complain(2, "Try 'flameprobe compare --help'.");
     }
-    if (request->help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
+    if (request->help) return std::fputs(compare_usage, stdout) < 0 ? 1 : 0;
     const auto sides = read_sides(*request);
     if (!sides) return complain(1, sides.error().message);
     const auto judgement = judge(sides->before, sides->after, request->options);

@@ -55,9 +55,9 @@ std::string reason(int error, bool hardware) {
 
 }  // namespace
 
-Counters::Counters(pid_t pid) : Counters(pid, {}) {}
+EventCounters::EventCounters(pid_t pid) : EventCounters(pid, {}) {}
 
-Counters::Counters(pid_t pid, const std::vector<std::string>& names) {
+EventCounters::EventCounters(pid_t pid, const std::vector<std::string>& names) {
     for (const Event& event : events) {
         if (!names.empty() && std::find(names.begin(), names.end(), event.name) == names.end()) continue;
         Counter counter;
@@ -74,14 +74,14 @@ Counters::Counters(pid_t pid, const std::vector<std::string>& names) {
     }
 }
 
-bool Counters::has(const std::string& name) const {
+bool EventCounters::has(const std::string& name) const {
     for (const Counter& counter : counters_) {
         if (counter.name == name) return static_cast<bool>(counter.file);
     }
     return false;
 }
 
-Reading Counters::read(const std::string& name) const {
+Reading EventCounters::read(const std::string& name) const {
     for (const Counter& counter : counters_) {
         if (counter.name != name) continue;
         if (!counter.file) return {{}, false, false, reason(counter.error, counter.hardware)};

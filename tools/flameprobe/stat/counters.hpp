@@ -20,11 +20,11 @@ struct Reading {
 };
 
 /// Events begin to count when the process becomes the command.
-class Counters {
+class EventCounters {
 public:
-    explicit Counters(pid_t pid);
+    explicit EventCounters(pid_t pid);
     /// Only these events: with fewer events values are less often estimates.
-    Counters(pid_t pid, const std::vector<std::string>& names);
+    EventCounters(pid_t pid, const std::vector<std::string>& names);
     /// The value so far, of the command and its descendants. `name` as perf calls it: cycles, instructions, task-clock,
     /// ...
     Reading read(const std::string& name) const;

@@ -21,7 +21,7 @@ namespace flameprobe {
 
 namespace {
 
-constexpr const char* usage =
+constexpr const char* stat_usage =
     "Usage: flameprobe stat [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
     "Runs COMMAND, with its exit status, and prints what it and its children used. Needs no privilege and no perf.\n"
     "\n"
@@ -30,7 +30,7 @@ constexpr const char* usage =
     "      --json            as JSON\n"
     "  -o, --out FILE        to FILE instead of standard error\n";
 
-struct Request {
+struct StatRequest {
     bool json = false, help = false;
     std::string events;
     std::string problem;
@@ -38,13 +38,13 @@ struct Request {
     int command = 0;  // index in argv
 };
 
-std::optional<Request> parse(int argc, char* argv[]) {
+std::optional<StatRequest> parse_stat(int argc, char* argv[]) {
     constexpr option options[] = {{"event", required_argument, nullptr, 'e'},
                                   {"json", no_argument, nullptr, 'j'},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"help", no_argument, nullptr, 'h'},
                                   {nullptr, 0, nullptr, 0}};
-    Request request;
+    StatRequest request;
     if (const char* asked = getenv("FLAMEPROBE_EVENT")) request.events = asked;
     optind = 0;
     for (int letter; (letter = getopt_long(argc, argv, "+e:o:jh", options, nullptr)) != -1;) {
@@ -73,7 +73,7 @@ std::string ended_text(int status) {
 }
 
 /// False if it could not be written, after a message.
-bool write_out(const Request& request, const std::string& text) {
+bool write_out(const StatRequest& request, const std::string& text) {
     if (request.out.empty()) return std::fputs(text.c_str(), stderr) >= 0;
     OutputFile file(request.out);
     if (!file.failed()) file.write(text);
@@ -85,9 +85,9 @@ bool write_out(const Request& request, const std::string& text) {
 }  // namespace
 
 int stat_command(int argc, char* argv[]) {
-    const auto request = parse(argc, argv);
+    const auto request = parse_stat(argc, argv);
     if (!request) return complain(2, "Try 'flameprobe stat --help'.");
-    if (request->help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
+    if (request->help) return std::fputs(stat_usage, stdout) < 0 ? 1 : 0;
     if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe stat --help'.");
     if (!request->problem.empty()) return complain(2, request->problem);
     std::optional<counting::WaitingRun> waits;
@@ -96,7 +96,7 @@ int stat_command(int argc, char* argv[]) {
         if (!prepared) return complain(2, prepared.error().message);
         waits.emplace(std::move(*prepared));
     }
-    std::optional<counting::Counters> counters;
+    std::optional<counting::EventCounters> counters;
     std::uint64_t begin = 0;
     int status = 0;
     auto child = Child::start(argv + request->command, waits ? waits->environment() : Child::Environment{}, status,

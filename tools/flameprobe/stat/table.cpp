@@ -17,7 +17,7 @@ double seconds_of(const timeval& time) {
 
 class Rows {
 public:
-    Rows(const Facts& facts, const Counters& counters) : facts_(facts), counters_(counters) {
+    Rows(const Facts& facts, const EventCounters& counters) : facts_(facts), counters_(counters) {
         time();
         scheduling();
         memory();
@@ -154,14 +154,14 @@ private:
     }
 
     const Facts& facts_;
-    const Counters& counters_;
+    const EventCounters& counters_;
     double cpu_seconds_ = 0;
     std::vector<Row> rows_;
 };
 
 }  // namespace
 
-std::vector<Row> rows_of(const Facts& facts, const Counters& counters) { return Rows(facts, counters).take(); }
+std::vector<Row> rows_of(const Facts& facts, const EventCounters& counters) { return Rows(facts, counters).take(); }
 
 std::string table_text(const Facts& facts, const std::vector<Row>& rows) {
     std::string out = "\nflameprobe stat: " + one_line(facts.command) + " (" + facts.ended + ")\n\n";

@@ -31,7 +31,7 @@ struct Facts {
     std::optional<Waiting> waiting;  // if it was asked for
 };
 
-std::vector<Row> rows_of(const Facts& facts, const Counters& counters);
+std::vector<Row> rows_of(const Facts& facts, const EventCounters& counters);
 std::string table_text(const Facts& facts, const std::vector<Row>& rows);
 std::string table_json(const Facts& facts, const std::vector<Row>& rows);
 
