@@ -59,12 +59,16 @@ std::string VdsoSymbols::find(std::uint64_t offset) const {
 }
 
 void OtherNames::prepare(const std::vector<Mapping>& mappings, const std::vector<Location>& locations) {
-    const bool wanted = std::ranges::any_of(locations, [&](const Location& location) {
-        return location.mapping < mappings.size() && mappings[location.mapping].kind == MappingKind::kernel;
-    });
-    if (wanted)
-        kernel_ = std::make_unique<KernelSymbols>(options_.same_boot ? KernelSymbols::running() : KernelSymbols{});
-    if (!options_.same_boot || !options_.same_place) return;
+    if (!options_.same_boot) return;
+    std::vector<std::uint64_t> in_kernel;
+    for (const Location& location : locations)
+        if (location.mapping < mappings.size() && mappings[location.mapping].kind == MappingKind::kernel)
+            in_kernel.push_back(location.address);
+    if (!in_kernel.empty()) {
+        kernel_ = std::make_unique<KernelSymbols>(std::move(in_kernel));
+        kernel_->add_running();
+    }
+    if (!options_.same_place) return;
     for (const Mapping& mapping : mappings)
         if (mapping.kind == MappingKind::file && is_jit_dump(mapping.path)) jit_dumps_.push_back(mapping.path);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "symbolize/kernel_symbols.hpp"
 #include "symbolize/perf_map.hpp"
@@ -12,9 +13,11 @@ using namespace flameprobe;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
     const PerfMap map = PerfMap::parse(text);
-    const KernelSymbols kernel = KernelSymbols::parse(text);
-    for (std::uint64_t address = 1; address != 0; address *= 2) {
-        if (map.find(address - 1).size() > size || kernel.find(address - 1).size() > size + 1) std::abort();
-    }
+    std::vector<std::uint64_t> addresses;
+    for (std::uint64_t address = 1; address != 0; address *= 2) addresses.push_back(address - 1);
+    KernelSymbols kernel(addresses);
+    kernel.add(text);
+    for (const std::uint64_t address : addresses)
+        if (map.find(address).size() > size || kernel.find(address).size() > size + 1) std::abort();
     return 0;
 }

@@ -138,7 +138,7 @@ void report_memory(DoctorReport& report) {
 }
 
 void report_kernel_symbols(DoctorReport& report) {
-    if (!KernelSymbols::running().empty()) {
+    if (kernel_symbols_are_visible()) {
         report.finding("kernel symbols", "readable");
         return;
     }

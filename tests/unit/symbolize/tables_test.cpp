@@ -10,6 +10,7 @@
 #include "symbolize/kernel_symbols.hpp"
 #include "symbolize/perf_map.hpp"
 #include "symbolize/symbolizer.hpp"
+#include "test_program.hpp"
 
 using namespace flameprobe;
 
@@ -160,7 +161,10 @@ TEST_CASE("a just-in-time compiler's dump names its code, moved code too") {
 }
 
 TEST_CASE("kallsyms are read, modules included, data left out") {
-    const KernelSymbols symbols = KernelSymbols::parse(
+    KernelSymbols symbols({0xffffffffc0000010, 0xffffffff81000100, 0xffffffff810001ff, 0xffffffff81000200,
+                           0xffffffff80ffffff, 0xffffffffd0000000, 0xffffffff81000100, 0xffffffff81000210});
+    symbols.add(
+        "ffffffffc0000000 t ext4_read\t[ext4]\n"
         "ffffffff81000000 T _stext\n"
         "ffffffff81000000 T _text\n"
         "ffffffff81000100 t __do_work\n"
@@ -168,25 +172,29 @@ TEST_CASE("kallsyms are read, modules included, data left out") {
         "ffffffff81000180 D some_data\n"
         "ffffffff81000200 W weak_one\n"
         "garbage\n"
-        "ffffffffc0000000 t ext4_read\t[ext4]\n");
+        "ffffffff81000100 t a_local_one\n"
+        "ffffffff81000020 T another_function\n"
+        "ffffffff81000110 T");
     CHECK(symbols.find(0xffffffff80ffffff) == "");
     CHECK(symbols.find(0xffffffff81000100) == "do_work");
     CHECK(symbols.find(0xffffffff810001ff) == "do_work");
     CHECK(symbols.find(0xffffffff81000200) == "weak_one");
+    CHECK(symbols.find(0xffffffff81000210) == "weak_one");  // no symbol lies between it and the address before
     CHECK(symbols.find(0xffffffffc0000010) == "ext4_read [ext4]");
     CHECK(symbols.find(0xffffffffd0000000) == "");
+    CHECK(symbols.find(0xffffffff81000211) == "");  // was not asked for
 }
 
 TEST_CASE("kallsyms of zeros, as an unprivileged user sees them, name nothing") {
-    CHECK(KernelSymbols::parse("0000000000000000 T _stext\n0000000000000000 T do_work\n").empty());
+    KernelSymbols symbols({0x100, ~std::uint64_t{0}});
+    symbols.add("0000000000000000 T _stext\n0000000000000000 T do_work\n");
+    CHECK(symbols.empty());
+    symbols.add("0000000000000100 T do_work\n");
+    CHECK_FALSE(symbols.empty());
 }
 
 TEST_CASE("the kernel's own names are used on this boot only") {
-    const KernelSymbols running = KernelSymbols::running();
-    std::ifstream file("/proc/kallsyms");
-    std::uint64_t address = 0;
-    for (std::string line; std::getline(file, line);)
-        if (line.ends_with(" T schedule")) address = std::stoull(line, nullptr, 16);
+    const std::uint64_t address = test::kernel_function("schedule");
     SymbolizeOptions options;
     options.same_boot = true;
     const Mapping kernel = of_kind(MappingKind::kernel);
@@ -196,7 +204,7 @@ TEST_CASE("the kernel's own names are used on this boot only") {
         CHECK(name_one(kernel, address + 1, options) == "schedule");
     else
         MESSAGE("this user may not see kernel addresses: only the refusal was tested");
-    CHECK(running.empty() == (address == 0));
+    CHECK(kernel_symbols_are_visible() == (address != 0));
 }
 
 TEST_CASE("the vdso's functions have names") {

@@ -34,6 +34,14 @@ inline Mapping mapping_of(const ElfFile& file, std::uint64_t bias = load_bias) {
     return mapping;
 }
 
+/// The address of a global function of the running kernel; 0 where this user may not see it.
+inline std::uint64_t kernel_function(const std::string& name) {
+    std::ifstream file("/proc/kallsyms");
+    for (std::string line; std::getline(file, line);)
+        if (line.ends_with(" T " + name)) return std::stoull(line, nullptr, 16);
+    return 0;
+}
+
 inline std::unique_ptr<ElfFile> open_elf(const std::string& path) {
     auto file = ElfFile::open(path, FileAccess::read);
     return file ? std::move(*file) : nullptr;
