@@ -41,16 +41,20 @@ public:
     void location(LocationId /*id*/, const Location& location) override { locations_.push_back(location); }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& /*symbols*/) override { named_.insert(id); }
 
-    void add_to(CodeAddresses& all) const {
+    /// `files`: null if their paths mean other files here. `kernel`: null if another kernel ran then.
+    void add_to(CodeAddresses* files, CodeAddresses* kernel) const {
         std::map<MappingId, std::set<std::uint64_t>> addresses;
         for (LocationId id = 0; id < locations_.size(); ++id) {
             const MappingId in = locations_[id].mapping;
             if (in >= mappings_.size() || named_.contains(id)) continue;
             const Mapping& mapping = mappings_[in];
-            if (mapping.kind != MappingKind::file || mapping.build_id.empty()) continue;
+            const bool in_kernel = mapping.kind == MappingKind::kernel;
+            if (!in_kernel && (mapping.kind != MappingKind::file || mapping.build_id.empty())) continue;
             addresses[in].insert(locations_[id].address);
         }
-        for (const auto& [in, of_mapping] : addresses) all.add(mappings_[in], of_mapping);
+        for (const auto& [in, of_mapping] : addresses)
+            if (CodeAddresses* const all = mappings_[in].kind == MappingKind::kernel ? kernel : files)
+                all->add(mappings_[in], of_mapping);
     }
     const RunInfo& run_info() const { return run_; }
 
@@ -65,20 +69,26 @@ private:
 
 std::vector<std::string> learn_names(const std::vector<std::string>& paths, const SymbolizeOptions& options,
                                      SymbolCache& cache) {
-    CodeAddresses all;
+    CodeAddresses files, kernel;
     for (const std::string& path : paths) {
         auto source = ByteSource::open(path);
         const auto binary = source ? is_profile(*source) : source.error();
         CodeOnly code;
         if (!binary || !*binary || !read_profile(*source, code)) continue;
         const SymbolizeOptions of_run = with_provenance(options, code.run_info());
-        if (of_run.same_place && !of_run.root) code.add_to(all);
+        code.add_to(of_run.same_place && !of_run.root ? &files : nullptr, of_run.same_boot ? &kernel : nullptr);
     }
     std::vector<std::string> warnings;
-    if (all.locations.empty()) return warnings;
-    const SymbolChains chains = symbolize(all.mappings, all.locations, {}, options, warnings);
-    for (LocationId id = 0; id < all.locations.size(); ++id)
-        cache.add(all.mappings[all.locations[id].mapping], all.locations[id].address, options, chains[id]);
+    const auto learn = [&](const CodeAddresses& all, const SymbolizeOptions& how) {
+        if (all.locations.empty()) return;
+        const SymbolChains chains = symbolize(all.mappings, all.locations, {}, how, warnings);
+        for (LocationId id = 0; id < all.locations.size(); ++id)
+            cache.add(all.mappings[all.locations[id].mapping], all.locations[id].address, how, chains[id]);
+    };
+    learn(files, options);
+    SymbolizeOptions on_this_boot = options;
+    on_this_boot.same_boot = true;
+    learn(kernel, on_this_boot);
     return warnings;
 }
 

@@ -1,6 +1,9 @@
 #include "symbolize/learn_names.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/utsname.h>
+
+#include <ctime>
 
 #include "profile_file.hpp"
 #include "symbolize/load.hpp"
@@ -18,6 +21,23 @@ ProfileFile one_sample(const Mapping& mapping, const char* function, std::uint64
         Mapping in_process = mapping;
         in_process.start += moved;
         out.mapping(0, in_process);
+        out.thread(0, {1, "main"});
+        out.location(0, {0, address});
+        out.stack(1, {0, 0});
+        out.sample({0, 0, 1, 1});
+    });
+}
+
+/// One sample at an address of the kernel, in a process of this machine that started then.
+ProfileFile in_kernel(std::uint64_t address, std::uint64_t start_unix_ns) {
+    utsname system{};
+    REQUIRE(::uname(&system) == 0);
+    return ProfileFile([&](ProfileWriter& out) {
+        RunInfo run;
+        run.host = std::string(system.nodename) + ", " + system.sysname + " " + system.release;
+        run.start_unix_ns = start_unix_ns;
+        out.run(run);
+        out.mapping(0, {MappingKind::kernel, 0, 0, 0, 0, "", ""});
         out.thread(0, {1, "main"});
         out.location(0, {0, address});
         out.stack(1, {0, 0});
@@ -51,6 +71,29 @@ TEST_CASE("names of several profiles are looked up together, and are the same") 
         CHECK(as_text(*learnt) == as_text(*alone));
         CHECK(as_text(*learnt).find("shop::leaf") != std::string::npos);
     }
+}
+
+TEST_CASE("the kernel's names are learnt for profiles of this boot only") {
+    const std::uint64_t address = kernel_function("schedule");
+    if (address == 0) {
+        MESSAGE("this user may not see kernel addresses");
+        return;
+    }
+    const auto now = static_cast<std::uint64_t>(std::time(nullptr)) * 1'000'000'000;
+    const ProfileFile first = in_kernel(address, now), second = in_kernel(address + 1, now),
+                      old = in_kernel(address, 1);
+    const Mapping kernel{MappingKind::kernel, 0, 0, 0, 0, "", ""};
+    SymbolizeOptions options;
+    options.same_boot = true;
+    SymbolCache of_both, of_old;
+    CHECK(learn_names({first.path(), second.path()}, {}, of_both).empty());
+    for (const std::uint64_t at : {address, address + 1}) {
+        const auto found = of_both.find(kernel, at, options);
+        REQUIRE(found);
+        CHECK(found->front().name == "schedule");
+    }
+    CHECK(learn_names({old.path()}, {}, of_old).empty());
+    CHECK_FALSE(of_old.find(kernel, address, options));
 }
 
 TEST_CASE("a file that cannot be had is told once for all profiles") {
