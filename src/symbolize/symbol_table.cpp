@@ -52,6 +52,7 @@ void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) 
     if (section == nullptr || section->link >= file.sections().size()) return;
     const Bytes table = file.contents(*section), names = file.contents(file.sections()[section->link]);
     Elf64_Sym symbol{};
+    symbols_.reserve(symbols_.size() + table.size() / sizeof symbol);
     for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
         std::memcpy(&symbol, table.data() + at, sizeof symbol);
         if (symbol.st_name >= names.size()) continue;
@@ -65,7 +66,7 @@ void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) 
 }
 
 void SymbolTable::finish(const ElfFile& file) {
-    std::sort(symbols_.begin(), symbols_.end(), before);
+    std::sort(symbols_.begin(), symbols_.end(), [](const ElfSymbol& a, const ElfSymbol& b) { return before(a, b); });
     const auto same_start = [](const ElfSymbol& a, const ElfSymbol& b) { return a.start == b.start; };
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same_start), symbols_.end());
     extend_unsized(file);
