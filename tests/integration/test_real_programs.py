@@ -121,7 +121,7 @@ class JustInTime(Case):
     def test_node(self):
         self.need("node")
         (self.directory / "hot.js").write_text(HOT_JAVASCRIPT)
-        for times in range(sized(3, 50)):
+        for times in range(sized(2, 20)):
             stacks = self.stacks(str(times), "node", "--perf-basic-prof", "--no-turbo-inlining", self.directory / "hot.js")
             self.assert_whole(stacks, 0.98)
             self.assert_calls(stacks, self.of_v8)
@@ -138,7 +138,7 @@ class JustInTime(Case):
         (self.directory / "Hot.java").write_text(HOT_JAVA)
         compiled = run(["javac", "-d", self.directory, self.directory / "Hot.java"], self.directory)
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
-        for times in range(sized(1, 50)):
+        for times in range(sized(1, 20)):
             stacks = self.stacks(str(times), "java", "-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions",
                                  "-XX:+DumpPerfMapAtExit", "-XX:CompileCommand=dontinline,Hot::*", "-cp", self.directory, "Hot")
             self.assert_whole(stacks, 0.98)
@@ -151,7 +151,7 @@ class JustInTime(Case):
     def test_luajit(self):
         self.need("luajit")
         (self.directory / "hot.lua").write_text(HOT_LUA)
-        for times in range(sized(2, 50)):
+        for times in range(sized(2, 20)):
             self.assert_whole(self.stacks(str(times), "luajit", self.directory / "hot.lua"), 0.98)
 
 
