@@ -29,8 +29,7 @@ bool is_better(bool global, std::string_view name, bool than_global, std::string
 
 KernelSymbols::KernelSymbols(std::vector<std::uint64_t> addresses) {
     std::ranges::sort(addresses);
-    const auto same = std::ranges::unique(addresses);
-    addresses.erase(same.begin(), same.end());
+    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
     asked_.reserve(addresses.size());
     for (const std::uint64_t address : addresses) asked_.push_back({.address = address, .name = {}, .module = {}});
 }
