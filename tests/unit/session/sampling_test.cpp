@@ -11,7 +11,9 @@
 
 using namespace flameprobe;
 
-TEST_CASE("a recording begins with the first sample or 20 ms of CPU time, where the collector is a thread too") {
+// Beside a thread that ran before, as with TSan, a recording begins at once.
+TEST_CASE("a recording begins with the first sample or 20 ms of CPU time, where the collector is a thread too" *
+          doctest::skip(test::threads_alone > 1)) {
     std::string folder = "/tmp/flameprobe-test-XXXXXX";
     REQUIRE(::mkdtemp(folder.data()) != nullptr);
     test::sleep_until_alone();
