@@ -1,4 +1,4 @@
-"""PostgreSQL's installcheck-parallel, by its own pg_regress, with and without FlameProbe in the server: the same verdict for each test.
+"""PostgreSQL's installcheck-parallel, by its own pg_regress, with and without FlameProbe in the server: the same verdicts.
 
     apt-get source postgresql-15
     FLAMEPROBE_BUILD=build python3 tests/suites/postgresql.py postgresql-15-15.* [--runs alone,alone,default,ring,timer,signal]
