@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     source = options.source.resolve() / "src" / "test" / "regress"
-    if not PG_REGRESS.exists() or not (source / "parallel_schedule").exists() or not (Path(options.headers) / "postgres.h").exists():
+    if not PG_REGRESS.exists() or not (source / "parallel_schedule").exists() or not Path(options.headers, "postgres.h").exists():
         sys.exit(f"needs {PG_REGRESS} (postgresql-15), {source}/parallel_schedule and {options.headers}/postgres.h")
     wrong, first = 0, None
     with tempfile.TemporaryDirectory(prefix="flameprobe-suite-") as libraries:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 from harness import ENGINES, clean_environment, profiled, run  # noqa: E402
+from programs import listening  # noqa: E402
 
 REPLICATION = """integration/block-repl integration/replication integration/replication-2 integration/replication-3
     integration/replication-4 integration/replication-psync integration/replication-buffer integration/psync2
@@ -76,7 +77,10 @@ def command(part, source, clients):
         return ["tclsh8.6", f"tests/{kind}/run.tcl", *(["--single", name] if name else [])]
     every = re.search(r"set ::all_tests \{(.*?)\}", (source / HELPER).read_text(), re.S).group(1).split()
     units = {"all": every, "replication": REPLICATION, "rest": [u for u in every if u not in REPLICATION]}.get(part, [part])
-    return ["tclsh8.6", HELPER, "--clients", clients, "--durable", *(word for unit in units for word in ("--single", unit))]
+    # Two runs at a time need ports of their own: the suite's own server takes the first, without a second try.
+    base = next(port for port in range(21111, 24000, 100) if not listening(port - 32))
+    return ["tclsh8.6", HELPER, "--clients", clients, "--baseport", base, "--durable",
+            *(word for unit in units for word in ("--single", unit))]
 
 
 def ran(part, name, options, attempt=0):
@@ -97,7 +101,7 @@ def ran(part, name, options, attempt=0):
 def line(part, name, found):
     def count(*what):
         return sum(number for (_, verdict), number in found.items() if verdict in what)
-    return f"{part:24}{name:10}{count('ok'):>6}{count('err', 'exception'):>8}"
+    return f"{part:32}{name:10}{count('ok'):>6}{count('err', 'exception'):>8}"
 
 
 def differing(plain, mine):
@@ -120,7 +124,7 @@ def main():
     if not (options.source / HELPER).exists() or not Path("/usr/bin/redis-server").exists() or not shutil.which("tclsh8.6"):
         sys.exit(f"needs redis-server, tcl8.6 and {options.source / HELPER}")
     wrong, first_name, *others = 0, *options.runs.split(",")
-    print(f"{'part':24}{'run':10}{'ok':>6}{'failed':>8}{'differ':>8}{'every time':>12}{'profiles':>10}")
+    print(f"{'part':32}{'run':10}{'ok':>6}{'failed':>8}{'differ':>8}{'every time':>12}{'profiles':>10}")
     for part in options.parts:
         first, profiles = ran(part, first_name, options)
         print(line(part, first_name, first) + f"{'':20}{profiles:>10}", flush=True)
