@@ -74,7 +74,7 @@ bool allocate_thread_storage() {
     // More than all of it: __tls_get_addr allocates by malloc, too, and cannot fail. A thread for which libc could map
     // no arena gets nothing even where others do.
     constexpr std::size_t enough = std::size_t{64} << 10;
-    void* const memory = std::malloc(enough);
+    void* const volatile memory = std::malloc(enough);  // volatile: a compiler may leave out malloc and free
     if (memory == nullptr) return false;
     std::free(memory);
     for (std::size_t i = 0; i < module_count; ++i) {
