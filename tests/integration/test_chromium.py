@@ -37,12 +37,16 @@ class Chromium(Case):
             self.skipTest(f"chromium does not load the page alone: {alone.stderr[-500:]}")
         ran = self.load("profiled", user, flags, profiled(ENGINE="ring", FREQ=499, FORMAT="none"))
         self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
-        # Chromium's sandbox is a pid namespace, whose end is SIGKILL for the collectors too: at the worst before the first write.
-        profiles = sorted(path for path in ran.directory.glob("flameprobe.*.fprobe") if path.stat().st_size > 0)
-        self.assertGreaterEqual(len(profiles), 3, "the browser, a zygote and a renderer at least")
+        profiles = sorted(ran.directory.glob("flameprobe.*.fprobe"))
+        # Its sandbox is a pid namespace, whose end is SIGKILL for the collectors too: at the worst before the first write.
+        empty = [profile for profile in profiles if profile.stat().st_size == 0]
+        self.assertGreaterEqual(len(profiles) - len(empty), 3, "the browser, a zygote and a renderer at least")
         for profile in profiles:
             info = render(profile, "--info")
-            self.assertEqual(info.returncode, 0, info.stderr)
+            if profile in empty:
+                self.assertIn("is empty", info.stderr)
+            else:
+                self.assertEqual(info.returncode, 0, info.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     @unittest.skipUnless(SIZE == "all", "the quick set has it in its sandbox")
