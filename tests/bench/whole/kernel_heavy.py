@@ -82,7 +82,7 @@ def calls(*more):
     def call(user, directory, env, seconds):
         told = subprocess.run([*user, target("calls"), str(seconds), *more], env=env, cwd=directory, check=True, timeout=120,
                               capture_output=True, text=True).stdout
-        rounds, used = map(int, re.fullmatch(r"(\d+) rounds in (\d+) ns\n", told).groups())
+        rounds, used = map(int, re.match(r"(\d+) rounds in (\d+) ns", told).groups())
         return rounds, used
     return call
 
