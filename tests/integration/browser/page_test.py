@@ -36,7 +36,8 @@ class PageTest(BrowserCase):
         return ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, int(height - 19 * (level + .5) - visible / 2))
 
     def rows(self):
-        return [row.text.split("\n") for row in self.page.driver.find_elements(By.CSS_SELECTOR, ".body .line")]
+        """Read in one step, since the page may draw its table again in between."""
+        return self.page.run("""return [...document.querySelectorAll(".body .line")].map((row) => row.innerText.split("\\n"))""")
 
     def details(self):
         return self.text("details")
