@@ -85,6 +85,7 @@ Result<void> Recording::resume_from(const CountedTo& end) {
     counted_own_ns_ = end.own_ns;
     counted_units_ = end.units;
     pipeline_.threads().resume_from(end.threads, end.time_ns);
+    if (end.ended) pipeline_.unsampled_time().samples_all_time(true);
     usage_.begin(end.time_ns);
     if (off_cpu_) off_cpu_->begin(end.time_ns);
     return {};
@@ -276,12 +277,12 @@ Result<void> Recording::close() {
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_ended(thread);
     pipeline_.unsampled_time().account_for_rests(process_cpu_ns_);
     if (off_cpu_) off_cpu_->settle_all();
+    write_account();
+    account_for_unsampled(true);
     if (!has_samples()) {
         file_.remove();
         return {};
     }
-    write_account();
-    account_for_unsampled(true);
     pipeline_.summary().complete = true;
     return flush();
 }

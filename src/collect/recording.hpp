@@ -33,6 +33,7 @@ public:
         std::uint64_t time_ns = 0, process_ns = 0, own_ns = 0;
         ThreadRegistry::Readings threads;
         UnitCounts units;
+        bool ended = false;  // sampling ends as it begins, so no time is known to be the kernel's
     };
     /// Sampling begins or goes on: CPU time and units of work since pause() do not count. `units_from_birth`: all units
     /// since the process began do.
@@ -110,7 +111,7 @@ public:
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_unassigned() !=
                    0 ||
                pipeline_.has_more_events() || (off_cpu_ && off_cpu_->has_samples()) ||
-               (pipeline_.unsampled_time().too_brief() != 0 && process_cpu_ns_ >= least_cpu_ns_);
+               (pipeline_.unsampled_time().wrote() && process_cpu_ns_ >= least_cpu_ns_);
     }
     bool has_file() const { return file_.created(); }
     bool sees_brief_threads() const { return pipeline_.unsampled_time().sees_brief_threads(); }

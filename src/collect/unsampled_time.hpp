@@ -64,6 +64,8 @@ public:
     bool sees_brief_threads() const { return sees_brief_threads_; }
     /// Periods of `[not sampled: lived too briefly]`.
     std::uint64_t too_brief() const { return too_brief_; }
+    /// Whether any time without a sample has been written.
+    bool wrote() const { return wrote_; }
 
     std::size_t memory() const;  // bytes, estimated
 
@@ -106,6 +108,7 @@ private:
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see learn_root()
     std::uint64_t lost_unassigned_ = 0;
     std::uint64_t too_brief_ = 0;
+    bool wrote_ = false;
     bool samples_all_time_ = true;
     bool reports_missing_ = true;
     bool sees_brief_threads_ = false;

@@ -56,14 +56,17 @@ bool Collector::launch() {
 }
 
 void Collector::wait_at_birth(std::uint32_t start_ticket) {
-    birth_ = Birth{start_ticket, monotonic_ns(), host_cpu_ns()};
+    birth_ = {start_ticket, monotonic_ns(), host_cpu_ns()};
+    counts_from_birth_ = true;
     birth_state_ = BirthState::waits;
 }
 
 // Most children of a shell or a forking server end here: waking the collector and waiting for its answer would be a
-// third of what such a short life costs.
+// third of what such a short life costs. One that has used more is accounted for even if on a busy machine its
+// collector has not run yet.
 bool Collector::ends_at_birth() noexcept {
     auto state = BirthState::waits;
+    if (birth_state_ == state && !waits_at_birth()) return false;
     if (!birth_state_.compare_exchange_strong(state, BirthState::ended)) return state == BirthState::ended;
     finishing_ = true;
     return true;
@@ -77,20 +80,28 @@ std::uint64_t Collector::birth_cpu_ns() const {
     return options_.off_cpu() ? std::min(ns_per_ms / 2, period / 16) : std::min(options_.least_cpu_ns / 4, period / 2);
 }
 
+bool Collector::uses_little_since_birth() const noexcept {
+    return host_cpu_ns() - birth_.process_ns < options_.least_cpu_ns;
+}
+
+bool Collector::waits_at_birth() const noexcept {
+    return birth_state_.load(std::memory_order_relaxed) == BirthState::waits && uses_little_since_birth();
+}
+
 // The CPU time used meanwhile is not sampled, but accounted for at the end like all that is shorter than a period. On a
 // busy machine a child gets little CPU time, so the limit on elapsed time is longer.
 bool Collector::outlives_birth() {
     if (birth_state_ == BirthState::none) return true;
-    const std::uint64_t bound = birth_cpu_ns(), end = birth_->time_ns + (options_.off_cpu() ? 4 : 16) * bound;
+    const std::uint64_t bound = birth_cpu_ns(), end = birth_.time_ns + (options_.off_cpu() ? 4 : 16) * bound;
     std::optional<std::uint32_t> requests;
     std::uint64_t used = 0;
     do {  // at least once: the end may have been asked for before this thread ran
-        requests = commands_.wait_for_more(birth_->start_ticket, std::max(bound - used, bound / 8));
-        used = std::min(host_cpu_ns() - birth_->process_ns, bound);
+        requests = commands_.wait_for_more(birth_.start_ticket, std::max(bound - used, bound / 8));
+        used = std::min(host_cpu_ns() - birth_.process_ns, bound);
     } while (!requests && monotonic_ns() < end && used < bound);
     auto state = BirthState::waits;
     birth_state_.compare_exchange_strong(state, BirthState::outlived);
-    return !requests || (*requests & last_requests) == 0;
+    return !requests || (*requests & last_requests) == 0 || !uses_little_since_birth();
 }
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.
@@ -180,9 +191,10 @@ void Collector::continue_as_task() {
 }
 
 bool Collector::handle(std::uint32_t requests) {
-    if ((requests & last_requests) != 0) requests &= ~std::uint32_t{request_start};
+    if ((requests & last_requests) != 0 && (!counts_from_birth_ || uses_little_since_birth()))
+        requests &= ~std::uint32_t{request_start};
     if ((requests & request_toggle) != 0) requests |= sampling_.on() ? request_stop : request_start;
-    if ((requests & request_start) != 0) start();
+    if ((requests & request_start) != 0) start((requests & (last_requests | request_stop)) != 0);
     if ((requests & request_yield) != 0 && sampling_.on()) {
         sampling_.give_up_signal();
         show_lost_signal();
@@ -208,21 +220,22 @@ std::uint64_t Collector::pause_ns() const {
     return host_is_filtered ? std::min(sampling_.pause_ns(), unwoken_ns) : sampling_.pause_ns();
 }
 
-void Collector::start() {
+void Collector::start(bool ends) {
     if (sampling_.on() || sampling_.broken() || !sampling_.open()) return;
-    sampling_.start(birth_ ? std::optional(count_from_birth()) : std::nullopt);
+    sampling_.start(counts_from_birth_ ? std::optional(count_from_birth(ends)) : std::nullopt);
     last_look_ns_ = monotonic_ns();
 }
 
 // From the fork, since the child works while its collector starts. What the collector used as a thread of the child
 // does not count as the child's.
-Recording::CountedTo Collector::count_from_birth() {
-    const auto birth = *std::exchange(birth_, std::nullopt);
+Recording::CountedTo Collector::count_from_birth(bool ends) {
+    counts_from_birth_ = false;
     auto since = Recording::count_from_now(true);
-    since.time_ns = birth.time_ns;
-    since.process_ns = birth.process_ns + (is_task() ? thread_used_ns_ : 0);
+    since.ended = ends;
+    since.time_ns = birth_.time_ns;
+    since.process_ns = birth_.process_ns + (is_task() ? thread_used_ns_ : 0);
     if (!is_task()) since.own_ns = 0;
-    for (auto& reading : since.threads) reading.second = birth.process_ns;
+    for (auto& reading : since.threads) reading.second = birth_.process_ns;
     return since;
 }
 

@@ -37,10 +37,11 @@ public:
     /// a period or 5 ms of CPU time: one that ends, or executes another program, before that costs no more than a
     /// thread. `start_ticket`: of the request to start. CPU time and units of work count from now.
     void wait_at_birth(std::uint32_t start_ticket);
-    /// Whether nothing is sampled yet because of that.
-    bool waits_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::waits; }
-    /// To be called when the child ends, by any thread. True if its collector still waited: there is nothing to ask it
-    /// for or to wait for. Async-signal-safe.
+    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
+    /// FLAMEPROBE_MIN_CPU. Async-signal-safe.
+    bool waits_at_birth() const noexcept;
+    /// To be called when the child ends, by any thread. True if its collector still waited so: there is nothing to ask
+    /// it for or to wait for. Async-signal-safe.
     bool ends_at_birth() noexcept;
     bool ended_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::ended; }
 
@@ -63,13 +64,14 @@ public:
 private:
     static void* thread_main(void* self);
     std::uint64_t birth_cpu_ns() const;
+    bool uses_little_since_birth() const noexcept;
     bool outlives_birth();
     void prepare();
     bool serve();  // false: a task goes on instead of the thread
     void continue_as_task();
     bool handle(std::uint32_t requests);  // false: the end
-    void start();
-    Recording::CountedTo count_from_birth();
+    void start(bool ends);
+    Recording::CountedTo count_from_birth(bool ends);
     void poll();
     void show_lost_signal();
     void finish();
@@ -87,7 +89,8 @@ private:
         std::uint32_t start_ticket = 0;
         std::uint64_t time_ns = 0, process_ns = 0;
     };
-    std::optional<Birth> birth_;        // of a forked child, until sampling starts
+    Birth birth_;                       // of a forked child; constant once its collector is launched
+    bool counts_from_birth_ = false;    // until sampling starts
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
     enum class BirthState : std::uint8_t { none, waits, outlived, ended };
     std::atomic<BirthState> birth_state_{BirthState::none};

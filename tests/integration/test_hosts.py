@@ -1,6 +1,7 @@
 """A host behaves under FlameProbe as it does alone: output, exit status, and how it ends. Every program of tests/hosts, in
 every engine, is compared with the same program alone; and its profile must hold certain functions."""
 
+import json
 import os
 import re
 import signal
@@ -219,6 +220,19 @@ class Processes(HostCase):
                 self.assertGreaterEqual(len(results), processes)
                 for result in results:
                     self.assertLessEqual({"fprobe", "folded", "svg"}, result.endings)
+
+    def test_a_child_whose_collector_gets_no_cpu_time(self):
+        """It does not live too briefly, so its CPU time is in a result of its own."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.beside([str(host("starved"))], engine, {"ENGINE": engine, "FORMAT": "folded,json"})
+                children = [result for (pid, _), result in ran.results().items() if pid != ran.pid]
+                self.assertEqual(len(children), 1)
+                told = json.loads(children[0].path("json").read_text())
+                self.assertGreater(told["cpu_time"]["process_ns"], 55e6)
+                sampled = sum(count for _, count in children[0].stacks()) * told["sampling"]["period_ns"]
+                self.assertGreater(sampled, 40e6)
+                self.assertFalse([frames for frames, _ in children[0].stacks() if frames[-1] == "[kernel, not permitted]"])
 
     def test_children_off(self):
         ran = self.beside([str(host("family")), "fork"], "off", {"FREQ": 499, "CHILDREN": "off"})

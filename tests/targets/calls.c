@@ -1,7 +1,7 @@
 // calls SECONDS [faults]: CPU time in user code and in three system calls, in turn, and in page faults if asked for.
 // What a call costs is the machine's affair, so no share is known beforehand; but all is seen by root's perf too.
-// At its end it says how many rounds it made in how many nanoseconds of its thread's CPU time, its start not counted, and how
-// many of these were user_work's.
+// At its end it says how many rounds it made in how many nanoseconds of its thread's CPU time, its start not counted,
+// and how many of these were user_work's.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
