@@ -123,6 +123,8 @@ def main():
     options.source = options.source.resolve()
     if not (options.source / HELPER).exists() or not Path("/usr/bin/redis-server").exists() or not shutil.which("tclsh8.6"):
         sys.exit(f"needs redis-server, tcl8.6 and {options.source / HELPER}")
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
     wrong, first_name, *others = 0, *options.runs.split(",")
     print(f"{'part':32}{'run':10}{'ok':>6}{'failed':>8}{'differ':>8}{'every time':>12}{'profiles':>10}")
     for part in options.parts:
