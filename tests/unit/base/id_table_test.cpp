@@ -9,7 +9,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("ids are found again by what they stand for, also where hashes are equal") {
+TEST_CASE("an id is found again by its value, also where hashes collide") {
     for (const std::uint64_t hashes : {std::uint64_t{1}, std::uint64_t{7}, ~std::uint64_t{0}}) {
         IdTable table;
         std::vector<std::uint32_t> known;

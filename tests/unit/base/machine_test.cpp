@@ -30,7 +30,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("the commit that is checked out") {
+TEST_CASE("git_commit() reads the commit that is checked out") {
     const Repository repository;
     fs::create_directories(repository / "src/deep");
     CHECK(git_commit(repository / "src/deep").empty());
@@ -47,7 +47,7 @@ TEST_CASE("the commit that is checked out") {
     CHECK(git_commit(repository / "src") == commit);
 }
 
-TEST_CASE("a work tree that git worktree made") {
+TEST_CASE("git_commit() follows a work tree made by git worktree") {
     const Repository repository;
     repository.write("main/.git/refs/heads/other", std::string(commit) + "\n");
     repository.write("main/.git/worktrees/tree/HEAD", "ref: refs/heads/other\n");

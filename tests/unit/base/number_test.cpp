@@ -4,7 +4,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("a number is all of the text") {
+TEST_CASE("a number is read only if it is the whole text") {
     CHECK(number_in<int>("-12") == -12);
     CHECK(number_in<double>("1.5") == 1.5);
     CHECK(number_in<unsigned>("0") == 0);
@@ -14,7 +14,7 @@ TEST_CASE("a number is all of the text") {
     }
 }
 
-TEST_CASE("a quantity has one of the units, and is at most the largest that is accepted") {
+TEST_CASE("a quantity is read only with a known unit and up to the largest accepted value") {
     const auto seconds = [](std::string_view text) {
         return quantity_in(text, {{"ms", 1}, {"s", 1000}, {"", 1000}}, 5000);
     };

@@ -33,7 +33,7 @@ std::string error_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("directories of outputs") {
+TEST_CASE("an output's directory is opened, or the error says why not") {
     const Folder folder;
     fs::create_directories(folder / "a/b");
     std::ofstream(folder / "file") << "";
@@ -45,7 +45,7 @@ TEST_CASE("directories of outputs") {
     CHECK(error_of(folder / "file/x.svg") == "Not a directory");
 }
 
-TEST_CASE("links on the way: this user's and root's, not another's") {
+TEST_CASE("symbolic links in a path are followed if they are this user's or root's, not another user's") {
     const Folder folder;
     fs::create_directory(folder / "real");
     fs::create_symlink("real", folder / "relative");
@@ -80,7 +80,7 @@ TEST_CASE("another user's file is an obstacle, ours is not") {
     }
 }
 
-TEST_CASE("nothing is made through a dangling link") {
+TEST_CASE("no file is created or opened through a dangling link") {
     const Folder folder;
     fs::create_symlink("nothing", folder / "x");
     const auto directory = OutputDirectory::of(folder / "x");

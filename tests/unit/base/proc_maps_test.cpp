@@ -7,7 +7,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("lines of /proc/PID/maps") {
+TEST_CASE("lines of /proc/PID/maps are parsed, and malformed ones skipped") {
     const ProcMaps maps(
         "00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/with a space (deleted)\n"
         "7ffff7fc1000-7ffff7fc3000 ---p 00000000 00:00 0 \n"

@@ -23,7 +23,7 @@ int missing() {
 
 }  // namespace
 
-TEST_CASE("a thread has its storage of the libraries noted once it has asked for it") {
+TEST_CASE("allocate_thread_storage() gives a thread its storage of the libraries that were noted") {
     void* const library = ::dlopen(STORAGE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library != nullptr);
     void* const symbol = ::dlsym(library, "touch_storage");

@@ -38,7 +38,7 @@ TEST_CASE("utf8: well-formed sequences, at the ends of their ranges (Unicode 15,
 
 TEST_CASE("utf8: what is not well-formed has no size") {
     const std::string_view cases[] = {
-        "\x80",              // a tail alone
+        "\x80",              // a continuation byte alone
         "\xc0\xaf",          // overlong
         "\xe0\x9f\xbf",      // overlong
         "\xf0\x8f\xbf\xbf",  // overlong
@@ -46,10 +46,10 @@ TEST_CASE("utf8: what is not well-formed has no size") {
         "\xf4\x90\x80\x80",  // over U+10FFFF
         "\xf5\x80\x80\x80",
         "\xff",
-        "\xc3",          // cut
-        "\xe2\x82",      // cut
-        "\xf0\x9f\x98",  // cut
-        "\xe2\x28\xa1",  // no tail in the middle
+        "\xc3",          // cut off
+        "\xe2\x82",      // cut off
+        "\xf0\x9f\x98",  // cut off
+        "\xe2\x28\xa1",  // no continuation byte in the middle
     };
     for (const std::string_view bytes : cases) CHECK(first_code_point(bytes).size == 0);
 }
