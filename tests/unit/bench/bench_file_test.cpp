@@ -30,7 +30,7 @@ std::string with_scenario(const std::string& lines) { return "[[scenario]]\ncomm
 
 }  // namespace
 
-TEST_CASE("the file of the manual") {
+TEST_CASE("the manual's example file is parsed") {
     const auto file = parse_bench_file(redis, "redis.toml");
     REQUIRE(file);
     CHECK(file->name == "redis");
@@ -56,7 +56,7 @@ TEST_CASE("a unit of work that the program counts has the count's name") {
     CHECK(file->scenarios[0].work.unit == "requests");
 }
 
-TEST_CASE("what is wrong with a file, with its line and what is accepted") {
+TEST_CASE("an error names the line, what is wrong and what is accepted") {
     CHECK(error_of("name = \n").starts_with("a.toml:1: not TOML: "));
     CHECK(error_of("name = \"x\"\n") == "a.toml:1: there is no [[scenario]] in it");
     CHECK(error_of("repeat = 0\n[[scenario]]\ncommand = [\"a\"]") ==
@@ -91,7 +91,7 @@ TEST_CASE("what is wrong with a file, with its line and what is accepted") {
           "a.toml:4: two scenarios are called 'x'");
 }
 
-TEST_CASE("times and signals") {
+TEST_CASE("durations and names of signals are parsed") {
     CHECK(parse_duration("500ms")->count() == doctest::Approx(0.5));
     CHECK(parse_duration("2m")->count() == 120);
     CHECK(parse_duration("1.5")->count() == 1.5);
@@ -103,7 +103,7 @@ TEST_CASE("times and signals") {
     CHECK_FALSE(parse_signal("SIGNOTHING"));
 }
 
-TEST_CASE("names in braces") {
+TEST_CASE("names in braces are listed and filled in") {
     CHECK(fill_in("-p {port} {a} {} {a b} {{port}} {x", {{"port", "42"}}) == "-p 42 {a} {} {a b} {port} {x");
     CHECK(placeholders_in("{port} {{io}} {\"json\": 1} {n_2}") == std::vector<std::string>{"port", "n_2"});
 }

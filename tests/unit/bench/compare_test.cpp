@@ -1,4 +1,4 @@
-// The truth of `flameprobe compare`: measurements made by chance from known costs.
+// `flameprobe compare` on synthetic measurements, drawn at random from known costs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,30 +20,31 @@ namespace {
 constexpr double samples_per_run = 20'000;  // 20 s of CPU time at 999 Hz
 constexpr double cost_per_unit = 10'000;    // ns
 
-/// Forty functions: one has 20 %, the others less and less. `factor` is the first one's cost; the machine varies by
-/// `weather` from run to run (`persistence` is the correlation of a run's with the next one's), the work of the first
-/// one by `unsteady`, and each function is known by counting samples.
+/// Simulates benches of a program with forty functions: f0 has 20 % of the cost, f1 to f39 share the rest, each less
+/// than the one before. The cost of all functions varies from run to run with the standard deviation `machine_noise`
+/// (`correlation`: of a run with the next one), the cost of f0 also with `f0_noise`. Costs are measured by counting
+/// samples.
 class Machine {
 public:
-    explicit Machine(std::uint64_t seed, double unsteady = 0, double weather = 0.01, double persistence = 0)
-        : random_(seed), unsteady_(unsteady), weather_(weather), persistence_(persistence) {
+    explicit Machine(std::uint64_t seed, double f0_noise = 0, double machine_noise = 0.01, double correlation = 0)
+        : random_(seed), f0_noise_(f0_noise), machine_noise_(machine_noise), correlation_(correlation) {
         shares_.push_back(0.2);
         double sum = 0;
         for (int i = 1; i < 40; ++i) sum += 1.0 / i;
         for (int i = 1; i < 40; ++i) shares_.push_back(0.8 / i / sum);
     }
 
-    /// Functions from here on do not follow the machine.
+    /// Functions with this number and above do not vary with the machine.
     std::size_t in_step = 40;
 
-    /// `all`: the cost of all functions.
+    /// `factor`: on the cost of f0; `all`: on the cost of every function.
     Measurement measure(int runs, double factor, double all = 1) {
         Measurement measurement;
         measurement.path = "synthetic";
         MeasuredPoint point{"s", "requests", {}, {}, cost_per_unit / samples_per_run, {}, {}, {}};
-        std::normal_distribution<double> weather(1, weather_), work(1, unsteady_ + 1e-9);
+        std::normal_distribution<double> machine(1, machine_noise_), work(1, f0_noise_ + 1e-9);
         for (int run = 0; run < runs; ++run) {
-            state_ = persistence_ * state_ + std::sqrt(1 - persistence_ * persistence_) * (weather(random_) - 1);
+            state_ = correlation_ * state_ + std::sqrt(1 - correlation_ * correlation_) * (machine(random_) - 1);
             const double speed = all * (1 + state_);
             std::vector<double> truth;
             for (std::size_t i = 0; i < shares_.size(); ++i)
@@ -51,7 +52,7 @@ public:
                                 (i == 0 ? factor * work(random_) : 1));
             double cost = 0;
             for (const double one : truth) cost += one;
-            // The period gives the number of samples; chance, in which functions they are.
+            // The cost gives the number of samples; in which functions they are is random.
             auto samples = static_cast<int>(cost / point.sample_cost);
             double left = cost;
             for (std::size_t i = 0; i < truth.size(); ++i) {
@@ -62,7 +63,7 @@ public:
                 left -= truth[i];
             }
             point.cost.push_back(cost);
-            point.throughput.push_back(1e9 / cost * weather(random_));
+            point.throughput.push_back(1e9 / cost * machine(random_));
         }
         measurement.points.push_back(std::move(point));
         return measurement;
@@ -70,7 +71,7 @@ public:
 
 private:
     std::mt19937_64 random_;
-    double unsteady_, weather_, persistence_, state_ = 0;
+    double f0_noise_, machine_noise_, correlation_, state_ = 0;
     std::vector<double> shares_;
 };
 
@@ -97,8 +98,8 @@ struct Found {
     int failed = 0, hits = 0, false_findings = 0;
 };
 
-/// 200 comparisons of a program with itself, and with 5 % more in f0; ten runs a side. `all`: what a bench costs, of
-/// what the first one would.
+/// 200 comparisons of a program with itself, and 200 with f0 costing 5 % more; ten runs a side. `all` draws the factor
+/// on the cost of every function, once for each bench.
 Found compare_200(
     Machine& machine, const std::function<double()>& all = [] { return 1.0; }) {
     Found result;
@@ -117,7 +118,7 @@ Found compare_200(
 
 }  // namespace
 
-TEST_CASE("of 200 comparisons of a program with itself at most 5 % fail") {
+TEST_CASE("of 200 comparisons of a program with itself at most 5 % report a change") {
     for (const int runs : {3, 10}) {
         CAPTURE(runs);
         Machine machine(static_cast<std::uint64_t>(runs));
@@ -134,7 +135,7 @@ TEST_CASE("of 200 comparisons of a program with itself at most 5 % fail") {
     }
 }
 
-TEST_CASE("5 % more in a function of 20 % is found in 95 of 100 with ten repetitions") {
+TEST_CASE("5 % more cost of a function of 20 % is found in 95 of 100 comparisons of ten runs") {
     Machine machine(5);
     constexpr int trials = 1000;
     int hits = 0, false_findings = 0, all_findings = 0;
@@ -154,9 +155,9 @@ TEST_CASE("5 % more in a function of 20 % is found in 95 of 100 with ten repetit
     CHECK(false_findings * 20 <= all_findings * 2);  // 5 % is the expectation; chance may double it
 }
 
-TEST_CASE("what all functions share in a run hides no change of one") {
-    // A busy machine: runs differ by 5 %, and so do the functions of a run together. What is left is the noise of
-    // counting: the function's own, and that of the others, which tell the pace.
+TEST_CASE("variation from run to run that all functions share hides no change of one function") {
+    // A busy machine: runs differ by 5 %, in all functions alike. What remains is the noise of counting samples: of the
+    // function itself, and of the others, from which the pace is estimated.
     Machine machine(7, 0, 0.05);
     const Found result = compare_200(machine);
     CHECK(result.failed <= 10);
@@ -164,7 +165,7 @@ TEST_CASE("what all functions share in a run hides no change of one") {
     CHECK(result.false_findings <= 20);
 }
 
-TEST_CASE("a load that changes slowly is no change of the program") {
+TEST_CASE("a slowly changing load of the machine is not taken for a change of the program") {
     Machine machine(10, 0, 0.05, 0.5);
     const Found result = compare_200(machine);
     CHECK(result.failed <= 10);
@@ -172,7 +173,7 @@ TEST_CASE("a load that changes slowly is no change of the program") {
     CHECK(result.false_findings <= 40);
 }
 
-TEST_CASE("benches that differ by more than their runs hide no change of a function") {
+TEST_CASE("a function's change is found although benches differ by more than their runs") {
     // As measured once: 1.3 % from run to run, and 0.9 % between the means of benches.
     Machine machine(11, 0, 0.013);
     std::mt19937_64 random(12);
@@ -183,8 +184,9 @@ TEST_CASE("benches that differ by more than their runs hide no change of a funct
     CHECK(result.false_findings <= 20);
 }
 
-TEST_CASE("functions that do not follow the machine are no findings") {
-    // Benches differ by 2 %, as measured too, in half of the functions only. The whole differs then, rightly.
+TEST_CASE("functions that do not vary with the machine are not reported") {
+    // Benches differ by 2 %, as measured too, but in half of the functions only. So the total cost does differ, and
+    // result.failed is not checked.
     Machine machine(11, 0, 0.013);
     machine.in_step = 20;
     std::mt19937_64 random(12);
@@ -194,13 +196,13 @@ TEST_CASE("functions that do not follow the machine are no findings") {
     CHECK(result.false_findings <= 40);
 }
 
-TEST_CASE("a run that something disturbed is left out, and that is said") {
+TEST_CASE("a disturbed run is left out, and a remark says so") {
     Machine machine(13, 0, 0.02);
     const Measurement before = machine.measure(10, 1);
     Measurement after = machine.measure(10, 1.05);
     MeasuredPoint& point = after.points[0];
     for (unsigned run = 1; run <= 10; ++run) point.repetitions.push_back(run);
-    // As once measured: more than half dearer, and the functions not in proportion.
+    // As measured once: the run cost more than half as much again, and its functions not in proportion.
     point.cost[8] *= 1.55;
     point.throughput[8] /= 1.55;
     for (auto& [name, costs] : point.functions) costs[8] *= name == "f0" ? 1.25 : 1.6;
@@ -208,12 +210,12 @@ TEST_CASE("a run that something disturbed is left out, and that is said") {
     CHECK(found(judgement, "f0"));
     REQUIRE_FALSE(judgement.remarks.empty());
     CHECK(judgement.remarks[0].find("s: left out: run 9 (5") != std::string::npos);
-    // Three of ten are no accident.
+    // Three runs of ten are not left out.
     point.cost[1] = point.cost[2] = point.cost[8];
     for (const std::string& remark : judged(before, after).remarks) CHECK(remark.find("left out") == std::string::npos);
 }
 
-TEST_CASE("what became dearer in all functions is no noise of runs") {
+TEST_CASE("a higher cost of all functions is a change, not noise of the runs") {
     Machine machine(8);
     const Judgement slower = judged(machine.measure(10, 1), machine.measure(10, 1, 1.3));
     CHECK(found(slower, "f0"));
@@ -223,11 +225,11 @@ TEST_CASE("what became dearer in all functions is no noise of runs") {
     CHECK(slower.remarks[0].find("% more after, which is more than runs differ by") != std::string::npos);
 }
 
-TEST_CASE("one function that outweighs the others is not their pace") {
+TEST_CASE("one function that outweighs the others does not set their pace") {
     Machine machine(9, 0, 0.05);
     Measurement before = machine.measure(10, 1), after = machine.measure(10, 20);
     CHECK(Pace(before.points[0], before.points[0], 0.005).without("f1"));
-    // Of few functions none can be called the one that changed.
+    // With three functions the pace is not known.
     for (Measurement* side : {&before, &after}) {
         auto& functions = side->points[0].functions;
         functions = {{"f0", functions["f0"]}, {"f1", functions["f1"]}, {"f2", functions["f2"]}};
@@ -238,14 +240,14 @@ TEST_CASE("one function that outweighs the others is not their pace") {
     CHECK_FALSE(found(judgement, "f1"));
 }
 
-TEST_CASE("noise is what the runs differ by, not only what counting samples leaves open") {
-    // The first function's work varies by a tenth from run to run; its samples, 4,000 a run, are known to 1.6 %.
+TEST_CASE("noise includes the differences between runs, not only the error of counting samples") {
+    // The cost of f0 varies by a tenth from run to run; counting its 4,000 samples a run has an error of 1.6 % only.
     Machine machine(6, 0.1);
     int by_runs = 0, by_samples = 0;
     for (int trial = 0; trial < 200; ++trial) {
         const Measurement before = machine.measure(5, 1), after = machine.measure(5, 1);
         by_runs += findings(judged(before, after)) > 0 ? 1 : 0;
-        Measurement merged_before, merged_after;  // the same runs as a profile each
+        Measurement merged_before, merged_after;  // the runs of a side as one profile
         for (const auto& [from, to] : {std::pair{&before, &merged_before}, std::pair{&after, &merged_after}}) {
             to->is_profile = true;
             for (const auto& [name, costs] : from->points[0].functions) {
@@ -261,14 +263,14 @@ TEST_CASE("noise is what the runs differ by, not only what counting samples leav
     CHECK(by_samples >= 100);
 }
 
-TEST_CASE("what becomes better is no failure") {
+TEST_CASE("an improvement is found, and is no failure") {
     Machine machine(11);
     const Judgement judgement = judged(machine.measure(10, 1), machine.measure(10, 0.5));
     CHECK(found(judgement, "f0"));
     CHECK(judgement.worst() == 0);
 }
 
-TEST_CASE("a function that was not there before is worse without bounds") {
+TEST_CASE("a function that is new counts as at least 100 % worse") {
     Machine machine(12);
     Measurement before = machine.measure(5, 1);
     const Measurement after = machine.measure(5, 1);
@@ -279,7 +281,7 @@ TEST_CASE("a function that was not there before is worse without bounds") {
 }
 
 TEST_CASE("two values of one bench are compared by pairs of runs") {
-    // Each run is much slower than the last one, and the new one always costs 2 % more than the old one beside it.
+    // Each run is much slower than the one before; in each, the new version costs 2 % more than the old one.
     Measurement bench;
     bench.path = "results";
     for (const char* version : {"old", "new"}) {
@@ -309,7 +311,7 @@ TEST_CASE("two values of one bench are compared by pairs of runs") {
     CHECK(two_values(bench, "n").error().message == "results: 'n' needs two values, old and new; it has: 1");
 }
 
-TEST_CASE("what cannot be compared is said") {
+TEST_CASE("what cannot be compared is reported") {
     Machine machine(13);
     Measurement before = machine.measure(3, 1), after = machine.measure(3, 1);
     after.points.push_back(after.points[0]);
@@ -334,7 +336,7 @@ TEST_CASE("two profiles are compared by shares of samples") {
     CHECK(judgement.remarks.size() == 1);
 }
 
-TEST_CASE("text, Markdown and JSON") {
+TEST_CASE("a judgement is written as text, Markdown and JSON") {
     Machine machine(14);
     const Judgement judgement = judged(machine.measure(10, 1), machine.measure(10, 1.3));
     const auto document = document_of(judgement, "old", "new");

@@ -27,7 +27,7 @@ TEST_CASE("every combination of what sweeps, in interleaved order") {
     CHECK(order == std::vector<std::size_t>{0, 1, 2, 2, 1, 0, 0, 1, 2});
 }
 
-TEST_CASE("a time that is only estimated") {
+TEST_CASE("an estimated time is rounded to a readable unit") {
     CHECK(rounded_span_text(0.4) == "0 s");
     CHECK(rounded_span_text(89) == "89 s");
     CHECK(rounded_span_text(100) == "2 min");
@@ -35,7 +35,7 @@ TEST_CASE("a time that is only estimated") {
     CHECK(rounded_span_text(9900) == "3 h");
 }
 
-TEST_CASE("numbers from what a load prints") {
+TEST_CASE("the last number that a pattern finds in a load's output is read") {
     char path[] = "/tmp/flameprobe-reading-XXXXXX";
     const int fd = mkstemp(path);
     REQUIRE(fd >= 0);

@@ -75,7 +75,7 @@ TEST_CASE("cost per unit by function adds up to the CPU clock's") {
     CHECK(rest->cost.mean == Approx(100));
 }
 
-TEST_CASE("what grows with the variable is found, and the law fitted") {
+TEST_CASE("a function whose cost grows with the variable is found, and Amdahl's law is fitted") {
     const BenchFile file = bench_file();
     const Report report = report_of(file);
     REQUIRE(report.scalings.size() == 1);
@@ -88,7 +88,7 @@ TEST_CASE("what grows with the variable is found, and the law fitted") {
     for (const Growth& growth : scaling.growth) CHECK((growth.name == "lock" || !growth.found));
 }
 
-TEST_CASE("what each run has one value of is told with its interval") {
+TEST_CASE("figures with one value for each run are shown with their interval") {
     const BenchFile file = bench_file();
     Report report = report_of(file);
     auto& runs = report.points[0].runs;
@@ -111,7 +111,7 @@ TEST_CASE("what each run has one value of is told with its interval") {
     CHECK(figures["voluntary_switches"]["high"].get<double>() == Approx(16.968).epsilon(0.001));
     CHECK(figures["blocked_seconds"]["mean"] == 2);
     CHECK_FALSE(figures.contains("ipc"));
-    // Of a quotient: relative errors add up as squares do.
+    // The relative error of a quotient is the root of the sum of squares.
     const auto& row = json["scaling"][0]["rows"][1];
     const auto relative = [](const auto& of) {
         return of["high"].template get<double>() / of["mean"].template get<double>() - 1;
@@ -143,7 +143,7 @@ TEST_CASE("pictures of a scenario stand side by side on one scale") {
     CHECK(count(">png</a>") == 3);
 }
 
-TEST_CASE("report.json as scripts read it") {
+TEST_CASE("report.json has the fields that scripts read") {
     const BenchFile file = bench_file();
     const std::string text = report_json(report_of(file));
     CHECK(text == report_json(report_of(file)));
@@ -162,13 +162,13 @@ TEST_CASE("report.json as scripts read it") {
     CHECK(json["scenarios"][2]["runs"].size() == 2);
 }
 
-TEST_CASE("what grows is shown in the flame graph of the largest value") {
+TEST_CASE("a growing function links to its place in the flame graph of the largest value") {
     const BenchFile file = bench_file();
     Report report = report_of(file);
     report.points[2].pictures = {"pictures/s-n=4.svg"};
     report.scalings = scaling_reports(report.points);
     report.scalings[0].growth[0].name = "std::map<int>::operator+=_[i]";
-    // As text, whatever it means in a regular expression, in an address and in Markdown.
+    // The name is escaped for a regular expression, for an address and for Markdown.
     const std::string address = "(pictures/s-n=4.svg#s=std%3A%3Amap%3Cint%3E%3A%3Aoperator%5C%2B=)";
     CHECK(report_markdown(report).find("[SVG]" + address) != std::string::npos);
     CHECK(report_html(report).find(address.substr(1, address.size() - 2)) != std::string::npos);
@@ -184,11 +184,11 @@ TEST_CASE("CPU time by system call, of root and of an ordinary user") {
     add("entry_SYSCALL_64_after_hwframe_[k]", 950);
     add("do_syscall_64_[k]", 950);
     add("__x64_sys_sendto_[k]", 300);
-    add("__sys_sendto_[k]", 290);     // in it
-    add("tcp_sendmsg_[k]", 250);      // and in that
-    add("do_writev_[k]", 500);        // to which __x64_sys_writev jumps
-    add("[kernel: sendto]", 50);      // of a user's process
-    add("[kernel: page fault]", 60);  // no call
+    add("__sys_sendto_[k]", 290);     // called by the one before
+    add("tcp_sendmsg_[k]", 250);      // called by the one before
+    add("do_writev_[k]", 500);        // a tail call of __x64_sys_writev
+    add("[kernel: sendto]", 50);      // as an ordinary user's profile has it
+    add("[kernel: page fault]", 60);  // no system call
     add("__x64_sys_mine", 70);        // a program's own function
     const auto costs = system_calls(report.points[0]);
     REQUIRE(costs.calls.size() == 2);
@@ -214,7 +214,7 @@ TEST_CASE("instructions per cycle, where the machine counts them") {
     CHECK(nlohmann::json::parse(report_json(report))["scenarios"][0]["runs"][0]["ipc"] == 1.25);
 }
 
-TEST_CASE("Markdown and HTML say the same, and no name breaks out") {
+TEST_CASE("Markdown and HTML show the same, and names are escaped") {
     const BenchFile file = bench_file();
     const Report report = report_of(file);
     const std::string markdown = report_markdown(report), html = report_html(report);

@@ -16,7 +16,7 @@ double usl(double n, double lambda, double sigma, double kappa) {
 
 }  // namespace
 
-TEST_CASE("figures made by the law give its parameters back") {
+TEST_CASE("a fit to figures computed by the law gives its parameters") {
     std::vector<double> n, x;
     for (const double at : {1, 2, 4, 8, 16}) {
         n.push_back(at);
@@ -34,7 +34,7 @@ TEST_CASE("figures made by the law give its parameters back") {
     CHECK(fit_amdahl(n, x).sigma.value == Approx(0.2));
 }
 
-TEST_CASE("the true parameters lie in 95 % intervals about as often as that") {
+TEST_CASE("95 % intervals hold the true parameters in about 95 % of the trials") {
     std::mt19937_64 random(7);
     std::normal_distribution<double> noise(0, 0.02);
     int inside = 0, all = 0;
@@ -56,10 +56,10 @@ TEST_CASE("the true parameters lie in 95 % intervals about as often as that") {
     CHECK(inside < all * 98 / 100);
 }
 
-TEST_CASE("too few values are no fit, and say so") {
+TEST_CASE("too few values give no fit, but a reason") {
     CHECK(fit_usl({1, 2, 1, 2}, {10, 19, 10, 20}).why_not == "needs 3 different values, and there are 2");
     CHECK(fit_amdahl({1, 1}, {10, 10}).why_not == "needs 2 different values, and there are 1");
     const ScalingFit exact = fit_amdahl({1, 2}, {10, 18});
     REQUIRE(exact.valid);
-    CHECK_FALSE(exact.sigma.low);  // no point is left over to judge it by
+    CHECK_FALSE(exact.sigma.low);  // two points leave no degree of freedom for an error
 }
