@@ -10,7 +10,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("the text of /proc/PID/task/TID/syscall") {
+TEST_CASE("the text of /proc/PID/task/TID/syscall is parsed") {
     BlockedThread thread;
     CHECK(parse_blocked("202 0x1 0x80 0x0 0x0 0x0 0x0 0x7ffd10 0x7f0abc\n", thread));
     CHECK(thread.call == 202);
@@ -24,7 +24,7 @@ TEST_CASE("the text of /proc/PID/task/TID/syscall") {
         CHECK_FALSE(parse_blocked(other, thread));
 }
 
-TEST_CASE("a blocked thread's call and stack pointer are read; a running thread says so; one that ended too") {
+TEST_CASE("of a blocked thread the call and stack pointer are read; running and ended threads are recognised") {
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
     std::atomic<std::uint32_t> tid{0};
@@ -56,7 +56,7 @@ TEST_CASE("a blocked thread's call and stack pointer are read; a running thread 
     working.join();
     REQUIRE(::write(ends[1], "x", 1) == 1);
     waiting.join();
-    // The kernel wakes who joins before it takes the thread out of /proc (mm_release, release_task).
+    // The kernel wakes the joining thread before it takes the thread out of /proc (mm_release, release_task).
     const auto gone = [&] { return reader.read(tid, thread) == BlockedReader::Outcome::gone; };
     for (int i = 0; i < 5000 && !gone(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(gone());

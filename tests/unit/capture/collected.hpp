@@ -25,7 +25,8 @@
 
 namespace flameprobe::test {
 
-// TSan's run-time needs every thread to be libc's, and strict seccomp kills for its system calls.
+// Tests with bare clone(2) or seccomp are skipped: TSan's run-time needs every thread to be libc's, and strict seccomp
+// kills for its system calls.
 #ifdef __SANITIZE_THREAD__
 inline constexpr bool under_tsan = true;
 #else
@@ -55,7 +56,7 @@ struct Seen : EventSink {
     std::map<std::uint32_t, int> started, ended;
     std::map<std::uint32_t, std::uint64_t> unsampled_ns;
     std::uint64_t lost_samples = 0;
-    std::size_t mapped_late = 0;  // samples whose pc was in no mapping told before them
+    std::size_t mapped_late = 0;  // samples whose pc was in no mapping reported before them
 
     void sample(const RawSample& sample) override {
         samples.push_back({sample.time_ns,
@@ -131,7 +132,7 @@ public:
     /// Empty if the source could be started.
     const std::string& error() const { return error_; }
     const CaptureFacts& facts() const { return facts_; }
-    /// Of the calling thread, from now on. For up to eight threads.
+    /// Counts the samples of the calling thread from now on. For up to eight threads.
     const SampleCount& count_mine() {
         SampleCount& count = counts_.at(counted_++);
         count.watch(my_tid());
@@ -188,7 +189,7 @@ private:
     std::thread thread_;
 };
 
-/// A thread that did KnownShares was sampled as it ran, `least` times or more.
+/// Checks that a thread which ran KnownShares was sampled `least` times or more, in the known shares.
 inline void check_shares(const Seen& seen, std::uint32_t tid, unsigned least) {
     std::array<double, 4> hits{};
     double all = 0;

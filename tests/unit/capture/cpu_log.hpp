@@ -1,8 +1,8 @@
-// What a thread notes of its CPU clock while it is sampled, and what its samples must add up to.
+// Readings of a thread's CPU clock while it is sampled, and what its samples must add up to.
 //
 // The kernel notices a CPU timer at a tick that hits while the thread runs. On a busy machine that is rare: a sample
 // then stands for many periods, and much time at the thread's end stands in none. But all that was used before a
-// thread's last sample is counted, exactly, however busy the machine is. So the samples are held against the CPU clock
+// thread's last sample is counted exactly, however busy the machine is. So the samples are compared with the CPU clock
 // at the time of the last one.
 #pragma once
 
@@ -22,9 +22,9 @@ struct Moment {
     std::uint64_t cpu_ns = 0;  // of the thread
     static Moment now() {
         const std::uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
-        return {monotonic_ns(), cpu_ns};  // in this order: no more than was used by then
+        return {monotonic_ns(), cpu_ns};  // in this order: no more CPU time than was used by time_ns
     }
-    /// As of a thread that calls nothing here.
+    /// Of another thread, which need not call anything here.
     static Moment of(std::uint32_t tid) { return {monotonic_ns(), read_clock(thread_cpu_clock(tid))}; }
 };
 
@@ -35,7 +35,7 @@ public:
     const Moment& first() const { return moments_.front(); }
     const Moment& last() const { return moments_.back(); }
     std::uint64_t used_ns() const { return last().cpu_ns - first().cpu_ns; }
-    /// What the clock showed at `time_ns` at least; 0 if that is before the first note.
+    /// A lower bound of what the clock showed at `time_ns`: the last reading before it; 0 if there is none.
     std::uint64_t least_at(std::uint64_t time_ns) const {
         const auto after = std::upper_bound(moments_.begin(), moments_.end(), time_ns,
                                             [](std::uint64_t time, const Moment& m) { return time < m.time_ns; });
@@ -48,7 +48,7 @@ private:
 
 inline constexpr std::uint64_t most_cpu_ns = 10 * ns_per_second;
 
-/// Works until `enough()`; gives up after `most_cpu_ns`, so that the check of what was wanted fails.
+/// Works until `enough()`; gives up after `most_cpu_ns`, so that the caller's check fails instead of waiting for ever.
 template <class Enough>
 CpuLog work_until(const Enough& enough) {
     CpuLog log;
@@ -62,7 +62,7 @@ struct Sampled {
     Moment before, from, until;
 };
 
-/// The samples of that time stand for all of the thread's CPU time in it, up to the last of them, and for no more.
+/// Checks that the samples of that time weigh as much as the thread's CPU time in it up to the last of them, no more.
 inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint32_t tid, const Sampled& when,
                           const CpuLog& log) {
     std::uint64_t weight = 0, last_ns = 0;
@@ -76,7 +76,7 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     const double most = ms(when.until.cpu_ns) - ms(when.before.cpu_ns);
     const double sampled = ms(weight * facts.period_ns);
     // Of each period one expiry counts, at any place in it: at both ends one may be too many or missing. Samples have
-    // the time of a coarse clock, which is up to a tick late: one more may be taken for older than the begin.
+    // the time of a coarse clock, which is up to a tick late: one more may seem to be from before the start.
     const double slack = 3 * ms(facts.period_ns) + 5;
     CAPTURE(tid);
     CAPTURE(least);
@@ -86,7 +86,7 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     CHECK(sampled + ms(seen.lost_samples * facts.period_ns) + slack >= least);
 }
 
-/// Of a thread that was sampled from the first note on, and not before `before`.
+/// The same for a thread that was sampled from the first note on, and not before `before`.
 inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint32_t tid, const Moment& before,
                           const CpuLog& log) {
     check_covered(seen, facts, tid, {before, log.first(), {~std::uint64_t{0}, log.last().cpu_ns}}, log);

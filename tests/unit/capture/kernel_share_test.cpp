@@ -13,11 +13,10 @@ constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint32_t one_thread = 7;
 constexpr std::uint64_t read_pc = 0x1000, write_pc = 0x2000;
 
-/// A thread that is looked at after each period: what perf and the timer see of a period are two independent draws.
-struct Life {
-    double in_read = 0, in_write = 0;  // shares of the CPU time; the rest is user code, less:
-    double in_faults = 0;
-    double held_back = 0;  // of the user code: right after read()
+/// Simulates a thread period by period: perf's sample of a period and the timer's are drawn independently.
+struct SimulatedThread {
+    double in_read = 0, in_write = 0, in_faults = 0;  // shares of the CPU time; the rest is user code
+    double held_back = 0;  // share of the user code that looks as if it came right after read()
 
     struct Totals {
         double user = 0, read = 0, write = 0;
@@ -65,7 +64,7 @@ TEST_CASE("samples in system calls and in user code add up to the clock, and eac
         for (const double in_read : {0.02, 0.3, 0.7}) {
             KernelShare share(millisecond, tick);
             constexpr unsigned periods = 20'000;
-            const auto totals = Life{.in_read = in_read, .in_write = 0.2}.run(periods, tick, share);
+            const auto totals = SimulatedThread{.in_read = in_read, .in_write = 0.2}.run(periods, tick, share);
             CAPTURE(tick);
             CAPTURE(in_read);
             CHECK(std::abs(totals.all() + static_cast<double>(share.settle(one_thread)) - periods) < periods / 200);
@@ -75,23 +74,23 @@ TEST_CASE("samples in system calls and in user code add up to the clock, and eac
     }
 }
 
-TEST_CASE("time in page faults is not put down to system calls") {
+TEST_CASE("time in page faults is not attributed to system calls") {
     KernelShare share(millisecond, 1);
     constexpr unsigned periods = 20'000;
-    const auto totals = Life{.in_read = 0.05, .in_write = 0.05, .in_faults = 0.4}.run(periods, 1, share);
+    const auto totals = SimulatedThread{.in_read = 0.05, .in_write = 0.05, .in_faults = 0.4}.run(periods, 1, share);
     CHECK(near(totals.read, 0.05 * periods, 10, 1, periods));
     CHECK(totals.all() < 0.65 * periods);
 }
 
-TEST_CASE("an interrupt that was held back until the call had returned is user code's") {
+TEST_CASE("a sample whose interrupt was held back until the call had returned counts as user code") {
     KernelShare share(millisecond, 1);
     constexpr unsigned periods = 20'000;
-    const auto totals = Life{.in_read = 0.1, .in_write = 0.3, .held_back = 0.5}.run(periods, 1, share);
+    const auto totals = SimulatedThread{.in_read = 0.1, .in_write = 0.3, .held_back = 0.5}.run(periods, 1, share);
     CHECK(near(totals.read, 0.1 * periods, 8, 1, periods));
     CHECK(near(totals.write, 0.3 * periods, 8, 1, periods));
 }
 
-TEST_CASE("time in which the signal was blocked is not put down to what comes after it") {
+TEST_CASE("time in which the signal was blocked is not attributed to what comes after it") {
     KernelShare share(millisecond, 1);
     share.used(one_thread, millisecond, 0);
     CHECK(share.weigh(one_thread, 1, read_pc) == 1);
@@ -106,7 +105,7 @@ TEST_CASE("time in which the signal was blocked is not put down to what comes af
     CHECK(share.settle(one_thread) <= 2);
 }
 
-TEST_CASE("what perf lost is not put down to system calls too") {
+TEST_CASE("samples that perf lost are not attributed to system calls too") {
     KernelShare share(millisecond, 1);
     share.lost(800);
     share.used(one_thread, 1000 * millisecond, 0);
@@ -120,7 +119,7 @@ TEST_CASE("a thread that ended leaves nothing to the next one with its tid") {
     CHECK(share.settle(one_thread) == 0);
 }
 
-TEST_CASE("a thread whose own period is another one has as much user time as its samples say") {
+TEST_CASE("a thread with a period of its own has the user time of its samples") {
     for (const std::uint64_t own : {millisecond / 2, millisecond * 3 / 2}) {
         KernelShare share(millisecond, 1);
         for (int i = 0; i < 100; ++i) share.user_sample(one_thread, own, {});

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-/// Ahead of the clock, so that readings seem to cost nothing, however busy the machine is.
+/// An hour ahead of the clock: a reading then seems to take no time, and slow ones are not made less often.
 std::uint64_t some_time() { return monotonic_ns() + 3'600'000 * ms; }
 
 class CodePage {
@@ -41,7 +41,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("what is mapped is read of once a second, and soon after a stack led to unknown code") {
+TEST_CASE("the mappings are read once a second, and soon after a stack that led to unknown code") {
     MapWatch maps;
     Seen seen;
     const std::uint64_t begin = some_time();
@@ -54,7 +54,7 @@ TEST_CASE("what is mapped is read of once a second, and soon after a stack led t
     CHECK(page.told(seen));
 }
 
-TEST_CASE("stacks that lead nowhere make for fewer and fewer readings, until one finds something") {
+TEST_CASE("readings for stacks into unknown code become rarer until one finds a new mapping") {
     MapWatch maps;
     Seen seen;
     std::uint64_t now = some_time();

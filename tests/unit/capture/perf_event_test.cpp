@@ -12,7 +12,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("a clock's period is a little more than was asked for, and another one each time") {
+TEST_CASE("a clock's period is a little longer than asked for, and differs each time") {
     for (const std::uint64_t frequency : {1u, 99u, 999u, 1000u, 4000u, 20000u}) {
         const std::uint64_t even = 1'000'000'000 / frequency;
         std::set<std::uint64_t> periods;
@@ -26,7 +26,7 @@ TEST_CASE("a clock's period is a little more than was asked for, and another one
     }
 }
 
-TEST_CASE("every event counts what is provoked, or is refused with what would work") {
+TEST_CASE("every event counts, or is refused with what would work") {
     CaptureOptions options;
     if (!try_event(options)) return;  // perf events are refused here
     std::istringstream names(event_names());
@@ -82,8 +82,7 @@ TEST_CASE("an event that opens and cannot count is refused, with what would help
     CHECK_FALSE(try_event(options));
 }
 
-TEST_CASE(
-    "an event beside the clock stands for a number that no program's rhythm divides, and brings no other records") {
+TEST_CASE("an event beside the clock has a prime period, and no records but samples") {
     auto own = make_attributes({});
     REQUIRE(own);
     own->sample_type |= PERF_SAMPLE_PERIOD;
@@ -92,7 +91,7 @@ TEST_CASE(
     CHECK(faults->config == PERF_COUNT_SW_PAGE_FAULTS);
     CHECK(faults->freq == 0);
     CHECK(faults->sample_period == 1013);
-    CHECK((faults->sample_type & PERF_SAMPLE_PERIOD) == 0);  // then there would be a sample of each
+    CHECK((faults->sample_type & PERF_SAMPLE_PERIOD) == 0);  // with it the kernel makes a sample of each event
     CHECK(faults->sample_stack_user <= own->sample_stack_user);
     CHECK((faults->mmap2 | faults->comm | faults->task) == 0);
     CHECK(make_more_attributes(*own, "page-faults", 20'000)->sample_period == 7);

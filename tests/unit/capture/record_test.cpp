@@ -45,7 +45,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a sample's parts are where the layout says") {
+TEST_CASE("a sample's fields are read where the layout has them") {
     Record record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
     record.put(std::uint32_t{7}).put(std::uint32_t{8}).put(std::uint64_t{99}).put(std::uint64_t{1234});
     record.put(std::uint64_t{4}).put(static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL));
@@ -126,7 +126,7 @@ TEST_CASE("mappings come with a build id or with the file's identity") {
     CHECK(record_time(with_file.done(), PERF_RECORD_MMAP2) == 6);
 }
 
-TEST_CASE("lost records are counted by their samples, names and ends by their thread") {
+TEST_CASE("records of lost samples, names and ends are dispatched") {
     Seen seen;
     Record lost(PERF_RECORD_LOST);
     lost.put(std::uint64_t{1}).put(std::uint64_t{12}).identity(3, 1);
@@ -147,7 +147,7 @@ TEST_CASE("lost records are counted by their samples, names and ends by their th
     CHECK(seen.ended[33] == 1);
 }
 
-TEST_CASE("records cut short anywhere do no harm") {
+TEST_CASE("a record that is cut short anywhere is refused") {
     Record record(PERF_RECORD_SAMPLE);
     record.put(std::uint32_t{7})
         .put(std::uint32_t{8})
@@ -164,7 +164,7 @@ TEST_CASE("records cut short anywhere do no harm") {
     CHECK(seen.samples.empty());
 }
 
-TEST_CASE("a process that is forked is no thread of this one") {
+TEST_CASE("a forked process is not reported as a thread") {
     Seen sink;
     for (const std::uint32_t pid : {7u, 9u}) {
         Record record(PERF_RECORD_FORK);
@@ -176,8 +176,7 @@ TEST_CASE("a process that is forked is no thread of this one") {
     CHECK(sink.started == std::map<std::uint32_t, int>{{9, 1}});
 }
 
-TEST_CASE(
-    "a sample of another event stands for as many as each of its samples, and what is lost of it is no CPU time") {
+TEST_CASE("a sample of another event has that event's weight, and its lost samples are no CPU time") {
     struct Sink final : EventSink {
         void sample(const RawSample& raw) override {
             event = raw.event;

@@ -37,7 +37,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("with CPU timers beside them, rings vary the first samples of brief threads too") {
+TEST_CASE("with CPU timers beside them, rings also vary the first samples of brief threads") {
     bool varied = false;
     std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(varied);
     const auto both = add_kernel_time(rings, {.frequency = 99});
@@ -46,7 +46,7 @@ TEST_CASE("with CPU timers beside them, rings vary the first samples of brief th
     CHECK(varied);
 }
 
-TEST_CASE("rings with CPU timers tell whether there are samples: of a thread in system calls there are") {
+TEST_CASE("rings with CPU timers have samples if a thread makes system calls") {
     bool varied = false;
     std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(varied);
     const auto both = add_kernel_time(rings, {.frequency = 99});

@@ -25,7 +25,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-// Of those that this process may use.
+// The CPUs that this process may use.
 std::vector<int> usable_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -36,7 +36,7 @@ std::vector<int> usable_cpus() {
     return cpus;
 }
 
-// Of the calling thread, and of those that it creates.
+// Keeps the calling thread, and those that it creates from now on, on these CPUs.
 void stay_on(const std::vector<int>& cpus) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -44,7 +44,7 @@ void stay_on(const std::vector<int>& cpus) {
     REQUIRE(::sched_setaffinity(0, sizeof set, &set) == 0);
 }
 
-/// A thread that comes when it is told to, on a CPU of its own, and uses 300 ms there.
+/// A thread that moves to `cpu` when move() is called, and uses 300 ms of CPU time there at finish().
 class Mover {
 public:
     explicit Mover(int cpu) : thread_([this, cpu] { run(cpu); }) {
@@ -55,7 +55,7 @@ public:
         wish_ = 1;
         while (wish_ != 2) std::this_thread::yield();
     }
-    /// Nanoseconds of CPU time since it came.
+    /// Gives nanoseconds of its CPU time.
     std::uint64_t finish() {
         wish_ = 3;
         if (thread_.joinable()) thread_.join();
@@ -80,7 +80,7 @@ private:
     std::thread thread_;
 };
 
-// What a filter does in the calling thread from now on at perf_event_open(attributes, refused_thread, refused_cpu,
+// Puts the calling thread under a filter that does `action` at perf_event_open(attributes, refused_thread, refused_cpu,
 // ...).
 std::atomic<std::uint32_t> refused_thread{0};
 std::atomic<int> refused_cpu{0};
@@ -101,8 +101,8 @@ int at_one_event(std::uint32_t action, unsigned flags) {
 }
 void refuse_one_event() { at_one_event(SECCOMP_RET_ERRNO | EIO, 0); }
 
-/// A thread that creates another one while a third gets its events: the creator has its own then, and who lists the
-/// threads does not know of the new one yet.
+/// A thread that creates another one while the source opens the events of a third: the creator has its events by then,
+/// and the source's list of threads does not hold the new one.
 class ThreadBetweenEvents {
 public:
     ThreadBetweenEvents() : creator_([this] { create(); }) {
@@ -112,9 +112,9 @@ public:
         over_ = true;
         creator_.join();
     }
-    /// The calling thread waits for it at perf_event_open(attributes, refused_thread, refused_cpu, ...) from now on.
+    /// Makes the calling thread's perf_event_open(attributes, refused_thread, refused_cpu, ...) wait until it is there.
     static void call_it() { calls = at_one_event(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER); }
-    /// Of the new thread; 0 if there is none.
+    /// The new thread's; 0 if there is none.
     std::uint32_t tid() const { return tid_; }
     /// Lets it work for 300 ms. Gives nanoseconds of its CPU time.
     std::uint64_t work() {
@@ -151,7 +151,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a running thread of which perf refuses one CPU is sampled on the others, and that is said" *
+TEST_CASE("a running thread that perf refuses on one CPU is sampled on the others, and a note says so" *
           doctest::skip(under_tsan)) {
     const auto cpus = usable_cpus();
     if (cpus.size() < 2) {
@@ -200,7 +200,7 @@ TEST_CASE("a thread that is born while others get their events is sampled once" 
     CHECK(collected.facts().earlier_threads == 3);  // so it has events of its own beside those that it inherited
 }
 
-TEST_CASE("threads that get to a CPU which none might use at first are sampled there") {
+TEST_CASE("threads are sampled on a CPU that none of them might use at first") {
     const auto cpus = usable_cpus();
     if (cpus.size() < 2) {
         MESSAGE("there is one CPU only");
@@ -208,7 +208,7 @@ TEST_CASE("threads that get to a CPU which none might use at first are sampled t
     }
     stay_on({cpus.front()});
     Mover older(cpus.back());
-    // As on a machine with many CPUs, which has events on those only that its threads may use.
+    // As on a machine with many CPUs, where only the CPUs that threads may use have events.
     Collected collected(&open_ring_source, {.frequency = 997, .small_machine = 0});
     REQUIRE(collected.error() == "");
     Mover younger(cpus.back());
@@ -284,7 +284,7 @@ TEST_CASE("threads older and younger than the source are sampled, and the collec
     CHECK(others == 0);
 }
 
-TEST_CASE("code that is mapped while sampling is told before it is sampled") {
+TEST_CASE("code that is mapped while sampling is reported and sampled") {
     Collected collected(&open_ring_source, {.frequency = 997});
     REQUIRE(collected.error() == "");
     // A spin loop in memory of its own.
@@ -308,7 +308,7 @@ TEST_CASE("code that is mapped while sampling is told before it is sampled") {
     ::munmap(memory, 4096);
 }
 
-TEST_CASE("rings tell whether they hold samples: mappings are none") {
+TEST_CASE("rings with records of mappings only have no samples") {
     const auto execute = PROT_READ | PROT_EXEC, own = MAP_PRIVATE | MAP_ANONYMOUS;
     auto rare = open_ring_source({.frequency = 1});
     REQUIRE(rare);

@@ -27,7 +27,7 @@ bool permitted() {
 
 }  // namespace
 
-TEST_CASE("perf signals see known shares in threads old and new" * doctest::skip(!permitted())) {
+TEST_CASE("perf signals see known shares in threads older and newer than the source" * doctest::skip(!permitted())) {
     std::atomic<std::uint32_t> old_tid{0}, new_tid{0};
     std::atomic<Collected*> running{nullptr};
     const auto work = [](Collected& collected) {

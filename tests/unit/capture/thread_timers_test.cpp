@@ -15,7 +15,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-/// The collector's side of the timers, without a collector: what a handler would leave is written by hand.
+/// The collector's side of the timers alone: the test writes what a handler would leave.
 struct Timers {
     HandlerMemory memory = std::move(*HandlerMemory::make({4096, 4, 4}));
     handler::State& state = memory.state();
@@ -104,7 +104,7 @@ TEST_CASE("a thread that is in our handler when it is looked at is not taken for
             blocks = wanted;
         }
     });
-    const auto wait_for = [&](std::uint64_t cpu_ns) {  // more
+    const auto wait_for = [&](std::uint64_t cpu_ns) {  // of the thread, from now on
         const std::uint64_t until = Moment::of(tid).cpu_ns + cpu_ns;
         while (Moment::of(tid).cpu_ns < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
@@ -113,7 +113,7 @@ TEST_CASE("a thread that is in our handler when it is looked at is not taken for
     block = true;
     while (!blocks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     wait_for(60 * ns_per_ms);
-    host.round();  // as of a thread that waits for a CPU in the handler: it blocks the signal, and there is no sample
+    host.round();  // looks like a thread that waits for a CPU in the handler: signal blocked, and no sample yet
     CHECK_FALSE(host.seen.unsampled_ns.contains(tid));
     SUBCASE("the handler ends") {
         block = false;

@@ -1,4 +1,4 @@
-// Hosts that do what a sampling signal does not like.
+// Hosts that interfere with the sampling signal.
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -41,7 +41,8 @@ void count_tick(int) { host_ticks = host_ticks + 1; }
 
 }  // namespace
 
-TEST_CASE("threads are found that ran before, that come later, and that no libc knows of" * doctest::skip(under_tsan)) {
+TEST_CASE("threads are found that ran before, that start later, and that libc does not know" *
+          doctest::skip(under_tsan)) {
     std::atomic<bool> go{false};
     std::atomic<std::uint32_t> early_tid{0}, late_tid{0};
     Collected* running = nullptr;
@@ -86,7 +87,7 @@ TEST_CASE("threads are found that ran before, that come later, and that no libc 
     check_covered(seen, collected.facts(), late_tid, Moment{}, late_log);
 }
 
-TEST_CASE("a thread that covers itself is sampled from its first moment, and once") {
+TEST_CASE("a thread that attaches itself is sampled from its start, and only once") {
     Collected collected(&open_timer_source, {.frequency = 250}, std::chrono::milliseconds(200));
     REQUIRE(collected.error() == "");
     std::vector<std::pair<std::uint32_t, CpuLog>> threads;
@@ -118,7 +119,7 @@ TEST_CASE("a thread that covers itself is sampled from its first moment, and onc
         least_ns += log.least_at(seen.last_ns(tid));
         most_ns += log.last().cpu_ns;
     }
-    // Each thread's timer begins at a place of the period that is drawn: five standard deviations of the sum and more.
+    // Each thread's timer starts at a random place in its period: five standard deviations of the sum and more.
     const double slack =
         2.5 * static_cast<double>(collected.facts().period_ns) * std::sqrt(static_cast<double>(hit_threads));
     CHECK(static_cast<double>(sampled_ns) <= static_cast<double>(most_ns) + slack);
@@ -127,7 +128,7 @@ TEST_CASE("a thread that covers itself is sampled from its first moment, and onc
     CHECK(hits >= 30);
 }
 
-TEST_CASE("the time of a thread that blocks the signal is told of, not given to the code that comes after") {
+TEST_CASE("time with the signal blocked is reported as unsampled, not attributed to the code that comes after") {
     const Moment begin = Moment::now();
     Collected collected(&open_timer_source, {.frequency = 199});
     REQUIRE(collected.error() == "");
@@ -156,12 +157,13 @@ TEST_CASE("the time of a thread that blocks the signal is told of, not given to 
     for (const auto& sample : seen.samples) {
         if (sample.tid == tid && sample.time_ns <= block.time_ns) last_before_ns = sample.time_ns;
     }
-    // Told in whole periods until the collector noticed, and exactly from then on.
+    // Reported in whole periods until the collector noticed, and exactly from then on.
     const std::uint64_t slack = 2 * collected.facts().period_ns + ns_per_ms;
     CHECK(told + slack >= unblock.cpu_ns - block.cpu_ns);
     CHECK(told <= after.first().cpu_ns - sampled.least_at(last_before_ns) + slack);
     check_covered(seen, collected.facts(), tid, {begin, sampled.first(), block}, sampled);
-    // Samples of a clock that is late at most by a tick, since the signal was let through: in CPU time since then.
+    // Sample times may be up to a tick early: those since `blocked` count, against the CPU time since the signal was
+    // unblocked.
     const Moment let_through{blocked.time_ns, unblock.cpu_ns};
     check_covered(seen, collected.facts(), tid, let_through, after);
 }
@@ -197,11 +199,11 @@ TEST_CASE("a host that takes our signal while we run gets it, and we take anothe
     const SampleCount& samples = collected.count_mine();
     work_until([&] { return samples >= 10; });
     bool told = false;
-    SUBCASE("and says so: not one signal of ours comes to it") {
+    SUBCASE("it calls yield_signal() first: not one signal of ours reaches its handler") {
         handler::yield_signal(SIGPROF);
         told = true;
     }
-    SUBCASE("without a word: it is noticed at the next drain") {}
+    SUBCASE("it does not: the next drain notices") {}
     host_ticks = 0;
     const Moment taken = Moment::now();
     struct sigaction action {};

@@ -59,18 +59,18 @@ void run_on_small_stack(const SampleCount& samples) {
 
 }  // namespace
 
-TEST_CASE("coroutines on guarded stacks of one page live on") {
+TEST_CASE("coroutines on guarded stacks of one page are sampled and do not crash") {
     Collected collected(&open_timer_source, {.frequency = 1000}, std::chrono::milliseconds(5));
     REQUIRE(collected.error() == "");
     std::uint32_t tid = 0;
-    SUBCASE("in a thread that covered itself") {
+    SUBCASE("in a thread that attached itself") {
         std::thread([&] {
             tid = my_tid();
             handler::attach_this_thread();
             run_on_small_stack(collected.count_mine());
         }).join();
     }
-    SUBCASE("in a thread that was found, after its first sample") {
+    SUBCASE("in a thread that the collector found, after its first sample") {
         std::thread([&] {
             tid = my_tid();
             const SampleCount& samples = collected.count_mine();
@@ -91,7 +91,7 @@ constexpr std::size_t large_frame = 12 << 10;
 const SampleCount* large_samples;
 std::uint64_t large_since_ns;
 
-// Until there are dozens of samples, in a frame that no single page holds.
+// Works until there are 40 more samples, in a frame that is larger than a page of 4 KiB.
 void work_in_large_frame() {
     volatile char room[large_frame];
     room[0] = 1;
@@ -116,7 +116,7 @@ void run_on_large_stack() {
     ::swapcontext(&scheduler, &coroutine);
 }
 
-// What a container's filter is to its programs: perf_event_open is refused, and nothing is said of what we do.
+// As a container's filter: it refuses perf_event_open, and the profiler is not told of it.
 bool enter_container_filter() {
     sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -140,7 +140,7 @@ bool mostly_large(const Seen& seen, std::uint32_t tid) {
 
 }  // namespace
 
-TEST_CASE("in a container's filter coroutines' stacks are copied whole" * doctest::skip(under_tsan)) {
+TEST_CASE("under a container's filter large stacks of coroutines are copied" * doctest::skip(under_tsan)) {
     const pid_t child = ::fork();
     if (child == 0) {
         if (!enter_container_filter()) ::_exit(2);
@@ -160,7 +160,7 @@ TEST_CASE("in a container's filter coroutines' stacks are copied whole" * doctes
     CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("a thread that enters a filter is found by its stack where perf events signal" *
+TEST_CASE("with perf signals the stack of a thread that enters a filter is still copied whole" *
           doctest::skip(under_tsan || !open_signal_source({}))) {
     Collected collected(&open_signal_source, {.frequency = 1000}, std::chrono::milliseconds(5));
     REQUIRE(collected.error() == "");

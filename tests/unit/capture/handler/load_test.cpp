@@ -1,4 +1,4 @@
-// Hosts with many threads, many system calls and little room.
+// Hosts with many threads, with many system calls, and with low limits.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,11 +43,11 @@ int in_child(Host host) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-std::uint64_t create_and_join(unsigned threads, bool covered) {
+std::uint64_t create_and_join(unsigned threads, bool attached) {
     const std::uint64_t begin = monotonic_ns();
     for (unsigned i = 0; i < threads; ++i) {
-        std::thread([covered] {
-            if (covered) handler::attach_this_thread();
+        std::thread([attached] {
+            if (attached) handler::attach_this_thread();
         }).join();
     }
     return (monotonic_ns() - begin) / threads;
@@ -55,7 +55,7 @@ std::uint64_t create_and_join(unsigned threads, bool covered) {
 
 }  // namespace
 
-TEST_CASE("2,000 threads at once are all covered, and all are freed") {
+TEST_CASE("2,000 threads at once are all found, and so are their ends") {
     const int status = in_child([] {
         Collected collected(&open_timer_source, {.frequency = 99}, std::chrono::milliseconds(50));
         constexpr unsigned count = 2000;
@@ -82,17 +82,17 @@ TEST_CASE("2,000 threads at once are all covered, and all are freed") {
     CHECK(status == 0);
 }
 
-TEST_CASE("10,000 short threads cover themselves, one slot after the other") {
+TEST_CASE("10,000 short threads that attach themselves are all counted, one after the other") {
     const int status = in_child([] {
         Collected collected(&open_timer_source, {.frequency = 99}, std::chrono::milliseconds(50));
         const std::uint64_t bare = create_and_join(3000, false);
-        const std::uint64_t covered = create_and_join(10'000, true);
+        const std::uint64_t attached = create_and_join(10'000, true);
         collected.rounds(45);
         const Seen& seen = collected.finish();
-        std::printf("thread creation and join: %llu ns, covered %llu ns\n", static_cast<unsigned long long>(bare),
-                    static_cast<unsigned long long>(covered));
+        std::printf("thread creation and join: %llu ns, attached %llu ns\n", static_cast<unsigned long long>(bare),
+                    static_cast<unsigned long long>(attached));
         std::fflush(stdout);
-        // A tid may come again, and the short-lived ones that did not cover themselves are mostly not seen.
+        // A tid may be used again, and the threads that did not attach themselves are mostly too short to be found.
         std::uint64_t started = 0, ended = 0;
         for (const auto& [tid, times] : seen.started) started += static_cast<std::uint64_t>(times);
         for (const auto& [tid, times] : seen.ended) ended += static_cast<std::uint64_t>(times);
@@ -138,7 +138,7 @@ TEST_CASE("a sampled host sees no EINTR from calls that block") {
     CHECK(interrupted == 0);
 }
 
-TEST_CASE("without room for timers the source refuses in words and the host goes on") {
+TEST_CASE("without room for timers the source fails with a reason and the host goes on") {
     const int status = in_child([] {
         const rlimit none{0, 0};
         ::setrlimit(RLIMIT_SIGPENDING, &none);
@@ -150,7 +150,7 @@ TEST_CASE("without room for timers the source refuses in words and the host goes
     CHECK(status == 0);
 }
 
-TEST_CASE("without address space the source refuses in words") {
+TEST_CASE("without address space the source fails with a reason") {
     const int status = in_child([] {
         const rlimit little{1 << 20, 1 << 20};  // less than is mapped: nothing more can be
         ::setrlimit(RLIMIT_AS, &little);

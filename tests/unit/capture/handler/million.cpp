@@ -16,7 +16,7 @@
 #include "capture/handler/handler.hpp"
 #include "capture/handler_memory.hpp"
 
-// Counted before libc's own, which they call: every allocation in this program is seen.
+// These replace libc's functions and call them, so that every malloc, calloc and realloc of this program is counted.
 static std::atomic<unsigned long> allocations{0};
 extern "C" {
 void* __libc_malloc(std::size_t);

@@ -36,7 +36,7 @@ TEST_CASE("a full pool refuses, and a released cell is used again") {
     CHECK(memory.pool.claim() == nullptr);
 }
 
-TEST_CASE("samples come out by time, and only whole ones") {
+TEST_CASE("samples are read in the order of their times, and only published ones") {
     Memory memory;
     State state;
     state.pool = memory.pool;
@@ -55,7 +55,7 @@ TEST_CASE("samples come out by time, and only whole ones") {
     CHECK(reader.gather() == 0);
 }
 
-TEST_CASE("every sample that many threads publish arrives once and unharmed") {
+TEST_CASE("every sample that several threads publish arrives once and intact") {
     Memory memory;
     State state;
     state.pool = memory.pool;
@@ -101,7 +101,7 @@ TEST_CASE("every sample that many threads publish arrives once and unharmed") {
     CHECK(arrived > 0);
 }
 
-TEST_CASE("a token survives the way through the kernel's 64 bits") {
+TEST_CASE("a token packed into 64 bits is unpacked as it was") {
     const Token token{0xdeadbeef, 0x1234, 0xabcd};
     const Token back = Token::unpack(token.pack());
     CHECK(back.secret == token.secret);

@@ -1,4 +1,4 @@
-// The handler as the kernel calls it, with signals sent by hand: what it takes, what it leaves alone.
+// The handler as the kernel calls it, for signals that the test sends: which it samples, passes on or drops.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -62,7 +62,7 @@ void host_handler(int, siginfo_t* info, void*) {
 
 }  // namespace
 
-TEST_CASE("a signal of ours leaves registers, stack, weight and time") {
+TEST_CASE("a signal of ours becomes a sample with registers, stack, weight and time") {
     Handler handler;
     volatile std::uint64_t mark = 0x5eed5eed5eed5eed;
     const std::uint64_t before = static_cast<std::uint64_t>(time(nullptr));
@@ -75,7 +75,7 @@ TEST_CASE("a signal of ours leaves registers, stack, weight and time") {
     CHECK(sample.has_registers);
     CHECK(sample.time_ns > 0);
     CHECK(before > 0);
-    // The stack is this one: the copy holds `mark` where it lies.
+    // The copy is of this stack: it holds `mark` at its place.
     const std::uint64_t offset = reinterpret_cast<std::uint64_t>(&mark) - sample.registers.sp();
     REQUIRE(offset + 8 <= sample.stack.size());
     std::uint64_t copied = 0;
@@ -87,7 +87,7 @@ TEST_CASE("a signal of ours leaves registers, stack, weight and time") {
                       test::system_call_instruction.size()) == 0);
 }
 
-TEST_CASE("what is not ours goes to the host: other codes, other values, late signals nowhere") {
+TEST_CASE("signals with another code or value go to the host, late ones of ours are dropped") {
     Handler handler;
     handler::set_host_action(SIGPROF, reinterpret_cast<std::uintptr_t>(&host_handler), SA_SIGINFO);
     CellReader reader(handler.memory.state());
@@ -155,7 +155,7 @@ TEST_CASE("a forked child finds no slot, no sample and no sampling") {
     const pid_t child = ::fork();
     if (child == 0) {
         const auto& state = handler.memory.state();
-        send(SIGPROF, SI_TIMER, token);  // dropped, not taken for the host's, which would be ignored too
+        send(SIGPROF, SI_TIMER, token);  // dropped; passed on to the host it would be ignored, too
         const bool empty = state.pid == 0 && !state.sampling && state.slot_count == 0 && state.pool.count() == 0;
         ::_exit(empty ? 0 : 1);
     }
