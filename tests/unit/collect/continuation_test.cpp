@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t stack_top = 0x7000'0000;
 constexpr ThreadId thread = 3;
 
-/// Calls from the root in; each letter is a place that calls on. Frames of half a kilobyte.
+/// A stack, leaf first, of `calls`, root first: each letter is a frame's address.
 std::vector<CodeFrame> stack(const std::string& calls, std::uint64_t frame_size = 512) {
     std::vector<CodeFrame> frames;
     std::uint64_t cfa = stack_top;
@@ -22,7 +22,7 @@ std::vector<CodeFrame> stack(const std::string& calls, std::uint64_t frame_size 
     return frames;
 }
 
-/// What a walk finds that ends with its copy: the last frame's CFA is not known yet.
+/// The innermost `count` frames, as of a walk that ends with its copy: the last frame's CFA is not known yet.
 std::vector<CodeFrame> first(std::vector<CodeFrame> frames, std::size_t count) {
     frames.resize(count);
     frames.back().cfa = frames[count - 2].cfa;
@@ -42,7 +42,8 @@ struct Fixture {
         told.push_back({whole ? deep.frames.size() : deep.proven, whole, deep.time_ns});
     }};
 
-    /// Of a stack whose copy holds `proven` frames; memory, read at `read_ns`, gives the whole, or nothing at 0.
+    /// A sample of a stack whose copy holds `proven` frames. Live memory, read at `read_ns`, gives the whole stack; 0:
+    /// it was not read.
     bool sample(const std::string& calls, std::size_t proven, std::uint64_t time_ns, std::uint64_t read_ns = 0) {
         Walk walk;
         walk.frames = first(stack(calls), proven);
@@ -81,14 +82,14 @@ TEST_CASE("continue: the frames beyond the copy are those of a whole stack that 
     }
 }
 
-TEST_CASE("continue: not like one that called from elsewhere, stands elsewhere, or shares too little") {
+TEST_CASE("continue: not by a stack with another return address, with other CFAs, or that shares too little") {
     auto frames = first(stack(usual_path), 30);
-    // The fifth frame within the copy's outermost sixteen.
+    // It differs in the eighth of the copy's frames, counted from the outermost; sixteen must agree.
     CHECK_FALSE(continue_like(frames, 30, stack(other_middle)));
     auto moved = stack(usual_path);
     for (auto& frame : moved) frame.cfa += 16;
     CHECK_FALSE(continue_like(frames, 30, moved));
-    CHECK_FALSE(continue_like(frames, 30, stack(usual_path.substr(0, 30))));  // eight frames of the copy's
+    CHECK_FALSE(continue_like(frames, 30, stack(usual_path.substr(0, 30))));  // shares eight frames with the copy
     CHECK_FALSE(continue_like(frames, 30, {}));
     CHECK(frames.size() == 30);
 }
@@ -103,11 +104,11 @@ TEST_CASE("continue: memory alone proves nothing, a later sample does") {
     Fixture f;
     CHECK_FALSE(f.sample(usual_path, 30, 100, 150));
     CHECK(f.told.empty());
-    CHECK(f.sample(usual_path, 30, 140));  // from before the reading
+    CHECK(f.sample(usual_path, 30, 140));  // taken before memory was read
     CHECK(f.told.empty());
     CHECK(f.sample(usual_path, 30, 160));
     CHECK(f.told == std::vector<ToldStack>{{52, true, 160}, {52, true, 140}, {52, true, 100}});
-    CHECK(f.sample(usual_path, 28, 170));  // like the last one, with nothing read
+    CHECK(f.sample(usual_path, 28, 170));  // continued by the last one, without memory
     CHECK(f.told.back() == ToldStack{52, true, 170});
     CHECK(f.continuations.accepted() == 4);
 }
@@ -123,7 +124,7 @@ TEST_CASE("continue: a sample that is stamped with the last tick counts as later
     CHECK(f.told.size() == 3);
 }
 
-TEST_CASE("continue: a thread that was elsewhere in between is cut") {
+TEST_CASE("continue: stacks of a thread that was elsewhere in between are cut") {
     Fixture f;
     f.sample(usual_path, 30, 100, 110);
     f.sample(other_middle, 30, 120, 130);
@@ -133,9 +134,9 @@ TEST_CASE("continue: a thread that was elsewhere in between is cut") {
     CHECK(f.continuations.rejected() == 2);
 }
 
-TEST_CASE("continue: what is beyond every copy of both is not told apart, so a whole stack afterwards decides") {
+TEST_CASE("continue: two stacks that may differ beyond their copies only are decided by the whole stack after them") {
     Fixture f;
-    f.sample(usual_path, 30, 100);  // memory had gone on before it was read
+    f.sample(usual_path, 30, 100);  // without a reading: memory had changed before
     f.sample(usual_path, 34, 110);
     CHECK(f.told.empty());
     f.continuations.saw_whole(thread, stack(other_root.substr(0, 40)), 120);
@@ -143,7 +144,7 @@ TEST_CASE("continue: what is beyond every copy of both is not told apart, so a w
 }
 
 // 22 frames lie beyond the copy; the whole stacks reach five or six frames into it, too few for one of them alone.
-TEST_CASE("continue: between two whole stacks that went on alike, sharing little is enough") {
+TEST_CASE("continue: between two whole stacks with the same outer frames, sharing little is enough") {
     const std::string before = usual_path.substr(0, 28), after = usual_path.substr(0, 27);
     for (const auto& [last, whole] : {std::pair(after, true), std::pair(other_root.substr(0, 27), false)}) {
         Fixture f;
@@ -158,7 +159,7 @@ TEST_CASE("continue: between two whole stacks that went on alike, sharing little
     }
 }
 
-TEST_CASE("continue: memory that goes on as the last whole stack did needs no later sample") {
+TEST_CASE("continue: memory that agrees with the last whole stack needs no later sample") {
     for (const auto& [before, whole] : {std::pair(usual_path, true), std::pair(other_root, false)}) {
         Fixture f;
         f.sample(usual_path, 30, 10);
@@ -176,7 +177,7 @@ TEST_CASE("continue: a thread that is never seen whole does not fill the memory"
     CHECK(f.continuations.memory() < 2'000'000);
 }
 
-TEST_CASE("continue: nothing waits for ever, and nothing is told twice") {
+TEST_CASE("continue: no sample waits for ever, and none is reported twice") {
     Fixture f;
     f.sample(usual_path, 30, 100, 110);
     f.continuations.give_up(100, 0);
@@ -203,7 +204,7 @@ TEST_CASE("continue: a copy without a return address cannot be proven, and does 
     CHECK(f.continuations.rejected() == 1);
 }
 
-TEST_CASE("continue: threads do not vouch for each other") {
+TEST_CASE("continue: a whole stack of another thread proves nothing") {
     Fixture f;
     f.sample(usual_path, 30, 100, 110);
     f.continuations.saw_whole(thread + 1, stack(usual_path), 120);

@@ -1,4 +1,4 @@
-// Threads that tell of their ends, and what a profile in whole periods makes of pieces of them.
+// Threads that report their ends, and the rounding of their CPU time to whole periods.
 #include "collect/ended_threads.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("threads that end are told of once each, and none waits when there is no room") {
+TEST_CASE("each ended thread is taken once, and a full buffer makes none wait") {
     EndedThreads threads;
     std::vector<EndedThread> got;
     threads.take(got);
@@ -55,7 +55,7 @@ TEST_CASE("threads may end at the same time, while the collector reads") {
     CHECK(std::adjacent_find(tids.begin(), tids.end()) == tids.end());
 }
 
-TEST_CASE("pieces of a period get one with the chance of their length, also in step with it") {
+TEST_CASE("a part of a period counts as a whole one with a probability equal to its share, also in a regular pattern") {
     constexpr std::uint64_t period = 10'000;
     for (const std::int64_t first : {100, 2'000, 9'000}) {
         PeriodRest rest(period, static_cast<std::uint64_t>(first));
@@ -72,7 +72,7 @@ TEST_CASE("pieces of a period get one with the chance of their length, also in s
     }
 }
 
-TEST_CASE("what was given too much is taken back from what follows") {
+TEST_CASE("weight given in excess is subtracted from what follows") {
     PeriodRest rest(1000, 1);
     CHECK(rest.add(-5000) == 0);
     std::uint64_t due = 0;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
 
-/// Records of one thread that leaves its CPU and gets it back so many times a second, for a second from `begin_ns` on.
+/// One second of switch records, from `begin_ns` on, of a thread that leaves its CPU and gets it back `a_second` times.
 void switch_for_a_second(OffCpu& off_cpu, std::uint64_t begin_ns, std::uint64_t a_second) {
     constexpr std::uint32_t tid = 0x7ffffff0;  // no thread has it
     const std::uint64_t pause = second / a_second, settle_every = second / 20;
@@ -29,7 +29,7 @@ std::uint64_t records(const OffCpu& off_cpu) {
 
 }  // namespace
 
-TEST_CASE("above 50,000 switches a second records are given up, and what comes of them does not count") {
+TEST_CASE("above 50,000 switches a second records are given up, and those that still come are not counted") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     OffCpu off_cpu(pipeline, {});

@@ -23,7 +23,7 @@ TEST_CASE("kernel frames lie on top; equal stacks are stored once") {
     CHECK(pipeline.summary().samples == 2);
 }
 
-TEST_CASE("a sample of another process is not ours") {
+TEST_CASE("samples of other processes are ignored") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
@@ -67,7 +67,7 @@ TEST_CASE("a just-in-time compiler's dump is kept for its names") {
     CHECK(kept.mappings.back().size == 0);
 }
 
-TEST_CASE("a sample of another event is no CPU time, and neither is what was lost of it") {
+TEST_CASE("neither samples of another event nor its lost ones count as CPU time") {
     Kept kept;
     Pipeline pipeline(kept, false, 500, 1000, static_cast<std::uint32_t>(::getpid()));
     pipeline.more_events(3, {"page-faults", "cycles"});
@@ -98,7 +98,7 @@ TEST_CASE("a tid that is used again is another thread") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
-    raw.tid = 0x7ffffff0;  // of no thread
+    raw.tid = 0x7ffffff0;  // no thread has it
     pipeline.sample(raw);
     pipeline.thread_ended(raw.tid, 0);
     pipeline.sample(raw);
@@ -108,7 +108,7 @@ TEST_CASE("a tid that is used again is another thread") {
     CHECK(kept.threads.back().name == "worker");
 }
 
-TEST_CASE("own memory is copied, and what is not mapped is no fault") {
+TEST_CASE("read_self() copies mapped memory, and gives 0 where nothing is mapped") {
     std::byte from[64], to[64];
     for (std::size_t at = 0; at < sizeof from; ++at) from[at] = static_cast<std::byte>(at);
     CHECK(read_self(reinterpret_cast<std::uint64_t>(from), to) == sizeof to);
@@ -130,7 +130,7 @@ TEST_CASE("live memory counts as the same stack only while the copy's end is in 
     CHECK_FALSE(live.copy_still_true());
 }
 
-TEST_CASE("memory that grows with threads and labels is reported") {
+TEST_CASE("memory that grows with threads is reported") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     const std::size_t before = pipeline.memory();

@@ -52,7 +52,8 @@ std::uint64_t weight_in(const std::string& path) {
     return read.sum;
 }
 
-/// Samples each with a stack of its own, which nothing makes small: `count`, or until the spool is full.
+/// Writes `count` samples, or fewer if the spool is full before. Each has a stack of its own, so the file cannot be
+/// compacted. Gives the number of samples written.
 std::uint64_t fill(ProfileFile& spool, std::uint64_t count, std::uint64_t& stacks) {
     for (std::uint64_t i = 1; i <= count; ++i) {
         const auto id = static_cast<StackId>(++stacks);
@@ -85,7 +86,7 @@ TEST_CASE("a run that never ends stays within its bound on disk, and no sample's
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("a spool that stacks fill says so at its bound, and can go on under another name") {
+TEST_CASE("a spool filled by stacks is full at its bound, and can go on under another name") {
     const Folder folder;
     ProfileFile spool(folder / "a", {.keep = false}, bound);
     begin(spool);
@@ -102,7 +103,7 @@ TEST_CASE("a spool that stacks fill says so at its bound, and can go on under an
     CHECK(weight_in(folder / "a.part1.fprobe") == first + second);
 }
 
-TEST_CASE("a spool in a directory that nothing can be created in keeps all it has, and says when it is full") {
+TEST_CASE("a spool whose directory is gone keeps all it has, and is full again at each further bound") {
     const Folder folder;
     fs::create_directory(folder / "d");
     ProfileFile spool(folder / "d/a", {.keep = false}, bound);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t first_tid = 4'000'000'000;  // of no thread
 constexpr std::uint64_t period = 1'000'000;
 
-/// What the clocks show is what the test says.
+/// Clocks that show what the test sets.
 class SetClocks final : public CpuClocks {
 public:
     std::uint64_t time_ns() const override { return time; }
@@ -36,7 +36,7 @@ public:
         for (const auto& [tid, ns] : thread) tids.push_back(tid);
         return tids;
     }
-    /// One more period for each.
+    /// Advances the thread's, the process's and the wall clock by so many periods.
     void run(std::uint32_t tid, std::uint64_t periods) {
         thread[tid] += periods * period;
         process += periods * period;
@@ -48,7 +48,7 @@ public:
     std::map<std::uint32_t, std::uint64_t> thread;
 };
 
-/// What stands in a profile.
+/// Reads a profile and adds up what it says.
 struct ToldProfile final : PartialSink {
     explicit ToldProfile(const std::string& path) { REQUIRE(read_profile(path, *this)); }
     void mapping(MappingId id, const Mapping& mapping) override {
@@ -161,7 +161,8 @@ TEST_CASE("samples that are drained after the pause are in their thread's accoun
     CHECK(told.last.complete);
 }
 
-TEST_CASE("what perf may not sample is put down to the threads that spent it, also to one that was never sampled") {
+TEST_CASE(
+    "time that perf may not sample is attributed to the threads that spent it, also to one that was never sampled") {
     Case run("ring", "off, not permitted");
     run.recording.sink().thread_started(first_tid, run.main_thread, 0);
     run.recording.sink().thread_started(first_tid + 1, run.main_thread, 0);
@@ -173,7 +174,7 @@ TEST_CASE("what perf may not sample is put down to the threads that spent it, al
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 700);
     CHECK(told.note(first_tid, Note::kernel_not_permitted) == 700);
-    CHECK(told.note(first_tid + 1, Note::kernel_not_permitted) == 0);  // the period that was under way
+    CHECK(told.note(first_tid + 1, Note::kernel_not_permitted) == 0);  // one period, which may be under way still
     CHECK(told.note(0, Note::kernel_not_permitted) == 0);
     CHECK(told.account(first_tid).cpu_ns == 700 * period);
     CHECK(told.weights == 2099);
@@ -199,13 +200,13 @@ TEST_CASE("what a timer engine could not sample is in [lost], in the summary and
     run.take(run.main_thread, 800);
     run.recording.sink().unsampled(run.main_thread, 150 * period);
     const ToldProfile told = run.close();
-    CHECK(told.note(run.main_thread, Note::lost) == 200);  // 150 that the engine told of, and 50 that the clock shows
+    CHECK(told.note(run.main_thread, Note::lost) == 200);  // 150 that the engine reported, and 50 that the clock shows
     CHECK(told.last.lost == 200);
     CHECK(told.last.samples == 800);
     CHECK(told.weights == 1000);
 }
 
-TEST_CASE("lost samples are of the threads whose clocks miss them") {
+TEST_CASE("lost samples are attributed to the threads whose clocks exceed their samples") {
     Case run;
     run.recording.sink().thread_started(first_tid, run.main_thread, 0);
     run.clocks.run(run.main_thread, 1000);
@@ -221,7 +222,8 @@ TEST_CASE("lost samples are of the threads whose clocks miss them") {
     CHECK(told.weights == 1500);
 }
 
-TEST_CASE("lost samples of a thread that ended unseen, and lost records that were no samples") {
+TEST_CASE(
+    "lost samples beyond the threads' clocks are of no known thread; lost records beyond the process's were none") {
     Case run;
     run.clocks.run(run.main_thread, 100);
     run.take(run.main_thread, 100);
@@ -255,19 +257,19 @@ TEST_CASE("a thread that ended has used as much as its samples stand for, not wh
     CHECK(told.last.process_cpu_ns == 287 * period);
 }
 
-TEST_CASE("a thread that has ended and is listed still is counted once") {
+TEST_CASE("a thread that has ended and is still listed is counted once") {
     Case run;
     run.recording.sink().thread_started(first_tid, run.main_thread, 0);
     run.clocks.run(first_tid, 100);
     run.take(first_tid, 100);
     run.recording.read_clocks();
     const std::uint64_t clock = 100 * period;
-    SUBCASE("the kernel told of it") { run.recording.sink().thread_ended(first_tid, run.clocks.time); }
-    SUBCASE("it told itself") {
+    SUBCASE("the kernel reported its end") { run.recording.sink().thread_ended(first_tid, run.clocks.time); }
+    SUBCASE("the thread reported its end") {
         run.recording.threads_ended({{.tid = first_tid, .cpu_ns = clock}});
         run.recording.threads_ended({});
     }
-    SUBCASE("both told") {
+    SUBCASE("both reported it") {
         run.recording.threads_ended({{.tid = first_tid, .cpu_ns = clock}});
         run.recording.sink().thread_ended(first_tid, run.clocks.time);
         run.recording.threads_ended({});
@@ -279,7 +281,7 @@ TEST_CASE("a thread that has ended and is listed still is counted once") {
     CHECK(told.all(Note::lost) == 0);
 }
 
-TEST_CASE("a thread that is sampled after it told its end has its CPU time once") {
+TEST_CASE("a thread that is sampled after it reported its end has its CPU time once") {
     Case run;
     run.clocks.run(first_tid, 100);
     run.take(first_tid, 100);
@@ -353,8 +355,7 @@ TEST_CASE("time in which sampling was off does not count, nor does a collector t
     CHECK(told.last.own_cpu_ns == 3 * period);
 }
 
-TEST_CASE(
-    "what the collectors used in the host's process before is not its main thread's, where counting begins late") {
+TEST_CASE("CPU time that collectors used in the host's process before is not its main thread's") {
     SetClocks clocks;
     clocks.own_in_process = true;
     clocks.thread[static_cast<std::uint32_t>(::getpid())] = 5 * period;

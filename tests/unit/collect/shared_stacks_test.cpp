@@ -15,7 +15,7 @@ std::uint64_t weight_of(const std::vector<Sample>& samples, StackId stack) {
 
 }  // namespace
 
-TEST_CASE("time in page faults is shared by their numbers, whole") {
+TEST_CASE("time in page faults is divided in proportion to their numbers, without a remainder") {
     FaultStacks faults;
     CHECK(faults.share(7, 5).empty());
     faults.add(7, {.stack = 1}, 300);
@@ -24,7 +24,7 @@ TEST_CASE("time in page faults is shared by their numbers, whole") {
     auto shared = faults.share(7, 41);
     CHECK(weight_of(shared, 1) == 31);
     CHECK(weight_of(shared, 2) == 10);
-    CHECK(weight_of(faults.share(7, 4), 1) == 3);  // no fault since: as before
+    CHECK(weight_of(faults.share(7, 4), 1) == 3);  // no fault since: divided as before
     faults.add(7, {.stack = 4}, 1);
     shared = faults.share(7, 3);
     REQUIRE(shared.size() == 1);
@@ -35,7 +35,7 @@ TEST_CASE("time in page faults is shared by their numbers, whole") {
     CHECK(weight_of(faults.share(8, 3), 3) == 3);
 }
 
-TEST_CASE("of many page faults the last ones share the time") {
+TEST_CASE("with many page faults the time goes to the stacks of the last ones") {
     FaultStacks faults;
     for (StackId stack = 1; stack <= 100; ++stack) faults.add(7, {.stack = stack}, 5);
     std::uint64_t all = 0;

@@ -14,7 +14,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("without records a thread's waits and delays are what the scheduler's account leaves of its life") {
+TEST_CASE("without switch records a thread's waits and delays are worked out from its scheduler account") {
     using Kind = WaitRegistry::Kind;
     std::atomic<std::uint32_t> tid{0};
     std::atomic<bool> over{false};
@@ -58,7 +58,7 @@ TEST_CASE("without records a thread's waits and delays are what the scheduler's 
     waits.settle_all();
     over = true;
     thread.join();
-    // This thread may be held up between looking and reading clocks. Some 4/7 of the time are waits.
+    // Wide bounds, as this thread may be held up between looking and reading clocks. Some 4/7 of the time are waits.
     const auto life = static_cast<double>(end - begin);
     CHECK(static_cast<double>(told[Kind::waited] + away) > 0.6 * life);
     CHECK(static_cast<double>(told[Kind::waited] + told[Kind::preempted]) < 1.05 * life);
@@ -67,7 +67,7 @@ TEST_CASE("without records a thread's waits and delays are what the scheduler's 
     CHECK(calls.contains(SYS_clock_nanosleep));
 }
 
-TEST_CASE("time by system call, and how often: of as many waits as there were") {
+TEST_CASE("time and waits by system call: the sampled waits are scaled to the number that there were") {
     WaitReasons reasons;
     const WaitReason read = reasons.find(SYS_read, "pipe_read"), socket = reasons.find(SYS_read, "sk_wait"),
                      fault = reasons.find(BlockedThread::no_call, "");

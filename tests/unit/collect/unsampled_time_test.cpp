@@ -18,7 +18,7 @@ RawSample truncated_sample(std::uint32_t tid) {
 
 }  // namespace
 
-TEST_CASE("CPU time that could not be sampled is lost in whole periods") {
+TEST_CASE("CPU time that could not be sampled is counted as lost, in whole periods") {
     Kept kept;
     const auto self = static_cast<std::uint32_t>(::getpid());
     Pipeline pipeline(kept, false, 0, 1000, self);
@@ -33,7 +33,7 @@ TEST_CASE("CPU time that could not be sampled is lost in whole periods") {
     CHECK(kept.samples[1].weight == 1);
 }
 
-TEST_CASE("lost samples of what is no clock are of no thread that has a name") {
+TEST_CASE("lost samples of an event that is no clock are of an unnamed thread") {
     Kept kept;
     constexpr std::uint64_t no_clock = 0;
     Pipeline pipeline(kept, false, 0, no_clock, static_cast<std::uint32_t>(::getpid()));
@@ -76,7 +76,7 @@ TEST_CASE("threads that were never sampled have their CPU time on their start ro
     CHECK(pipeline.threads().accounts()[1].cpu_ns == 10000);
 }
 
-TEST_CASE("what a thread used beyond its samples stands where it was sampled last") {
+TEST_CASE("CPU time beyond a thread's samples is put on the stack that was sampled last") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     const std::uint64_t chain[] = {0xffffffff81000010};
@@ -91,7 +91,7 @@ TEST_CASE("what a thread used beyond its samples stands where it was sampled las
     for (const auto& sample : kept.samples) CHECK(sample.stack == kept.samples.front().stack);
 }
 
-TEST_CASE("a sample that did not come after a whole period does not always count") {
+TEST_CASE("a sample after part of a period counts with a probability equal to that part") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -104,7 +104,7 @@ TEST_CASE("a sample that did not come after a whole period does not always count
     CHECK(pipeline.summary().samples <= 5);
 }
 
-TEST_CASE("what a thread used beyond its samples is on its last rooted stack") {
+TEST_CASE("CPU time beyond a thread's samples is put on its last rooted stack") {
     Kept kept;
     constexpr std::uint64_t period = 1'000'000;
     Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
@@ -137,7 +137,7 @@ TEST_CASE("a thread's only sample, truncated, does not stand for the rest of its
     CHECK(pipeline.summary().truncated == 1);
 }
 
-TEST_CASE("a thread that ran for long and has no sample was not brief") {
+TEST_CASE("the time of a long thread without samples counts as lost, not as too brief") {
     Kept kept;
     constexpr std::uint64_t period = 1'000'000;
     Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
@@ -176,6 +176,6 @@ TEST_CASE("each thread's samples count for its own CPU time, whatever the thread
             REQUIRE(weight * 1000 <= used[i] + 1000);
         }
     }
-    CHECK(pipeline.summary().samples >= 974);  // 500 times 1,950
+    CHECK(pipeline.summary().samples >= 974);  // 500 rounds of 1,950 ns, in periods of 1,000
     CHECK(pipeline.summary().samples <= 976);
 }

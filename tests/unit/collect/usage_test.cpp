@@ -40,7 +40,7 @@ TEST_CASE("run-queue delay and migrations are those of each thread since samplin
     REQUIRE(::sched_getaffinity(0, sizeof allowed, &allowed) == 0);
     std::binary_semaphore moves{0}, moved{0};
     std::uint32_t tid = 0;
-    // Goes from CPU to CPU when told to, and waits in between.
+    // Moves from CPU to CPU at each `moves`, and waits in between.
     std::thread mover([&] {
         tid = static_cast<std::uint32_t>(::gettid());
         for (int round = 0; round < 2; ++round) {
@@ -60,7 +60,7 @@ TEST_CASE("run-queue delay and migrations are those of each thread since samplin
         moves.acquire();
     });
     moved.acquire();
-    // It may still be on its way to wait, and be moved there.
+    // The mover may not wait yet, and may still be migrated before it does.
     const auto before = read_scheduling(tid);
     SchedulingAccount since_its_birth, since_now;
     since_its_birth.begin({});

@@ -53,7 +53,7 @@ TEST_CASE("a wait's whole time goes to the stack that was read during it") {
     CHECK(told.registry.totals().running_ns == whole_second + 900 * ms);
 }
 
-TEST_CASE("waits that no look met share what was read of the same thread, or are told as not sampled") {
+TEST_CASE("waits without a look get the stacks read in the same thread's other waits, or count as not sampled") {
     ToldSpans told;
     for (std::uint64_t i = 0; i < 10; ++i) {
         told.out(whole_second + 2 * i * ms);
@@ -68,7 +68,7 @@ TEST_CASE("waits that no look met share what was read of the same thread, or are
     for (const auto& span : told.spans) CHECK((span.kind == Kind::waited) == (span.tid == 1));
 }
 
-TEST_CASE("a stack is thrown away when the thread woke before it had been read") {
+TEST_CASE("a stack is discarded if the thread woke before it had been read") {
     ToldSpans told;
     told.out(whole_second);
     told.look(whole_second + ms, 7);  // until 1 us later
@@ -79,7 +79,7 @@ TEST_CASE("a stack is thrown away when the thread woke before it had been read")
     CHECK(told.registry.totals().waits_raced == 1);
 }
 
-TEST_CASE("preemption is told apart, on the last CPU stack") {
+TEST_CASE("preemption is reported apart from waits, on the last CPU stack") {
     ToldSpans told;
     told.in(whole_second);
     told.registry.set_cpu_stack(1, 9);
@@ -90,7 +90,7 @@ TEST_CASE("preemption is told apart, on the last CPU stack") {
     CHECK(told.sum(Kind::waited) == 0);
 }
 
-TEST_CASE("a new thread is preempted until it runs; after its end nothing is told of it") {
+TEST_CASE("a new thread counts as preempted until it runs; after its end nothing is reported of it") {
     ToldSpans told;
     told.registry.started(5, whole_second);
     told.in(whole_second + 2 * ms, 5);
@@ -102,7 +102,7 @@ TEST_CASE("a new thread is preempted until it runs; after its end nothing is tol
     CHECK(told.registry.totals().running_ns == ms);
 }
 
-TEST_CASE("threads that never woke are told apart") {
+TEST_CASE("threads that never woke are reported as idle") {
     ToldSpans told;
     told.registry.begin(whole_second, {1, 2});
     told.look(whole_second + ms, 7);
@@ -116,7 +116,7 @@ TEST_CASE("threads that never woke are told apart") {
     CHECK(told.sum(Kind::waited) == 0);
 }
 
-TEST_CASE("a long wait is told while it goes on, and not twice") {
+TEST_CASE("a long wait is reported while it goes on, and not twice") {
     ToldSpans told;
     told.out(whole_second);
     told.in(whole_second + ms);
@@ -141,7 +141,7 @@ TEST_CASE("waits shorter than asked for are hidden, and counted") {
     CHECK(told.registry.totals().hidden_ns == 4 * ms);
 }
 
-TEST_CASE("where records were lost, time is told as lost unless a look found the thread waiting") {
+TEST_CASE("where records were lost, time counts as lost unless a look found the thread waiting") {
     ToldSpans told;
     for (const std::uint32_t tid : {1, 2, 3}) {
         told.in(whole_second, tid);
@@ -158,7 +158,7 @@ TEST_CASE("where records were lost, time is told as lost unless a look found the
     CHECK(told.sum(Kind::lost) == 2 * whole_second);
 }
 
-TEST_CASE("what clocks count beyond the records is taken off the waits") {
+TEST_CASE("CPU time that the clocks show beyond the records is subtracted from the waits") {
     ToldSpans told;
     for (std::uint64_t i = 0; i < 2000; ++i) {
         told.in(whole_second + 2 * i * ms);
@@ -172,8 +172,8 @@ TEST_CASE("what clocks count beyond the records is taken off the waits") {
 }
 
 // Waits of 0.2, 1 and 20 ms of one thread, looked at every 10 ms: each must get its share, also where every
-// whole_second look takes longer than the shortest waits.
-TEST_CASE("waits of very different length are weighed rightly") {
+// second look takes longer than the shortest waits.
+TEST_CASE("waits of very different length get their shares of the time") {
     ToldSpans told;
     std::uint64_t slow_look = 1000;
     SUBCASE("quick looks") {}
@@ -212,7 +212,7 @@ TEST_CASE("waits of very different length are weighed rightly") {
     CHECK(told.sum(Kind::waited) + told.sum(Kind::unsampled) == all);
 }
 
-TEST_CASE("what a thread's clock counts beyond its records, or less, is taken off its waits") {
+TEST_CASE("the difference between a thread's clock and its records is subtracted from its waits") {
     constexpr std::uint64_t run = ms, wait = 2 * ms;
     constexpr int rounds = 2000;
     for (const std::int64_t beyond : {5'000, -4'000}) {
@@ -237,7 +237,7 @@ TEST_CASE("what a thread's clock counts beyond its records, or less, is taken of
     }
 }
 
-TEST_CASE("the time between being woken and running is no wait but preemption, beside that of the records") {
+TEST_CASE("the time between being woken and running is preemption, added to that of the records") {
     ToldSpans told;
     std::uint64_t now = whole_second, cpu = whole_second, delay = 5 * whole_second, waited = 0, late = 0, preempted = 0;
     for (int i = 0; i < 2000; ++i) {
@@ -268,7 +268,7 @@ TEST_CASE("the time between being woken and running is no wait but preemption, b
     const auto all = waited + late + preempted;
     CHECK(told.sum(Kind::waited, 7) + told.sum(Kind::preempted, 9) == all);
     CHECK(told.sum(Kind::waited, 7) >= waited);
-    CHECK(told.sum(Kind::waited, 7) < waited + late / 10);  // of the last hundred the account was not read
+    CHECK(told.sum(Kind::waited, 7) < waited + late / 10);  // the account was not read for the last hundred waits
     CHECK(told.registry.totals().blocked_ns == told.sum(Kind::waited));
     CHECK(told.registry.totals().preempted_ns == told.sum(Kind::preempted));
 }
