@@ -17,7 +17,7 @@ FrameKind kind_of(const NamedProfile& profile, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("a folded file is read and written back the same") {
+TEST_CASE("a folded text is read and written back the same") {
     const std::string text = "main;a 3\nmain;a;b 4\nmain;c 5\n";
     const Read read = read_folded(text);
     CHECK(read.error.empty());
@@ -27,14 +27,14 @@ TEST_CASE("a folded file is read and written back the same") {
     CHECK(read.profile.warnings.empty());
 }
 
-TEST_CASE("pieces may end anywhere") {
+TEST_CASE("the input may be fed in pieces of any size") {
     const std::string text = "main;alpha 3\r\nmain;alpha;beta\t4\nmain;gamma 5";
     const std::string whole = folded(read_folded(text).profile);
     CHECK(whole == "main;alpha 3\nmain;alpha;beta 4\nmain;gamma 5\n");
     for (std::size_t piece = 1; piece < text.size(); ++piece) CHECK(folded(read_folded(text, piece).profile) == whole);
 }
 
-TEST_CASE("pieces may end anywhere, also beyond the part that is looked at first") {
+TEST_CASE("the input may be fed in pieces of any size, also after the first 64 KiB") {
     std::string text, expected;
     for (int i = 10000; i < 20000; ++i) {
         text += "main;f" + std::to_string(i) + ";g  1 \n";
@@ -45,7 +45,7 @@ TEST_CASE("pieces may end anywhere, also beyond the part that is looked at first
     CHECK(folded(read_folded(text).profile) == expected);
 }
 
-TEST_CASE("tabs, trailing spaces, CRLF and a missing last newline") {
+TEST_CASE("tabs, trailing spaces, CRLF and a missing last newline are accepted") {
     CHECK(folded(read_folded("a;b\t1\na;c 2  \na;d \t 3\r\na;e 4").profile) == "a;b 1\na;c 2\na;d 3\na;e 4\n");
 }
 
@@ -69,13 +69,13 @@ TEST_CASE("a stack that starts with the letters of the one before is another") {
     CHECK(folded(read.profile) == "a 5\na;b 2\na;bc 13\na;bc;d 1\na;bc;de 4\n");
 }
 
-TEST_CASE("two columns of counts everywhere: the second counts") {
+TEST_CASE("where every line has two counts, the second is taken") {
     CHECK(folded(read_folded("a;b 10 20\na;c 5 0\na;d 0 7\n").profile) == "a;b 20\na;d 7\n");
     // One line without: then 10 and 12 are part of a name, which is written so that it cannot be misread.
     CHECK(folded(read_folded("a;operator 12 20\na;c 5\n").profile) == "a;c 5\na;operator_12 20\n");
 }
 
-TEST_CASE("suffixes become kinds") {
+TEST_CASE("suffixes of names become kinds of frames") {
     const Read read = read_folded("main;f_[i];sys_read_[k];[lost];[whatever];jit_[j] 2\n");
     CHECK(kind_of(read.profile, "f") == FrameKind::inlined);
     CHECK(kind_of(read.profile, "sys_read") == FrameKind::kernel);
@@ -110,21 +110,21 @@ TEST_CASE("bad lines among good ones are counted") {
     CHECK(read.profile.warnings[0] == "in.folded: 2 lines without a count left out; the first is line 2: \"no count\"");
 }
 
-TEST_CASE("counts near 2^63") {
+TEST_CASE("a sum of counts above 2^63 - 1 is an error") {
     CHECK(folded(read_folded("a 9223372036854775807\n").profile) == "a 9223372036854775807\n");
     CHECK(read_folded("a 9223372036854775807\nb 1\n").error ==
           "in.folded: line 2: the counts add up to more than 2^63 - 1");
     CHECK(read_folded("a 99999999999999999999999999\n").error.find("line 1") != std::string::npos);
 }
 
-TEST_CASE("long names and deep stacks") {
+TEST_CASE("long names and deep stacks are read") {
     std::string deep;
     for (int i = 0; i < 10'000; ++i) deep += "frame" + std::to_string(i) + ";";
     const std::string text = deep + std::string(100'000, 'x') + " 2\n";
     CHECK(folded(read_folded(text, 4096).profile) == text);
 }
 
-TEST_CASE("several inputs into one profile") {
+TEST_CASE("several inputs are added up in one profile") {
     NamedProfile profile;
     FoldedReader reader(profile, "one");
     reader.feed("a;b 1\n");

@@ -13,7 +13,7 @@ TEST_CASE("lines are sorted as a tree, not as text") {
           "a 10\na;b 10\na;b;c 2\na$ 1\na.cold 10\n");
 }
 
-TEST_CASE("the order of the input does not show") {
+TEST_CASE("the order of the input does not change the output") {
     CHECK(folded(read_folded("x 1\na;b 2\na 3\n").profile) == folded(read_folded("a 3\nx 1\na;b 2\n").profile));
 }
 
@@ -35,7 +35,7 @@ TEST_CASE("stacks that read the same are one line") {
 
 TEST_CASE("an empty profile has no lines") { CHECK(folded(NamedProfile{}).empty()); }
 
-TEST_CASE("names that would break a line") {
+TEST_CASE("characters of names that would break a line are replaced") {
     const auto user = [](std::string_view text) { return folded_name(text, FrameKind::user); };
     CHECK(user("[u8; 8]") == "[u8: 8]");
     CHECK(user("a\nb\tc\x01"
@@ -58,7 +58,7 @@ TEST_CASE("names that would break a line") {
                "c") == "a b c");
 }
 
-TEST_CASE("kinds show in the name") {
+TEST_CASE("kinds of frames are marked in their names") {
     CHECK(folded_name("f 1", FrameKind::kernel) == "f 1_[k]");
     CHECK(folded_name("f", FrameKind::inlined) == "f_[i]");
     CHECK(folded_name("checkout", FrameKind::scope) == "[checkout]");

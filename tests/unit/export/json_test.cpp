@@ -28,7 +28,7 @@ std::uint64_t sum(const json& numbers) {
 
 }  // namespace
 
-TEST_CASE("a JSON stream") {
+TEST_CASE("a JSON stream puts in commas and escapes text") {
     std::string text;
     const ByteSink sink = [&text](std::string_view piece) { text += piece; };
     JsonStream out(sink);

@@ -1,4 +1,4 @@
-// OTLP profiles decoded by other code than made them. What the Collector makes of them: tests/integration/fleet.
+// OTLP profiles, decoded by the tests' own reader. With the OpenTelemetry Collector: tests/integration/fleet.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -93,7 +93,7 @@ TEST_CASE("OTLP: values, times, stacks and labels are the profile's") {
     CHECK(resource["host.name"] == "host 6.1");
 }
 
-TEST_CASE("OTLP: entry 0 of every table is empty, and no stack is there that no sample has") {
+TEST_CASE("OTLP: entry 0 of every table is empty, and every other stack has a sample") {
     const std::string bytes = protobuf(SampleProfile().get());
     const Otlp otlp(bytes);
     for (const unsigned table : {1u, 2u, 3u, 4u, 5u, 6u, 7u}) {
@@ -116,7 +116,7 @@ TEST_CASE("OTLP: the build id is an attribute of the mapping") {
     CHECK(attribute.message(2).bytes(1) == "ab00cd");
 }
 
-TEST_CASE("OTLP: JSON says what protobuf says") {
+TEST_CASE("OTLP: JSON has the values of protobuf") {
     const SampleProfile sample;
     const std::string bytes = protobuf(sample.get());
     const Otlp otlp(bytes);
@@ -139,7 +139,7 @@ TEST_CASE("OTLP: JSON says what protobuf says") {
         CHECK(dictionary["stringTable"][i] == otlp.text(i));
 }
 
-TEST_CASE("OTLP: of folded text samples are counted") {
+TEST_CASE("OTLP: the unit of folded text is samples") {
     const NamedProfile profile = read_folded("main;a 3\nmain 1\n").profile;
     const std::string bytes = protobuf(profile);
     const Otlp otlp(bytes);

@@ -58,7 +58,7 @@ const NamedProfile two_stacks = read_folded("main;a 3\nmain;b 4\n").profile;
 
 }  // namespace
 
-TEST_CASE("formats by name and by ending") {
+TEST_CASE("formats are found by name and by a path's ending") {
     for (const char* name : {"folded", "svg", "html", "pprof", "speedscope", "firefox", "otlp", "otlp-json", "json"}) {
         const auto format = format_by_name(name);
         REQUIRE(format);
@@ -75,7 +75,7 @@ TEST_CASE("formats by name and by ending") {
     CHECK(format_by_path("x.png").error().message.find(".folded, .svg") != std::string::npos);
 }
 
-TEST_CASE("a new file, and an older one replaced") {
+TEST_CASE("a new file is written, and an older one replaced, which keeps its mode") {
     const Directory directory;
     const std::string path = directory / "x.folded";
     CHECK(error_of(write_output(two_stacks, Format::folded, path, {})).empty());
@@ -100,7 +100,7 @@ TEST_CASE("an older result is not replaced by an empty one") {
     CHECK(directory.files() == 1);
 }
 
-TEST_CASE("no room: the older file stays, the new one goes, and SIGXFSZ does not kill") {
+TEST_CASE("no room: the older file stays, the new one is removed, and SIGXFSZ does not kill") {
     const Directory directory;
     const std::string path = directory / "x.folded";
     put(path, "old");
@@ -118,7 +118,7 @@ TEST_CASE("no room: the older file stays, the new one goes, and SIGXFSZ does not
     CHECK(sigismember(&pending, SIGXFSZ) == 0);
 }
 
-TEST_CASE("places that cannot be written") {
+TEST_CASE("a place that cannot be written is an error with its reason") {
     const Directory directory;
     CHECK(error_of(write_output(two_stacks, Format::folded, directory / "none/x.folded", {}))
               .find("none/x.folded: cannot create") != std::string::npos);
@@ -145,7 +145,7 @@ TEST_CASE("only a regular file of this user that others may not write is replace
         fs::create_symlink("target", path);
         why = "is a symbolic link, which is not followed";
     }
-    SUBCASE("a link to nothing") {
+    SUBCASE("a dangling link") {
         fs::create_symlink("nothing", path);
         why = "is a symbolic link, which is not followed";
     }
@@ -157,7 +157,7 @@ TEST_CASE("only a regular file of this user that others may not write is replace
         fs::create_directory(path);
         why = "is a directory";
     }
-    SUBCASE("a file for everybody") {
+    SUBCASE("a file that every user may write") {
         put(path, "planted");
         ::chmod(path.c_str(), 0666);
         why = "may be written by every user";
@@ -168,7 +168,7 @@ TEST_CASE("only a regular file of this user that others may not write is replace
     CHECK(directory.files() == 2);
 }
 
-TEST_CASE("a hard link is replaced, and what it was another name of stays") {
+TEST_CASE("a hard link is replaced, and the file under its other name stays as it was") {
     const Directory directory;
     put(directory / "target", "old");
     fs::create_hard_link(directory / "target", directory / "x.folded");
@@ -176,7 +176,7 @@ TEST_CASE("a hard link is replaced, and what it was another name of stays") {
     CHECK(content(directory / "target") == "old");
 }
 
-TEST_CASE("the umask is the running user's, and nothing is for every user to write") {
+TEST_CASE("new files follow the umask, and are never writable by every user") {
     const Directory directory;
     for (const mode_t mask : {0077u, 0022u, 0002u, 0000u}) {
         const std::string path = directory / std::to_string(mask).c_str();
@@ -189,7 +189,7 @@ TEST_CASE("the umask is the running user's, and nothing is for every user to wri
     }
 }
 
-TEST_CASE("a name as long as the file system allows") {
+TEST_CASE("a name as long as the file system allows can be written") {
     const Directory directory;
     const std::string path = directory / (std::string(248, 'n') + ".folded").c_str();
     CHECK(error_of(write_output(two_stacks, Format::folded, path, {})).empty());
@@ -206,7 +206,7 @@ TEST_CASE("a closed pipe is an error") {
     ::close(ends[1]);
 }
 
-TEST_CASE("every format: no descriptor is left open, and equal profiles give equal bytes") {
+TEST_CASE("every format but HTML: no descriptor is left open, and equal profiles give equal bytes") {
     const Directory directory;
     const auto open_files = [] {
         return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());

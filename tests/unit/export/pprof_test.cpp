@@ -1,4 +1,4 @@
-// What go tool pprof cannot show: how locations, labels and values are made. The rest is for tests/integration/formats.
+// How locations, labels and values are made, which go tool pprof does not show. The rest: tests/integration/formats.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ TEST_CASE("functions inlined at an address are lines of one location, innermost 
     CHECK(names(profile, tables, 1) == Names{{parse}, {"main"}});
     CHECK(names(profile, tables, 2) == Names{{"is_space(char)", "trim(char*)", parse}, {"main"}});
     CHECK(names(profile, tables, 4) == Names{{"trim(char*)"}, {"main"}});
-    // A scope is a label, and does not part a stack.
+    // A scope is a label, not a frame of the stack.
     CHECK(names(profile, tables, 8) == Names{{parse}, {"main"}});
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("threads of one stack are one sample unless labels tell them apart") {
     CHECK(text_of(exact.labels().set(exact.samples()[1].labels)) == "thread=worker 12|tid=8|");
 }
 
-TEST_CASE("code without a name has no lines, and its file is to be looked up") {
+TEST_CASE("code without a name has no lines, and its mapping no functions") {
     NamedProfile profile;
     profile.nodes.emplace_back();
     profile.has_run = true;
@@ -140,14 +140,14 @@ TEST_CASE("a scope with key and value is a label of that name") {
     for (const std::string_view text : {"checkout", "x == 1", "x==1", "a b=c", "=c", "a=", "=", "", "f(x=1)"}) {
         CHECK(label_of_scope(text) == Label("scope", text));
     }
-    // Labels of ours and of the engines keep their meaning.
+    // Names that FlameProbe or an engine uses itself are not taken for keys.
     for (const std::string_view text :
          {"thread=main", "tid=5", "scope=checkout", "service_name=x", "__name__=x", "service.name=x"}) {
         CHECK(label_of_scope(text) == Label("scope", text));
     }
 }
 
-TEST_CASE("rare values of labels are gathered before an engine has a series of each") {
+TEST_CASE("rare values of labels are gathered in [other], so that an engine does not get a series of each") {
     const NamedProfile profile = with_scopes(1000);
     const ProfileTables tables(profile, ThreadLabels::none);
     std::set<std::string> sets;
@@ -176,7 +176,7 @@ TEST_CASE("a value that is too long for an engine is cut between characters") {
     CHECK(text.ends_with("\xa4..."));
 }
 
-TEST_CASE("values have the event's own type, without a minus") {
+TEST_CASE("a value's type is the event's name, with '_' for '-'") {
     NamedProfile profile;
     CHECK(values_of(profile).of_sample.back().type == "samples");
     profile.has_run = true;
@@ -201,7 +201,7 @@ TEST_CASE("values have the event's own type, without a minus") {
     CHECK(values_of(profile).period == 0);
 }
 
-TEST_CASE("the number of samples is how often one was taken, the time is what they weigh") {
+TEST_CASE("the number of samples is their hits, the time is their weight") {
     NamedProfile profile = with_scopes(1);
     profile.counts.push_back({profile.counts[0].node, 1, 15, 1});  // another thread's: of one stack, so one sample
     const ProfileTables tables(profile, ThreadLabels::none);

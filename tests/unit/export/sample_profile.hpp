@@ -1,6 +1,6 @@
 // A profile with everything a writer may meet, made by hand: threads, scopes, inlined and kernel functions, recursion,
-// notes, two lines of one function, and names that break what they can. Also what tests/integration/formats shows to
-// the real tools.
+// notes, two lines of one function, and names that need quoting or are no UTF-8. tests/integration/formats gives it to
+// the real tools, too.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-/// A disk with room for `bytes`, as far as this process goes.
+/// Files of this process cannot grow beyond `bytes` while it lives: as on a full disk.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes) {
@@ -53,7 +53,7 @@ TEST_CASE("a write that does not fit leaves the file whole, raises no signal, an
     CHECK(file.bytes() == "0123456789abcdef");
 }
 
-TEST_CASE("a host's own pending SIGXFSZ and its mask survive") {
+TEST_CASE("a host's own pending SIGXFSZ and its mask stay as they are") {
     const TemporaryFile file;
     AppendFile out(file.open());
     sigset_t set, before, after;
@@ -72,7 +72,7 @@ TEST_CASE("a host's own pending SIGXFSZ and its mask survive") {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_CASE("a full disk: an error with the reason") {
+TEST_CASE("a full disk is an error with the reason") {
     AppendFile out(Descriptor(::open("/dev/full", O_WRONLY | O_CLOEXEC)));
     const auto result = out.append("x");
     REQUIRE_FALSE(result);

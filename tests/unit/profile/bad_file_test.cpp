@@ -56,7 +56,7 @@ bool complains(const std::string& bytes, const std::string& about) {
 
 }  // namespace
 
-TEST_CASE("cut anywhere: everything up to the last whole block is there, and the rest is told") {
+TEST_CASE("a file cut anywhere is read up to its last whole block, and the rest is reported") {
     const std::string whole = example_bytes(2);
     Recorded example;
     write_example(example);
@@ -92,7 +92,7 @@ TEST_CASE("a flipped bit anywhere behind the magic is noticed") {
     }
 }
 
-TEST_CASE("foreign input is named for what it is") {
+TEST_CASE("for other input the error says what it is") {
     CHECK(complains("", "is empty"));
     CHECK(complains("main;work 12\n", "not a .fprobe"));
     CHECK(complains("FPRO", "not a .fprobe"));
@@ -125,7 +125,7 @@ TEST_CASE("whole blocks whose records contradict each other are an error with th
     CHECK(complains(with_records(scope_mapping + location), "label is not defined"));
     CHECK(complains(with_records(mapping + location + record(RecordKey::extended, 6, {6, 0, 1, 3, 0, 0, 0})),
                     "not defined"));
-    // A list that claims more items than there are bytes must not be believed.
+    // A list that claims more items than there are bytes.
     CHECK(complains(with_records(mapping + location + record(RecordKey::extended, 6, {6, 0, 255, 255, 255, 127})),
                     "out of range"));
 }
@@ -144,8 +144,8 @@ TEST_CASE("what a later version added is skipped") {
     CHECK(sink.lines.empty());
 }
 
-TEST_CASE("random records under a right checksum never get past the checks") {
-    // Every id that arrives here was checked; this sink would read out of bounds if one was not.
+TEST_CASE("of random records under a right checksum none with a bad id reaches the sink") {
+    // Checks every id that the reader lets through.
     class Checking final : public PartialSink {
     public:
         std::uint32_t strings = 0, mappings = 0, locations = 0, stacks = 0, threads = 0;

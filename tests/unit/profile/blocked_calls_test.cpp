@@ -4,7 +4,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("waiting time by system call goes through a profile's counters, the longest first") {
+TEST_CASE("waiting time by system call is read back from a profile's counters, the longest first") {
     Counters counters = {{"off-CPU: waits", 7}, {"blocked in", 1}, {"blocked in x", 2}, {"blocked on", 3}};
     set_blocked_call(counters, {"read", 100, 3, {{"pipe_read", 40}, {"sk_wait_data", 50}}});
     set_blocked_call(counters, {"[not in a system call]", 200, 0, {}});

@@ -40,7 +40,7 @@ struct Sums final : ProfileSink {
     void summary(const Summary& summary) override { definitions.summary(summary); }
 };
 
-/// Writes the same to all, from one random run.
+/// A random run, written to a profile and to the sums that are expected.
 class Run {
 public:
     void define(ProfileSink& out) {
@@ -81,7 +81,7 @@ TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids
     CHECK(writer.bytes_written() == second.bytes().size());
     CHECK(writer.bytes_written() < before / 2);
 
-    const StackNode next{500, 3};  // with a parent before it: the differences go on from the right places
+    const StackNode next{500, 3};  // ids are written as differences, which must go on from the last ones
     for (ProfileSink* sink : {static_cast<ProfileSink*>(&writer), static_cast<ProfileSink*>(&truth)}) {
         sink->location(100, {0, 0x1999});
         sink->stack(501, next);
@@ -104,7 +104,7 @@ TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids
     CHECK(again.definitions.lines == truth.definitions.lines);
 }
 
-TEST_CASE("sums of times that are over are not kept, and a sample that comes late is not lost") {
+TEST_CASE("sums of past intervals are not kept in memory, and a late sample is not lost") {
     Sums read;
     Compactor compactor(read, 100);
     for (std::uint64_t time = 0; time < 6400; ++time)
@@ -117,7 +117,7 @@ TEST_CASE("sums of times that are over are not kept, and a sample that comes lat
     CHECK(read.weights[{0, 9}] == 3);
 }
 
-TEST_CASE("a file that cannot be compacted goes on as it was") {
+TEST_CASE("a file that cannot be compacted is written to as before") {
     const TemporaryFile file;
     Sums truth, read;
     Run run;
@@ -142,7 +142,7 @@ TEST_CASE("a file that cannot be compacted goes on as it was") {
     CHECK_FALSE(write_only.compact_into(open_both_ways(file)));
 }
 
-TEST_CASE("counts of work keep their sum when a profile is made small") {
+TEST_CASE("counts of work keep their sum when a profile is compacted") {
     class Sums final : public PartialSink {
     public:
         std::map<std::string, std::uint64_t> sums;

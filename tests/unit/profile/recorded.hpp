@@ -33,8 +33,8 @@ public:
     void count(const WorkCount& count) override { add("count", count); }
 
 private:
-    template <class... Rotation>
-    void line(const Rotation&... parts) {
+    template <class... Parts>
+    void line(const Parts&... parts) {
         std::ostringstream out;
         ((out << parts << ' '), ...);
         lines.push_back(out.str());

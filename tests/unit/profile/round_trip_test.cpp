@@ -98,7 +98,7 @@ TEST_CASE("the bytes are those of the example in docs/formats.md") {
           "1d11048080800280200000062f62696e2f780003c6040100a484d10901");
 }
 
-TEST_CASE("summaries take a tenth of the file at most, and the last one is there") {
+TEST_CASE("summaries take a tenth of the file at most, and the last one is always written") {
     const TemporaryFile file;
     ProfileWriter writer(file.open());
     writer.thread(0, {1, "main"});

@@ -24,7 +24,7 @@ TEST_CASE("ids count up in the order of arrival, and equal things get equal ids"
     CHECK(table.stack_at(2).parent == 1);
 }
 
-TEST_CASE("a table agrees with std::map over random entries, and keeps to its memory") {
+TEST_CASE("a table agrees with std::map over random entries, and its memory is bounded") {
     StackTable table;
     std::map<std::pair<StackId, LocationId>, StackId> stacks;
     std::map<std::pair<MappingId, std::uint64_t>, LocationId> locations;
