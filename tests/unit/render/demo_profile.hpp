@@ -1,4 +1,4 @@
-// A profile with something of everything: what a server's looks like.
+// A profile as of a server, with every kind of frame.
 #pragma once
 
 #include "profile_of.hpp"

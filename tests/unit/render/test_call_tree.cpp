@@ -61,7 +61,7 @@ TEST_CASE("narrow siblings are gathered in one box with their weight and number"
           "all 0+1000 0\n main 0+1000 0\n  big 0+900 900\n  3 frames 900+100 0\n");
 }
 
-TEST_CASE("a merged tree from the leaves shows who uses the time") {
+TEST_CASE("a reversed tree merges stacks from their leaves") {
     ProfileOf made;
     made.folded("main;a;hot 10\nmain;b;hot 20\nmain;b 5\n");
     CHECK(text_of(made.profile, tree_of(made.profile, {.reverse = true})) ==

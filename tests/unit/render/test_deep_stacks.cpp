@@ -25,7 +25,7 @@ TEST_CASE("stacks that fit are left alone") {
     CHECK(shorten_deep_stacks(made.profile, 9).shortened);
 }
 
-TEST_CASE("of a deep stack both ends are drawn, and the picture stays within bounds") {
+TEST_CASE("of a deep stack both ends are drawn, and the tree's depth is bounded") {
     ProfileOf made;
     made.stack(recursion(10'000, "leaf"), 3).stack(recursion(9'000, "leaf"), 4).stack({"main", "shallow"}, 5);
     const auto tree = build_call_tree(made.profile, {});
@@ -56,7 +56,7 @@ TEST_CASE("a stack of exactly the most frames is whole beside a deeper one") {
     CHECK(tree->depth == 10);
 }
 
-TEST_CASE("recursion of 100,000 frames, merged from the leaves") {
+TEST_CASE("the depth of a reversed tree is bounded for a recursion of 100,000 frames") {
     ProfileOf made;
     made.stack(recursion(100'000, "leaf"), 3);
     const auto tree = build_call_tree(made.profile, {.reverse = true});

@@ -50,7 +50,7 @@ std::string inflated(const std::string& html, const std::string& id) {
     return text;
 }
 
-/// The profile inside the page, as a browser would read it: the facts, and a column of numbers each.
+/// The profile inside the page, decoded as its script does: facts as JSON, and columns of numbers by name.
 struct PageContent {
     nlohmann::json facts;
     std::map<std::string, std::vector<std::uint64_t>> columns;
@@ -147,7 +147,7 @@ TEST_CASE("readers without JavaScript get the busiest functions") {
     CHECK(summary.find("std::less&lt;std::string&gt;") != std::string::npos);
 }
 
-TEST_CASE("however many stacks there are, the page's numbers are the table's") {
+TEST_CASE("with many stacks the page's numbers are those of the table") {
     ProfileOf made;
     constexpr int stacks = 20'000;
     for (int i = 0; i < stacks; ++i)
@@ -164,7 +164,7 @@ TEST_CASE("however many stacks there are, the page's numbers are the table's") {
     CHECK(sums.at("f1") == std::pair<std::uint64_t, std::uint64_t>{stacks, stacks});
 }
 
-TEST_CASE("functions that differ in what is not shown are one") {
+TEST_CASE("functions that differ only in what is not shown are one") {
     ProfileOf made;
     made.stack({"main", "f", "x"}, 2).stack({"main", "g", "x"}, 3);
     NamedProfile& profile = made.profile;
@@ -181,7 +181,7 @@ TEST_CASE("functions that differ in what is not shown are one") {
     CHECK(data.totals().at("f").second == 5);
 }
 
-TEST_CASE("beyond what a browser can hold the narrow boxes are gathered, and nothing is lost") {
+TEST_CASE("beyond the largest number of boxes the narrow ones are gathered") {
     ProfileOf made;
     for (int i = 0; i < 3'000; ++i) made.stack({"main", "g" + std::to_string(i), "h"}, 1);
     made.stack({"main", "busy"}, 100'000);
@@ -194,7 +194,7 @@ TEST_CASE("beyond what a browser can hold the narrow boxes are gathered, and not
     CHECK(!page_columns(made.profile, numbers, nullptr, 2));
 }
 
-TEST_CASE("threads with like names are a group") {
+TEST_CASE("threads whose names differ in a number only are merged if there are many") {
     ProfileOf made;
     for (int i = 0; i < 32; ++i) made.stack({"t:worker-" + std::to_string(i), "run"}, 1);
     made.stack({"t:main", "run"}, 1);
@@ -209,7 +209,7 @@ TEST_CASE("threads with like names are a group") {
     CHECK(names == std::set<std::string>{"io0", "io1", "io2", "io3", "main", "worker-*"});
 }
 
-TEST_CASE("no samples, no page") {
+TEST_CASE("without samples no page is written") {
     std::string out;
     CHECK(!write_html(NamedProfile{}, {}, [&](std::string_view piece) { out += piece; }));
     CHECK(out.empty());

@@ -14,7 +14,7 @@ TEST_CASE("counts have groups of three") {
     CHECK(count_text(std::numeric_limits<std::uint64_t>::max()) == "18,446,744,073,709,551,615");
 }
 
-TEST_CASE("shares never read as nothing or as everything when they are not") {
+TEST_CASE("no share is rounded to 0 % or 100 %") {
     CHECK(percent_text(0, 10) == "0.00 %");
     CHECK(percent_text(10, 10) == "100.00 %");
     CHECK(percent_text(1, 1e9) == "<0.01 %");
@@ -30,7 +30,7 @@ TEST_CASE("decimals lose their trailing zeros only") {
     CHECK(short_decimal(-0.00001, 4) == "0");
 }
 
-TEST_CASE("times and sizes are in the unit a person would use") {
+TEST_CASE("times and sizes have a unit that fits them") {
     CHECK(duration_text(1'500) == "1.5 µs");
     CHECK(duration_text(41'000'000) == "41 ms");
     CHECK(duration_text(12'345'678'901) == "12.35 s");
@@ -43,7 +43,7 @@ TEST_CASE("times and sizes are in the unit a person would use") {
 }
 
 TEST_CASE("a host's locale changes no number") {
-    // Whichever of these is installed writes 1.5 as 1,5; without any the test still checks the default.
+    // The German and French locales write 1.5 as 1,5; where none of them is installed only the default is tested.
     for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "C"}) {
         if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
     }

@@ -48,7 +48,7 @@ TEST_CASE("an unknown palette is refused with the list of known ones") {
     CHECK(palette.error().message.find("hot, cold, mono, module") != std::string::npos);
 }
 
-TEST_CASE("roles have hues of their own, inlined code another lightness") {
+TEST_CASE("each role, and inlined code, has a class of colours of its own") {
     const NamedProfile profile = test::demo_profile();
     const std::vector<Role> roles = function_roles(profile);
     for (const char* name : {"hot", "cold", "mono", "module"}) {
@@ -122,7 +122,7 @@ double difference(std::string_view a, std::string_view b, const Matrix& eye) {
 
 }  // namespace
 
-TEST_CASE("one's own code is told apart by every eye, in light and in dark") {
+TEST_CASE("own code differs in colour from the other roles, also for the colour-blind, in light and in dark") {
     std::map<std::string, Shade> shades;
     for (const NamedShade& shade : Palette::by_name("hot")->classes()) shades[shade.name] = shade.shade;
     for (const auto& pair : eyes) {

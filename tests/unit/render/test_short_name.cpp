@@ -6,7 +6,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("names lose what readers do not need") {
+TEST_CASE("short names have no arguments, return types and hashes") {
     const std::pair<const char*, const char*> names[] = {
         {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append(char const*)",
          "std::string::append"},
@@ -57,7 +57,7 @@ TEST_CASE("a label that is too long keeps its last component") {
     CHECK(fit_name("[libcrypto.so.3+0x1a2b40]", 10) == "[libcrypt…");
 }
 
-TEST_CASE("only code is renamed") {
+TEST_CASE("only functions of user code are renamed") {
     test::ProfileOf made;
     made.stack({"t:worker<1>", "f<int>", "k:sys<x>", "s:[scope<1>]", "n:[lost]"}, 1);
     shorten_names(made.profile);

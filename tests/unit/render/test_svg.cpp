@@ -60,7 +60,7 @@ bool well_formed(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("the checker of these tests does find faults") {
+TEST_CASE("well_formed() of these tests finds faults") {
     CHECK(well_formed("<a b=\"1\"><c/>x &lt;</a>"));
     CHECK(!well_formed("<a><b></a></b>"));
     CHECK(!well_formed("<a>&</a>"));
@@ -90,14 +90,14 @@ TEST_CASE("names, counts, shares, places and kinds are in the text") {
     }
 }
 
-TEST_CASE("a folded file's picture claims nothing about a run") {
+TEST_CASE("a picture of folded text has no facts about a run") {
     const std::string text = svg_of(ProfileOf().folded("a;b 1\n").profile);
     CHECK(text.find("Coverage") == std::string::npos);
     CHECK(text.find("class=\"fact\"") == std::string::npos);
     CHECK(run_facts(ProfileOf().folded("a 1\n").profile).empty());
 }
 
-TEST_CASE("hostile names stay text") {
+TEST_CASE("hostile names are escaped and cut") {
     ProfileOf made;
     const std::vector<std::string> names = {"</script><script>alert(1)</script>",
                                             "]]>",
@@ -155,7 +155,7 @@ TEST_CASE("a frame takes little more than 200 bytes") {
     CHECK((text.size() - small.size()) / frames <= 215);
 }
 
-TEST_CASE("an icicle hangs from its root") {
+TEST_CASE("an icicle has its root at the top") {
     ProfileOf made;
     made.folded("main;leaf 1\n");
     const NamedProfile& profile = made.profile;
@@ -185,7 +185,7 @@ TEST_CASE("more than four threads that are alike are one box, unless each is ask
     CHECK(made.profile.name(made.profile.nodes[1].frame) == "worker-0");
 }
 
-TEST_CASE("no samples, no picture") {
+TEST_CASE("without samples no picture is written") {
     std::string out;
     const auto done = write_svg(NamedProfile{}, {}, [&](std::string_view piece) { out += piece; });
     REQUIRE(!done);

@@ -22,7 +22,7 @@ TEST_CASE("clean text is valid UTF-8 that XML can hold") {
                      "b") == "a" + bad + "b");  // right-to-left override
 }
 
-TEST_CASE("what means something in XML is escaped") {
+TEST_CASE("characters with a meaning in XML are escaped") {
     std::string out;
     append_xml(out, R"(<a href="x">'&amp;]]></script>)");
     CHECK(out == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;amp;]]&gt;&lt;/script&gt;");

@@ -25,7 +25,7 @@ bool lets_return(std::vector<sock_filter> code) {
 
 }  // namespace
 
-TEST_CASE("filters: what allows rt_sigreturn lets handlers return") {
+TEST_CASE("filters: one that allows rt_sigreturn lets handlers return") {
     constexpr auto number = offsetof(seccomp_data, nr);
     CHECK(lets_return({BPF_STMT(answer, SECCOMP_RET_ALLOW)}));
     CHECK(lets_return({BPF_STMT(answer, SECCOMP_RET_LOG)}));
@@ -43,17 +43,17 @@ TEST_CASE("filters: what allows rt_sigreturn lets handlers return") {
                      BPF_STMT(answer, SECCOMP_RET_ALLOW), BPF_STMT(answer, SECCOMP_RET_KILL_PROCESS)}));
 }
 
-TEST_CASE("filters: what the kernel does not take forbids nothing") {
+TEST_CASE("filters: one that the kernel does not take forbids nothing") {
     CHECK(lets_handlers_return(nullptr, 0));
     CHECK(lets_return({}));
-    CHECK(lets_return({BPF_STMT(load_word, 0)}));  // no end
+    CHECK(lets_return({BPF_STMT(load_word, 0)}));  // no return instruction
 }
 
-TEST_CASE("filters: a listener of the host's is not asked") {
+TEST_CASE("filters: one with a listener is not tried, and counts as refusing") {
     CHECK_FALSE(lets_handlers_return(nullptr, SECCOMP_FILTER_FLAG_NEW_LISTENER));
 }
 
-TEST_CASE("filters: what the collector does may be killed for") {
+TEST_CASE("filters: one that kills for a call of the collector is recognised") {
     constexpr auto number = offsetof(seccomp_data, nr);
     const auto kills = [](std::vector<sock_filter> code) {
         const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
