@@ -50,7 +50,7 @@ TEST_CASE("an empty context opens nothing") {
     CHECK(shown(ScopeContext::capture()) == "outer>inner");
 }
 
-TEST_CASE("the innermost 32 scopes are taken") {
+TEST_CASE("a context takes the innermost 32 scopes") {
     struct Nest {
         static ScopeContext down(int depth) {
             Scope scope{"level"};

@@ -64,7 +64,7 @@ TEST_CASE("a label's text, key and value are read by address") {
     REQUIRE(plain.size() == 1);
     CHECK(plain[0]->text == "checkout");
     CHECK(plain[0]->key.empty());
-    // By the separator, not by the look: this literal was not made by intern(key, value).
+    // A key ends at the separator that intern(key, value) puts in, not at '='.
     CHECK(cache.labels(address("a=b"), 1)[0]->key.empty());
     const auto pair = cache.labels(address("tenant\x1f"
                                            "acme"),
@@ -79,7 +79,7 @@ TEST_CASE("a label's text, key and value are read by address") {
     CHECK(path[1]->text == "inner");
 }
 
-TEST_CASE("equal texts at two addresses are one label, and no text is none") {
+TEST_CASE("equal texts at two addresses are one label, and an empty or unreadable text is none") {
     LabelCache cache(read_self);
     const std::string copies[] = {"same", "same"};
     CHECK(cache.labels(address(copies[0].c_str()), 1)[0] == cache.labels(address(copies[1].c_str()), 1)[0]);

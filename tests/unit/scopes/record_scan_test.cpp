@@ -93,7 +93,7 @@ TEST_CASE("words that look like a stack are not taken for scopes") {
         }
         scan_for_seals(0x7ffd12340000, std::as_bytes(std::span(words)), found);
     }
-    // What a chance of 2^-17 a word lets through is 8; what they decode to lies in no frame's function.
+    // With a probability of 2^-17 for each word 8 are expected; their pcs lie in no frame's function.
     CHECK(found.size() <= 30);
 }
 

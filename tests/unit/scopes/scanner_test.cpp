@@ -163,7 +163,7 @@ TEST_CASE("scopes past the copy are found where the walk went on, also across it
     CHECK(stack.find(&rest, 1024) == "2:far+ 1:across the end+ 0:near ");
 }
 
-TEST_CASE("what was read later is believed only if a scope in the copy names it") {
+TEST_CASE("scopes read from live memory count only if a scope in the copy names them") {
     Stack stack;
     stack.frame(0x401010, 64);
     stack.frame(0x402010, 2048);
@@ -174,17 +174,17 @@ TEST_CASE("what was read later is believed only if a scope in the copy names it"
     stack.open(8, "near", 0x401000);
     Rest rest(stack);
     CHECK(stack.find(&rest, 1024) == "2:request+ 2:phase+ 0:near ");
-    // By the time of the reading another request was in its place; this one is known from before.
+    // When memory was read another request was in its place; the right one is remembered from the sample before.
     stack.chain = 0;
     stack.open(3000, "other request", 0x403000);
     CHECK(stack.find(&rest, 1024) == "2:request+ 2:phase+ 0:near ");
     CHECK(stack.scanner.statistics().remembered == 1);
     CHECK(stack.scanner.statistics().unproven == 1);
-    // In the copy each speaks for itself.
+    // Scopes in the copy need no proof.
     CHECK(stack.find(nullptr, 4096) == "2:other request 2:phase 0:near ");
 }
 
-TEST_CASE("a scope past the copy that nothing in the copy names is not believed") {
+TEST_CASE("a scope past the copy that no scope in the copy names does not count") {
     Stack stack;
     stack.frame(0x401010, 64);
     stack.frame(0x403010, 4096);
@@ -199,7 +199,7 @@ TEST_CASE("a scope past the copy that nothing in the copy names is not believed"
     CHECK(stack.find(&rest, 1024) == "0:near ");
 }
 
-TEST_CASE("no frames, no scopes; a stack copy of any size") {
+TEST_CASE("without frames there are no scopes; a stack copy may have any size") {
     Stack stack;
     stack.open(8, "here", 0x401000);
     CHECK(stack.find().empty());

@@ -1,4 +1,4 @@
-// Collectors of other tests may be on their way out: what counts threads or the process's CPU time waits for their end.
+// Collectors of other tests may not have ended yet: tests that count threads or the process's CPU time wait for that.
 #pragma once
 
 #include <doctest/doctest.h>

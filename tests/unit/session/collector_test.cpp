@@ -18,7 +18,7 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     facts.executable = "unit";
     Log log(LogMode::quiet, "");
     static Collector* const kept =
-        new Collector(options, facts, {.keep = false}, log);  // its thread may be in it still
+        new Collector(options, facts, {.keep = false}, log);  // never deleted: its thread may still use it
     Collector& collector = *kept;
     CommandQueue& commands = collector.commands();
     const std::uint32_t start = commands.ask(request_start);
@@ -54,7 +54,7 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     CHECK_FALSE(collector.sampling().on());  // it was asked to start, too
 }
 
-TEST_CASE("a forked child's collector waits until the child has used half a period of CPU time") {
+TEST_CASE("a forked child's collector still waits when the child has used 10 ms of a long period") {
     Options options;
     options.out = "/nowhere/%p";
     options.frequency = 1;

@@ -16,26 +16,26 @@ constexpr std::uint64_t second = 1'000'000'000;
 }  // namespace
 
 TEST_CASE("every request of many threads is answered, none is lost") {
-    CommandQueue mailbox;
+    CommandQueue queue;
     std::atomic<std::uint32_t> seen{0};
     std::thread collector([&] {
-        mailbox.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+        queue.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
         for (bool going_on = true; going_on;) {
-            const auto requests = mailbox.take(10 * second);
+            const auto requests = queue.take(10 * second);
             seen.fetch_or(requests);
             going_on = (requests & request_finish) == 0;
-            mailbox.answer();
+            queue.answer();
         }
     });
     std::atomic<int> answered{0};
     std::vector<std::thread> askers;
     for (const Request request : {request_start, request_stop, request_dump, request_flush}) {
         askers.emplace_back([&, request] {
-            for (int i = 0; i < 2000; ++i) answered += mailbox.wait(mailbox.ask(request), 60 * second) ? 1 : 0;
+            for (int i = 0; i < 2000; ++i) answered += queue.wait(queue.ask(request), 60 * second) ? 1 : 0;
         });
     }
     for (auto& asker : askers) asker.join();
-    CHECK(mailbox.wait(mailbox.ask(request_finish), 60 * second));
+    CHECK(queue.wait(queue.ask(request_finish), 60 * second));
     collector.join();
     CHECK(answered == 8000);
     CHECK(seen == (request_start | request_stop | request_dump | request_flush | request_finish));
@@ -63,43 +63,43 @@ TEST_CASE("a last request is answered under its own ticket, whatever else is ask
     }
 }
 
-TEST_CASE("a thread that waits on a collector that is stuck goes on") {
-    CommandQueue mailbox;
-    CHECK_FALSE(mailbox.wait(mailbox.ask(request_finish), second / 5));
+TEST_CASE("a thread gives up waiting for a collector that is stuck") {
+    CommandQueue queue;
+    CHECK_FALSE(queue.wait(queue.ask(request_finish), second / 5));
 }
 
-TEST_CASE("a collector that says it is alive is waited for longer than the patience") {
-    CommandQueue mailbox;
+TEST_CASE("a collector that says it is alive is waited for beyond the timeout") {
+    CommandQueue queue;
     std::thread collector([&] {
-        mailbox.take(10 * second);
+        queue.take(10 * second);
         for (int i = 0; i < 20; ++i) {
             ::usleep(100'000);
-            mailbox.alive();
+            queue.alive();
         }
-        mailbox.answer();
+        queue.answer();
     });
-    CHECK(mailbox.wait(mailbox.ask(request_flush), second));
+    CHECK(queue.wait(queue.ask(request_flush), second));
     collector.join();
 }
 
-TEST_CASE("a thread that waits on a collector that has ended goes on, with the answer if there is one") {
-    CommandQueue mailbox;
-    const auto answered = mailbox.ask(request_flush);
+TEST_CASE("a thread does not wait for a collector that has ended, and gets the answer if there is one") {
+    CommandQueue queue;
+    const auto answered = queue.ask(request_flush);
     std::thread([&] {
-        mailbox.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-        mailbox.take(10 * second);
-        mailbox.answer();
+        queue.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+        queue.take(10 * second);
+        queue.answer();
     }).join();
-    CHECK(mailbox.wait(answered, 3600 * second));
-    CHECK_FALSE(mailbox.wait(mailbox.ask(request_stop), 3600 * second));
+    CHECK(queue.wait(answered, 3600 * second));
+    CHECK_FALSE(queue.wait(queue.ask(request_stop), 3600 * second));
 }
 
-TEST_CASE("more than a ticket is waited for, and left for take()") {
-    CommandQueue mailbox;
-    const std::uint32_t ticket = mailbox.ask(request_start);
-    CHECK_FALSE(mailbox.wait_for_more(ticket, 1));
-    std::thread host([&] { mailbox.ask(request_finish); });
-    CHECK(mailbox.wait_for_more(ticket, 60 * second) == (request_start | request_finish));
+TEST_CASE("wait_for_more() waits for a request after the ticket's, and leaves all for take()") {
+    CommandQueue queue;
+    const std::uint32_t ticket = queue.ask(request_start);
+    CHECK_FALSE(queue.wait_for_more(ticket, 1));
+    std::thread host([&] { queue.ask(request_finish); });
+    CHECK(queue.wait_for_more(ticket, 60 * second) == (request_start | request_finish));
     host.join();
-    CHECK(mailbox.take(second) == (request_start | request_finish));
+    CHECK(queue.take(second) == (request_start | request_finish));
 }

@@ -33,7 +33,7 @@ private:
     fs::path path_;
 };
 
-void put_sample(ProfileFile& spool) {
+void put_record(ProfileFile& spool) {
     RunInfo run;
     run.version = "test";
     spool.writer().run(run);
@@ -63,7 +63,7 @@ TEST_CASE("paths are expanded, made absolute and numbered") {
 TEST_CASE("a spool has no file before it is created, and none after it is removed") {
     const Folder folder;
     ProfileFile spool(folder / "a", {.keep = true});
-    put_sample(spool);
+    put_record(spool);
     CHECK(folder.files() == 0);
     REQUIRE(spool.create());
     REQUIRE(spool.flush());
@@ -72,7 +72,7 @@ TEST_CASE("a spool has no file before it is created, and none after it is remove
     CHECK(folder.files() == 0);
 }
 
-TEST_CASE("results of other processes are never replaced; an older run's are, at once and whole") {
+TEST_CASE("results of this run's other processes are never replaced, those of an older run are") {
     const Folder folder;
     std::ofstream(folder / "a.fprobe") << "old";
     SUBCASE("kept") {
@@ -88,25 +88,25 @@ TEST_CASE("results of other processes are never replaced; an older run's are, at
         ProfileFile spool(folder / "a", run_from_now());
         CHECK(fs::file_size(folder / "a.fprobe") == 3);
         REQUIRE(spool.create());
-        put_sample(spool);
+        put_record(spool);
         REQUIRE(spool.flush());
         CHECK(fs::file_size(folder / "a.fprobe") > 3);
         CHECK(folder.files() == 1);
     }
-    SUBCASE("by one of two that would") {
+    SUBCASE("replaced by one process only") {
         ProfileFile one(folder / "a", run_from_now()), other(folder / "a", run_from_now());
         REQUIRE(one.create());
         REQUIRE(other.create());
-        put_sample(one);
+        put_record(one);
         REQUIRE(one.flush());
         CHECK(one.path() == folder / "a.fprobe");
         CHECK(other.stem() == folder / "a.2");
-        // It is being written, however long ago that was.
+        // It is still being written, although this run began later.
         ProfileFile next_run(folder / "a", run_from_now());
         REQUIRE(next_run.create());
         CHECK(next_run.stem() == folder / "a.3");
     }
-    SUBCASE("not what was written since the run began") {
+    SUBCASE("not replaced, as written since the run began") {
         OlderResults run;
         ProfileFile spool(folder / "a", run);
         REQUIRE(spool.create());
@@ -115,20 +115,20 @@ TEST_CASE("results of other processes are never replaced; an older run's are, at
     }
 }
 
-TEST_CASE("what was planted under a profile's name stays, and the profile goes beside it") {
+TEST_CASE("what another user may have put under a profile's name stays, and the profile gets another name") {
     const Folder folder;
     std::ofstream(folder / "target") << "old";
     SUBCASE("a link") { fs::create_symlink("target", folder / "a.fprobe"); }
-    SUBCASE("a link to nothing") { fs::create_symlink("nothing", folder / "a.fprobe"); }
+    SUBCASE("a dangling link") { fs::create_symlink("nothing", folder / "a.fprobe"); }
     SUBCASE("a pipe") { REQUIRE(::mkfifo((folder / "a.fprobe").c_str(), 0600) == 0); }
     SUBCASE("a directory") { fs::create_directory(folder / "a.fprobe"); }
-    SUBCASE("a file for everybody") {
+    SUBCASE("a file that every user may write") {
         std::ofstream(folder / "a.fprobe") << "planted";
         ::chmod((folder / "a.fprobe").c_str(), 0666);
     }
     ProfileFile spool(folder / "a", run_from_now());
     REQUIRE(spool.create());
-    put_sample(spool);
+    put_record(spool);
     REQUIRE(spool.flush());
     CHECK(spool.path() == folder / "a.2.fprobe");
     CHECK(spool.avoided().find((folder / "a.fprobe") + " ") == 0);
@@ -142,7 +142,7 @@ TEST_CASE("a compacted profile does not replace what has taken its name meanwhil
     REQUIRE(spool.create());
     fs::rename(folder / "a.fprobe", folder / "moved");
     std::ofstream(folder / "a.fprobe") << "another's";
-    put_sample(spool);
+    put_record(spool);
     REQUIRE(spool.flush());
     CHECK(fs::file_size(folder / "a.fprobe") == 9);
     CHECK(spool.path().find(".fprobe.new.") != std::string::npos);

@@ -17,7 +17,7 @@ Options read(std::vector<std::string_view> lines, std::vector<std::string>& prob
 
 }  // namespace
 
-TEST_CASE("settings are read, and others' variables passed by") {
+TEST_CASE("settings are read, and other variables ignored") {
     std::vector<std::string> problems;
     const auto options =
         read({"PATH=/bin", "FLAMEPROBE_FREQ=997", "FLAMEPROBE_OUT=/tmp/%e.%p.%%", "FLAMEPROBE_FORMAT=json,svg,json",

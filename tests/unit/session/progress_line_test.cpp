@@ -46,13 +46,13 @@ void work_apart(const Log& log, std::chrono::milliseconds quiet) {
         isolate_this_thread();
         ProgressLine line(log.terminal(), quiet);
         line.show(1, 20);
-        line.show(2, 20);  // within a tenth of a second: not shown, but on a machine that is very busy
+        line.show(2, 20);  // within a tenth of a second: not shown, unless the machine is very busy
     }).join();
 }
 
 }  // namespace
 
-TEST_CASE("work that lasts is shown on the terminal that is the host's stderr, and gone afterwards") {
+TEST_CASE("long work is shown on the terminal that is the host's stderr, and erased afterwards") {
     const TerminalAsStderr terminal;
     const Log log(LogMode::automatic, "");
     work_apart(log, 0ms);
@@ -61,7 +61,7 @@ TEST_CASE("work that lasts is shown on the terminal that is the host's stderr, a
     CHECK(seen.ends_with("\r\x1b[K"));
 }
 
-TEST_CASE("work that is soon over is not shown") {
+TEST_CASE("short work is not shown") {
     const TerminalAsStderr terminal;
     work_apart(Log(LogMode::automatic, ""), 10min);
     CHECK(terminal.seen().empty());
@@ -74,7 +74,7 @@ TEST_CASE("progress is shown only where messages are") {
     CHECK(Log(LogMode::standard_error, "").terminal());
 }
 
-TEST_CASE("a stderr that is another by now, or no terminal, is left alone") {
+TEST_CASE("nothing is shown on a stderr that has been replaced since, or is no terminal") {
     const TerminalAsStderr first;
     const Log taken_over(LogMode::automatic, "");
     {

@@ -1,7 +1,7 @@
-// Holds the scopes that the scanner finds against those that are open: in a child process, before every instruction, or
+// Compares the scopes that the scanner finds with those that are open: in a child process, before every instruction, or
 // at random moments of four threads.
 //
-// usage: exact step|random [SECONDS]      EXACT_VERBOSE=1 tells every difference on stderr
+// usage: exact step|random [SECONDS]      EXACT_VERBOSE=1 prints every difference on stderr
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -54,7 +54,7 @@ void begin(int number) {
 
 [[noreturn]] void be_interrupted(const Copy& copy) {
     if (::nice(10) == -1) {
-    }  // so that the tracer gets a look in
+    }  // so that the tracer gets CPU time
     ::raise(SIGSTOP);
     const auto work_for_ever = [&copy](int number) {
         begin(number);
@@ -76,7 +76,7 @@ void stay_on_this_cpu() {
     ::sched_setaffinity(0, sizeof only, &only);
 }
 
-/// Before every instruction of the case. False if the child did not end well.
+/// Looks before every instruction of the case. False if the child did not end well.
 bool step_through(const Case& work, Counts& counts) {
     const pid_t child = ::fork();
     if (child == 0) be_stepped(work);
@@ -93,14 +93,14 @@ bool step_through(const Case& work, Counts& counts) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Lets a stopped thread go on, and waits until one that is interrupted stands still. False once the child is gone.
+/// Interrupts a thread and waits until it has stopped. False once the child is gone.
 bool stop(pid_t tid) {
     int status = 0;
     if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0) return false;
     return ::waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
 }
 
-/// At random moments of all threads.
+/// Looks at random moments of all threads.
 bool interrupt(const Copy& copy, std::chrono::milliseconds time, Counts& counts) {
     const pid_t child = ::fork();
     if (child == 0) be_interrupted(copy);
@@ -114,7 +114,7 @@ bool interrupt(const Copy& copy, std::chrono::milliseconds time, Counts& counts)
     const auto end = std::chrono::steady_clock::now() + time;
     bool alive = true;
     while (alive && std::chrono::steady_clock::now() < end) {
-        // New threads and the stops on the way report by themselves.
+        // New threads, and threads that stopped for another reason, go on.
         for (pid_t tid; (tid = ::waitpid(-1, &status, __WALL | WNOHANG)) > 0 && alive;) {
             alive = WIFSTOPPED(status);
             if (status >> 16 == PTRACE_EVENT_STOP || status >> 16 == PTRACE_EVENT_CLONE || WIFSTOPPED(status)) {

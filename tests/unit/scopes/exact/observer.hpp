@@ -1,5 +1,5 @@
 // Looks at a stopped thread of a traced child the way the collector looks at a sample: registers and 16 KiB of stack
-// in, open scopes out; and holds them against what the child itself noted.
+// in, open scopes out; and compares these with what the child itself noted.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace exact {
 
-/// Of scopes, but for the first two.
+/// Numbers of looks (the first two) and of scopes.
 struct Counts {
     std::uint64_t looks = 0;
     std::uint64_t unsure = 0;   // looks at a moment of which the child does not say what is open

@@ -1,5 +1,5 @@
 // Which scopes are open, noted by the program that opens them in a place where its tracer reads it. Around each opening
-// and closing there is a moment in which the note does not say: the guard and the note cannot change in one
+// and closing there is a moment in which the note is not certain, since the guard and the note cannot change in one
 // instruction.
 #pragma once
 
@@ -15,13 +15,13 @@ struct Noted {
     std::uint64_t guard = 0;  // its address
 };
 
-/// Of one stack.
+/// The open scopes of one stack.
 struct Truth {
     std::int32_t depth = 0;
     Noted open[2000];
 };
 
-/// Of one thread. `current` is null while nothing can be said.
+/// `current` is that of the stack in use; null while nothing is certain.
 struct Thread {
     std::int32_t tid = 0;
     Truth* current = nullptr;
@@ -34,7 +34,7 @@ inline thread_local Thread* self = nullptr;
 
 inline void fence() { asm volatile("" : : : "memory"); }
 
-/// Stands before the guard, so that it is made first and goes last.
+/// Declared before the guard, so that it is constructed first and destroyed last.
 class Opening {
 public:
     explicit Opening(int label) {
@@ -53,7 +53,7 @@ public:
     Opening& operator=(const Opening&) = delete;
 };
 
-/// Stands after the guard.
+/// Declared after the guard.
 class Open {
 public:
     explicit Open(const void* guard) : noted_(&self->current->open[self->current->depth - 1]) {

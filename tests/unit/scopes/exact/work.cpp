@@ -17,8 +17,7 @@ namespace {
 using FlameProbe::Label;
 using FlameProbe::Scope;
 
-// --- two hundred labels, nested at random
-// -------------------------------------------------------------------------------
+// --- two hundred labels, nested at random ----------------------------------------------------------------------------
 void any(int depth);
 
 template <int n>
@@ -54,8 +53,7 @@ void nested() {
     for (int i = 0; i < 25; ++i) any(6);
 }
 
-// --- several in one frame, and in functions that call nothing
-// ---------------------------------------------------------
+// --- several in one frame, and in functions that call nothing --------------------------------------------------------
 NOINLINE int leaf(int rounds) {
     int sum = 0;
     EXACT_GUARD(scope, 1, "L001");
@@ -254,8 +252,7 @@ NOINLINE void deep(int depth) {
 
 void deep_stacks() { deep(400); }
 
-// --- labels made at run time, and contexts
-// ----------------------------------------------------------------------------
+// --- labels made at run time, and contexts ---------------------------------------------------------------------------
 void made_labels() {
     const Label tenant = FlameProbe::intern("tenant", "acme");
     EXACT_GUARD(outer, 60, tenant);
