@@ -56,7 +56,7 @@ TEST_CASE("D names lose their parameters") {
     CHECK(demangle("_Dmain") == "D main");
 }
 
-TEST_CASE("clones of a compiler have their function's name") {
+TEST_CASE("a compiler's clones have the name of their function") {
     CHECK(demangle("work.cold") == "work");
     CHECK(demangle("work.part.0") == "work");
     CHECK(demangle("work.isra.0.cold") == "work");
@@ -74,7 +74,7 @@ TEST_CASE("other names come back as they are") {
         CHECK(demangle(name) == name);
 }
 
-TEST_CASE("names that are built to hurt come back") {
+TEST_CASE("names built to exhaust a demangler are returned") {
     CHECK(!demangle("_Z" + std::string(100000, 'P') + "i").empty());
     CHECK(!demangle("_ZN" + std::string(50000, 'S') + "E").empty());
     CHECK(!demangle(std::string(1 << 20, 'x')).empty());

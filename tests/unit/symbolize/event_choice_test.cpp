@@ -22,7 +22,7 @@ EventChoice chosen(const std::string& wanted, const std::string& shown, bool idl
 
 }  // namespace
 
-TEST_CASE("a file with one event is read as it always was") {
+TEST_CASE("a file with one event shows that event") {
     EventChoice choice("", false);
     RunInfo run;
     run.event = "page-faults";
@@ -33,7 +33,7 @@ TEST_CASE("a file with one event is read as it always was") {
     CHECK(choice.is_own());
 }
 
-TEST_CASE("one event at a time, of those that there are") {
+TEST_CASE("one of the recorded events is chosen at a time") {
     const auto cpu = chosen("", "cpu,offcpu");
     CHECK(cpu.names() == Names{"cpu", "offcpu", "wall"});
     CHECK(cpu.shown() == Names{"cpu", "offcpu"});

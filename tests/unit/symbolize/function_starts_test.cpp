@@ -1,4 +1,4 @@
-// Functions without a symbol: told apart by the unwind tables, and never called by a neighbour's name.
+// Functions without a symbol: told apart by the unwind tables, and never given a neighbour's name.
 #include "symbolize/function_starts.hpp"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ std::string name_at(const std::string& path, std::uint64_t address, std::uint64_
 
 }  // namespace
 
-TEST_CASE("functions of a stripped program keep apart, by where they start, wherever it is loaded") {
+TEST_CASE("functions of a stripped program are named by where they start, wherever it is loaded") {
     std::deque<std::string> names;
     std::set<std::string> seen;
     std::size_t count = 0;
@@ -81,6 +81,6 @@ TEST_CASE("a neighbour's name is given only to what the unwind tables show to be
     CHECK(name_at(library, marks.at("exported")) == "exported");
     CHECK(name_at(library, marks.at("exported_end")) == "exported");
     CHECK(name_at(library, marks.at("hidden")) == name_by_start(library, marks.at("hidden")));
-    // `short` says less than it has.
+    // The size of `too_short` is too small.
     CHECK(name_at(library, marks.at("short_end")) == "too_short");
 }

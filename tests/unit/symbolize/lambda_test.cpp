@@ -37,7 +37,7 @@ std::map<std::string, std::string> names_in(const std::string& program) {
 
 }  // namespace
 
-TEST_CASE("two lambdas never have one name, and theirs tells the function around them") {
+TEST_CASE("no two lambdas have the same name, and each name holds the function around it") {
     for (const char* program : {"cxx-lambdas4", "cxx-lambdas5", "clang-lambdas4", "clang-lambdas5"}) {
         CAPTURE(program);
         const auto names = names_in(std::string(TEST_VARIANTS "/") + program);

@@ -47,7 +47,7 @@ ProfileFile in_kernel(std::uint64_t address, std::uint64_t start_unix_ns) {
 
 }  // namespace
 
-TEST_CASE("names of several profiles are looked up together, and are the same") {
+TEST_CASE("names of several profiles are looked up together, and are the same as of each alone") {
     const auto file = open_elf(cxx_program);
     const Mapping mapping = mapping_of(*file);
     const ProfileFile first = one_sample(mapping, "leaf", 0), second = one_sample(mapping, "leaf", 0x40000);
@@ -58,12 +58,12 @@ TEST_CASE("names of several profiles are looked up together, and are the same") 
     SymbolizeOptions options;
     options.progress = [&](std::size_t, std::size_t all) { addresses = all; };
     CHECK(learn_names({first.path(), "/nonexistent/x.fprobe", none.path(), second.path()}, options, cache).empty());
-    CHECK(addresses == 1);  // of the file, wherever it was mapped
+    CHECK(addresses == 1);  // one address of the file, wherever it was mapped
 
     for (const ProfileFile* profile : {&first, &second}) {
         auto source = ByteSource::open(profile->path());
         REQUIRE(source);
-        options.debug_info = false;  // what it says now was learnt
+        options.debug_info = false;  // so names from it can only come from the cache
         options.progress = [](std::size_t, std::size_t) { FAIL("an address is looked up again"); };
         const auto learnt = load_profile(*source, {}, options, &cache), alone = load_profile(profile->path(), {}, {});
         REQUIRE(learnt);
@@ -96,7 +96,7 @@ TEST_CASE("the kernel's names are learnt for profiles of this boot only") {
     CHECK_FALSE(of_old.find(kernel, address, options));
 }
 
-TEST_CASE("a file that cannot be had is told once for all profiles") {
+TEST_CASE("a file that cannot be read gives one warning for all profiles") {
     const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     mapping.path = "/nonexistent/program";

@@ -14,7 +14,7 @@ using namespace flameprobe::test;
 
 namespace {
 
-/// Loaded from a copy that is gone once the constructor is through.
+/// Loaded from a copy, which the constructor deletes.
 class DeletedLibrary {
 public:
     DeletedLibrary() : path_("/tmp/flameprobe-test-" + std::to_string(::getpid()) + ".so") {
@@ -78,7 +78,7 @@ TEST_CASE("the program itself can always be read") {
     CHECK(image->size() == std::filesystem::file_size(mapping.path));
 }
 
-TEST_CASE("what is not mapped cannot be had") {
+TEST_CASE("there is no image of what is not mapped") {
     Mapping mapping;
     mapping.path = "/nowhere/at/all";
     mapping.start = 0x1000;

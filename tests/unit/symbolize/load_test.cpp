@@ -42,7 +42,7 @@ TEST_CASE("threads of one name share their nodes, and every stack is expanded on
     for (NodeId id = 1; id < profile->nodes.size(); ++id) CHECK(profile->nodes[id].parent < id);
 }
 
-TEST_CASE("frames know their kind, line and address") {
+TEST_CASE("frames have their kind, line and address") {
     const ProfileFile file(fill_server);
     const auto profile = load_profile(file.path(), {}, {});
     REQUIRE(profile);
@@ -81,14 +81,14 @@ TEST_CASE("samples are chosen by thread, scope, time and process") {
     CHECK(loaded(only(&SampleFilter::pid, 78)).empty());
 }
 
-TEST_CASE("what was not selected costs no node") {
+TEST_CASE("stacks that are not selected have no nodes") {
     const ProfileFile file(fill_server);
     const auto profile = load_profile(file.path(), only(&SampleFilter::thread, "server"), {});
     REQUIRE(profile);
     CHECK(profile->nodes.size() == 4);
 }
 
-TEST_CASE("a file without a whole block, or that is none, is an error") {
+TEST_CASE("an empty file, and one of another format, is an error") {
     const ProfileFile empty([](ProfileWriter&) {});
     const auto nothing = load_profile(empty.path(), {}, {});
     REQUIRE_FALSE(nothing);
@@ -98,7 +98,7 @@ TEST_CASE("a file without a whole block, or that is none, is an error") {
     CHECK(foreign.error().message.find("not a .fprobe") != std::string::npos);
 }
 
-TEST_CASE("where a fatal signal ended the program is told") {
+TEST_CASE("a warning says where a fatal signal ended the program") {
     const ProfileFile file([](ProfileWriter& out) {
         fill_server(out);
         out.death({11, 1, 79, 0xdead, 800, {0x1300, 0x1200, 0x99999}});
@@ -130,7 +130,7 @@ TEST_CASE("a cache gives the same names again, and keeps files apart") {
         REQUIRE(source);
         const auto profile = load_profile(*source, {}, {}, &cache);
         REQUIRE(profile);
-        CHECK(profile->warnings.size() == warnings);  // what needs no look-up has nothing to complain about
+        CHECK(profile->warnings.size() == warnings);  // there is no look-up that could fail, so no warning
         return as_text(*profile);
     };
     CHECK(names(first, 1) == "main;[unknown in one] 1\n");
@@ -138,7 +138,7 @@ TEST_CASE("a cache gives the same names again, and keeps files apart") {
     CHECK(names(other, 1) == "main;[unknown in two] 1\n");
 }
 
-TEST_CASE("a million frames deep") {
+TEST_CASE("a stack of a million frames is loaded") {
     const ProfileFile file([](ProfileWriter& out) {
         out.mapping(0, {MappingKind::note, 0, 0, 0, 0, "", ""});
         out.location(0, {0, 0});
@@ -178,7 +178,7 @@ TEST_CASE("weights beyond 64 bits stop at the largest number") {
     CHECK(as_text(*profile) == "main 18446744073709551615\n");
 }
 
-TEST_CASE("names of a brief run take no longer than the run did") {
+TEST_CASE("the debug information read for a brief run is limited by its CPU time, unless it has many samples") {
     constexpr std::uint64_t millisecond = 1'000'000, mebibyte = std::uint64_t{1} << 20;
     Summary summary;
     summary.hits = summary.samples = 2;

@@ -62,7 +62,7 @@ TEST_CASE("links below another root directory do not lead out of it") {
     for (const char* name : {"/planted", "/upwards", "/magic"}) CHECK(root.read(name).empty());
 }
 
-TEST_CASE("a FIFO below another root directory is no file") {
+TEST_CASE("a FIFO below another root directory is not read") {
     const Root root;
     REQUIRE(::mkfifo((root.path() / "fifo").c_str(), 0600) == 0);
     CHECK(root.read("/fifo").empty());

@@ -6,7 +6,7 @@
 
 using namespace flameprobe;
 
-TEST_CASE("every distinct string once, and its view stays") {
+TEST_CASE("every distinct string is stored once, and its view stays valid") {
     StringTable table;
     CHECK(table.size() == 1);
     CHECK(table.view(0).empty());

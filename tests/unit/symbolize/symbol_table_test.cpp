@@ -18,7 +18,7 @@ std::string name_at(const SymbolTable& table, std::uint64_t address) {
 
 }  // namespace
 
-TEST_CASE("symbols of assembly reach to the next one, and not out of their section") {
+TEST_CASE("symbols without a size reach to the next one, and not out of their section") {
     const auto file = open_elf(unsized);
     REQUIRE(file != nullptr);
     auto at = addresses_of(unsized, "");

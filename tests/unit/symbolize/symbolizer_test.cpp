@@ -39,7 +39,7 @@ bool same(const Symbol& a, const Symbol& b) {
 
 }  // namespace
 
-TEST_CASE("a file that was replaced is not used, and said") {
+TEST_CASE("a file that was replaced is not used, with a warning") {
     const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     REQUIRE_FALSE(mapping.build_id.empty());
@@ -103,7 +103,7 @@ TEST_CASE("a mapping begins at its segment's page, for pages of any size") {
     CHECK(code.mapped_from(0xf000) == 0x1f000);  // pages of 4 KiB
     CHECK(code.mapped_from(0xc000) == 0x1c000);  // 16 KiB
     CHECK(code.mapped_from(0) == 0x10000);       // 64 KiB
-    code.alignment = 1;                          // no alignment is told
+    code.alignment = 1;                          // no alignment is known
     CHECK(code.mapped_from(0xf000) == 0x1f000);
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("past the deadline names come from symbol tables, with one warning") {
     CHECK(named.warnings[0].find("flameprobe-render") != std::string::npos);
 }
 
-TEST_CASE("debug information that would take too much memory is left alone, and said") {
+TEST_CASE("debug information that would take too much memory is not read, with a warning") {
     SymbolizeOptions options;
     options.most_debug_bytes = 1000;
     Named named = name_addresses(cxx_program, {addresses_of(cxx_program, "mark_").at("leaf")}, options);
@@ -154,7 +154,7 @@ TEST_CASE("any number of threads gives the same names, and progress adds up") {
                          together.chains[i].end(), same));
 }
 
-TEST_CASE("a parallel loop does each piece once, and passes exceptions on") {
+TEST_CASE("a parallel loop does each item once, and passes exceptions on") {
     std::vector<std::atomic<int>> done(1000);
     run_parallel(8, done.size(), [&](std::size_t i) { ++done[i]; });
     for (const auto& count : done) CHECK(count == 1);
@@ -170,7 +170,7 @@ TEST_CASE("a parallel loop does each piece once, and passes exceptions on") {
     CHECK(allowed_cpus() >= 1);
 }
 
-TEST_CASE("debug information above what all files may take is left alone, and told") {
+TEST_CASE("debug information beyond the limit for all files is not read, with a note") {
     const auto file = open_elf(cxx_program);
     const Mapping mapping = mapping_of(*file);
     const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
@@ -182,14 +182,14 @@ TEST_CASE("debug information above what all files may take is left alone, and to
     options.most_debug_bytes_in_all = 1;
     const SymbolChains chains = symbolize({mapping}, {{0, address}}, {}, options, warnings);
     REQUIRE(chains[0].size() == 1);
-    CHECK(chains[0][0].name.find("shop::") == 0);  // of the symbol table
+    CHECK(chains[0][0].name.find("shop::") == 0);  // from the symbol table
     CHECK(chains[0][0].file.empty());
     REQUIRE(notes.size() == 1);
     CHECK(notes[0].find("of 1 file:") != std::string::npos);
     CHECK(warnings.empty());
 }
 
-TEST_CASE("a separate debug file is worth a fifth of a program's own debug information") {
+TEST_CASE("a separate debug file counts five times its size against the limit for all files") {
     const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;

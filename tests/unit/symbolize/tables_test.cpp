@@ -59,13 +59,13 @@ TEST_CASE("a perf map names addresses, the newest entry first") {
     CHECK(PerfMap::parse(std::string(1000, '\0')).find(0).empty());
 }
 
-TEST_CASE("an older entry that reaches over newer ones still counts") {
+TEST_CASE("an older entry of a perf map is used around newer ones within it") {
     const PerfMap map = PerfMap::parse("1000 1000 outer\n1100 10 inner\n1200 10 other\n");
     CHECK(map.find(0x1105) == "inner");
     CHECK(map.find(0x1300) == "outer");
 }
 
-TEST_CASE("a perf map in /tmp is read for run-time code, if no other user can have written it") {
+TEST_CASE("a perf map in /tmp is read for run-time code, if it is a regular file") {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
     std::ofstream(path) << "1800 100 LazyCompile:*work /app.js:12\n1900 10 _ZN4shop4leafEi\n";
@@ -117,7 +117,7 @@ std::string dump_begin(std::uint32_t magic) {
 
 }  // namespace
 
-TEST_CASE("a just-in-time compiler's dump names its code, moved code too") {
+TEST_CASE("a just-in-time compiler's dump names its code, also after it was moved") {
     char place[] = "/tmp/flameprobe-jit-XXXXXX";
     REQUIRE(::mkdtemp(place) != nullptr);
     const std::string path = std::string(place) + "/jit-4711.dump";
@@ -227,7 +227,7 @@ TEST_CASE("the vdso's functions have names") {
     ::dlclose(library);
 }
 
-TEST_CASE("notes, scopes and places without a file") {
+TEST_CASE("notes, scopes and places without a file have names") {
     CHECK(name_one(of_kind(MappingKind::note), static_cast<std::uint64_t>(Note::truncated)) == "[truncated]");
     CHECK(name_one(of_kind(MappingKind::note), static_cast<std::uint64_t>(Note::lost)) == "[lost]");
     CHECK(name_one(of_kind(MappingKind::note), static_cast<std::uint64_t>(Note::kernel_not_permitted)) ==

@@ -71,7 +71,7 @@ inline std::uint64_t function_start(const std::string& path, std::uint64_t addre
     return start;
 }
 
-/// As a function is called that nothing but the unwind tables knows.
+/// The name of a function that only the unwind tables know: [FILE+0xSTART].
 inline std::string name_by_start(const std::string& path, std::uint64_t start) {
     char offset[24];
     std::snprintf(offset, sizeof offset, "+0x%" PRIx64 "]", start);

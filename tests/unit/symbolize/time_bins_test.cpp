@@ -35,7 +35,7 @@ TEST_CASE("a long run has a thousand bins at most, and many samples few entries;
     CHECK(bins.entries().back().bin < 1000);
 }
 
-TEST_CASE("a profile's times are known on request, and are its counts") {
+TEST_CASE("a profile's times are loaded on request, and add up to its counts") {
     const test::ProfileFile file(test::fill_server);
     SampleFilter filter;
     CHECK(load_profile(file.path(), filter, {})->times.empty());

@@ -142,7 +142,7 @@ TEST_CASE("every form of debug information gives the same names, lines and inlin
     }
 }
 
-TEST_CASE("split debug information that is gone is said, and lines are still there") {
+TEST_CASE("without its split debug information a program's lines are still found, with a warning") {
     const std::string moved = directory + "/moved-away";
     for (const Variant& variant : variants()) {
         if (variant.name != "cxx-split5") continue;
@@ -176,7 +176,7 @@ TEST_CASE("a compilation directory that is relative stands before a file's name 
     }
 }
 
-TEST_CASE("a FIFO under the name of split debug information does not hold us up") {
+TEST_CASE("a FIFO under the name of split debug information does not block") {
     // A reader of a FIFO waits for a writer, so a hang here is a hang of the host.
     std::string text = directory + "/with-fifo-XXXXXX";
     REQUIRE(::mkdtemp(text.data()) != nullptr);

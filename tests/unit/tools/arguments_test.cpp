@@ -23,7 +23,7 @@ bool refused(std::vector<std::string> words, const std::string& because) {
 
 }  // namespace
 
-TEST_CASE("times have units") {
+TEST_CASE("times are read with their units") {
     CHECK(*parse_time("1.5") == 1'500'000'000);
     CHECK(*parse_time("1.5s") == 1'500'000'000);
     CHECK(*parse_time("200ms") == 200'000'000);

@@ -44,7 +44,7 @@ TEST_CASE("focus keeps the stacks with a match, ignore drops them; whole and sho
     CHECK(cut({.ignore = "main|lost"}) == Stacks{{"worker-4;idle", 1}, {"worker-5;idle", 1}});
 }
 
-TEST_CASE("what is hidden is its caller's own, and no sample is lost") {
+TEST_CASE("samples of a hidden function count for its caller, and none is lost") {
     const Stacks hidden = cut({.hide = "main|total|less|idle"});
     CHECK(
         hidden ==
@@ -60,7 +60,7 @@ TEST_CASE("names are shortened and like threads merged on request") {
                  {"worker-*;main;shop::Cart::total", 2}});
 }
 
-TEST_CASE("the times of what is left are kept") {
+TEST_CASE("the times of the stacks that are left are kept") {
     ProfileOf made;
     made.folded("a 1\nb 2\nc 3\n");
     made.profile.bin_ns = 1000;

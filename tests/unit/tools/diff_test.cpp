@@ -66,7 +66,7 @@ TEST_CASE("shares are compared, not counts") {
     CHECK(change_of(changes, diff, "jit").total.appeared());
 }
 
-TEST_CASE("what vanished and what appeared both have width, and boxes know their sides") {
+TEST_CASE("frames that vanished or appeared have width, and each box has the counts of both sides") {
     ProfileDiff diff = example();
     const auto tree = build_diff_tree(diff, false, 0);
     REQUIRE(tree);
@@ -87,7 +87,7 @@ TEST_CASE("what vanished and what appeared both have width, and boxes know their
     CHECK(tree->shares[0].total.after == 2000);
 }
 
-TEST_CASE("samples in gathered and left-out frames are not lost, whichever way the stacks are merged") {
+TEST_CASE("samples in gathered and left-out frames are not lost, also in a reversed tree") {
     for (const bool reverse : {false, true}) {
         ProfileOf before, after;
         std::vector<std::string> deep(1000, "r");
@@ -113,7 +113,7 @@ TEST_CASE("samples in gathered and left-out frames are not lost, whichever way t
     }
 }
 
-TEST_CASE("builds differ in lines, paths and inlining without everything being new") {
+TEST_CASE("functions of two builds are matched although lines, paths and inlining differ") {
     ProfileOf before, after;
     before.stack({"main@3", "i:helper@7"}, 100);
     after.stack({"main@4", "helper@9"}, 100);
@@ -190,7 +190,7 @@ TEST_CASE("folded text, which does not tell threads and notes apart, compares wi
     CHECK(diff.before == std::vector<std::uint64_t>{400});
     CHECK(diff.after == std::vector<std::uint64_t>{100});
 }
-TEST_CASE("time that was not sampled is as coarse as what the samples stand for") {
+TEST_CASE("a change of unsampled time counts only if it is more than a few samples stand for") {
     const auto run_of = [](std::uint64_t lost) {
         ProfileOf run;
         run.stack({"main", "work"}, 400);
@@ -204,7 +204,7 @@ TEST_CASE("time that was not sampled is as coarse as what the samples stand for"
     CHECK(grown(diff_of(run_of(24), run_of(0))) == 0);  // nor has the rest grown
     CHECK(grown(diff_of(run_of(0), run_of(400))) == 1);
 }
-TEST_CASE("lost samples make no function grow, and are told of") {
+TEST_CASE("lost samples make no function grow, and are reported") {
     const auto run_of = [](std::uint64_t lost) {
         ProfileOf run;
         run.stack({"main", "work"}, 4000);
@@ -248,10 +248,10 @@ TEST_CASE("a hit that stands for several periods is one observation") {
         failed_by_hits += grown(diff_of(run_of(before, true), run_of(after, true)));
     }
     CHECK(failed_by_hits <= 4);
-    CHECK(failed_by_weight > 40);  // what it was before hits were counted
+    CHECK(failed_by_weight > 40);  // as if each period were an observation
 }
 
-TEST_CASE("what a function is, is known from either side") {
+TEST_CASE("a function's kind and module are taken from the side that has them") {
     ProfileOf before, after;
     before.stack({"t:worker", "main", "i:helper", "k:read"}, 10);
     after.stack({"worker", "main", "other"}, 10);

@@ -46,7 +46,7 @@ NamedProfile with_run(ProfileOf&& made, std::uint32_t pid, std::uint64_t start, 
 
 }  // namespace
 
-TEST_CASE("equal stacks are added up, others stand beside them") {
+TEST_CASE("equal stacks are added up, others are kept") {
     ProfileMerger merger;
     merger.add(ProfileOf().folded("main;a;b 3\nmain;a 1\n").profile);
     merger.add(ProfileOf().folded("main;c 5\nmain;a;b 4\n").profile);
@@ -87,7 +87,7 @@ TEST_CASE("kinds and lines keep frames apart, addresses do not") {
     for (const NamedFrame& frame : merged.frames) CHECK(frame.location == NamedFrame::no_location);
 }
 
-TEST_CASE("facts are added up where that means something, and dropped where runs differ") {
+TEST_CASE("facts are added up where that makes sense, and dropped where runs differ") {
     ProfileMerger merger;
     merger.add(with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100));
     merger.add(with_run(std::move(ProfileOf().folded("a 5\n")), 2, 1050, 200));
@@ -117,7 +117,7 @@ TEST_CASE("the provenance of merged runs names every build of every file") {
     CHECK(text.ends_with("build id: /srv/server 01\nbuild id: /lib/libc.so.6 0c\nbuild id: /srv/server 02\n"));
 }
 
-TEST_CASE("of parts of one profile, what was given up counts once") {
+TEST_CASE("of parts of one profile, samples that were given up count once") {
     ProfileMerger merger;
     for (const std::uint64_t part : {5, 6, 7}) {
         NamedProfile input = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
@@ -142,7 +142,7 @@ TEST_CASE("periods that differ by chance are one frequency, and the mean keeps t
     CHECK(merged.run.period_ns == 10'045'000);
 }
 
-TEST_CASE("a tree of processes: each first in its stacks, and a table with the heaviest first") {
+TEST_CASE("a process is the first frame of its stacks, and the table of processes has the heaviest first") {
     ProfileMerger merger;
     std::vector<ProcessShare> shares;
     const auto add = [&](const char* folded, const char* command, std::uint32_t pid) {
@@ -171,7 +171,7 @@ TEST_CASE("a tree of processes: each first in its stacks, and a table with the h
     CHECK(merged.strings.view(merged.functions[tree->boxes[1].function].name) == "redis-server 9");
 }
 
-TEST_CASE("gates") {
+TEST_CASE("a gate fails with its reason") {
     Summary summary;
     summary.samples = 90;
     summary.rooted = 81;
@@ -246,7 +246,7 @@ TEST_CASE("runs of one frequency stay in periods; different events cannot be add
     CHECK(merged.warnings[0].find("different events") != std::string::npos);
 }
 
-TEST_CASE("waiting time stays nanoseconds, and beside CPU time it is told of") {
+TEST_CASE("merged waiting time stays in nanoseconds, and with CPU time there is a warning") {
     const auto waits = [] {
         NamedProfile profile = with_run(std::move(ProfileOf().folded("main;read 700\n")), 7, 1000, 10);
         profile.run.event = "offcpu";

@@ -27,12 +27,12 @@ public:
     }
 
 private:
-    std::string path_ = "/tmp/flameprobe-test-[x]-XXXXXX";  // with what a pattern would take for its own
+    std::string path_ = "/tmp/flameprobe-test-[x]-XXXXXX";  // [x] has a meaning in a pattern
 };
 
 }  // namespace
 
-TEST_CASE("the picture of the command itself, the latest if it became another program") {
+TEST_CASE("the best result is the command's own picture, the latest if it executed another program") {
     const Directory directory;
     directory.add("flameprobe.sh.42.svg", 5);
     directory.add("flameprobe.server.42.svg", 3);
@@ -44,7 +44,7 @@ TEST_CASE("the picture of the command itself, the latest if it became another pr
     CHECK(found.others == 3);
 }
 
-TEST_CASE("what was there before does not count") {
+TEST_CASE("files from before the run do not count") {
     const Directory directory;
     directory.add("out.svg", 100);
     CHECK(find_results(directory / "out", 42, {990, 0}).best.empty());
@@ -52,7 +52,7 @@ TEST_CASE("what was there before does not count") {
     CHECK(find_results(directory / "out", 42, {990, 0}).best == directory / "out.fprobe");
 }
 
-TEST_CASE("a percent sign, and a child's result where the command has none") {
+TEST_CASE("%% is a percent sign, and a child's result is taken where the command has none") {
     const Directory directory;
     directory.add("100%.7.svg", 1);
     CHECK(find_results(directory / "100%%.%p", 42, {990, 0}).best == directory / "100%.7.svg");

@@ -59,7 +59,7 @@ TEST_CASE("lines of a function have its own samples and those of what it calls, 
     CHECK(source_lines(made, 1).functions.size() == 1);
 }
 
-TEST_CASE("the text of lines is found below the directories that are named") {
+TEST_CASE("the text of lines is found below the given directories") {
     namespace fs = std::filesystem;
     char place[] = "/tmp/flameprobe-source-XXXXXX";
     const fs::path directory = mkdtemp(place);

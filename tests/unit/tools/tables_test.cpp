@@ -17,7 +17,7 @@ bool has_row(const std::string& table, const std::string& row) {
 
 }  // namespace
 
-TEST_CASE("self and total; a recursive function counts once; threads are no functions") {
+TEST_CASE("the table has self and total; a recursive function counts once; threads are no functions") {
     ProfileOf profile;
     profile.stack({"t:worker", "main", "f", "f", "f"}, 6)
         .stack({"t:worker", "main", "f", "k:read"}, 3)
@@ -33,7 +33,7 @@ TEST_CASE("self and total; a recursive function counts once; threads are no func
     CHECK(has_row(top_table(profile.profile, 1, SortBy::self), "and 2 more functions"));
 }
 
-TEST_CASE("a row for each scope, and one for what is in none") {
+TEST_CASE("the table has a row for each scope, and one for what is in none") {
     ProfileOf profile;
     profile.stack({"t:w", "main", "s:request", "parse"}, 5)
         .stack({"t:w", "main", "s:request", "run", "s:query", "scan"}, 3)
@@ -63,7 +63,7 @@ TEST_CASE("folded samples are chosen by their first frame and by scope frames") 
     CHECK(kept(filter) == 2);
 }
 
-TEST_CASE("info is one line a fact, whatever is in a name") {
+TEST_CASE("info has one line for each fact, whatever is in a name") {
     ProfileOf profile;
     profile.stack({"t:w", "f"}, 2);
     profile.profile.has_run = true;

@@ -32,7 +32,7 @@ std::string text_of(const std::vector<TopLine>& lines) {
 
 }  // namespace
 
-TEST_CASE("top: threads, scopes and functions with their shares") {
+TEST_CASE("top: threads, scopes and functions are listed, the largest function first") {
     const auto lines = top_view(profile_of_two_threads(), {.columns = 80, .rows = 24, .window = "last 10 s"});
     const std::string text = text_of(lines);
     CHECK(lines.front().kind == LineKind::title);

@@ -1,4 +1,4 @@
-// What the tests look up: each MARK leaves a global label, whose address the symbol table tells, at a line that the
+// What the tests look up: each MARK makes a global label, whose address is in the symbol table, at a line that the
 // test finds by the mark's name.
 #pragma once
 
