@@ -1,5 +1,5 @@
 // Waits of many kinds below frames of many shapes, compiled several times with the flags that change how frames are
-// made. BLOCKED is the name of the entry: it waits in the kind's way for ever.
+// made. BLOCKED is the name of the entry: it repeats one kind of wait for ever.
 #include <alloca.h>
 #include <poll.h>
 #include <pthread.h>
@@ -68,7 +68,7 @@ KEPT void wait_read(const int* ends) {
     char byte = 0;
     (void)!write(ends[1], &byte, 1);
     (void)!read(ends[0], &byte, 1);
-    (void)!read(ends[0], &byte, 1);  // there is no writer
+    (void)!read(ends[0], &byte, 1);  // blocks: nothing more is written
     STAY;
 }
 KEPT void with_alloca(std::size_t size) {

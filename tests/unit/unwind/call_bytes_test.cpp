@@ -1,4 +1,4 @@
-// Call instructions of this very program, on whatever CPU it is built for.
+// Reads call instructions of this test program, for the CPU that it is built for.
 #include "unwind/call_bytes.hpp"
 
 #include <doctest/doctest.h>

@@ -87,7 +87,7 @@ volatile int chosen = 1;
 
 }  // namespace
 
-TEST_CASE("a function that jumps on to another can have been called in its place") {
+TEST_CASE("a function can have been entered by a tail call in the one that was called") {
     CodeMap map;
     add_own_mappings(map);
     CallCheck check(map);
@@ -124,11 +124,11 @@ TEST_CASE("code without tables is entered through stubs that lie anywhere") {
     CallCheck check(map);
     CHECK(check.judge(to_stub, base + 0x2840) == Verdict::possible);
     CHECK(check.judge(to_stub, base + 0x1040) == Verdict::possible);  // another piece, and below the stub
-    CHECK(check.judge(to_function, base + 0x1040) == Verdict::no);    // that has tables, and a frame of its own
+    CHECK(check.judge(to_function, base + 0x1040) == Verdict::no);  // the function called has tables, so it is no stub
     ::munmap(memory, size);
 }
 
-TEST_CASE("addresses inside other instructions, of functions and of nothing follow no call") {
+TEST_CASE("addresses inside an instruction, of data and of no memory follow no call") {
     CodeMap map;
     add_own_mappings(map);
     CallCheck check(map);

@@ -64,7 +64,7 @@ TEST_CASE("a mapping that covers several replaces them all, at their edges too")
     CHECK(map.regions().size() == 1);
 }
 
-TEST_CASE("an empty or inverted mapping harms nothing") {
+TEST_CASE("an empty or inverted mapping changes nothing") {
     CodeMap map;
     map.add(region(0x1000, 0x3000, 0, "/a"));
     map.add(region(0x2000, 0x2000, 0, "/none"));
@@ -75,7 +75,7 @@ TEST_CASE("an empty or inverted mapping harms nothing") {
     }
 }
 
-TEST_CASE("code of a just-in-time compiler goes on where its memory was cut") {
+TEST_CASE("code of a just-in-time compiler goes on over adjacent mappings of anonymous memory") {
     CodeMap map;
     const auto anonymous = [](std::uint64_t start, std::uint64_t end) {
         CodeRegion region;
@@ -85,7 +85,7 @@ TEST_CASE("code of a just-in-time compiler goes on where its memory was cut") {
     };
     map.add(region(0xf000, 0x10000, 0, "/lib/a"));
     map.add(anonymous(0x10000, 0x20000));
-    map.add(anonymous(0x14000, 0x15000));  // as a change of permissions is told
+    map.add(anonymous(0x14000, 0x15000));  // as a change of permissions is reported
     REQUIRE(map.regions().size() == 4);
     CHECK(map.code_since(0x14010, 0x100) == 0x13f10);
     CHECK(map.code_since(0x15010, 0x8000) == 0x10000);  // not on into a file's code

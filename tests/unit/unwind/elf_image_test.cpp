@@ -31,7 +31,7 @@ CodeRegion region_of(const void* address) {
     return *found;
 }
 
-/// libc's code, by a function that no sanitizer puts its own in front of.
+/// libc's code, found by a function that sanitizers do not replace.
 CodeRegion library_region() { return region_of(reinterpret_cast<const void*>(&::getppid)); }
 
 CodeRegion vdso_region() {
@@ -73,7 +73,7 @@ TEST_CASE("a library's tables are the same from disk and from memory") {
     CHECK(same_rules(region, from_disk, *disk_bias, from_memory, *memory_bias));
 }
 
-TEST_CASE("this program too, whose headers lie before its code") {
+TEST_CASE("this program's bias is the same from disk and from memory, although its headers lie before its code") {
     const CodeRegion region = region_of(reinterpret_cast<const void*>(&add_own_mappings));
     auto disk = ElfImage::from_file(region), memory = ElfImage::from_memory(region);
     REQUIRE(disk.has_value());
@@ -92,7 +92,7 @@ TEST_CASE("a file that is not the one mapped is refused") {
     CHECK(ElfImage::from_memory(region).has_value());
 }
 
-TEST_CASE("a build id outweighs an inode, which some file systems tell differently") {
+TEST_CASE("a build id counts more than an inode, which some file systems report differently") {
     CodeRegion region = library_region();
     region.build_id = ElfImage::from_file(region)->build_id();
     region.inode += 1;
@@ -137,7 +137,7 @@ TEST_CASE("memory that is not mapped gives nothing") {
     CHECK_FALSE(ElfImage::from_memory(region).has_value());
 }
 
-TEST_CASE(".debug_frame answers where .eh_frame does not, and neither for code without CFI") {
+TEST_CASE(".debug_frame gives rules where .eh_frame has none, and code without CFI has no rule") {
     const auto address = reinterpret_cast<std::uint64_t>(&assembly_with_debug_frame);
     const CodeRegion region = region_of(reinterpret_cast<const void*>(address));
     auto image = ElfImage::from_file(region);

@@ -12,7 +12,7 @@
 
 namespace flameprobe::testing {
 
-class HandMadeRows {
+class HandMadeRules {
 public:
     std::map<std::uint64_t, UnwindRule> rules;
     std::set<std::uint64_t> calls;                  // return addresses that follow a call
@@ -52,7 +52,7 @@ public:
 constexpr std::uint64_t stack_at = 0x10000;
 
 struct Scene {
-    HandMadeRows rules;
+    HandMadeRules rules;
     std::vector<std::uint64_t> words = std::vector<std::uint64_t>(16);
     Cursor cursor;
     StackBeyond* beyond = nullptr;
@@ -68,7 +68,7 @@ struct Scene {
     const Walk& go() {
         StackReader reader;
         reader.start({stack_at, std::as_bytes(std::span(words))}, beyond);
-        Walker<HandMadeRows, frame_pointers, Cpu>(rules, reader, walk).walk(cursor, most);
+        Walker<HandMadeRules, frame_pointers, Cpu>(rules, reader, walk).walk(cursor, most);
         return walk;
     }
 };

@@ -1,4 +1,4 @@
-// Libraries come and go, and so must what is remembered about them.
+// Libraries are loaded and unloaded: rules must not outlive them.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -35,11 +35,11 @@ public:
         if (library_ != nullptr) ::dlclose(std::exchange(library_, nullptr));
     }
     const std::string& path() const { return path_; }
-    Opinions call() const {
-        Opinions opinions;
+    OtherWalks call() const {
+        OtherWalks others;
         const auto function = reinterpret_cast<int (*)(void (*)(void*), void*)>(::dlsym(library_, "plugin_call"));
-        function([](void* out) { ask_everybody(*static_cast<Opinions*>(out)); }, &opinions);
-        return opinions;
+        function([](void* out) { walk_with_others(*static_cast<OtherWalks*>(out)); }, &others);
+        return others;
     }
 
 private:
@@ -51,10 +51,10 @@ struct Walked {
     WalkEnd end;
     std::size_t frames, in_plugin;
 };
-Walked walk(Unwinder& unwinder, const CodeMap& map, const Opinions& opinions, const std::string& path) {
+Walked walk(Unwinder& unwinder, const CodeMap& map, const OtherWalks& others, const std::string& path) {
     Walk out;
-    const Registers& registers = opinions.snapshot.registers;
-    unwinder.walk(registers, {registers.sp(), opinions.snapshot.stack}, nullptr, out);
+    const Registers& registers = others.snapshot.registers;
+    unwinder.walk(registers, {registers.sp(), others.snapshot.stack}, nullptr, out);
     const auto in_plugin = std::count_if(out.frames.begin(), out.frames.end(), [&](const CodeFrame& frame) {
         const CodeRegion* const region = map.find(frame.address);
         return region != nullptr && region->path == path;
@@ -64,11 +64,11 @@ Walked walk(Unwinder& unwinder, const CodeMap& map, const Opinions& opinions, co
 
 }  // namespace
 
-TEST_CASE("a library's file may be deleted, replaced or cut off under it") {
+TEST_CASE("a loaded library's file may be deleted or replaced") {
     Plugin plugin;
     CodeMap map;
     add_own_mappings(map);
-    const Opinions opinions = plugin.call();
+    const OtherWalks others = plugin.call();
     SUBCASE("untouched") {}
     SUBCASE("deleted") { std::filesystem::remove(plugin.path()); }
     SUBCASE("replaced by a text") {
@@ -79,21 +79,21 @@ TEST_CASE("a library's file may be deleted, replaced or cut off under it") {
         std::filesystem::remove(plugin.path());
         std::filesystem::copy_file("/proc/self/exe", plugin.path());
     }
-    const auto result = walk(*make_dwarf_unwinder(map), map, opinions, plugin.path());
+    const auto result = walk(*make_dwarf_unwinder(map), map, others, plugin.path());
     CHECK(result.end == WalkEnd::root);
-    CHECK(result.frames == opinions.libunwind.size());
+    CHECK(result.frames == others.libunwind.size());
     CHECK(result.in_plugin == 1);
 }
 
-TEST_CASE("rules die with their mapping") {
+TEST_CASE("rules are forgotten with their mapping") {
     Plugin plugin;
     CodeMap map;
     add_own_mappings(map);
-    const Opinions opinions = plugin.call();
+    const OtherWalks others = plugin.call();
     const auto unwinder = make_dwarf_unwinder(map);
-    CHECK(walk(*unwinder, map, opinions, plugin.path()).end == WalkEnd::root);
+    CHECK(walk(*unwinder, map, others, plugin.path()).end == WalkEnd::root);
     const std::uint64_t misses = unwinder->statistics().rule_misses;
-    CHECK(walk(*unwinder, map, opinions, plugin.path()).end == WalkEnd::root);
+    CHECK(walk(*unwinder, map, others, plugin.path()).end == WalkEnd::root);
     CHECK(unwinder->statistics().rule_misses == misses);
 
     const auto regions = map.regions();
@@ -102,25 +102,25 @@ TEST_CASE("rules die with their mapping") {
     REQUIRE(old != regions.end());
     plugin.unload();
     CodeRegion other = **old;
-    other.kind = RegionKind::anonymous;  // something without tables came after it
+    other.kind = RegionKind::anonymous;  // code without tables is mapped there now
     other.path.clear();
     map.add(other);
-    CHECK(walk(*unwinder, map, opinions, plugin.path()).end != WalkEnd::root);
-    // Everything else is still remembered: only the one address in the region was asked for again.
+    CHECK(walk(*unwinder, map, others, plugin.path()).end != WalkEnd::root);
+    // All other rules are still there: only the one address in the region was looked up again.
     CHECK(unwinder->statistics().rule_misses == misses + 1);
 
     map.add(**old);
-    CHECK(walk(*unwinder, map, opinions, plugin.path()).end == WalkEnd::root);
+    CHECK(walk(*unwinder, map, others, plugin.path()).end == WalkEnd::root);
 }
 
-TEST_CASE("a library that is gone, file and all, ends the walk and nothing else") {
+TEST_CASE("a library that is unloaded and deleted ends the walk without a crash") {
     Plugin plugin;
     CodeMap map;
     add_own_mappings(map);
-    const Opinions opinions = plugin.call();
+    const OtherWalks others = plugin.call();
     plugin.unload();
     std::filesystem::remove(plugin.path());
-    const auto result = walk(*make_dwarf_unwinder(map), map, opinions, plugin.path());
+    const auto result = walk(*make_dwarf_unwinder(map), map, others, plugin.path());
     CHECK(result.end != WalkEnd::root);
     CHECK(result.in_plugin == 1);
 }

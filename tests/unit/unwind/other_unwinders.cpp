@@ -13,7 +13,7 @@
 namespace flameprobe::testing {
 namespace {
 
-thread_local Opinions* wanted = nullptr;
+thread_local OtherWalks* wanted = nullptr;
 
 void on_signal(int, siginfo_t*, void* context) {
     auto* const interrupted = static_cast<ucontext_t*>(context);
@@ -34,7 +34,7 @@ void on_signal(int, siginfo_t*, void* context) {
 
 }  // namespace
 
-void ask_everybody(Opinions& out) {
+void walk_with_others(OtherWalks& out) {
     wanted = &out;
     struct sigaction action {
     }, old{};

@@ -1,4 +1,4 @@
-// The same stack by three unwinders at once: ours gets a copy, the others walk on the spot.
+// The same stack for three unwinders: a copy for ours; libunwind and Boost.Stacktrace walk the live one.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace flameprobe::testing {
 
-struct Opinions {
+struct OtherWalks {
     Snapshot snapshot;                     // of what a signal interrupted
     std::vector<std::uint64_t> libunwind;  // pcs, the interrupted one first
     std::vector<std::uint64_t> boost;      // Boost.Stacktrace's, from inside the handler
 };
 
-/// Interrupts the calling thread on the spot (SIGUSR1 to itself) and asks everybody.
-[[gnu::noinline]] void ask_everybody(Opinions& out);
+/// Interrupts the calling thread (SIGUSR1 to itself); the handler copies the stack and lets the others walk it.
+[[gnu::noinline]] void walk_with_others(OtherWalks& out);
 
 }  // namespace flameprobe::testing

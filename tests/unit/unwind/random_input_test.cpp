@@ -12,9 +12,9 @@ using namespace flameprobe::testing;
 
 namespace {
 
-class Chaos {
+class RandomInput {
 public:
-    explicit Chaos(const CodeMap& map) : map_(map) {}
+    explicit RandomInput(const CodeMap& map) : map_(map) {}
 
     std::uint64_t word() {
         switch (random_() % 6) {
@@ -53,31 +53,31 @@ private:
     std::mt19937_64 random_{20240229};
 };
 
-class Anything final : public StackBeyond {
+class RandomMemory final : public StackBeyond {
 public:
-    explicit Anything(Chaos& chaos) : chaos_(chaos) {}
+    explicit RandomMemory(RandomInput& input) : input_(input) {}
     std::size_t read(std::uint64_t address, std::span<std::byte> out) override {
         if (address % 3 == 0) return 0;
         for (std::size_t i = 0; i + 8 <= out.size(); i += 8) {
-            const std::uint64_t word = chaos_.word();
+            const std::uint64_t word = input_.word();
             std::memcpy(out.data() + i, &word, 8);
         }
         return out.size() / (1 + address % 5);
     }
 
 private:
-    Chaos& chaos_;
+    RandomInput& input_;
 };
 
-void walk_chaos(Unwinder& unwinder, const CodeMap& map, int rounds) {
-    Chaos chaos(map);
-    Anything anything(chaos);
+void walk_random_input(Unwinder& unwinder, const CodeMap& map, int rounds) {
+    RandomInput input(map);
+    RandomMemory memory(input);
     Walk walk;
     for (int i = 0; i < rounds; ++i) {
-        const auto words = chaos.words();
-        const Registers registers = chaos.registers();
-        const StackCopy copy{Chaos::stack_at, std::as_bytes(std::span(words))};
-        unwinder.walk(registers, copy, i % 3 == 0 ? &anything : nullptr, walk);
+        const auto words = input.words();
+        const Registers registers = input.registers();
+        const StackCopy copy{RandomInput::stack_at, std::as_bytes(std::span(words))};
+        unwinder.walk(registers, copy, i % 3 == 0 ? &memory : nullptr, walk);
         REQUIRE(!walk.frames.empty());
         REQUIRE(walk.frames.size() <= Unwinder::max_frames);
         REQUIRE(walk.frames_in_copy <= walk.frames.size());
@@ -91,14 +91,14 @@ void walk_chaos(Unwinder& unwinder, const CodeMap& map, int rounds) {
 
 }  // namespace
 
-TEST_CASE("random registers and stacks, by CFI") {
+TEST_CASE("random registers and stacks are walked by CFI without a crash") {
     CodeMap map;
     add_own_mappings(map);
-    walk_chaos(*make_dwarf_unwinder(map), map, 5000);
+    walk_random_input(*make_dwarf_unwinder(map), map, 5000);
 }
 
-TEST_CASE("random registers and stacks, by frame pointer") {
+TEST_CASE("random registers and stacks are walked by frame pointer without a crash") {
     CodeMap map;
     add_own_mappings(map);
-    walk_chaos(*make_fp_unwinder(map), map, 5000);
+    walk_random_input(*make_fp_unwinder(map), map, 5000);
 }

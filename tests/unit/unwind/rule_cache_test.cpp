@@ -17,7 +17,7 @@ UnwindRule rule_at(std::uint64_t address) {
 
 }  // namespace
 
-TEST_CASE("what was put in is found, and nothing else") {
+TEST_CASE("rules that were put in are found, and no others") {
     RuleCache cache;
     CHECK(cache.find(0) == nullptr);
     for (std::uint64_t i = 1; i <= 20000; ++i) CHECK(cache.insert(rule_at(i * 16))->address == i * 16);
@@ -29,7 +29,7 @@ TEST_CASE("what was put in is found, and nothing else") {
     CHECK(cache.size() == 20000);
 }
 
-TEST_CASE("its memory is bounded") {
+TEST_CASE("the memory of the cache is bounded") {
     RuleCache cache;
     for (std::uint64_t i = 1; i <= 500000; ++i) cache.insert(rule_at(i * 4096));
     CHECK(cache.memory() <= RuleCache::last_size * sizeof(UnwindRule));

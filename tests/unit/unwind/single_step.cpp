@@ -24,7 +24,7 @@ public:
         entries_.push_back({sp - 1, at});  // until the stack pointer is back where it was
         entries_.push_back({handler_sp, restorer - 1});
     }
-    /// Everything below the stack pointer is gone: by `ret` or sigreturn, or by a jump out of frames, which gives true.
+    /// Drops what lies below the stack pointer. True if that was a jump out of frames, and no `ret` or sigreturn.
     bool unwind_to(std::uint64_t sp, std::uint64_t pc) {
         std::size_t gone = 0;
         std::uint64_t last = pc;
@@ -69,7 +69,7 @@ private:
     ::_exit(0);
 }
 
-/// One instruction on; gives the signal to deliver next, or -1 once the child is gone.
+/// Executes one instruction; gives the signal to deliver next, or -1 once the child is gone.
 int step(pid_t child, int deliver) {
     int status = 0;
     if (::ptrace(PTRACE_SINGLESTEP, child, nullptr, static_cast<long>(deliver)) != 0) return -1;
@@ -115,7 +115,7 @@ Stepped single_step(void (*function)(), const Stepping& stepping, const std::fun
         now.callers = shadow.callers();
         if (inside) watch(now);
         if (inside && ++number == stepping.most) {
-            jumped();  // it may have been about to
+            jumped();  // it may have been preparing a jump
             break;
         }
         before = std::move(now);

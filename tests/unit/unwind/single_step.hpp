@@ -1,5 +1,5 @@
-// Runs a function in a forked child one instruction at a time and knows, without any unwinder, who called whom: it
-// watches calls leave return addresses and the stack pointer move past them.
+// Runs a function in a forked child one instruction at a time and records the true callers without any unwinder: it
+// watches calls store return addresses, and the stack pointer move past them.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ struct Instant {
     std::vector<std::uint64_t> callers;
 };
 
-/// How much is looked at: all, where that takes seconds.
+/// How much is looked at: by default all, which takes seconds.
 struct Stepping {
     std::size_t stride = 1;
     std::size_t most = ~std::size_t{0};  // instants of one function, which then goes on untraced
@@ -38,7 +38,7 @@ constexpr std::size_t jump_completion = 3;
 
 /// Forks; the child runs `function`. `watch` sees every instant from the function's first instruction to its return, or
 /// as many as `stepping` says. The child's memory starts as a copy of this process's, so code and tables are at the
-/// same addresses here. `jumped` is told, before the instant that it leads to, of every such jump.
+/// same addresses here. `jumped` is called for every such jump, before the instant that it leads to.
 Stepped single_step(void (*function)(), const Stepping& stepping, const std::function<void(const Instant&)>& watch,
                     const std::function<void()>& jumped);
 

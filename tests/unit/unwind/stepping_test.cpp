@@ -145,22 +145,30 @@ void check_by_cfi(std::span<const Subject> subjects, Libraries libraries = Libra
 
 }  // namespace
 
-TEST_CASE("every instruction of optimised code without frame pointers") { check_by_cfi(subjects_plain()); }
-TEST_CASE("every instruction of code with frame pointers") { check_by_cfi(subjects_frames(), Libraries::begun); }
-TEST_CASE("every instruction of code with CET, stack clash and stack protection") {
+TEST_CASE("walks are right at every instruction of optimised code without frame pointers") {
+    check_by_cfi(subjects_plain());
+}
+TEST_CASE("walks are right at every instruction of code with frame pointers") {
+    check_by_cfi(subjects_frames(), Libraries::begun);
+}
+TEST_CASE("walks are right at every instruction of code with CET, stack clash and stack protection") {
     check_by_cfi(subjects_guarded(), Libraries::begun);
 }
-TEST_CASE("every instruction of unoptimised code") { check_by_cfi(subjects_unoptimised(), Libraries::begun); }
+TEST_CASE("walks are right at every instruction of unoptimised code") {
+    check_by_cfi(subjects_unoptimised(), Libraries::begun);
+}
 
-TEST_CASE("every instruction by frame pointer, where no library without them is on the stack") {
+TEST_CASE("walks by frame pointer are right at every instruction where no library without them is on the stack") {
     CodeMap map;
     add_own_mappings(map);
     check(subjects_frames().first(frame_pointer_subjects), *make_fp_unwinder(map), map, Expect::callers);
 }
 
-TEST_CASE("every instruction of assembly with CFI") { check_by_cfi(subjects_with_assembly_tables()); }
-TEST_CASE("every instruction of assembly without CFI") { check_by_cfi(subjects_without_tables()); }
-TEST_CASE("every instruction of just-in-time code with frame pointers") {
+TEST_CASE("walks are right at every instruction of assembly with CFI") {
+    check_by_cfi(subjects_with_assembly_tables());
+}
+TEST_CASE("walks are right at every instruction of assembly without CFI") { check_by_cfi(subjects_without_tables()); }
+TEST_CASE("walks are right at every instruction of just-in-time code with frame pointers") {
     const auto subjects = subjects_made_at_run_time();
     REQUIRE(!subjects.empty());
     check_by_cfi(subjects);

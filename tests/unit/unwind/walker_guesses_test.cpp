@@ -78,7 +78,7 @@ TEST_CASE("code made at run time may go on in the frame of the interpreter that 
     caller.base = RuleBase::fp;
     caller.cfa_offset = 16;
     scene.words.resize(1000);
-    scene.words[1] = 0x2001;  // old: its frame would begin below the stack pointer
+    scene.words[1] = 0x2001;  // stale: its frame would begin below the stack pointer
     scene.words[6] = stack_at + 9 * 8;
     scene.words[7] = 0x2001;
     scene.words[10] = 0x9001;
@@ -98,10 +98,10 @@ TEST_CASE("code made at run time may go on in the frame of the interpreter that 
     }
 }
 
-TEST_CASE("frame records in code made at run time are believed if they lead out of it") {
+TEST_CASE("frame records in code made at run time are accepted if they lead out of it") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::no_cfi).keeps_records = true;
-    scene.rules.add(0x2000, RuleKind::no_cfi);  // an interpreter: no record is set up near it, nothing is called before
+    scene.rules.add(0x2000, RuleKind::no_cfi);  // an interpreter: no record is set up near it, no call is before 0x2001
     UnwindRule& native = scene.rules.add(0x3000, RuleKind::step);
     native.cfa_offset = 8;
     scene.cursor.fp = stack_at + 8;
@@ -148,7 +148,7 @@ TEST_CASE("frame records in code made at run time are believed if they lead out 
     }
 }
 
-TEST_CASE("frame pointers: insane ones are not followed") {
+TEST_CASE("frame pointers: unaligned ones, and ones outside of the stack, are not followed") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::no_cfi);
     scene.rules.add(0x2000, RuleKind::no_cfi);
@@ -171,7 +171,7 @@ TEST_CASE("frame pointers: insane ones are not followed") {
     CHECK(scene.walk.end == WalkEnd::truncated);
 }
 
-TEST_CASE("frame pointers: the tail by CFI counts only if it reaches the root") {
+TEST_CASE("frame pointers: the last frames by CFI count only if they reach the root") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::no_cfi);
     scene.rules.add(0x2000, RuleKind::step).cfa_offset = 8;

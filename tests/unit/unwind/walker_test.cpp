@@ -22,7 +22,7 @@ TEST_CASE("the leaf is looked up at its pc, callers before their return address"
     CHECK(walk.frames[0].region == 7);
 }
 
-TEST_CASE("a CFA from rbp, rbx, or a word in memory") {
+TEST_CASE("a CFA is worked out from rbp, from rbx, or from a word in memory") {
     Scene scene;
     SUBCASE("rbp") {
         UnwindRule& rule = scene.rules.add(0x1000, RuleKind::step);
@@ -58,7 +58,7 @@ TEST_CASE("a CFA from rbp, rbx, or a word in memory") {
     CHECK(scene.walk.end == WalkEnd::root);
 }
 
-TEST_CASE("a slot outside the frame means that the register has its value back") {
+TEST_CASE("a slot outside the frame means that the register has been restored") {
     Scene scene;
     scene.cursor.fp = stack_at + 24;  // what `pop %rbp` has just restored
     UnwindRule& leaf = scene.rules.add(0x1000, RuleKind::step);
@@ -98,7 +98,7 @@ TEST_CASE("a signal frame gives the interrupted pc itself, wherever its stack is
     CHECK(scene.walk.end == WalkEnd::root);
 }
 
-TEST_CASE("a thread in the kernel stands behind its syscall instruction") {
+TEST_CASE("a thread in the kernel is looked up before its pc, which is behind the syscall instruction") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::no_cfi).after_syscall = true;
     scene.rules.add(0xfff, RuleKind::step).cfa_offset = 8;
@@ -205,7 +205,7 @@ TEST_CASE("live memory that ends truncates the walk") {
     CHECK(scene.walk.frames_in_copy == 1);
 }
 
-TEST_CASE("an endless stack of equal frames ends") {
+TEST_CASE("a walk of equal frames ends with the stack") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::step).cfa_offset = 8;
     scene.rules.add(0x2000, RuleKind::step).cfa_offset = 8;

@@ -44,7 +44,7 @@ UnwindRule epilogue(const Code& code, std::size_t instruction) {
 
 }  // namespace
 
-TEST_CASE("aarch64: a constant counts if nothing can have changed it on the way") {
+TEST_CASE("aarch64: a system call's number is known if nothing can change it before the instruction") {
     CHECK(number_after({0xd28007e8, svc_0}) == 63);              // mov x8, #63
     CHECK(number_after({0x52800c48, svc_0}) == 98);              // mov w8, #98
     CHECK(number_after({0xd2800c48, 0xaa0103e3, svc_0}) == 98);  // then mov x3, x1
@@ -75,7 +75,7 @@ TEST_CASE("aarch64: where a frame record is being made or taken down, the return
     CHECK(last_record_set_up(code.at(0), code.at(1)) == 0);
 }
 
-TEST_CASE("aarch64: a way out of loads and moves of the stack pointer is a rule") {
+TEST_CASE("aarch64: an epilogue of loads and moves of the stack pointer gives a rule") {
     const Code keeper{0xa9be7bfd, 0xf9000bf3, 0xd11003ff, 0xd63f0000, 0x911003ff, 0xf9400bf3, 0xa8c27bfd, ret};
     const UnwindRule inside = epilogue(keeper, 4);
     CHECK(inside.cfa_offset == 1024 + 32);
@@ -92,7 +92,7 @@ TEST_CASE("aarch64: a way out of loads and moves of the stack pointer is a rule"
     CHECK_FALSE(epilogue_rule(unknown.at(0), rule));
 }
 
-TEST_CASE("aarch64: PLT entries, plain and guarded, and the first one after its push") {
+TEST_CASE("aarch64: PLT entries are known, plain and guarded, also the first one after its push") {
     constexpr std::uint32_t adrp = 0xb0000090, load = 0xf9400211, add = 0x91000210, jump = 0xd61f0220,
                             bti_c = 0xd503245f;
     const Code plain{adrp, load, add, jump}, guarded{bti_c, adrp, load, add, jump, nop};
@@ -163,7 +163,7 @@ TEST_CASE("aarch64: before _dl_runtime_resolve's first push, what the PLT pushed
     }
 }
 
-TEST_CASE("aarch64: what a function has taken of the stack while its return address is in x30") {
+TEST_CASE("aarch64: the stack that a function has taken while its return address is in x30 is found in its code") {
     // sub sp, sp, #32; str x1, [sp]; add x0, x0, x0; cmp x0, x1; ldr x1, [sp]; add sp, sp, #32; ret
     const Code leaf{0xd10083ff, 0xf90003e1, 0x8b000000, 0xeb01001f, 0xf94003e1, 0x910083ff, ret};
     CHECK(frame_before_record(leaf.at(0)) == 0);
@@ -188,7 +188,7 @@ TEST_CASE("aarch64: what a function has taken of the stack while its return addr
     CHECK(frame_before_record(moved.at(0)) == 0);
 }
 
-TEST_CASE("aarch64: the machine tells which bits of a return address are its signature") {
+TEST_CASE("aarch64: the bits of a return address that are its signature are found out from the CPU") {
     ArchAarch64::learn_address_bits();
     const auto here = reinterpret_cast<std::uint64_t>(&ret);
     CHECK(ArchAarch64::strip(here) == here);

@@ -26,7 +26,7 @@ inline constexpr std::int32_t cfa_behind_push = 80;
 /// Whether the kernel's vdso has unwind tables for all of its code.
 inline constexpr bool vdso_has_tables = false;
 
-/// Writes a direct call of `target`, at most 100 MiB away; the address behind it.
+/// Writes a direct call of `target`, at most 100 MiB away. Gives the address behind it.
 inline std::uint64_t write_call(std::uint8_t* at, std::uint64_t target) {
     const auto here = reinterpret_cast<std::uint64_t>(at);
     const std::uint32_t bl = 0x94000000 | (static_cast<std::uint32_t>((target - here) >> 2) & 0x03ffffff);

@@ -1,4 +1,4 @@
-// What single_step.cpp must know of the CPU to tell who called whom.
+// What single_step.cpp must know of the CPU to recognise calls.
 #pragma once
 
 #include <sys/user.h>
@@ -18,7 +18,7 @@ inline Registers to_registers(const user_regs_struct& from) {
     return out;
 }
 
-/// The address that the function returns to at whose first instruction the thread stands.
+/// The return address of the function at whose first instruction the thread has stopped.
 inline std::uint64_t return_address(const Snapshot& at_entry) {
     constexpr unsigned link_register = 30;
     return at_entry.registers.value[link_register];

@@ -61,7 +61,7 @@ TEST_CASE("aarch64: a leaf without CFI is left through the link register if that
     SUBCASE("it does not") { CHECK(go(scene).end != WalkEnd::root); }
 }
 
-TEST_CASE("aarch64: frame records") {
+TEST_CASE("aarch64: frame records lead through code without CFI") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::no_cfi).keeps_records = true;
     scene.rules.add(0x2000, RuleKind::no_cfi).keeps_records = true;

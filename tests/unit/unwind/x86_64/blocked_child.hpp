@@ -25,7 +25,7 @@ inline constexpr int blocked_kinds = 14;
 inline constexpr void (*blocked_subjects[])(int) = {blocked_plain, blocked_frames, blocked_guarded,
                                                     blocked_unoptimised};
 
-/// Of the stacks that are rooted with all registers, those that must be so without.
+/// The share of the stacks rooted with all registers that must be rooted without them, too.
 #ifdef __clang__
 inline constexpr double least_recovered = 0.97;  // one of its 57 stacks is cut
 #else
@@ -39,7 +39,7 @@ inline std::vector<pid_t> threads_of(pid_t process) {
     return tids;
 }
 
-/// Forked, so that this process's code map is the child's too. To be killed. `tids`: its threads.
+/// Forked, so that this process's code map is the child's too. The caller kills it. `tids` gets its threads.
 inline pid_t start_blocked_child(std::vector<pid_t>& tids) {
     constexpr std::size_t threads = std::size(blocked_subjects) * blocked_kinds;
     const pid_t child = ::fork();

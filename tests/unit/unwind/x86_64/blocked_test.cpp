@@ -42,7 +42,7 @@ void compare(Unwinder& unwinder, pid_t process, const user_regs_struct& regs, Co
 
 }  // namespace
 
-TEST_CASE("a blocked thread's stack is right without its registers, and seldom cut") {
+TEST_CASE("a blocked thread's stack is right without its registers, and rarely truncated") {
     const char* const size = std::getenv("FLAMEPROBE_TESTS");
     const int rounds = size != nullptr && std::string(size) == "all" ? 1000 : 20;
     std::vector<pid_t> tids;

@@ -18,7 +18,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-/// Behind `code`, which ends in syscall; with other bytes around it.
+/// The number found for a pc behind `code`, which ends in syscall and has other bytes around it.
 std::optional<unsigned> number_after(std::string_view code) {
     const std::string bytes = std::string(64, '\x90') + std::string(code) + std::string(16, '\xcc');
     return system_call_number(reinterpret_cast<std::uintptr_t>(bytes.data()) + 64 + code.size());
@@ -39,7 +39,7 @@ std::optional<unsigned> number_in(const char* function) {
 
 }  // namespace
 
-TEST_CASE("libc's wrappers tell which system call they make") {
+TEST_CASE("the system calls of libc's wrappers are known from their code") {
     CHECK(number_in("getppid") == SYS_getppid);
     CHECK(number_in("read") == SYS_read);
     CHECK(number_in("recv") == SYS_recvfrom);
@@ -47,7 +47,7 @@ TEST_CASE("libc's wrappers tell which system call they make") {
     CHECK(number_in("mmap") == SYS_mmap);
 }
 
-TEST_CASE("a constant counts if nothing can have changed it on the way") {
+TEST_CASE("a system call's number is known if nothing can change it before the instruction") {
     CHECK(number_after("\xb8\x2d\x00\x00\x00\x0f\x05"sv) == 45);
     CHECK(number_after("\x31\xc0\x0f\x05"sv) == 0);
     CHECK(number_after("\x48\xc7\xc0\xca\x00\x00\x00\x0f\x05"sv) == 202);
@@ -60,7 +60,7 @@ TEST_CASE("a constant counts if nothing can have changed it on the way") {
     CHECK(!number_after("\xb8\x2d\x00\x00\x00\x90\x90"sv));  // no syscall
 }
 
-TEST_CASE("a call that is made again is the one at the pc") {
+TEST_CASE("a system call that is restarted is the one at the pc") {
     static constexpr char code[] = "\x90\x90\xb8\x17\x00\x00\x00\x0f\x05\x90\x90";
     CHECK(system_call_number(reinterpret_cast<std::uintptr_t>(code) + 7) == 23);
 }
@@ -101,7 +101,7 @@ TEST_CASE("before a function of V8's pushes, the frame record is the caller's") 
     CHECK(state("\x90\xe9\x00\x00\x00\x00\xc3\x55\x48\x89\xe5"sv) == RecordState::made);
 }
 
-TEST_CASE("the prologue of HotSpot's methods that call nothing") {
+TEST_CASE("the prologue of HotSpot's methods that call nothing has a rule at each instruction") {
     // sub $24, %rsp; mov %rbp, 16(%rsp); mov %rsp, %rbp; add $16, %rbp
     const std::string_view prologue = "\x48\x81\xec\x18\x00\x00\x00\x48\x89\x6c\x24\x10\x48\x8b\xec\x48\x83\xc5\x10"sv;
     const std::string code = std::string(16, '\xcc') + std::string(prologue) + std::string(64, '\xcc');

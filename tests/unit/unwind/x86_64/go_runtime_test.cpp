@@ -32,7 +32,7 @@ constexpr auto compiled =
 
 }  // namespace
 
-TEST_CASE("a goroutine begins where its first function returns to") {
+TEST_CASE("the return address of a goroutine's first function is the root") {
     const auto [known, rule] = rule_at(goexit, 0);
     CHECK(known);
     CHECK(rule.kind == RuleKind::root);
@@ -51,6 +51,6 @@ TEST_CASE("no frame is looked for behind a change of stacks") {
     }
 }
 
-TEST_CASE("what Go's compiler makes is left to the tables") {
+TEST_CASE("code of Go's compiler is left to the unwind tables") {
     for (std::size_t offset = 0; offset < compiled.size(); ++offset) CHECK_FALSE(rule_at(compiled, offset).first);
 }

@@ -27,7 +27,7 @@ inline constexpr std::int32_t cfa_behind_push = 16;
 /// Whether the kernel's vdso has unwind tables for all of its code.
 inline constexpr bool vdso_has_tables = true;
 
-/// Writes a direct call of `target`, at most 100 MiB away; the address behind it.
+/// Writes a direct call of `target`, at most 100 MiB away. Gives the address behind it.
 inline std::uint64_t write_call(std::uint8_t* at, std::uint64_t target) {
     const auto behind = reinterpret_cast<std::uint64_t>(at) + 5;
     const auto distance = static_cast<std::int32_t>(target - behind);

@@ -72,7 +72,7 @@ public:
         if (!ring) return std::nullopt;
         return Switches(std::move(file), std::move(*ring));
     }
-    std::string compared;  // the slices of the last wait that was
+    std::string compared;  // the slices at the last wait that was compared
 
     const LastSample& last() {
         const RecordLayout layout{.stack = true};
@@ -84,7 +84,7 @@ public:
             dispatch_record(record, layout, last_);
             ring_.consume();
         }
-        // Where there was no room for one more, the last may be missing; the kernel tells it only with the next.
+        // Where there was no room for one more, the last may be missing; the kernel reports that only with the next.
         if (bytes + largest_record > ring_.data_bytes()) last_.there = false;
         return last_;
     }
@@ -102,7 +102,7 @@ std::string task_file(pid_t process, pid_t tid, const char* name) {
         .value_or("");
 }
 
-/// As long as it is the same, the thread has not run.
+/// The number of time slices that the thread has had: while it is the same, the thread has not run.
 std::string slices_of(pid_t process, pid_t tid) {
     const std::string text = task_file(process, tid, "schedstat");
     return text.substr(text.rfind(' ') + 1);

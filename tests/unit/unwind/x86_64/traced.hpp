@@ -1,4 +1,4 @@
-// What single_step.cpp must know of the CPU to tell who called whom.
+// What single_step.cpp must know of the CPU to recognise calls.
 #pragma once
 
 #include <sys/user.h>
@@ -16,7 +16,7 @@ inline Registers to_registers(const user_regs_struct& from) {
     return out;
 }
 
-/// The address that the function returns to at whose first instruction the thread stands.
+/// The return address of the function at whose first instruction the thread has stopped.
 inline std::uint64_t return_address(const Snapshot& at_entry) {
     std::uint64_t word = 0;
     if (at_entry.stack.size() >= sizeof word) std::memcpy(&word, at_entry.stack.data(), sizeof word);
