@@ -29,7 +29,6 @@ TEST_CASE("a fit to figures computed by the law gives its parameters") {
     CHECK(fit.kappa.value == Approx(0.002));
     CHECK(fit.r_squared == Approx(1));
     CHECK(*fit.best_n == Approx(std::sqrt(0.95 / 0.002)));
-    for (double& value : x) value = 0;
     for (std::size_t i = 0; i < n.size(); ++i) x[i] = usl(n[i], 50, 0.2, 0);
     CHECK(fit_amdahl(n, x).sigma.value == Approx(0.2));
 }

@@ -54,6 +54,22 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     CHECK_FALSE(collector.sampling().on());  // it was asked to start, too
 }
 
+TEST_CASE("a forked child that has used the least CPU time is accounted for, though its collector has not run") {
+    Options options;
+    options.out = "/nowhere/%p";
+    options.frequency = 1;
+    options.least_cpu_ns = 5'000'000;
+    Log log(LogMode::quiet, "");
+    Collector collector(options, {}, {.keep = false}, log);  // never launched
+    collector.wait_at_birth(collector.commands().ask(request_start));
+    const std::uint64_t until = host_cpu_ns() + options.least_cpu_ns;
+    while (host_cpu_ns() < until) {
+    }
+    CHECK_FALSE(collector.waits_at_birth());
+    CHECK_FALSE(collector.ends_at_birth());
+    CHECK_FALSE(collector.finishing());
+}
+
 TEST_CASE("a forked child's collector still waits when the child has used 10 ms of a long period") {
     Options options;
     options.out = "/nowhere/%p";
