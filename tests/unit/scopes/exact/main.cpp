@@ -16,6 +16,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "observer.hpp"
 #include "work.hpp"
@@ -111,8 +112,8 @@ bool interrupt(const Copy& copy, std::chrono::milliseconds time, Counts& counts)
     const auto observer = std::make_unique<Observer>(child);
     std::vector<pid_t> tids;
     std::mt19937 random(1);
-    const auto end = std::chrono::steady_clock::now() + time;
-    bool alive = true;
+    auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);  // of waiting for the threads
+    bool alive = true, complete = false;
     while (alive && std::chrono::steady_clock::now() < end) {
         // New threads, and threads that stopped for another reason, go on.
         for (pid_t tid; (tid = ::waitpid(-1, &status, __WALL | WNOHANG)) > 0 && alive;) {
@@ -122,8 +123,9 @@ bool interrupt(const Copy& copy, std::chrono::milliseconds time, Counts& counts)
             }
             if (alive) ::ptrace(PTRACE_CONT, tid, nullptr, 0L);
         }
-        if (!alive || tids.empty()) continue;
         ::usleep(random() % 200);
+        if (!alive || tids.size() < traced_threads) continue;  // clone(2) begins anew when it is interrupted
+        if (!std::exchange(complete, true)) end = std::chrono::steady_clock::now() + time;
         const pid_t tid = tids[random() % tids.size()];
         if (!stop(tid)) continue;
         observer->look(tid);
