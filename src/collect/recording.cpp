@@ -151,7 +151,9 @@ void Recording::read_units() {
     UnitCounts now = unit_counts();
     for (const auto& [name, amount] : now) {
         const std::uint64_t done = amount - counted_units_[name];
-        if (done != 0) pipeline_.count({clocks_.time_ns() - start_ns_, name, done});
+        if (done == 0) continue;
+        pipeline_.count({clocks_.time_ns() - start_ns_, name, done});
+        counted_any_ = true;
     }
     counted_units_ = std::move(now);
 }
@@ -244,7 +246,7 @@ void Recording::account_for_unsampled(bool at_the_end) {
 }
 
 Result<void> Recording::flush() {
-    if (!has_samples()) return {};
+    if (!has_content()) return {};
     if (auto created = file_.create(); !created) return created;
     if (running_) account_for_unsampled(false);
     if (running_) read_units();
@@ -279,7 +281,7 @@ Result<void> Recording::close() {
     if (off_cpu_) off_cpu_->settle_all();
     write_account();
     account_for_unsampled(true);
-    if (!has_samples()) {
+    if (!has_content()) {
         file_.remove();
         return {};
     }

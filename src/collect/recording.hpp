@@ -94,7 +94,7 @@ public:
     Result<void> secure() { return file_.create(); }
     /// Removes a file that was created but got no sample: before exec, since no code of ours runs after it.
     void drop_empty_file() {
-        if (!has_samples()) file_.remove();
+        if (!has_content()) file_.remove();
     }
 
     /// The profile should go on in another file and with other tables. To be asked after a flush.
@@ -105,14 +105,16 @@ public:
     /// Lets the file grow to `most_bytes`, where there can be no other. False if the file or a table may not grow.
     bool grow(std::uint64_t most_bytes);
 
-    /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
-    /// sample hit.
+    /// Whether there is something to draw.
     bool has_samples() {
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_unassigned() !=
                    0 ||
                pipeline_.has_more_events() || (off_cpu_ && off_cpu_->has_samples()) ||
                (pipeline_.unsampled_time().wrote() && process_cpu_ns_ >= least_cpu_ns_);
     }
+    /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
+    /// sample hit, and that counted no units of work.
+    bool has_content() { return has_samples() || counted_any_; }
     bool has_file() const { return file_.created(); }
     bool sees_brief_threads() const { return pipeline_.unsampled_time().sees_brief_threads(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
@@ -143,6 +145,7 @@ private:
     bool running_ = false;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;
+    bool counted_any_ = false;
     std::uint64_t duration_ns_ = 0, process_cpu_ns_ = 0, own_cpu_ns_ = 0;
     std::vector<EndedThread> ended_;  // reported in the last round
 };

@@ -3,23 +3,27 @@
 namespace flameprobe {
 namespace {
 
-constinit ReadUnitCounts read_by = nullptr;
+constinit UnitCounters counters{};
 constinit const UnitCounts* inherited = nullptr;  // never freed: the collector may outlive static destructors
 
 }  // namespace
 
-void read_unit_counts_by(ReadUnitCounts read) { read_by = read; }
+void read_unit_counts_by(UnitCounters those) { counters = those; }
 
 void begin_unit_counts() {
-    if (read_by != nullptr) inherited = new UnitCounts(read_by());
+    if (counters.read != nullptr) inherited = new UnitCounts(counters.read());
 }
 
 UnitCounts unit_counts() {
-    if (read_by == nullptr) return {};
-    UnitCounts counts = read_by();
+    if (counters.read == nullptr) return {};
+    UnitCounts counts = counters.read();
     if (inherited == nullptr) return counts;
-    for (const auto& [name, amount] : *inherited) counts[name] -= amount;
+    for (const auto& [name, amount] : *inherited) {
+        if ((counts[name] -= amount) == 0) counts.erase(name);
+    }
     return counts;
 }
+
+bool any_units_counted() noexcept { return counters.any != nullptr && counters.any(); }
 
 }  // namespace flameprobe

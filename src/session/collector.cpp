@@ -17,6 +17,7 @@
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 #include "base/thread_storage.hpp"
+#include "collect/unit_counts.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
 #include "sandbox/seccomp_probe.hpp"
@@ -84,8 +85,13 @@ bool Collector::uses_little_since_birth() const noexcept {
     return host_cpu_ns() - birth_.process_ns < options_.least_cpu_ns;
 }
 
+bool Collector::leaves_nothing() const {
+    return uses_little_since_birth() && (!any_units_counted() || unit_counts().empty());
+}
+
 bool Collector::waits_at_birth() const noexcept {
-    return birth_state_.load(std::memory_order_relaxed) == BirthState::waits && uses_little_since_birth();
+    return birth_state_.load(std::memory_order_relaxed) == BirthState::waits && uses_little_since_birth() &&
+           !any_units_counted();
 }
 
 // The CPU time used meanwhile is not sampled, but accounted for at the end like all that is shorter than a period. On a
@@ -101,7 +107,7 @@ bool Collector::outlives_birth() {
     } while (!requests && monotonic_ns() < end && used < bound);
     auto state = BirthState::waits;
     birth_state_.compare_exchange_strong(state, BirthState::outlived);
-    return !requests || (*requests & last_requests) == 0 || !uses_little_since_birth();
+    return !requests || (*requests & last_requests) == 0 || !leaves_nothing();
 }
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.
@@ -191,7 +197,7 @@ void Collector::continue_as_task() {
 }
 
 bool Collector::handle(std::uint32_t requests) {
-    if ((requests & last_requests) != 0 && (!counts_from_birth_ || uses_little_since_birth()))
+    if ((requests & last_requests) != 0 && (!counts_from_birth_ || leaves_nothing()))
         requests &= ~std::uint32_t{request_start};
     if ((requests & request_toggle) != 0) requests |= sampling_.on() ? request_stop : request_start;
     if ((requests & request_start) != 0) start((requests & (last_requests | request_stop)) != 0);

@@ -38,7 +38,7 @@ public:
     /// thread. `start_ticket`: of the request to start. CPU time and units of work count from now.
     void wait_at_birth(std::uint32_t start_ticket);
     /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
-    /// FLAMEPROBE_MIN_CPU. Async-signal-safe.
+    /// FLAMEPROBE_MIN_CPU, and no units of work were counted. Async-signal-safe.
     bool waits_at_birth() const noexcept;
     /// To be called when the child ends, by any thread. True if its collector still waited so: there is nothing to ask
     /// it for or to wait for. Async-signal-safe.
@@ -65,6 +65,7 @@ private:
     static void* thread_main(void* self);
     std::uint64_t birth_cpu_ns() const;
     bool uses_little_since_birth() const noexcept;
+    bool leaves_nothing() const;
     bool outlives_birth();
     void prepare();
     bool serve();  // false: a task goes on instead of the thread

@@ -143,14 +143,20 @@ constinit ReadHostCounts read_host_counts = nullptr;
 
 void count_units_by(ReadHostCounts read) {
     read_host_counts = read;
-    read_unit_counts_by([] {
-        std::array<flameprobe_unit_count, 256> found;
-        UnitCounts counts;
-        const size_t number = read_host_counts(found.data(), found.size());
-        for (size_t i = 0; i < number; ++i)
-            counts[found[i].name] += found[i].amount;  // the same name may come several times
-        return counts;
-    });
+    read_unit_counts_by({.read =
+                             [] {
+                                 std::array<flameprobe_unit_count, 256> found;
+                                 UnitCounts counts;
+                                 const size_t number = read_host_counts(found.data(), found.size());
+                                 for (size_t i = 0; i < number; ++i)  // the same name may come several times
+                                     counts[found[i].name] += found[i].amount;
+                                 return counts;
+                             },
+                         .any =
+                             []() noexcept {
+                                 flameprobe_unit_count first;
+                                 return read_host_counts(&first, 1) != 0;
+                             }});
 }
 
 /// Initialises the statics of functions while the core is loaded, when no thread forks (preload/core.cpp). A child

@@ -110,7 +110,7 @@ Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain) {
     if (auto closed = recording_->close(); !closed) return closed;
     if (recording_->has_file() && !options_.push_directory.empty()) {
         publish_window(recording_->path());
-    } else if (recording_->has_file()) {
+    } else if (recording_->has_file() && recording_->has_samples()) {
         const auto written = flameprobe::write_results(recording_->path(), recording_->stem(), options_,
                                                        drawing_.workers(), drawing_.alive);
         for (const auto& problem : written.problems) log_.warning(problem);
@@ -131,9 +131,12 @@ std::string ProfileSeries::dump(const std::string& wanted) {
 
 void ProfileSeries::write_results(bool crashed) {
     if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
-    const std::string profile = recording_->has_file() ? recording_->path() : rotation_.newest();
+    const bool pushes = !options_.push_directory.empty();
+    // Of units of work alone there is no picture.
+    const bool shows_last_part = recording_->has_file() && (pushes || recording_->has_samples());
+    const std::string profile = shows_last_part ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
-    if (!options_.push_directory.empty()) return publish_window(profile);
+    if (pushes) return publish_window(profile);
     if (drawn_by_run(crashed)) return;
     const auto written = flameprobe::write_results(profile, recording_->stem(), options_, drawing_.workers(),
                                                    drawing_.alive, log_.terminal());

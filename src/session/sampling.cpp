@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "capture/blocked_reader.hpp"
+#include "collect/unit_counts.hpp"
 
 namespace flameprobe {
 namespace {
@@ -70,7 +71,8 @@ bool Sampling::recorded_later() const {
 
 bool Sampling::records() {
     if (not_recorded_since_ &&
-        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + options_.least_cpu_ns))
+        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + options_.least_cpu_ns ||
+         (any_units_counted() && unit_counts() != not_recorded_since_->units)))
         record_from_start();
     return profiles_.begun();
 }

@@ -35,6 +35,18 @@ class Counts(Case):
                     self.assertEqual({name: entry["count"] for name, entry in work.items()},
                                      {"requests": of_child, "bytes": 1000 * of_child})
 
+    def test_processes_that_are_never_sampled(self):
+        """Neither uses the CPU time below which an unsampled process leaves no results (FLAMEPROBE_MIN_CPU)."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                done = run([PROGRAMS / "counts", "10"], self.fresh_directory(engine), env=profiled(FREQ=9, ENGINE=engine, FORMAT="svg,json"))
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                results = {pid: result for (pid, _), result in done.results().items()}
+                for pid, requests in (map(int, line.split()) for line in done.stdout.splitlines()):
+                    self.assertEqual(results[pid].endings, {"fprobe"})  # there is nothing to draw
+                    info = render(results[pid].path("fprobe"), "--info")
+                    self.assertIn(f"requests {requests}", info.stdout, info.stderr)
+
     def test_told_by_info_and_merged(self):
         done = run([PROGRAMS / "counts"], self.directory, env=profiled(FREQ=999, FORMAT="svg"))
         profiles = [result.path("fprobe") for result in done.results().values()]
