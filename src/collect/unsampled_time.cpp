@@ -168,9 +168,13 @@ void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
         const bool sampled = threads_.has_id(tid) && of(threads_.find(tid)).credit_ns != 0;
         if (!sampled) {
             if (!threads_.has_id(tid)) accounted += cpu_ns;
-            const std::uint64_t weight =
-                samples_all_time_ || cpu_ns < period_ns_ ? rest_.add(static_cast<std::int64_t>(cpu_ns)) : 0;
-            if (weight != 0) write_brief(threads_.find(tid), brief_stack({}), weight);
+            const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
+            if (weight == 0) continue;
+            if (samples_all_time_ || cpu_ns < period_ns_) {
+                write_brief(threads_.find(tid), brief_stack({}), weight);
+            } else {  // as in thread_ended()
+                note(Note::kernel_not_permitted, threads_.find(tid), weight);
+            }
         } else if (const ThreadId thread = threads_.find(tid); samples_all_time_ && cpu_ns > of(thread).credit_ns) {
             write_rest(thread, cpu_ns, {});  // the clock of a running thread may be a tick behind
         }
