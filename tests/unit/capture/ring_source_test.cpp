@@ -18,6 +18,7 @@
 #include "capture/perf_event.hpp"
 #include "collected.hpp"
 #include "cpu_facts.hpp"
+#include "cpu_log.hpp"
 #include "known_shares.hpp"
 
 using namespace flameprobe;
@@ -116,11 +117,11 @@ public:
     static void call_it() { calls = at_one_event(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER); }
     /// The new thread's; 0 if there is none.
     std::uint32_t tid() const { return tid_; }
-    /// Lets it work for 300 ms. Gives nanoseconds of its CPU time.
-    std::uint64_t work() {
+    /// Lets it work for 300 ms of its CPU time.
+    const CpuLog& work() {
         may_work_ = true;
-        while (used_ == 0) ::usleep(1000);
-        return used_;
+        while (!has_worked_) ::usleep(1000);
+        return log_;
     }
 
 private:
@@ -133,8 +134,8 @@ private:
         std::thread created([this] {
             tid_ = my_tid();
             while (!may_work_ && !over_) ::usleep(1000);
-            run_known_shares(300'000'000);
-            used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+            log_ = work_until([] { return read_clock(CLOCK_THREAD_CPUTIME_ID) >= 300'000'000; });
+            has_worked_ = true;
         });
         while (tid_ == 0) std::this_thread::yield();
         seccomp_notif_resp answer{which.id, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE};
@@ -143,9 +144,9 @@ private:
         created.join();
     }
     static inline std::atomic<int> calls{-1};
-    std::atomic<bool> runs_{false}, may_work_{false}, over_{false};
+    std::atomic<bool> runs_{false}, may_work_{false}, has_worked_{false}, over_{false};
     std::atomic<std::uint32_t> tid_{0};
-    std::atomic<std::uint64_t> used_{0};
+    CpuLog log_;
     std::thread creator_;
 };
 
@@ -192,11 +193,8 @@ TEST_CASE("a thread that is born while others get their events is sampled once" 
         MESSAGE("seccomp gives no notifications here");
         return;
     }
-    const std::uint64_t used = between.work();
-    const Seen& seen = collected.finish();
-    const std::uint64_t sampled = seen.weight(between.tid()) * collected.facts().period_ns;
-    CHECK(sampled > used / 2);
-    CHECK(sampled < used * 3 / 2);
+    const CpuLog& log = between.work();
+    check_covered(collected.finish(), collected.facts(), between.tid(), Moment{}, log);
     CHECK(collected.facts().earlier_threads == 3);  // so it has events of its own beside those that it inherited
 }
 
