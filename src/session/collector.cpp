@@ -107,7 +107,8 @@ bool Collector::outlives_birth() {
     } while (!requests && monotonic_ns() < end && used < bound);
     auto state = BirthState::waits;
     birth_state_.compare_exchange_strong(state, BirthState::outlived);
-    return !requests || (*requests & last_requests) == 0 || !leaves_nothing();
+    counts_from_birth_ = !requests || (*requests & last_requests) == 0 || !leaves_nothing();
+    return counts_from_birth_;
 }
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.

@@ -91,7 +91,7 @@ private:
         std::uint64_t time_ns = 0, process_ns = 0;
     };
     Birth birth_;                       // of a forked child; constant once its collector is launched
-    bool counts_from_birth_ = false;    // until sampling starts
+    bool counts_from_birth_ = false;    // until sampling starts, or the child ends and leaves nothing
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
     enum class BirthState : std::uint8_t { none, waits, outlived, ended };
     std::atomic<BirthState> birth_state_{BirthState::none};
