@@ -17,7 +17,6 @@
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
 #include "base/thread_storage.hpp"
-#include "collect/unit_counts.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
 #include "sandbox/seccomp_probe.hpp"
@@ -25,7 +24,6 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
 constexpr const char* ended_for_filter =
     "sampling ended where the program put all its threads into a seccomp filter that kills for system calls of the "
     "collector";
@@ -38,6 +36,7 @@ constexpr const char* ended_for_return =
 Collector::Collector(const Options& options, PathFacts paths, OlderResults older, Log& log)
     : options_(options),
       log_(log),
+      birth_(options_),
       sampling_(options_, std::move(paths), older, log,
                 {[this] { return workers(); },
                  [this] {
@@ -56,66 +55,11 @@ bool Collector::launch() {
     return failed == 0;
 }
 
-void Collector::wait_at_birth(std::uint32_t start_ticket) {
-    birth_ = {start_ticket, monotonic_ns(), host_cpu_ns()};
-    counts_from_birth_ = true;
-    birth_state_ = BirthState::waits;
-}
-
-// Most children of a shell or a forking server end here: waking the collector and waiting for its answer would be a
-// third of what such a short life costs. One that has used more is accounted for even if on a busy machine its
-// collector has not run yet.
-bool Collector::ends_at_birth() noexcept {
-    auto state = BirthState::waits;
-    if (birth_state_ == state && !waits_at_birth()) return false;
-    if (!birth_state_.compare_exchange_strong(state, BirthState::ended)) return state == BirthState::ended;
-    finishing_ = true;
-    return true;
-}
-
-// A quarter of the 20 ms below which a process that no sample hit leaves no results anyway (FLAMEPROBE_MIN_CPU): more
-// than a database's process for one connection uses. Less where waits are sampled, since looks at them should begin
-// early.
-std::uint64_t Collector::birth_cpu_ns() const {
-    const std::uint64_t period = ns_per_second / options_.frequency;
-    return options_.off_cpu() ? std::min(ns_per_ms / 2, period / 16) : std::min(options_.least_cpu_ns / 4, period / 2);
-}
-
-bool Collector::uses_little_since_birth() const noexcept {
-    return host_cpu_ns() - birth_.process_ns < options_.least_cpu_ns;
-}
-
-bool Collector::leaves_nothing() const {
-    return uses_little_since_birth() && (!any_units_counted() || unit_counts().empty());
-}
-
-bool Collector::waits_at_birth() const noexcept {
-    return birth_state_.load(std::memory_order_relaxed) == BirthState::waits && uses_little_since_birth() &&
-           !any_units_counted();
-}
-
-// The CPU time used meanwhile is not sampled, but accounted for at the end like all that is shorter than a period. On a
-// busy machine a child gets little CPU time, so the limit on elapsed time is longer.
-bool Collector::outlives_birth() {
-    if (birth_state_ == BirthState::none) return true;
-    const std::uint64_t bound = birth_cpu_ns(), end = birth_.time_ns + (options_.off_cpu() ? 4 : 16) * bound;
-    std::optional<std::uint32_t> requests;
-    std::uint64_t used = 0;
-    do {  // at least once: the end may have been asked for before this thread ran
-        requests = commands_.wait_for_more(birth_.start_ticket, std::max(bound - used, bound / 8));
-        used = std::min(host_cpu_ns() - birth_.process_ns, bound);
-    } while (!requests && monotonic_ns() < end && used < bound);
-    auto state = BirthState::waits;
-    birth_state_.compare_exchange_strong(state, BirthState::outlived);
-    counts_from_birth_ = !requests || (*requests & last_requests) == 0 || !leaves_nothing();
-    return counts_from_birth_;
-}
-
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.
 void* Collector::thread_main(void* self) {
     auto* const collector = static_cast<Collector*>(self);
-    const bool outlives = collector->outlives_birth();
-    bool ends = collector->ended_at_birth();
+    const bool outlives = collector->birth_.outlived(collector->commands_);
+    bool ends = collector->birth_.ended();
     if (!ends && !allocate_thread_storage()) {
         collector->without_memory_ = true;
         collector->commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
@@ -198,8 +142,7 @@ void Collector::continue_as_task() {
 }
 
 bool Collector::handle(std::uint32_t requests) {
-    if ((requests & last_requests) != 0 && (!counts_from_birth_ || leaves_nothing()))
-        requests &= ~std::uint32_t{request_start};
+    if ((requests & last_requests) != 0 && !birth_.leaves_something()) requests &= ~std::uint32_t{request_start};
     if ((requests & request_toggle) != 0) requests |= sampling_.on() ? request_stop : request_start;
     if ((requests & request_start) != 0) start((requests & (last_requests | request_stop)) != 0);
     if ((requests & request_yield) != 0 && sampling_.on()) {
@@ -229,21 +172,8 @@ std::uint64_t Collector::pause_ns() const {
 
 void Collector::start(bool ends) {
     if (sampling_.on() || sampling_.broken() || !sampling_.open()) return;
-    sampling_.start(counts_from_birth_ ? std::optional(count_from_birth(ends)) : std::nullopt);
+    sampling_.start(birth_.counted_to(ends, is_task() ? std::optional(thread_used_ns_) : std::nullopt));
     last_look_ns_ = monotonic_ns();
-}
-
-// From the fork, since the child works while its collector starts. What the collector used as a thread of the child
-// does not count as the child's.
-Recording::CountedTo Collector::count_from_birth(bool ends) {
-    counts_from_birth_ = false;
-    auto since = Recording::count_from_now(true);
-    since.ended = ends;
-    since.time_ns = birth_.time_ns;
-    since.process_ns = birth_.process_ns + (is_task() ? thread_used_ns_ : 0);
-    if (!is_task()) since.own_ns = 0;
-    for (auto& reading : since.threads) reading.second = birth_.process_ns;
-    return since;
 }
 
 void Collector::poll() {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "session/birth.hpp"
 #include "session/command_queue.hpp"
 #include "session/log.hpp"
 #include "session/options.hpp"
@@ -26,24 +27,16 @@ public:
     /// Whether `routine` is the start routine of the collector's thread.
     static bool is_start_routine(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
     /// Whether the collector is at its end: it need not be asked to end.
-    bool finishing() const { return finishing_.load(std::memory_order_relaxed); }
+    bool finishing() const { return finishing_.load(std::memory_order_relaxed) || birth_.ended(); }
     /// Whether the collector is a task that shares the host's memory, and no thread of the host.
     bool is_task() const { return is_task_.load(std::memory_order_relaxed); }
     /// Whether it is known if the collector is a task or stays a thread.
     bool is_settled() const { return is_settled_.load(std::memory_order_acquire); }
     Sampling& sampling() { return sampling_; }
     const Sampling& sampling() const { return sampling_; }
-    /// To be called before launch(), in a forked child. The collector then opens nothing until the child has used half
-    /// a period or 5 ms of CPU time: one that ends, or executes another program, before that costs no more than a
-    /// thread. `start_ticket`: of the request to start. CPU time and units of work count from now.
-    void wait_at_birth(std::uint32_t start_ticket);
-    /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
-    /// FLAMEPROBE_MIN_CPU, and no units of work were counted. Async-signal-safe.
-    bool waits_at_birth() const noexcept;
-    /// To be called when the child ends, by any thread. True if its collector still waited so: there is nothing to ask
-    /// it for or to wait for. Async-signal-safe.
-    bool ends_at_birth() noexcept;
-    bool ended_at_birth() const { return birth_state_.load(std::memory_order_relaxed) == BirthState::ended; }
+    /// Of a forked child: what is done before launch(), and at an end that may come before sampling.
+    Birth& birth() { return birth_; }
+    const Birth& birth() const { return birth_; }
 
     /// Whether its thread ended at once, since there was no memory for it.
     bool without_memory() const { return without_memory_.load(std::memory_order_relaxed); }
@@ -63,16 +56,11 @@ public:
 
 private:
     static void* thread_main(void* self);
-    std::uint64_t birth_cpu_ns() const;
-    bool uses_little_since_birth() const noexcept;
-    bool leaves_nothing() const;
-    bool outlives_birth();
     void prepare();
     bool serve();  // false: a task goes on instead of the thread
     void continue_as_task();
     bool handle(std::uint32_t requests);  // false: the end
     void start(bool ends);
-    Recording::CountedTo count_from_birth(bool ends);
     void poll();
     void show_lost_signal();
     void finish();
@@ -86,15 +74,8 @@ private:
     const Options options_;
     Log& log_;
     CommandQueue commands_;
-    struct Birth {
-        std::uint32_t start_ticket = 0;
-        std::uint64_t time_ns = 0, process_ns = 0;
-    };
-    Birth birth_;                       // of a forked child; constant once its collector is launched
-    bool counts_from_birth_ = false;    // until sampling starts, or the child ends and leaves nothing
+    Birth birth_;
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
-    enum class BirthState : std::uint8_t { none, waits, outlived, ended };
-    std::atomic<BirthState> birth_state_{BirthState::none};
     std::atomic<bool> finishing_{false};
     std::atomic<bool> without_memory_{false}, without_memory_told_{false};
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};

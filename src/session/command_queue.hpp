@@ -11,6 +11,9 @@ namespace flameprobe {
 
 using Request = flameprobe_request;
 
+/// Those after which the collector ends.
+inline constexpr std::uint32_t last_requests = request_finish | request_leave | request_retire;
+
 class Task;
 
 /// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.

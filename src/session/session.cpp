@@ -132,7 +132,7 @@ Outcome Session::start() {
 
 Outcome Session::start_soon() {
     const std::uint32_t ticket = collector_.commands().ask(request_start);
-    if (!launched_) collector_.wait_at_birth(ticket);
+    if (!launched_) collector_.birth().begin(ticket);
     auto launched = launch();
     starting_ = launched.ok();
     return launched;
@@ -147,7 +147,7 @@ Outcome Session::stop() {
 
 Outcome Session::dump(const std::string& path) {
     const std::scoped_lock lock(mutex_);
-    if (!launched_ || collector_.ended_at_birth()) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
+    if (!launched_ || collector_.birth().ended()) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
     CommandQueue& commands = collector_.commands();
     // The collector may be reading the last one's path.
     if (late_dump_ && !commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
@@ -172,7 +172,7 @@ bool Session::step_aside(bool only_if_unequal) {
 
 // A collector that was just launched may be about to become a task: its answer shows that this is decided.
 bool Session::is_thread_of_host() {
-    if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task() || collector_.ended_at_birth())
+    if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task() || collector_.birth().ended())
         return false;
     if (!collector_.is_settled()) ask_and_wait(request_nothing);
     return !collector_.is_task();
@@ -231,7 +231,7 @@ void Session::yield_signal() noexcept {
     ask_and_wait(request_yield);
 }
 void Session::leave_network() noexcept {
-    if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.waits_at_birth() ||
+    if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.birth().waits() ||
         collector_.finishing())
         return;
     // Where nothing was sampled nothing is written, and the end is not held up.
@@ -241,7 +241,7 @@ void Session::leave_network() noexcept {
 // A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread is gone.
 void Session::finish() noexcept {
-    if (!launched_ || !of_this_process() || collector_.ends_at_birth()) return;
+    if (!launched_ || !of_this_process() || collector_.birth().end()) return;
     if (ask_and_wait(request_finish) && host_is_filtered && !collector_.is_task()) wait_until_gone(1'000'000'000);
 }
 void Session::messages() {

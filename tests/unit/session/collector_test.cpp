@@ -22,12 +22,12 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     Collector& collector = *kept;
     CommandQueue& commands = collector.commands();
     const std::uint32_t start = commands.ask(request_start);
-    collector.wait_at_birth(start);
+    collector.birth().begin(start);
     const std::uint32_t finish = commands.ask(request_finish);
     REQUIRE(collector.launch());
     REQUIRE(commands.wait(finish, 60'000'000'000));
     CHECK(collector.finishing());
-    CHECK_FALSE(collector.waits_at_birth());
+    CHECK_FALSE(collector.birth().waits());
     CHECK_FALSE(collector.is_settled());
     CHECK_FALSE(collector.is_task());
     CHECK_FALSE(collector.sampling().has_recording());
@@ -43,10 +43,10 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     Log log(LogMode::quiet, "");
     static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
     Collector& collector = *kept;
-    CHECK_FALSE(collector.ends_at_birth());  // it is no child
-    collector.wait_at_birth(collector.commands().ask(request_start));
-    CHECK(collector.ends_at_birth());
-    CHECK(collector.ends_at_birth());  // a second thread ends too
+    CHECK_FALSE(collector.birth().end());  // it is no child
+    collector.birth().begin(collector.commands().ask(request_start));
+    CHECK(collector.birth().end());
+    CHECK(collector.birth().end());  // a second thread ends too
     CHECK(collector.finishing());
     REQUIRE(collector.launch());
     test::sleep_until_alone();
@@ -61,12 +61,12 @@ TEST_CASE("a forked child that has used the least CPU time is accounted for, tho
     options.least_cpu_ns = 5'000'000;
     Log log(LogMode::quiet, "");
     Collector collector(options, {}, {.keep = false}, log);  // never launched
-    collector.wait_at_birth(collector.commands().ask(request_start));
+    collector.birth().begin(collector.commands().ask(request_start));
     const std::uint64_t until = host_cpu_ns() + options.least_cpu_ns;
     while (host_cpu_ns() < until) {
     }
-    CHECK_FALSE(collector.waits_at_birth());
-    CHECK_FALSE(collector.ends_at_birth());
+    CHECK_FALSE(collector.birth().waits());
+    CHECK_FALSE(collector.birth().end());
     CHECK_FALSE(collector.finishing());
 }
 
@@ -80,11 +80,11 @@ TEST_CASE("a forked child's collector still waits when the child has used 10 ms 
     Log log(LogMode::quiet, "");
     static Collector* const kept = new Collector(options, facts, {.keep = false}, log);
     Collector& collector = *kept;
-    collector.wait_at_birth(collector.commands().ask(request_start));
+    collector.birth().begin(collector.commands().ask(request_start));
     REQUIRE(collector.launch());
     const std::uint64_t until = host_cpu_ns() + 10'000'000;
     while (host_cpu_ns() < until) {
     }
-    CHECK(collector.waits_at_birth());
-    CHECK(collector.ends_at_birth());
+    CHECK(collector.birth().waits());
+    CHECK(collector.birth().end());
 }
