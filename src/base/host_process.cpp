@@ -4,10 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 
 #include "base/clock.hpp"
-#include "base/proc.hpp"
+#include "base/task_schedule.hpp"
 
 namespace flameprobe {
 namespace {
@@ -40,8 +39,8 @@ std::uint64_t collector_cpu_ns() noexcept {
 
 std::uint64_t host_thread_cpu_ns(std::uint32_t tid) {
     if (is_in_host_process()) return read_clock(thread_cpu_clock(tid));
-    const auto text = read_small_file((host_proc_directory() + "/task/" + std::to_string(tid) + "/schedstat").c_str());
-    return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+    const auto schedule = read_schedule(host_proc_directory() + "/task/" + std::to_string(tid));
+    return schedule ? schedule->cpu_ns : 0;
 }
 
 }  // namespace flameprobe

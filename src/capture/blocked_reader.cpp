@@ -91,14 +91,11 @@ std::string BlockedReader::channel(std::uint32_t tid) {
     return name;
 }
 
-std::optional<ThreadSchedule> BlockedReader::schedule(std::uint32_t tid) {
+std::optional<TaskSchedule> BlockedReader::schedule(std::uint32_t tid) {
     const Descriptor file = open(tid, "schedstat");
     std::array<char, 128> text{};
     if (!file || ::pread(file.get(), text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
-    ThreadSchedule schedule;
-    char* at = text.data();
-    for (auto* number : {&schedule.cpu_ns, &schedule.delay_ns, &schedule.slices}) *number = std::strtoull(at, &at, 10);
-    return schedule;
+    return parse_schedule(text.data());
 }
 
 void BlockedReader::close_files() {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/descriptor.hpp"
+#include "base/task_schedule.hpp"
 
 namespace flameprobe {
 
@@ -17,13 +18,6 @@ struct BlockedThread {
 
     std::int64_t call = no_call;  // number of the system call it is in; no_call: in a page fault, or not started yet
     std::uint64_t sp = 0, pc = 0;
-};
-
-/// What the scheduler counts for a thread (schedstat, proc(5)).
-struct ThreadSchedule {
-    std::uint64_t cpu_ns = 0;    // on CPUs; up to a tick behind while the thread runs
-    std::uint64_t delay_ns = 0;  // runnable, but without a CPU
-    std::uint64_t slices = 0;    // how often it got a CPU: as long as it stays the same, the thread has not run
 };
 
 /// Collector thread only: the descriptors are in the collector's own table.
@@ -39,7 +33,7 @@ public:
     /// The kernel function in which the thread waits (`wchan`, proc(5)); empty where the kernel does not tell it.
     std::string channel(std::uint32_t tid);
     /// nullopt if the thread is gone, or the kernel does not count that.
-    std::optional<ThreadSchedule> schedule(std::uint32_t tid);
+    std::optional<TaskSchedule> schedule(std::uint32_t tid);
     const std::string& why_refused() const { return why_refused_; }
     void forget(std::uint32_t tid) {
         call_files_.erase(tid);

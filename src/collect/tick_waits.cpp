@@ -57,7 +57,7 @@ void TickWaits::look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns)
 }
 
 /// Whether the thread is blocked; its wait is then the last of thread.found.
-bool TickWaits::read(std::uint32_t tid, Thread& thread, const ThreadSchedule& schedule) {
+bool TickWaits::read(std::uint32_t tid, Thread& thread, const TaskSchedule& schedule) {
     BlockedThread where;
     if (reader_.read(tid, where) != BlockedReader::Outcome::blocked) return false;
     Found found{where, read_wait_(tid, where), false, monotonic_ns(), 0, 1};

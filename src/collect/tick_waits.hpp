@@ -53,7 +53,7 @@ private:
     };
     struct Thread {
         std::uint64_t begin_ns = 0, looked_ns = 0, settled_ns = 0;
-        ThreadSchedule first, last;  // at begin_ns, looked_ns
+        TaskSchedule first, last;  // at begin_ns, looked_ns
         std::uint64_t emitted_ns = 0, emitted_delay_ns = 0;
         bool blocked = false;  // at looked_ns, where `found.back()` says
         std::vector<Found> found;
@@ -61,7 +61,7 @@ private:
 
     void list(std::uint64_t now_ns);
     void look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns);
-    bool read(std::uint32_t tid, Thread& thread, const ThreadSchedule& schedule);
+    bool read(std::uint32_t tid, Thread& thread, const TaskSchedule& schedule);
     void share_raced(std::vector<Found>& found);
     void emit_found(std::uint32_t tid, Thread& thread, bool last);
     void emit_delay(std::uint32_t tid, Thread& thread);

@@ -6,6 +6,7 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "base/task_schedule.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -18,17 +19,9 @@ constexpr std::size_t threads_at_the_ends = 256, threads_a_second = 16;
 
 std::optional<ThreadScheduling> read_scheduling(std::uint32_t tid) {
     const std::string task = host_proc_directory() + "/task/" + std::to_string(tid);
-    const auto account = read_small_file((task + "/schedstat").c_str());
-    if (!account) return std::nullopt;
-    ThreadScheduling scheduling;
-    char* end = nullptr;
-    std::strtoull(account->c_str(), &end, 10);  // on CPUs
-    scheduling.run_queue_ns = std::strtoull(end, nullptr, 10);
-    const auto text = read_small_file((task + "/sched").c_str());
-    const std::size_t key = text ? text->find("nr_migrations") : std::string::npos;
-    const std::size_t colon = key == std::string::npos ? key : text->find(':', key);
-    if (colon != std::string::npos) scheduling.migrations = std::strtoull(text->c_str() + colon + 1, nullptr, 10);
-    return scheduling;
+    const auto schedule = read_schedule(task);
+    if (!schedule) return std::nullopt;
+    return ThreadScheduling{schedule->delay_ns, read_migrations(task)};
 }
 
 void SchedulingAccount::begin(const std::vector<std::uint32_t>& tids) {

@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
+#include "base/task_schedule.hpp"
 
 namespace flameprobe::bench {
 
@@ -53,8 +54,7 @@ std::uint64_t own_threads_ns(pid_t pid) {
     for (const pid_t tid : numbers_in(tasks)) {
         const std::string task = tasks + "/" + std::to_string(tid);
         if (read_small_file((task + "/comm").c_str()).value_or("") != "flameprobe\n") continue;
-        if (const auto text = read_small_file((task + "/schedstat").c_str()))
-            sum += std::strtoull(text->c_str(), nullptr, 10);
+        if (const auto schedule = read_schedule(task)) sum += schedule->cpu_ns;
     }
     return sum;
 }

@@ -2,13 +2,13 @@
 
 #include <dirent.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <vector>
 
 #include "base/proc.hpp"
+#include "base/task_schedule.hpp"
 
 namespace flameprobe::counting {
 
@@ -27,14 +27,6 @@ std::vector<pid_t> threads_of(pid_t pid) {
 }
 
 std::string text_of(const std::string& path) { return read_small_file(path.c_str()).value_or(""); }
-
-/// The kernel's /proc/TID/sched, where it is built with CONFIG_SCHED_DEBUG.
-std::optional<std::uint64_t> migrations_of(const std::string& task) {
-    const std::string text = text_of(task + "/sched");
-    const std::size_t key = text.find("nr_migrations"), colon = text.find(':', key);
-    if (key == std::string::npos || colon == std::string::npos) return std::nullopt;
-    return std::strtoull(text.c_str() + colon + 1, nullptr, 10);
-}
 
 }  // namespace
 
@@ -64,13 +56,13 @@ void Tasks::look_at(pid_t pid) {
 
 void Tasks::read_task(pid_t pid, pid_t tid) {
     const std::string path = proc_path(pid) + "/task/" + std::to_string(tid);
-    unsigned long long cpu = 0, waited = 0;
-    if (std::sscanf(text_of(path + "/schedstat").c_str(), "%llu %llu", &cpu, &waited) != 2) return;
+    const auto schedule = read_schedule(path);
+    if (!schedule) return;
     Task& task = tasks_[{pid, tid}];
-    task.cpu_ns = cpu;
-    task.run_queue_ns = waited;
+    task.cpu_ns = schedule->cpu_ns;
+    task.run_queue_ns = schedule->delay_ns;
     if (migrations_) {
-        if (const auto count = migrations_of(path)) task.migrations = count;
+        if (const auto count = read_migrations(path)) task.migrations = count;
     }
 }
 

@@ -1,0 +1,32 @@
+#include "base/task_schedule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace flameprobe;
+
+TEST_CASE("a schedstat file has three numbers") {
+    const auto schedule = parse_schedule("123456789012 34 5\n");
+    REQUIRE(schedule);
+    CHECK(schedule->cpu_ns == 123456789012);
+    CHECK(schedule->delay_ns == 34);
+    CHECK(schedule->slices == 5);
+    for (const char* bad : {"", "\n", "1 2\n", "1 two 3\n"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(parse_schedule(bad));
+    }
+}
+
+TEST_CASE("a running thread's CPU time is what the scheduler counted") {
+    if (read_schedule("/proc/thread-self")) {
+        const std::uint64_t before = read_schedule("/proc/thread-self")->cpu_ns;
+        // schedstat is brought up to date at ticks, so this ends after one.
+        while (read_schedule("/proc/thread-self")->cpu_ns == before) {
+        }
+    } else {
+        MESSAGE("this kernel keeps no schedstat");
+    }
+    CHECK_FALSE(read_schedule("/proc/self/task/0"));
+    CHECK_FALSE(read_migrations("/proc/self/task/0"));
+}
