@@ -45,8 +45,10 @@ def on_one_cpu():
 
 def tolerance(share, samples, comparisons):
     z = NormalDist().inv_cdf(1 - 0.001 / comparisons / 2)
-    # Samples that hit the few instructions between the pieces of work: at most two in a thousand, besides chance.
-    return z * math.sqrt(share * (1 - share) / samples) + 1 / samples + 0.002
+    # Samples that hit the few instructions between the pieces of work: at most two in a thousand, and how many of 200 samples
+    # these are is chance too, where the share itself (0 or 1) leaves nothing to it.
+    between = 0.002
+    return z * math.sqrt((share * (1 - share) + between) / samples) + 1 / samples + between
 
 
 class Shares(Case):
