@@ -156,8 +156,9 @@ FunctionIndex index_of(const ElfImage& image) {
 
 CfiTables::CfiTables(ElfImage image)
     : image_(std::move(image)),
-      index_(index_of(image_)),
-      eh_frame_(::dwarf_getcfi_elf(image_.elf())),
+      frames_(FramePages::of(image_)),
+      index_(frames_ ? frames_->index() : index_of(image_)),
+      eh_frame_(::dwarf_getcfi_elf(frames_ ? frames_->elf() : image_.elf())),
       is_go_(has_section(image_.elf(), ".go.buildinfo")) {}
 
 CfiTables::~CfiTables() {
@@ -178,6 +179,7 @@ Dwarf_CFI_s* CfiTables::debug_frame() {
 
 UnwindRule CfiTables::rule(std::uint64_t address, std::uint64_t bias) {
     Dwarf_Frame* frame = nullptr;
+    if (frames_) frames_->want(address - bias);
     const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, address - bias, &frame) == 0) ||
                        (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame_, address - bias, &frame) == 0);
     if (!found) {

@@ -7,6 +7,7 @@
 
 #include "base/function_index.hpp"
 #include "unwind/elf_image.hpp"
+#include "unwind/frame_pages.hpp"
 #include "unwind/unwind_rule.hpp"
 
 struct Dwarf_CFI_s;
@@ -47,6 +48,7 @@ private:
     Dwarf_CFI_s* debug_frame();
 
     ElfImage image_;
+    std::optional<FramePages> frames_;  // nothing: libdw reads .eh_frame as a whole
     FunctionIndex index_;
     Dwarf_CFI_s* eh_frame_ = nullptr;
     Dwarf* dwarf_ = nullptr;

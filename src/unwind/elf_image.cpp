@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -155,6 +156,23 @@ ElfImage& ElfImage::operator=(ElfImage&& other) noexcept {
 ElfImage::~ElfImage() {
     if (elf_ != nullptr) ::elf_end(elf_);
     if (fd_ >= 0) ::close(fd_);
+}
+
+std::size_t ElfImage::read(std::uint64_t offset, std::span<std::byte> out) const {
+    if (in_memory()) {
+        if (offset > bytes_.size()) return 0;
+        const std::size_t size = std::min(out.size(), bytes_.size() - offset);
+        std::memcpy(out.data(), bytes_.data() + offset, size);
+        return size;
+    }
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const ssize_t got = ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    return done;
 }
 
 std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/memory_map.hpp"
@@ -31,6 +32,8 @@ public:
 
     Elf* elf() const { return elf_; }
     bool in_memory() const { return static_cast<bool>(bytes_); }
+    /// Copies what lies at `offset` of the file; gives how many bytes there were.
+    std::size_t read(std::uint64_t offset, std::span<std::byte> out) const;
     /// What to add to the file's virtual addresses to get the process's; nothing if no PT_LOAD of the file covers the
     /// region's file offset.
     std::optional<std::uint64_t> bias(const CodeRegion& region) const;

@@ -1,0 +1,132 @@
+#include "unwind/frame_pages.hpp"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <gelf.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace flameprobe {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
+
+/// Where the two sections lie in the file: the index, and up to the end of the segment that holds both.
+struct Sections {
+    GElf_Phdr index{};
+    std::uint64_t first = 0, end = 0;
+};
+
+std::optional<GElf_Phdr> header_of(const ElfImage& image, auto&& is_wanted) {
+    std::size_t count = 0;
+    if (::elf_getphdrnum(image.elf(), &count) != 0) return std::nullopt;
+    for (std::size_t i = 0; i < count; ++i) {
+        GElf_Phdr header;
+        if (::gelf_getphdr(image.elf(), static_cast<int>(i), &header) == nullptr) break;
+        if (is_wanted(header)) return header;
+    }
+    return std::nullopt;
+}
+
+std::optional<Sections> sections_of(const ElfImage& image) {
+    const auto index = header_of(image, [](const GElf_Phdr& header) { return header.p_type == PT_GNU_EH_FRAME; });
+    // Version, three encodings, and the distance to .eh_frame (LSB 5.0, section 10.6.2).
+    struct {
+        std::uint8_t version, frame_encoding, count_encoding, table_encoding;
+        std::int32_t distance;
+    } start{};
+    if (!index || index->p_filesz < sizeof start) return std::nullopt;
+    if (image.read(index->p_offset, std::as_writable_bytes(std::span(&start, 1))) != sizeof start ||
+        start.frame_encoding != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
+        return std::nullopt;
+    const std::uint64_t frames = index->p_vaddr + 4 + static_cast<std::uint64_t>(std::int64_t{start.distance});
+    const auto load = header_of(image, [&](const GElf_Phdr& header) {
+        const auto holds = [&](std::uint64_t address) {
+            return address >= header.p_vaddr && address - header.p_vaddr < header.p_filesz;
+        };
+        return header.p_type == PT_LOAD && holds(index->p_vaddr) && holds(frames) &&
+               index->p_filesz <= header.p_filesz - (index->p_vaddr - header.p_vaddr) &&
+               index->p_offset - header.p_offset == index->p_vaddr - header.p_vaddr;
+    });
+    if (!load) return std::nullopt;
+    const std::uint64_t first = std::min(index->p_offset, frames - load->p_vaddr + load->p_offset);
+    const std::uint64_t end = load->p_offset + load->p_filesz;
+    if (end < first || end - first > most_bytes) return std::nullopt;
+    return Sections{*index, first / page * page, end};
+}
+
+}  // namespace
+
+// Pages that are never read cost nothing, however large the tables are.
+std::optional<FramePages> FramePages::of(const ElfImage& image) {
+    const auto sections = sections_of(image);
+    GElf_Ehdr file;
+    if (!sections || ::gelf_getehdr(image.elf(), &file) == nullptr || file.e_ident[EI_CLASS] != ELFCLASS64)
+        return std::nullopt;
+    const std::uint64_t size = page + (sections->end - sections->first);
+    void* const memory =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return std::nullopt;
+    MemoryMap map(memory, size);
+    const auto bytes = map.bytes();
+    file.e_phoff = sizeof file;
+    file.e_phnum = 1;
+    file.e_shoff = file.e_shnum = file.e_shstrndx = 0;
+    GElf_Phdr index = sections->index;
+    index.p_offset = index.p_offset - sections->first + page;
+    std::memcpy(bytes.data(), &file, sizeof file);
+    std::memcpy(bytes.data() + sizeof file, &index, sizeof index);
+    auto pages = ElfImage::from_bytes(std::move(map));
+    if (!pages) return std::nullopt;
+    FramePages frames(image, std::move(*pages), bytes, sections->first);
+    frames.distance_ = index.p_offset - index.p_vaddr;
+    if (!frames.fill(index.p_offset, index.p_filesz)) return std::nullopt;
+    frames.index_ = {bytes.subspan(index.p_offset, index.p_filesz), index.p_vaddr};
+    if (frames.index_.place().entries == 0) return std::nullopt;
+    return frames;
+}
+
+FramePages::FramePages(const ElfImage& image, ElfImage pages, std::span<std::byte> bytes, std::uint64_t first)
+    : image_(&image), pages_(std::move(pages)), bytes_(bytes), first_(first), is_filled_(bytes.size() / page + 1) {
+    is_filled_[0] = true;
+}
+
+void FramePages::want(std::uint64_t address) {
+    const auto entry = index_.entry_of(address);
+    if (!entry) return;
+    const std::uint64_t description = entry->description + distance_;
+    const auto back = fill_entry(description);
+    if (back && *back != 0) static_cast<void>(fill_entry(description + 4 - *back));
+}
+
+// The length of an entry, and then how far back its CIE lies (LSB 5.0, section 10.6.1). Gives the latter.
+std::optional<std::uint64_t> FramePages::fill_entry(std::uint64_t at) {
+    std::uint32_t words[2];
+    if (!fill(at, sizeof words)) return std::nullopt;
+    std::memcpy(words, bytes_.data() + at, sizeof words);
+    constexpr std::uint32_t is_longer = 0xffffffff;  // an extended length: no compiler writes one
+    const std::uint64_t size = words[0] == is_longer ? bytes_.size() - at : 4 + std::uint64_t{words[0]};
+    if (!fill(at, std::min(size, bytes_.size() - at))) return std::nullopt;
+    return words[1];
+}
+
+bool FramePages::fill(std::uint64_t at, std::uint64_t size) {
+    if (at > bytes_.size() || size > bytes_.size() - at) return false;
+    const std::uint64_t end = (at + size + page - 1) / page;
+    for (std::uint64_t number = at / page; number < end; ++number) {
+        if (is_filled_[number]) continue;
+        std::uint64_t behind = number + 1;
+        while (behind < end && !is_filled_[behind]) ++behind;
+        const std::uint64_t from = number * page, to = std::min<std::uint64_t>(behind * page, bytes_.size());
+        const auto wanted = bytes_.subspan(from, to - from);
+        if (image_->read(first_ + from - page, wanted) != wanted.size()) return false;
+        for (; number < behind; ++number) is_filled_[number] = true;
+    }
+    return true;
+}
+
+}  // namespace flameprobe
