@@ -12,8 +12,8 @@
 namespace flameprobe {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t most_table_bytes = std::uint64_t{4} << 30;
 
 /// Where the two sections lie in the file: the index, and up to the end of the segment that holds both.
 struct Sections {
@@ -55,8 +55,8 @@ std::optional<Sections> sections_of(const ElfImage& image) {
     if (!load) return std::nullopt;
     const std::uint64_t first = std::min(index->p_offset, frames - load->p_vaddr + load->p_offset);
     const std::uint64_t end = load->p_offset + load->p_filesz;
-    if (end < first || end - first > most_bytes) return std::nullopt;
-    return Sections{*index, first / page * page, end};
+    if (end < first || end - first > most_table_bytes) return std::nullopt;
+    return Sections{*index, first / page_bytes * page_bytes, end};
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::optional<FramePages> FramePages::of(const ElfImage& image) {
     GElf_Ehdr file;
     if (!sections || ::gelf_getehdr(image.elf(), &file) == nullptr || file.e_ident[EI_CLASS] != ELFCLASS64)
         return std::nullopt;
-    const std::uint64_t size = page + (sections->end - sections->first);
+    const std::uint64_t size = page_bytes + (sections->end - sections->first);
     void* const memory =
         ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<FramePages> FramePages::of(const ElfImage& image) {
     file.e_phnum = 1;
     file.e_shoff = file.e_shnum = file.e_shstrndx = 0;
     GElf_Phdr index = sections->index;
-    index.p_offset = index.p_offset - sections->first + page;
+    index.p_offset = index.p_offset - sections->first + page_bytes;
     std::memcpy(bytes.data(), &file, sizeof file);
     std::memcpy(bytes.data() + sizeof file, &index, sizeof index);
     auto pages = ElfImage::from_bytes(std::move(map));
@@ -91,7 +91,11 @@ std::optional<FramePages> FramePages::of(const ElfImage& image) {
 }
 
 FramePages::FramePages(const ElfImage& image, ElfImage pages, std::span<std::byte> bytes, std::uint64_t first)
-    : image_(&image), pages_(std::move(pages)), bytes_(bytes), first_(first), is_filled_(bytes.size() / page + 1) {
+    : image_(&image),
+      pages_(std::move(pages)),
+      bytes_(bytes),
+      first_(first),
+      is_filled_(bytes.size() / page_bytes + 1) {
     is_filled_[0] = true;
 }
 
@@ -116,14 +120,15 @@ std::optional<std::uint64_t> FramePages::fill_entry(std::uint64_t at) {
 
 bool FramePages::fill(std::uint64_t at, std::uint64_t size) {
     if (at > bytes_.size() || size > bytes_.size() - at) return false;
-    const std::uint64_t end = (at + size + page - 1) / page;
-    for (std::uint64_t number = at / page; number < end; ++number) {
+    const std::uint64_t end = (at + size + page_bytes - 1) / page_bytes;
+    for (std::uint64_t number = at / page_bytes; number < end; ++number) {
         if (is_filled_[number]) continue;
         std::uint64_t behind = number + 1;
         while (behind < end && !is_filled_[behind]) ++behind;
-        const std::uint64_t from = number * page, to = std::min<std::uint64_t>(behind * page, bytes_.size());
+        const std::uint64_t from = number * page_bytes,
+                            to = std::min<std::uint64_t>(behind * page_bytes, bytes_.size());
         const auto wanted = bytes_.subspan(from, to - from);
-        if (image_->read(first_ + from - page, wanted) != wanted.size()) return false;
+        if (image_->read(first_ + from - page_bytes, wanted) != wanted.size()) return false;
         for (; number < behind; ++number) is_filled_[number] = true;
     }
     return true;
