@@ -23,7 +23,7 @@ public:
     void location(LocationId, const Location&) override {}
     void stack(StackId, const StackNode&) override {}
     void thread(ThreadId, const Thread&) override {}
-    void sample(const Sample&) override {}
+    void sample(const flameprobe::Sample&) override {}
     void summary(const Summary& summary) override { counters = summary.counters; }
 
     Counters counters;
