@@ -15,7 +15,7 @@ using namespace flameprobe;
 
 namespace {
 
-constexpr std::uint64_t header_at = 0x100, frames_at = header_at + 8;
+constexpr std::uint64_t header_at = 0x100, header_size = 20, frames_at = header_at + 24;
 
 MemoryMap writable(std::size_t size) {
     void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -34,13 +34,14 @@ void append_entry(std::vector<std::uint8_t>& out, std::vector<std::uint8_t> entr
     out.insert(out.end(), entry.begin(), entry.end());
 }
 /// One CIE and one FDE for the addresses below 4096, with the given instructions.
-std::vector<std::uint8_t> frames_of(const std::uint8_t* instructions, std::size_t size) {
+std::vector<std::uint8_t> frames_of(const std::uint8_t* instructions, std::size_t size, std::uint32_t& description) {
     const std::size_t initial = size / 3;
     std::vector<std::uint8_t> out, cie, fde;
     // id 0, version 1, "zR", code alignment 1, data alignment -8, return address in 16, pointers in 8 bytes
     append(cie, {0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 4, 0x0c, 7, 8, 0x90, 1});
     cie.insert(cie.end(), instructions, instructions + initial);
     append_entry(out, cie);
+    description = static_cast<std::uint32_t>(out.size());
     const auto back = static_cast<int>(out.size()) + 4;
     append(fde, {back & 255, back >> 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0});
     fde.insert(fde.end(), instructions + initial, instructions + size);
@@ -49,8 +50,9 @@ std::vector<std::uint8_t> frames_of(const std::uint8_t* instructions, std::size_
     return out;
 }
 
-/// ELF header, program headers, an .eh_frame_hdr without search table, and `frames` behind it.
-MemoryMap file_with_frames(const std::uint8_t* frames, std::size_t size) {
+/// ELF header, program headers, an .eh_frame_hdr, and `frames` behind it. With a search table only the pages are read
+/// that it leads to: one entry for address 0, and for its FDE a place in `frames`.
+MemoryMap file_with_frames(const std::uint8_t* frames, std::size_t size, bool has_table, std::uint32_t description) {
     MemoryMap file = writable(frames_at + size + 4);
     if (!file) return file;
     Elf64_Ehdr elf{};
@@ -64,9 +66,17 @@ MemoryMap file_with_frames(const std::uint8_t* frames, std::size_t size) {
     elf.e_phnum = 2;
     Elf64_Phdr program[2]{};
     program[0] = {PT_LOAD, PF_R | PF_X, 0, 0, 0, file.size(), file.size(), 4096};
-    program[1] = {PT_GNU_EH_FRAME, PF_R, header_at, header_at, header_at, 8, 8, 4};
-    // version 1; .eh_frame's place relative to here in 4 bytes; no count, no table (DW_EH_PE_omit)
-    const std::uint8_t header[8] = {1, 0x1b, 0xff, 0xff, 4, 0, 0, 0};
+    program[1] = {PT_GNU_EH_FRAME, PF_R, header_at, header_at, header_at, header_size, header_size, 4};
+    // version 1; .eh_frame's place relative to here in 4 bytes; a count in 4 bytes and a table of pairs of 4 bytes
+    // relative to the header, or neither (DW_EH_PE_omit)
+    std::uint8_t header[header_size] = {1, 0x1b, 0xff, 0xff, frames_at - header_at - 4, 0, 0, 0, 1};
+    if (has_table) {
+        header[2] = 0x03;
+        header[3] = 0x3b;
+        const std::int32_t entry[2] = {-static_cast<std::int32_t>(header_at),
+                                       static_cast<std::int32_t>(frames_at - header_at + description)};
+        std::memcpy(header + 12, entry, sizeof entry);
+    }
     std::memcpy(file.data(), &elf, sizeof elf);
     std::memcpy(file.data() + sizeof elf, program, sizeof program);
     std::memcpy(file.data() + header_at, header, sizeof header);
@@ -98,11 +108,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         MemoryMap file = writable(size);
         if (file) std::memcpy(file.data(), data, size);
         ask(std::move(file));
-    } else if (data[0] % 2 == 0) {
-        ask(file_with_frames(data + 1, size - 1));
+        return 0;
+    }
+    const bool has_table = (data[0] & 2) != 0;
+    if (data[0] % 2 == 0) {
+        ask(file_with_frames(data + 1, size - 1, has_table, data[0] / 4));
     } else if (size < 16384) {
-        const auto frames = frames_of(data + 1, size - 1);
-        ask(file_with_frames(frames.data(), frames.size()));
+        std::uint32_t description = 0;
+        const auto frames = frames_of(data + 1, size - 1, description);
+        ask(file_with_frames(frames.data(), frames.size(), has_table, description));
     }
     return 0;
 }
