@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -44,19 +46,25 @@ public:
         touched_.clear();
         remember(0, child(0, thread));
     }
-    NodeId node(StackId stack) {
+    /// nullopt, and no node is made, if there would be more than max_nodes.
+    std::optional<NodeId> node(StackId stack) {
         path_.clear();
-        for (; node_of_[stack] == 0; stack = raw_.stacks[stack].parent) path_.push_back(stack);
+        std::size_t more = 0;
+        for (; node_of_[stack] == 0; stack = raw_.stacks[stack].parent) {
+            path_.push_back(stack);
+            more += frames(stack).size();
+        }
+        if (more > max_nodes - std::min(max_nodes, profile_.nodes.size())) return std::nullopt;
         NodeId node = node_of_[stack];
         for (auto id = path_.rbegin(); id != path_.rend(); ++id) {
-            for (const FrameId frame : names_.frames(raw_.stacks[*id].location)) node = child(node, frame);
-            if (profile_.nodes.size() > max_nodes) break;
+            for (const FrameId frame : frames(*id)) node = child(node, frame);
             remember(*id, node);
         }
         return node;
     }
 
 private:
+    std::span<const FrameId> frames(StackId stack) const { return names_.frames(raw_.stacks[stack].location); }
     NodeId child(NodeId parent, FrameId frame) {
         profile_.nodes.push_back({parent, frame});
         return static_cast<NodeId>(profile_.nodes.size() - 1);
@@ -102,9 +110,10 @@ bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationN
     for (const auto& [thread_name, its_counts] : by_thread_name) {
         paths.begin(thread_name);
         for (const RawCount* count : its_counts) {
-            profile.counts.push_back({paths.node(count->stack), count->thread, count->weight, count->hits});
+            const auto node = paths.node(count->stack);
+            if (!node) return false;
+            profile.counts.push_back({*node, count->thread, count->weight, count->hits});
             keys.push_back(key_of(*count));
-            if (profile.nodes.size() > max_nodes) return false;
         }
     }
     if (!raw.times.entries().empty()) add_times(raw, keys, profile);
