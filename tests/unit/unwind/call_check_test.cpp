@@ -28,6 +28,10 @@ const void* volatile seen = nullptr;
     callee();
     sink = sink + 3;
 }
+[[gnu::noinline]] void call_getenv() {
+    seen = ::getenv("HOME");
+    sink = sink + 5;
+}
 [[gnu::noinline]] void call_indirectly(void (*target)()) {
     void (*volatile function)() = target;
     function();
@@ -145,13 +149,12 @@ TEST_CASE("a call through the procedure linkage table reaches the function behin
     CodeMap map;
     add_own_mappings(map);
     CallCheck check(map);
-    seen = ::getenv("HOME");
+    call_getenv();
     char* (*const function)(const char*) = ::getenv;
     const auto wanted = reinterpret_cast<std::uint64_t>(function);
-    const auto* const region = map.find(address_of(call_directly));
-    REQUIRE(region != nullptr);
+    constexpr std::uint64_t most_bytes = 256;  // of call_getenv(), with what sanitizers add
     std::size_t found = 0;
-    for (std::uint64_t at = region->start; at < region->end && found == 0; ++at)
+    for (std::uint64_t at = address_of(call_getenv), end = at + most_bytes; at < end; ++at)
         found += check.site(at).target == wanted;
-    CHECK(found > 0);
+    CHECK(found == 1);
 }
