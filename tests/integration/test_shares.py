@@ -23,7 +23,7 @@ TRUTH = [
     ("plugin", "plugin_40", 0.40, 0.40), ("plugin", "program_60", 0.60, 0.60),
     ("threads", "half", None, 0.50), ("threads", "third", None, 0.30), ("threads", "fifth", None, 0.20),
 ]
-ROUNDS = {"threads": 400 if EMULATED else sized(1200, 2000)}
+ROUNDS = {"threads": 400 if EMULATED else sized(800, 2000)}
 FREQUENCIES = (99, 997, 4000)
 EVERY = [(engine, frequency) for engine in ENGINES for frequency in FREQUENCIES]
 
@@ -76,7 +76,7 @@ class Shares(Case):
 
 
 def add(engine, frequency):
-    rounds = (6000 if frequency < 100 else sized(1500, 2500)) // (5 if EMULATED else 1)
+    rounds = (6000 if frequency < 100 else sized(1000, 2500)) // (5 if EMULATED else 1)
     setattr(Shares, f"test_{engine}_at_{frequency}", lambda self: self.check(engine, frequency, rounds))
 
 

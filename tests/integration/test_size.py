@@ -5,14 +5,14 @@ import os
 import re
 import unittest
 
-from harness import Case, profiled, read_folded, render, run, started, wait_until
+from harness import Case, profiled, read_folded, render, run, sized, started, wait_until
 from test_render import build
 
 MEBIBYTE = 1 << 20
 
 
 class Size(Case):
-    SECONDS = 4
+    SECONDS = sized(3, 4)
 
     def argv(self):
         return [build(self.directory / "ever_new", "ever_new.c"), 1000 * self.SECONDS]
@@ -27,7 +27,7 @@ class Size(Case):
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "done\n", ""))
         self.assertEqual([p.name for p in self.directory.glob("*.fprobe")], ["all.fprobe"])
         # What the other tests rely on.
-        self.assertGreater((self.directory / "all.fprobe").stat().st_size, 2 * MEBIBYTE)
+        self.assertGreater((self.directory / "all.fprobe").stat().st_size, self.SECONDS / 2 * MEBIBYTE)
 
     def test_parts_within_the_bound_and_no_sample_that_is_not_counted(self):
         ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all", MAX_SIZE="1M", FORMAT="folded,svg"))
