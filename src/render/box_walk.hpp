@@ -15,17 +15,19 @@ namespace flameprobe {
 /// Weights and children of the stacks' trie, in arrays; in a reversed tree a node's one "child" is its caller.
 class StackIndex {
 public:
-    StackIndex(const StackSet& set, bool reverse)
-        : nodes_(set.nodes), totals_(set.nodes.size()), hits_(set.nodes.size()), reverse_(reverse) {
+    StackIndex(const StackSet& set, bool reverse) : nodes_(set.nodes), totals_(set.nodes.size()), reverse_(reverse) {
+        const bool has_heavy_hits = std::any_of(set.counts.begin(), set.counts.end(),
+                                                [](const NamedCount& count) { return count.hits != count.weight; });
+        if (has_heavy_hits) hits_.resize(nodes_.size());
         for (const NamedCount& count : set.counts) {
             totals_[count.node] += count.weight;
-            hits_[count.node] = add_saturated(hits_[count.node], count.hits);
+            if (has_heavy_hits) hits_[count.node] = add_saturated(hits_[count.node], count.hits);
             all_hits_ = add_saturated(all_hits_, count.hits);
         }
         if (reverse_) return;
         for (std::size_t id = nodes_.size() - 1; id > 0; --id) {
             totals_[nodes_[id].parent] += totals_[id];
-            hits_[nodes_[id].parent] = add_saturated(hits_[nodes_[id].parent], hits_[id]);
+            if (has_heavy_hits) hits_[nodes_[id].parent] = add_saturated(hits_[nodes_[id].parent], hits_[id]);
         }
         // Counting sort by parent: ends_[p] moves from the end of p's children to their beginning.
         ends_.resize(nodes_.size() + 1);
@@ -48,7 +50,7 @@ public:
     void add_first(std::vector<Entry>& out) const {
         if (!reverse_) return add_next({}, out);
         for (NodeId id = 1; id < nodes_.size(); ++id) {
-            if (totals_[id] > 0) out.push_back({id, totals_[id], hits_[id]});
+            if (totals_[id] > 0) out.push_back({id, totals_[id], hits(id)});
         }
     }
     void add_next(const Entry& entry, std::vector<Entry>& out) const {
@@ -59,13 +61,16 @@ public:
         }
         for (auto at = ends_[entry.node]; at < ends_[entry.node + 1]; ++at) {
             const NodeId child = children_[at];
-            if (totals_[child] > 0) out.push_back({child, totals_[child], hits_[child]});
+            if (totals_[child] > 0) out.push_back({child, totals_[child], hits(child)});
         }
     }
 
 private:
+    std::uint64_t hits(NodeId id) const { return hits_.empty() ? totals_[id] : hits_[id]; }
+
     std::span<const NamedNode> nodes_;
-    std::vector<std::uint64_t> totals_, hits_;
+    std::vector<std::uint64_t> totals_;
+    std::vector<std::uint64_t> hits_;  // empty: each is a weight of one, as in folded text, so totals_ has them
     std::uint64_t all_hits_ = 0;
     std::vector<std::uint32_t> ends_;
     std::vector<NodeId> children_;
