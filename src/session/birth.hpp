@@ -45,7 +45,7 @@ private:
     enum class State : std::uint8_t { none, waits, outlived, ended };
 
     const Options& options_;
-    std::uint32_t start_ticket_ = 0;  // this and the next are constant once the collector is launched
+    std::uint32_t start_ticket_ = 0;  // these three are constant once the collector is launched
     std::uint64_t time_ns_ = 0, process_ns_ = 0;
     bool counts_ = false;  // until sampling starts, or the child ends and leaves nothing
     std::atomic<State> state_{State::none};

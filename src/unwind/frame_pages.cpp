@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t most_table_bytes = std::uint64_t{4} << 30;
 
-/// Where the two sections lie in the file: the index, and up to the end of the segment that holds both.
+/// Where the two sections lie in the file: the index, and all from the first of them to the end of the segment that
+/// holds both.
 struct Sections {
     GElf_Phdr index{};
     std::uint64_t first = 0, end = 0;
