@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/read_at.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -71,14 +73,7 @@ bool FileBytes::read_into(std::uint64_t offset, std::span<std::byte> out) const 
         std::memcpy(out.data(), whole_.data() + offset, out.size());
         return true;
     }
-    for (std::uint64_t done = 0; done < out.size();) {
-        const ssize_t got =
-            ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;  // truncated meanwhile
-        done += static_cast<std::uint64_t>(got);
-    }
-    return true;
+    return read_at(file_.get(), offset, out) == out.size();  // fewer: truncated meanwhile
 }
 
 bool FileBytes::map_over(std::uint64_t offset, std::span<std::byte> out) const {

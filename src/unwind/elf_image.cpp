@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/read_at.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {
@@ -165,14 +165,7 @@ std::size_t ElfImage::read(std::uint64_t offset, std::span<std::byte> out) const
         std::memcpy(out.data(), bytes_.data() + offset, size);
         return size;
     }
-    std::size_t done = 0;
-    while (done < out.size()) {
-        const ssize_t got = ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    return done;
+    return read_at(fd_, offset, out);
 }
 
 std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
