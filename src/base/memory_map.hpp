@@ -24,6 +24,12 @@ public:
         return *this;
     }
     ~MemoryMap() { reset(); }
+    /// Zeros of its own, of which pages that are never touched cost nothing. Empty if there is no room for them.
+    static MemoryMap reserve(std::size_t size) noexcept {
+        void* const memory =
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return memory == MAP_FAILED ? MemoryMap() : MemoryMap(memory, size);
+    }
 
     explicit operator bool() const noexcept { return address_ != nullptr; }
     std::byte* data() const noexcept { return static_cast<std::byte*>(address_); }

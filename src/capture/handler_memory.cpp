@@ -56,13 +56,13 @@ Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
     const std::size_t slots = round_up(size.slots * sizeof(handler::ThreadSlot));
     const std::size_t states = round_up(size.cells * sizeof(std::atomic<std::uint32_t>));
     const std::size_t total = head + owners + slots + states + round_up(size.cells * cell_bytes);
-    void* const memory =
-        ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
+    MemoryMap map = MemoryMap::reserve(total);
+    if (!map) {
         return Error{"no memory for the samples of the handler (" + std::to_string(total >> 10) +
                      " KiB): raise the address space limit (ulimit -v) or lower FLAMEPROBE_STACK"};
     }
-    HandlerMemory made{MemoryMap(memory, total)};
+    void* const memory = map.data();
+    HandlerMemory made{std::move(map)};
     // A huge page is cleared on first touch, which may be in a handler; and most cells are never used.
     ::madvise(memory, total, MADV_NOHUGEPAGE);
     ::madvise(memory, total, MADV_WIPEONFORK);

@@ -5,12 +5,8 @@
 namespace flameprobe {
 
 EndedThreads::EndedThreads() {
-    constexpr std::size_t bytes = capacity * sizeof(Cell);
-    void* const memory =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return;
-    memory_ = MemoryMap(memory, bytes);
-    cells_ = static_cast<Cell*>(memory);
+    memory_ = MemoryMap::reserve(capacity * sizeof(Cell));
+    cells_ = reinterpret_cast<Cell*>(memory_.data());
 }
 
 void EndedThreads::report(const EndedThread& thread) noexcept {

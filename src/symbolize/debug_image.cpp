@@ -99,10 +99,8 @@ void DebugImage::reserve(std::vector<Slot> slots, const std::vector<std::uint64_
         end += whole_pages(shifts[i] + slots_[i].size);
     }
     end += page_bytes();  // libdw 0.188 looks one byte past a line table's header before it checks
-    void* const memory =
-        ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    map_ = MemoryMap(memory, end);
+    map_ = MemoryMap::reserve(end);
+    if (!map_) throw std::bad_alloc();
 }
 
 void DebugImage::begin_elf() {

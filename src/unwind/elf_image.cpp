@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,10 +77,8 @@ MemoryMap copy_image(const Headers& headers, std::uint64_t bias) {
         if (load.p_type == PT_LOAD) size = std::max(size, load.p_offset + load.p_filesz);
     if (size > largest_image) return {};
     // Untouched pages of it cost nothing, so the file's layout can be kept however large the file is.
-    void* const memory =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return {};
-    MemoryMap image(memory, size);
+    MemoryMap image = MemoryMap::reserve(size);
+    if (!image) return {};
     for (const Elf64_Phdr& part : headers.program) {
         if (part.p_type != PT_GNU_EH_FRAME && part.p_type != PT_NOTE) continue;
         for (const Elf64_Phdr& load : headers.program) {

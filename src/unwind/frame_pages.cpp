@@ -3,7 +3,6 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <gelf.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -69,10 +68,8 @@ std::optional<FramePages> FramePages::of(const ElfImage& image) {
     if (!sections || ::gelf_getehdr(image.elf(), &file) == nullptr || file.e_ident[EI_CLASS] != ELFCLASS64)
         return std::nullopt;
     const std::uint64_t size = page_bytes + (sections->end - sections->first);
-    void* const memory =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return std::nullopt;
-    MemoryMap map(memory, size);
+    MemoryMap map = MemoryMap::reserve(size);
+    if (!map) return std::nullopt;
     const auto bytes = map.bytes();
     file.e_phoff = sizeof file;
     file.e_phnum = 1;
