@@ -12,11 +12,11 @@ extern char** environ;
 static char* self;
 
 static NOINLINE void child_work(void) {
-    work_ms(80);
+    work_ms(60);
     __asm__ volatile("");
 }
 static NOINLINE void parent_work(void) {
-    work_ms(80);
+    work_ms(60);
     __asm__ volatile("");
 }
 

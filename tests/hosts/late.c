@@ -58,7 +58,7 @@ static pthread_barrier_t everybody;
 static void* wait_and_work(void* unused) {
     pthread_barrier_wait(&everybody);
     pthread_barrier_wait(&everybody);
-    work_ms(3);
+    work_ms(1);
     return unused;
 }
 

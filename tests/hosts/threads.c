@@ -84,7 +84,7 @@ static void run_living(unsigned long count) {
 
 /* Without the C library: no thread-local storage of their own, so they call nothing. */
 static int raw_work(void* number) {
-    crunch(40000000);
+    crunch(25000000);
     atomic_fetch_add(&sum, (uintptr_t)number);
     return 0;
 }

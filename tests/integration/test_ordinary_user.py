@@ -7,7 +7,7 @@ import re
 import unittest
 from pathlib import Path
 
-from harness import COMMAND, GUEST, LIBRARY, Case, ordinary_user, profiled, read_folded, render, run, target
+from harness import COMMAND, GUEST, LIBRARY, Case, ordinary_user, profiled, read_folded, render, run, sized, target
 
 CALLS = {"read_work": "[kernel: read]", "write_work": "[kernel: write]", "short_work": "[kernel: getppid]"}
 
@@ -39,7 +39,7 @@ class Kernel(AsOrdinaryUser):
     def test_system_calls_are_named_and_nothing_is_missing(self):
         for frequency in (199, 997):
             with self.subTest(frequency=frequency):
-                ran = self.profile("2.5", where=str(frequency), FREQ=frequency, FORMAT="folded,json")
+                ran = self.profile(sized("2", "2.5"), where=str(frequency), FREQ=frequency, FORMAT="folded,json")
                 result = ran.result()
                 stacks, told = result.stacks(), json.loads(result.path("json").read_text())
                 self.assertEqual(told["sampling"]["kernel"], "by CPU timers")
@@ -63,7 +63,7 @@ class Kernel(AsOrdinaryUser):
                 self.assertAlmostEqual(user, expected, delta=4 * expected**0.5)
 
     def test_time_in_page_faults_is_where_the_memory_was_touched(self):
-        result = self.profile("2.5", "faults", FREQ=499, FORMAT="folded,json").result()
+        result = self.profile(sized("1.5", "2.5"), "faults", FREQ=499, FORMAT="folded,json").result()
         stacks, told = result.stacks(), json.loads(result.path("json").read_text())
         everything = sum(count for _, count in stacks)
         faults = [(frames, count) for frames, count in stacks if frames[-1] == "[kernel: page fault]"]

@@ -137,7 +137,7 @@ class Totals(Case):
         self.directory.chmod(0o777)
         env = profiled(FREQ=997, FORMAT=FORMATS)
         preload = env.pop("LD_PRELOAD")
-        ran = run([*user, "env", f"LD_PRELOAD={preload}", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=5000000"],
+        ran = run([*user, "env", f"LD_PRELOAD={preload}", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=2000000"],
                   self.directory, env)
         self.check_threads(self.check_totals(ran.result("dd")))
 
@@ -146,7 +146,7 @@ class Totals(Case):
         script = ("import hashlib, threading, time\n"
                   "def busy(ms):\n"
                   "  while time.thread_time() < ms / 1000: hashlib.sha256(bytes(1 << 16)).digest()\n"
-                  "for ms in (900, 3, 40, 1, 900, 8):\n"
+                  "for ms in (600, 3, 40, 1, 600, 8):\n"
                   "  t = threading.Thread(target=busy, args=(ms,)); t.start(); t.join()\n")
         for engine in ENGINES:
             with self.subTest(engine=engine):

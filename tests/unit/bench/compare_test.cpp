@@ -137,7 +137,7 @@ TEST_CASE("of 200 comparisons of a program with itself at most 5 % report a chan
 
 TEST_CASE("5 % more cost of a function of 20 % is found in 95 of 100 comparisons of ten runs") {
     Machine machine(5);
-    constexpr int trials = 1000;
+    constexpr int trials = 400;
     int hits = 0, false_findings = 0, all_findings = 0;
     for (int trial = 0; trial < trials; ++trial) {
         const Judgement judgement = judged(machine.measure(10, 1), machine.measure(10, 1.05));

@@ -94,11 +94,11 @@ void walk_random_input(Unwinder& unwinder, const CodeMap& map, int rounds) {
 TEST_CASE("random registers and stacks are walked by CFI without a crash") {
     CodeMap map;
     add_own_mappings(map);
-    walk_random_input(*make_dwarf_unwinder(map), map, 5000);
+    walk_random_input(*make_dwarf_unwinder(map), map, 2000);
 }
 
 TEST_CASE("random registers and stacks are walked by frame pointer without a crash") {
     CodeMap map;
     add_own_mappings(map);
-    walk_random_input(*make_fp_unwinder(map), map, 5000);
+    walk_random_input(*make_fp_unwinder(map), map, 2000);
 }

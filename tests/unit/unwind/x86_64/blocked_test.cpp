@@ -7,10 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <map>
-#include <string>
 
+#include "../full_size.hpp"
 #include "../live_map.hpp"
 #include "blocked_child.hpp"
 #include "traced.hpp"
@@ -43,8 +42,7 @@ void compare(Unwinder& unwinder, pid_t process, const user_regs_struct& regs, Co
 }  // namespace
 
 TEST_CASE("a blocked thread's stack is right without its registers, and rarely truncated") {
-    const char* const size = std::getenv("FLAMEPROBE_TESTS");
-    const int rounds = size != nullptr && std::string(size) == "all" ? 1000 : 20;
+    const int rounds = testing::full_size() ? 1000 : 20;
     std::vector<pid_t> tids;
     const pid_t child = testing::start_blocked_child(tids);
     REQUIRE(child > 0);

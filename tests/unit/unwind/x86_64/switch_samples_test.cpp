@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "../full_size.hpp"
 #include "../live_map.hpp"
 #include "base/descriptor.hpp"
 #include "base/proc.hpp"
@@ -142,8 +142,7 @@ void compare(Unwinder& unwinder, pid_t process, pid_t tid, Switches& switches, S
 }  // namespace
 
 TEST_CASE("a blocked thread's stack is the one that its context switch was sampled with") {
-    const char* const size = std::getenv("FLAMEPROBE_TESTS");
-    const int enough = size != nullptr && std::string(size) == "all" ? 50'000 : 1'000;
+    const int enough = testing::full_size() ? 50'000 : 1'000;
     std::vector<pid_t> tids;
     const pid_t child = testing::start_blocked_child(tids);
     REQUIRE(child > 0);
