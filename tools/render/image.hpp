@@ -18,7 +18,7 @@ std::optional<ImageKind> image_by_name(std::string_view name);
 std::optional<ImageKind> image_by_path(std::string_view path);
 
 /// Draws `svg` at its own size. An Error, and nothing written, if the picture is taller than a PNG may be here
-/// (32,767 pixels), or if this program was built without librsvg.
+/// (32,767 pixels), or if librsvg is not there.
 Result<void> write_image(const std::string& svg, ImageKind kind, const ByteSink& out);
 
 }  // namespace flameprobe

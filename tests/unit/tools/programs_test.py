@@ -1,5 +1,6 @@
 """flameprobe and flameprobe-render as a user meets them: exit statuses, messages, files."""
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -95,6 +96,15 @@ class Render(unittest.TestCase):
         self.assertEqual(run(RENDER, "--hide", "main|a|b", "--format", "folded", self.folded)[:2], (0, "[hidden] 15\nworker;c 1\n"))
         self.refuse(2, "--focus: 'a(' is no regular expression", "--focus", "a(", self.folded)
         self.refuse(1, "only stacks with 'nothing'", "--focus", "nothing", "--top", "3", self.folded)
+
+    def test_images_need_their_module(self):
+        alone = shutil.copy(RENDER, self.path("flameprobe-render"))
+        code, _, err = run(alone, self.folded, "-o", self.path("x.png"))
+        if "built without librsvg" in err:
+            self.skipTest(err)
+        self.assertEqual(code, 1)
+        self.assertIn("libflameprobe-image.so is not installed beside this program", err)
+        self.assertFalse(os.path.exists(self.path("x.png")))
 
     def test_images(self):
         for name, magic, options in (("x.png", b"\x89PNG", []), ("x.pdf", b"%PDF", []), ("y", b"\x89PNG", ["--format", "png", "--width", "700"])):

@@ -1,0 +1,41 @@
+#include "installed_file.hpp"
+
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+namespace flameprobe {
+
+namespace {
+
+std::string own_directory() {
+    char path[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
+    if (size <= 0) return {};
+    const std::string own(path, static_cast<std::size_t>(size));
+    return own.substr(0, own.rfind('/'));
+}
+
+}  // namespace
+
+Result<std::string> installed_file(const std::string& name, const std::string& built) {
+    const std::string own = own_directory(), bin = "/" FLAMEPROBE_BINDIR, in_libraries = "/" FLAMEPROBE_LIBDIR "/" + name;
+    std::string looked;
+    const auto there = [&looked](const std::string& path) {
+        looked += (looked.empty() ? "" : ", ") + path;
+        return access(path.c_str(), R_OK) == 0;
+    };
+    if (own.ends_with(bin)) {  // also where the whole prefix was moved
+        const std::string path = own.substr(0, own.size() - bin.size()) + in_libraries;
+        if (there(path)) return path;
+    }
+    if (const std::string path = own + "/" + built; there(path)) {
+        char real[PATH_MAX];
+        return std::string(realpath(path.c_str(), real) != nullptr ? real : path.c_str());
+    }
+    if (const std::string path = FLAMEPROBE_PREFIX + in_libraries; there(path)) return path;
+    return Error{name.substr(name.rfind('/') + 1) + " is not installed beside this program (looked for " + looked + ")"};
+}
+
+}  // namespace flameprobe
