@@ -49,6 +49,10 @@ def sized(quick, every, emulated=None):
     return every if SIZE == "all" else quick
 
 
+# For tests whose subject is not how a sample is taken: what only the signal engine has is left to its own tests in the quick set.
+MAIN_ENGINES = sized(ENGINES[:2], ENGINES)
+
+
 def target(name):
     return BUILD / "tests" / "targets" / name
 

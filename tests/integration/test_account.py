@@ -6,7 +6,7 @@ import os
 import signal
 import unittest
 
-from harness import (ENGINES, LIBRARY, Case, Result, Run, clean_environment, host, profiled, run, sized, started, target,
+from harness import (LIBRARY, MAIN_ENGINES, Case, Result, Run, clean_environment, host, profiled, run, sized, started, target,
                      wait_until)
 
 NOT_PERMITTED = "[kernel, not permitted]"
@@ -23,7 +23,7 @@ def weight_of(stacks, name):
 class Accounts(Case):
     def test_samples_stand_for_the_cpu_time(self):
         """Within a tenth: a loaded machine delays timers, so the 3 % of a quiet one cannot be asked for here."""
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 ran = run([host("ends"), "return", "1000"], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=397, FORMAT="json,folded,svg"))
@@ -39,7 +39,7 @@ class Accounts(Case):
         """The lowest and the highest that may be asked for."""
         def on_one_cpu():
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for frequency, milliseconds, least in ((1, 1100, 1), (20000, 200, 20)):
                 with self.subTest(engine=engine, frequency=frequency):
                     ran = run([host("ends"), "return", milliseconds], self.fresh_directory(f"{engine}-{frequency}"),
@@ -58,7 +58,7 @@ class Accounts(Case):
 
     def test_memory_of_many_threads(self):
         """10,000 threads one after the other, and 2,000 at once: FlameProbe reports its memory for them, and it is little."""
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for argv in (("short", sized("2000", "10000")), ("living", sized("500", "2000"))):
                 with self.subTest(engine=engine, threads=argv):
                     ran = run([host("threads"), *argv], self.fresh_directory(f"{engine}-{argv[0]}"),
@@ -122,7 +122,7 @@ class Accounts(Case):
 
 class WhileOn(Case):
     def test_signal_starts_and_stops(self):
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 directory = self.fresh_directory(engine)
                 env = profiled(ENGINE=engine, FREQ=397, SIGNAL="USR2", START="0", FORMAT="json,folded")
@@ -147,7 +147,7 @@ class WhileOn(Case):
                   "def busy():\n  for _ in range(30): hashlib.sha256(bytes(1 << 24)).digest()\n"
                   "threads = [threading.Thread(target=busy) for _ in range(3)]\n"
                   "[t.start() for t in threads]\nos.kill(os.getpid(), signal.SIGUSR2)\n[t.join() for t in threads]\nprint('done')")
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 ran = run(["python3", "-c", script], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=199, SIGNAL="USR2", START="0", FORMAT="json"))

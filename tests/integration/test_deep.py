@@ -4,7 +4,7 @@ import os
 import unittest
 
 from deep_stacks import judge, path_is_right, recursion_is_right
-from harness import EMULATED, ENGINES, Case, Result, profiled, run, sized, target
+from harness import EMULATED, MAIN_ENGINES, Case, Result, profiled, run, sized, target
 
 
 class Deep(Case):
@@ -17,7 +17,7 @@ class Deep(Case):
         return verdict
 
     def test_recursion_has_its_number_of_frames(self):
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for kibibytes, frequency in ((224, 999), (4096, 250)):
                 with self.subTest(engine=engine, kibibytes=kibibytes):
                     verdict = self.verdict(engine, "recursion", kibibytes, frequency,
@@ -28,7 +28,7 @@ class Deep(Case):
 
     def test_paths_that_change_are_never_mixed(self):
         """One in a thousand may be wrong: two paths may agree by chance in all frames that are compared."""
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             whole = wrong = 0
             enough = 10 if EMULATED else 100  # one slow CPU
             for _ in range(4):  # on a busy machine the collector often reads when the program has gone on

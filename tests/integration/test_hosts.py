@@ -8,7 +8,7 @@ import signal
 import stat
 import unittest
 
-from harness import (EMULATED, ENGINES, LIBRARY, MISSES_TICKS, SIZE, Case, clean_environment, host, ordinary_user, profiled,
+from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, SIZE, Case, clean_environment, host, ordinary_user, profiled,
                      read_folded, render, run, sized, target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
@@ -262,7 +262,7 @@ class Processes(HostCase):
                 self.assertEqual((directory / "verdict").read_text(), "right\n")
 
     def test_exec_chain_at_4000(self):
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 self.beside([str(host("family")), "chain", sized("100", "1000", "10")], f"chain-{engine}",
                             {"FREQ": 4000, "ENGINE": engine, "FORMAT": "none"}, timeout=240)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import ENGINES, LIBRARY, Case, Result, clean_environment, host, profiled, read_folded, render, run, shares
+from harness import ENGINES, LIBRARY, MAIN_ENGINES, Case, Result, clean_environment, host, profiled, read_folded, render, run, shares
 
 NOBODY = 65534
 ALL_TAKEN = "the program uses every signal that could carry samples"
@@ -30,7 +30,7 @@ class LateStart(Case):
         return ran
 
     def test_no_descriptor_left(self):
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for how in ("api", "signal"):
                 with self.subTest(engine=engine, how=how):
                     stacks = self.late("descriptors", how, engine).result().stacks()

@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 
 import pprof_rules
-from harness import ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_seconds
+from harness import MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_seconds
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
 NOTES = {"[lost]": "lost", "[kernel, not permitted]": "not_permitted", "[throttled]": "throttled"}
@@ -123,7 +123,7 @@ class Totals(Case):
         self.assertGreater(checked, 0)
 
     def test_engines(self):
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 ran = run([host("ends"), "return", "700"], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=3989, FORMAT=FORMATS))
@@ -148,7 +148,7 @@ class Totals(Case):
                   "  while time.thread_time() < ms / 1000: hashlib.sha256(bytes(1 << 16)).digest()\n"
                   "for ms in (600, 3, 40, 1, 600, 8):\n"
                   "  t = threading.Thread(target=busy, args=(ms,)); t.start(); t.join()\n")
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 ran = run([sys.executable, "-c", script], self.fresh_directory(engine),
                           profiled(ENGINE=engine, FREQ=997, FORMAT=FORMATS))

@@ -20,7 +20,8 @@ std::string own_directory() {
 }  // namespace
 
 Result<std::string> installed_file(const std::string& name, const std::string& built) {
-    const std::string own = own_directory(), bin = "/" FLAMEPROBE_BINDIR, in_libraries = "/" FLAMEPROBE_LIBDIR "/" + name;
+    const std::string own = own_directory(), bin = "/" FLAMEPROBE_BINDIR,
+                      in_libraries = "/" FLAMEPROBE_LIBDIR "/" + name;
     std::string looked;
     const auto there = [&looked](const std::string& path) {
         looked += (looked.empty() ? "" : ", ") + path;
@@ -35,7 +36,8 @@ Result<std::string> installed_file(const std::string& name, const std::string& b
         return std::string(realpath(path.c_str(), real) != nullptr ? real : path.c_str());
     }
     if (const std::string path = FLAMEPROBE_PREFIX + in_libraries; there(path)) return path;
-    return Error{name.substr(name.rfind('/') + 1) + " is not installed beside this program (looked for " + looked + ")"};
+    return Error{name.substr(name.rfind('/') + 1) + " is not installed beside this program (looked for " + looked +
+                 ")"};
 }
 
 }  // namespace flameprobe

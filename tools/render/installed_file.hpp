@@ -6,8 +6,8 @@
 
 namespace flameprobe {
 
-/// The path of a file that belongs to this program: `name` in the library folder that is installed beside it, or `built`
-/// from the program's own folder in a build tree. An Error names where it was looked for.
+/// The path of a file that belongs to this program: `name` in the library folder that is installed beside it, or
+/// `built` from the program's own folder in a build tree. An Error names where it was looked for.
 Result<std::string> installed_file(const std::string& name, const std::string& built);
 
 }  // namespace flameprobe
