@@ -20,7 +20,7 @@ from browser import Browser, cpu_seconds, private_memory
 
 PROGRAM, RENDER = sys.argv.pop(1), sys.argv.pop(1)
 FULL_SIZE = os.environ.get("FLAMEPROBE_TESTS") == "all"
-STACKS, FUNCTIONS = (150_000, 30_000) if FULL_SIZE else (40_000, 10_000)
+STACKS, FUNCTIONS = (150_000, 30_000) if FULL_SIZE else (20_000, 5_000)
 
 # Rows of the table from a height on, as the reader sees them when it is scrolled through: [{name: [self, its title, total,
 # its title]}, the next height, or null at the end].
@@ -177,7 +177,7 @@ class LargeTest(unittest.TestCase):
                 self.assertEqual((number, share), (expected[of], share_text(expected[of], samples)), f"{graph} of {name}: {of}")
 
     def test_how_long_many_stacks_take(self):
-        stacks = int(os.environ.get("FLAMEPROBE_PAGE_STACKS", "1000000" if FULL_SIZE else "200000"))
+        stacks = int(os.environ.get("FLAMEPROBE_PAGE_STACKS", "1000000" if FULL_SIZE else "100000"))
         subprocess.run([PROGRAM, self.directory.name, "--stacks", str(stacks)], check=True)
         path = os.path.join(self.directory.name, "stacks.html")
         blank = private_memory(self.page.directory.name)
