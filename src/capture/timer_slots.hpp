@@ -36,7 +36,8 @@ public:
     TimerSlots(const TimerSlots&) = delete;
     TimerSlots& operator=(const TimerSlots&) = delete;
 
-    std::size_t size() const { return state_.slot_count; }
+    /// The table is large, and few slots of it are ever claimed: these are the first ones.
+    std::size_t size() const { return state_.used.load(std::memory_order_acquire); }
     handler::ThreadSlot& operator[](std::size_t index) const { return state_.slots[index]; }
     /// The thread that a slot is claimed for; 0: it is free.
     std::uint32_t owner(std::size_t index) const { return state_.owners[index].load(std::memory_order_acquire); }

@@ -45,6 +45,13 @@ void clear(ThreadSlot& slot) noexcept {
     slot.control_block.store(0, std::memory_order_relaxed);
 }
 
+void raise(std::atomic<std::uint32_t>& mark, std::uint32_t least) noexcept {
+    std::uint32_t now = mark.load(std::memory_order_relaxed);
+    while (now < least &&
+           !mark.compare_exchange_weak(now, least, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+}
+
 std::uint32_t slot_of(const State& state, std::uint32_t tid) noexcept {
     std::uint32_t index = 0;
     while (index < state.slot_count && state.owners[index].load(std::memory_order_acquire) != tid) ++index;
@@ -57,9 +64,10 @@ std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept {
     const std::uint32_t start = state.hint.load(std::memory_order_relaxed);
     for (std::uint32_t i = start; i < state.slot_count; ++i) {
         std::uint32_t owner = state.owners[i].load(std::memory_order_relaxed);
+        if (owner != 0) continue;
+        raise(state.used, i + 1);
         // Acquire: partner of the collector's release when it freed the slot.
-        if (owner == 0 &&
-            state.owners[i].compare_exchange_strong(owner, tid, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        if (state.owners[i].compare_exchange_strong(owner, tid, std::memory_order_acq_rel, std::memory_order_relaxed)) {
             std::uint32_t expected = start;
             state.hint.compare_exchange_strong(expected, i + 1, std::memory_order_relaxed);
             clear(state.slots[i]);

@@ -39,6 +39,7 @@ struct State {
     std::atomic<std::uint32_t>* owners = nullptr;  // tid per slot, 0: free. Acquire-release on claiming and freeing.
     ThreadSlot* slots = nullptr;
     std::uint32_t slot_count = 0;
+    std::atomic<std::uint32_t> used{0};  // slots that were claimed once are below; raised before a claim
     std::atomic<std::uint32_t> hint{0};  // no free slot is known below: a guess, for speed only
     // Control block, tid and slot (slot_count: none) of the thread that entered the filter.
     std::atomic<std::uint64_t> filtered_base{0};

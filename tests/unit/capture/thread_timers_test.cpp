@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "capture/handler/attach.hpp"
 #include "capture/handler_memory.hpp"
+#include "capture/timer_slots.hpp"
 #include "collected.hpp"
 #include "cpu_log.hpp"
 
@@ -82,6 +83,25 @@ TEST_CASE("what a handler drops is counted as lost, once: while sampling, after 
     CHECK(host.seen.lost_samples == 3);
     end = true;
     if (thread.joinable()) thread.join();
+}
+
+TEST_CASE("slots of the table are looked at once they have been claimed, also after others were freed") {
+    Timers host;
+    const auto claim = [&](std::uint32_t tid) { return handler::claim_slot(host.state, tid); };
+    TimerSlots slots(host.state);
+    CHECK(slots.size() == 0);
+    CHECK(claim(1001) == 0);
+    CHECK(claim(1002) == 1);
+    CHECK(slots.size() == 2);
+    slots.free(0);
+    CHECK(slots.size() == 2);
+    CHECK(slots.owner(1) == 1002);
+    CHECK(claim(1003) == 0);
+    CHECK(slots.size() == 2);
+    CHECK(claim(1004) == 2);
+    CHECK(claim(1005) == 3);
+    CHECK(claim(1006) == host.state.slot_count);  // the table is full
+    CHECK(slots.size() == host.state.slot_count);
 }
 
 TEST_CASE("a thread that is in our handler when it is looked at is not taken for one that blocks the signal") {
