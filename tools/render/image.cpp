@@ -24,7 +24,8 @@ Result<void> write_image(const std::string& svg, ImageKind kind, const ByteSink&
     const auto path = installed_file("flameprobe/libflameprobe-image.so", "../render/libflameprobe-image.so");
     if (!path) return Error{path.error().message + "; write an .svg"};
     void* const module = ::dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (module == nullptr) return Error{::dlerror()};
+    if (module == nullptr)
+        return Error{std::string(::dlerror()) + "; images need librsvg (package librsvg2-2): write an .svg"};
     const auto draw = reinterpret_cast<DrawImage*>(::dlsym(module, "flameprobe_draw_image"));
     if (draw == nullptr) return Error{*path + " is of another version"};
     Result<void> drawn;
