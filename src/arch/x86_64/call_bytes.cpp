@@ -36,6 +36,21 @@ unsigned indirect_call_length(const std::uint8_t* bytes) {
     return 2 + sib + displacement;
 }
 
+/// Whether the byte belongs to how far a call, a jump or an operand relative to %rip lies, and so is no opcode. A jump
+/// back ends in ff, and what fills the space behind it would make that a jump through memory.
+bool is_in_distance(std::span<const std::byte> code, std::uint64_t address, std::size_t at) {
+    constexpr std::uint64_t farthest = std::uint64_t{128} << 20;  // within one object
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(code.data());
+    for (std::size_t i = at < 4 ? 0 : at - 4; i < at && i + 5 <= code.size(); ++i) {
+        const bool relative_operand = (bytes[i] & 0xc7) == 0x05;
+        if (bytes[i] != 0xe8 && bytes[i] != 0xe9 && !relative_operand) continue;
+        const std::uint64_t next = address + i + 5, to = displaced(next, bytes + i + 1);
+        std::uint8_t there = 0;
+        if (to - next + farthest < 2 * farthest && read_value(to, there)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 CallSite read_call_site(std::uint64_t return_address, const CodeMap& map) {
@@ -94,9 +109,7 @@ bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::ui
             const bool outside = to - address >= code.size();
             if (to == target || (outside && jump && follow_stubs(to) == target)) return true;
         }
-        // A jump back ends in ff too, and what fills the space behind it would make it a jump through memory.
-        const bool displacement = i >= 4 && bytes[i - 4] == 0xe9;
-        if (bytes[i] == 0xff && !displacement && (bytes[i + 1] >> 3 & 7) == 4) {
+        if (bytes[i] == 0xff && (bytes[i + 1] >> 3 & 7) == 4 && !is_in_distance(code, address, i)) {
             const unsigned mod = bytes[i + 1] >> 6, rm = bytes[i + 1] & 7;
             std::uint64_t to = 0;
             if (mod == 0 && rm == 5 && i + 6 <= code.size() &&

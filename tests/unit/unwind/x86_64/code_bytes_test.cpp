@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -67,13 +68,22 @@ TEST_CASE("a system call that is restarted is the one at the pc") {
 
 TEST_CASE("memory that is not mapped has no number") { CHECK(!system_call_number(0x1000)); }
 
-TEST_CASE("a jump back, and what fills the space behind it, are no jump through memory") {
-    const std::uint8_t bytes[] = {0xe9, 0x79, 0xff, 0xff, 0xff, 0x66, 0x0f, 0x1f, 0x84, 0x00};
-    const auto code = std::as_bytes(std::span(bytes));
-    CHECK(may_jump_to(code, 0x1000, 0x1005 - 0x87));
-    CHECK_FALSE(may_jump_to(code, 0x1000, 0x2000));
-    const std::uint8_t through_memory[] = {0xff, 0x66, 0x10};
-    CHECK(may_jump_to(std::as_bytes(std::span(through_memory)), 0x1000, 0x2000));
+TEST_CASE("bytes of a distance, and what follows them, are no jump through memory") {
+    static std::uint8_t room[1 << 17];  // each distance below leads into it, so it can be one
+    const auto jumps = [](std::string_view bytes, std::uint64_t target) {
+        std::uint8_t* const code = std::copy(bytes.begin(), bytes.end(), room + sizeof room / 2) - bytes.size();
+        return may_jump_to(std::as_bytes(std::span(code, bytes.size())), reinterpret_cast<std::uintptr_t>(code),
+                           target);
+    };
+    const auto elsewhere = reinterpret_cast<std::uintptr_t>(room);
+    const std::string_view jump_back = "\xe9\x79\xff\xff\xff\x66\x0f\x1f\x84\x00"sv;
+    CHECK(jumps(jump_back, elsewhere + sizeof room / 2 + 5 - 0x87));
+    CHECK_FALSE(jumps(jump_back, elsewhere));
+    CHECK_FALSE(jumps("\xe8\x79\xff\xff\xff\x66\x0f\x1f\x84\x00"sv, elsewhere));  // a call back
+    CHECK_FALSE(jumps("\x48\x8d\x3d\xff\xa3\x00\x00\xc3"sv, elsewhere));          // lea 0xa3ff(%rip),%rdi
+    CHECK(jumps("\x48\x8d\x3d\xff\xa3\x00\x40\xc3"sv, elsewhere));                // too far to be one
+    CHECK(jumps("\xff\x66\x10"sv, elsewhere));
+    CHECK(jumps("\x48\x89\xe8\xff\x60\x10\xcc"sv, elsewhere));  // mov %rbp,%rax; jmp *0x10(%rax)
 }
 
 TEST_CASE("where HotSpot's methods begin and end, the frame record is the caller's") {
