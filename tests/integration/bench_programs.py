@@ -1,6 +1,7 @@
 """A server and its load for the bench: bench_programs.py serve PORT WORK | load PORT REQUESTS | work UNITS."""
 
 import contextlib
+import select
 import signal
 import socket
 import sys
@@ -12,9 +13,15 @@ def burn(amount):
 
 
 def serve(port, work):
-    with socket.create_server(("127.0.0.1", port)) as server:
+    # A signal that comes just before accept() does not end it, whose handler Python runs between instructions of its own:
+    # the server would wait for ever.
+    signals, wake = socket.socketpair()
+    wake.setblocking(False)
+    signal.set_wakeup_fd(wake.fileno())
+    with signals, wake, socket.create_server(("127.0.0.1", port)) as server:
         print("ready to serve", flush=True)
         while True:
+            select.select([server, signals], [], [])
             connection, _ = server.accept()
             with connection, contextlib.suppress(ConnectionError):  # a load that was ended before its answer came
                 while connection.recv(1):
