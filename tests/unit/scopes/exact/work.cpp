@@ -214,9 +214,10 @@ void fiber() {
 
 void switching() {
     exact::Truth* const mine = exact::self->current;
-    const std::unique_ptr<char[]> stacks(new char[fibers * fiber_stack]);  // not zeroed: that is many instructions
+    const std::unique_ptr<char[]> stacks(
+        new char[fibers * fiber_stack]);  // as the truths, not zeroed: that is many instructions
     for (int i = 0; i < fibers; ++i) {
-        fiber_truths[i] = {};
+        fiber_truths[i].depth = 0;
         ::getcontext(&fiber_contexts[i]);
         fiber_contexts[i].uc_stack.ss_sp = stacks.get() + static_cast<std::size_t>(i) * fiber_stack;
         fiber_contexts[i].uc_stack.ss_size = fiber_stack;
