@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import COMMAND, ROOT, Case, clean_environment, read_folded, run
+from harness import COMMAND, ROOT, SIZE, Case, clean_environment, read_folded, run, sized
 
 CRATE = ROOT / "tools" / "cargo"
 WORK = """
@@ -61,8 +61,9 @@ class Cargo(Case):
 
     def test_each_kind(self):
         (self.package / "results").mkdir()
-        for arguments, out in (([], "binary"), (["--example", "insert", "--", "500000"], "example"), (["--bench", "keys"], "bench"),
-                               (["--test", "many"], "test"), (["--dev", "--bin=sample", "--", "100000"], "dev")):
+        example = (["--example", "insert", "--", "500000"], "example")
+        for arguments, out in sized([example], [([], "binary"), example, (["--bench", "keys"], "bench"), (["--test", "many"], "test"),
+                                                (["--dev", "--bin=sample", "--", "100000"], "dev")]):
             with self.subTest(out):
                 done = self.flameprobe("-F", "999", "-o", f"results/{out}", *arguments)
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -92,6 +93,8 @@ class Cargo(Case):
         self.assertFalse((self.directory / "target" / "release" / "sample").exists())
 
     def test_own_tests(self):
+        if SIZE != "all":
+            self.skipTest("runs in tools/test all")
         done = run(["cargo", "test", "--offline", "--locked", "--manifest-path", CRATE / "Cargo.toml"], self.directory,
                    env=self.environment, timeout=200)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -85,15 +85,15 @@ class Forwarder(Workflow):
             self.assertIn(told, markdown)
 
     def test_tokio(self):
+        if not sized(False, True):
+            self.skipTest("runs in tools/test all: cargo compiles it for longer than it runs")
         try:
-            program = forwarder_built(sized(0, 3))
+            program = forwarder_built()
         except Missing as missing:
             self.skipTest(f"{missing} is not there")
         self.check(FORWARDER=str(program))
 
     def test_epoll(self):
-        if not sized(False, True):
-            self.skipTest("runs in tools/test all, beside the one with tokio")
         self.compile("forwarder")
         self.check()
 
@@ -146,10 +146,12 @@ class Engine(Workflow):
 
 class Insert(Workflow):
     def test_from_cargo(self):
+        if not sized(False, True):
+            self.skipTest("runs in tools/test all; test_cargo has a crate of its own")
         rust = self.rust("cargo", "rustc")
         environment = {**rust, "FLAMEPROBE": str(COMMAND), "CARGO_NET_OFFLINE": "true",
                        "CARGO_TARGET_DIR": str(self.directory / "target")}
-        count = sized("300000", "1000000")
+        count = "1000000"
         tool = run(["cargo", "run", "-q", "--offline", "--manifest-path", ROOT / "tools" / "cargo" / "Cargo.toml", "--",
                     "--manifest-path", self.place / "insert" / "Cargo.toml", "--example", "insert", "-F", "999", "-o",
                     self.directory / "insert", "--", count], self.directory, env=environment, timeout=250)
