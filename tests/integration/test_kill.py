@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness import Case, Result, host, profiled, render, sized
 
-MOMENTS = sized(12, 200)
+MOMENTS = sized(12, 100)
 FREQUENCY = 997
 # What may be missing: the drain period with generous room for a loaded machine, and the time before sampling began.
 MAY_BE_MISSING_S = 0.25
