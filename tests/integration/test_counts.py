@@ -39,13 +39,19 @@ class Counts(Case):
         """Neither uses the CPU time below which an unsampled process leaves no results (FLAMEPROBE_MIN_CPU)."""
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                done = run([PROGRAMS / "counts", "10"], self.fresh_directory(engine), env=profiled(FREQ=9, ENGINE=engine, FORMAT="svg,json"))
+                done = run([PROGRAMS / "counts", "10"], self.fresh_directory(engine), env=profiled(FREQ=1, ENGINE=engine, FORMAT="svg,json"))
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 results = {pid: result for (pid, _), result in done.results().items()}
                 for pid, requests in (map(int, line.split()) for line in done.stdout.splitlines()):
                     self.assertEqual(results[pid].endings, {"fprobe"})  # there is nothing to draw
                     info = render(results[pid].path("fprobe"), "--info")
                     self.assertIn(f"requests {requests}", info.stdout, info.stderr)
+
+    def test_run_says_once_that_there_is_no_picture(self):
+        done = run([COMMAND, "run", "-F", "1", "-o", "counted", "--", PROGRAMS / "counts", "10"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Aflameprobe: no picture: .*took no samples.*\nflameprobe: counted(\.2)?\.fprobe\n\Z")
+        self.assertEqual({path.name for path in self.directory.iterdir()}, {"counted.fprobe", "counted.2.fprobe"})
 
     def test_told_by_info_and_merged(self):
         done = run([PROGRAMS / "counts"], self.directory, env=profiled(FREQ=999, FORMAT="svg"))

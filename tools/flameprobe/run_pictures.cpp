@@ -186,7 +186,7 @@ RunEnd end_run(const FinishedRun& run) {
     }
     PictureWriter writer(run);
     std::vector<std::string> paths;
-    if (!run.formats.empty()) {
+    if (!run.formats.empty() && samples != 0) {
         const bool tree = count_processes(profiles) > 1;
         for (const Found& profile : profiles) {
             if (!tree || run.draw) paths = writer.draw(profile);
@@ -196,7 +196,7 @@ RunEnd end_run(const FinishedRun& run) {
     end.lines = std::move(writer.lines);
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
-    if (paths.empty()) {
+    if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) {
         end.lines.push_back(
             "no picture: the command took no samples (it used next to no CPU time, or the library said why not)");
     }
