@@ -151,6 +151,13 @@ class LargeTest(unittest.TestCase):
             rows, top = self.page.run(NEXT_ROWS, top)
             shown.update(rows)
         self.same(shown, {name: [share_text(self_[name], samples), samples_text(self_[name]), share_text(total[name], samples), samples_text(total[name])] for name in total})
+        # The table is scrolled to its end now; a search shows its row without waiting for a frame.
+        name = max(total)
+        found = self.page.run("""const field = document.getElementById('search');
+          field.value = arguments[0];
+          field.dispatchEvent(new Event('input'));
+          return [...document.querySelectorAll('.body .line')].map((line) => line.children[2].title)""", f"^{re.escape(name)}$")
+        self.assertEqual(found, [name])
         # Callers and callees of what has most of them.
         order = total.most_common()
         for name, _ in order[1:3] + order[5:40:9]:

@@ -38,9 +38,9 @@ export class Table {
     this.paint();
   }
   paint() {
+    this.spacer.textContent = "";  // rows of a longer table would keep the place to which it was scrolled
     const first = Math.max(Math.floor(this.body.scrollTop / LINE) - 4, 0);
     const last = Math.min(first + Math.ceil(this.body.clientHeight / LINE) + 8, this.rows.length);
-    this.spacer.textContent = "";
     for (let at = first; at < last; at++) {
       const row = this.rows[at];
       const line = element(this.spacer, "div", {class: "line", role: "row", "aria-rowindex": at + 2, id: "row" + at, "aria-selected": at === this.selected});
