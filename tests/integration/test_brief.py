@@ -29,7 +29,7 @@ class Brief(Case):
         for life_us in sized((300, 2000), (300, 800, 2000, 5000, 8000, 30000)):
             for frequency in (99, 999):
                 with self.subTest(engine=engine, life_us=life_us, frequency=frequency):
-                    ran, (main_ns, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500, 4000), ENGINE=engine,
+                    ran, (main_ns, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500, 2500), ENGINE=engine,
                                                                        FREQ=frequency)
                     main, brief, every, period = self.weights(ran.result())
                     self.assertAlmostEqual(every * period / process_ns, 1, delta=0.03)

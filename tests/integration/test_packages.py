@@ -1,4 +1,4 @@
-"""The Debian packages and the tarball: made, and tried in a bare root. In `tools/test all` only: each is a build of its own.
+"""The Debian packages and the tarball: made, and tried in a bare root. In `tools/test packages` only: each is a build of its own.
 Faults that only they have shown, and no development build, have a test here."""
 
 import json
@@ -49,7 +49,7 @@ class Packages(Case):
     def setUp(self):
         super().setUp()
         if SIZE != "all":
-            self.skipTest("runs in tools/test all")
+            self.skipTest("runs in tools/test packages")
         self.source = self.directory / "flameprobe"
         shutil.copytree(ROOT, self.source, ignore=left_out)
 
