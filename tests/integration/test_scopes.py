@@ -56,15 +56,15 @@ class Exact(Case):
             if not (PROGRAMS / program).exists():
                 continue
             with self.subTest(program=program):
-                self.check(program, "ring", 3989, sized(700, 2500, 100))
+                self.check(program, "ring", 3989, sized(700, 1500, 100))
 
     def test_timer(self):
         # At most one sample a tick of the kernel: where ticks are late (a busy virtual machine), one sample counts for
         # several, and chance with it. The lower the rate, the less.
-        self.check("exact_shares_O2", "timer", 99, sized(2500, 9000, 300))
+        self.check("exact_shares_O2", "timer", 99, sized(2500, 6000, 300))
 
     def test_signal(self):
-        self.check("exact_shares_O2", "signal", 997, sized(1500, 6000, 200))
+        self.check("exact_shares_O2", "signal", 997, sized(1500, 4000, 200))
 
 
 class Languages(Case):
