@@ -253,6 +253,13 @@ def stolen_seconds():
         return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
+def stolen_ns(since):
+    """The most of it that a program can have lost since stolen_seconds() gave `since`: the counter's unit is 10 ms. 0 on a
+    real machine."""
+    now = stolen_seconds()
+    return 0 if now == 0 else (now - since + 0.01) * 1e9
+
+
 def named(frames, function):
     """Whether a frame is this function, whatever its namespace, parameters and suffix."""
     return any(re.search(rf"(?<!\w){re.escape(function)}(?!\w)", re.sub(r"_\[[ik]\]$", "", frame)) for frame in frames)

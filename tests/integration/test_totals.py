@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 
 import pprof_rules
-from harness import MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_seconds
+from harness import MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
 NOTES = {"[lost]": "lost", "[kernel, not permitted]": "not_permitted", "[throttled]": "throttled"}
@@ -54,11 +54,6 @@ class Totals(Case):
     def setUp(self):
         super().setUp()
         self.stolen = stolen_seconds()
-
-    def stolen_ns(self):
-        """The most time that the hypervisor can have taken from the program: the counter's unit is 10 ms. 0 on a real machine."""
-        now = stolen_seconds()
-        return 0 if now == 0 else (now - self.stolen + 0.01) * 1e9
 
     def check_totals(self, result):
         told = json.loads(result.path("json").read_text())
@@ -119,7 +114,7 @@ class Totals(Case):
             checked += 1
             told_ns = known * period + thread["unsampled_ns"]
             self.assertGreaterEqual(told_ns, 0.99 * thread["cpu_ns"], thread)
-            self.assertLessEqual(told_ns, 1.01 * thread["cpu_ns"] + self.stolen_ns(), thread)
+            self.assertLessEqual(told_ns, 1.01 * thread["cpu_ns"] + stolen_ns(self.stolen), thread)
         self.assertGreater(checked, 0)
 
     def test_engines(self):
@@ -158,7 +153,7 @@ class Totals(Case):
                 for thread in told["threads"]:
                     # A piece shorter than a period has a whole one by chance, at either end of a thread.
                     if thread["cpu_ns"] > 0 and thread["tid"] != 0:
-                        self.assertLessEqual(thread["sampled_ns"], 1.01 * thread["cpu_ns"] + 2 * period + self.stolen_ns(), thread)
+                        self.assertLessEqual(thread["sampled_ns"], 1.01 * thread["cpu_ns"] + 2 * period + stolen_ns(self.stolen), thread)
                     if thread["tid"] == 0 and engine == "ring":
                         self.assertLessEqual(thread["samples"] + thread["lost"], 0.02 * told["samples"]["taken"], thread)
 
