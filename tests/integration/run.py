@@ -22,9 +22,9 @@ MOST_KEPT = 64 << 20  # bytes
 
 
 def keep(test):
-    """Copies regular files only: tests also make fifos, devices and links. A test without a directory has nothing to keep."""
+    """Copies regular files only: tests also make fifos, devices and links. A test without such a directory has nothing to keep."""
     directory = getattr(test, "directory", None)
-    if directory is None:
+    if not isinstance(directory, Path):
         return
     files = [path for path in sorted(directory.rglob("*")) if path.is_file() and not path.is_symlink()]
     if sum(path.stat().st_size for path in files) > MOST_KEPT:
