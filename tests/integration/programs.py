@@ -280,7 +280,7 @@ class Program:
 
 PROGRAMS = (
     Program("redis-server", redis),
-    Program("nginx", nginx, 2),  # its master works for five milliseconds, and may never be sampled
+    Program("nginx", nginx, 3),
     Program("python3", python, 1, ("_PyEval_EvalFrameDefault",)),
     Program("xz -T2", compressor("xz", "-T2", "-3", "-k", "--block-size=2MiB")),
     Program("zstd -T2", compressor("zstd", "-T2", "-15", "-k", "-q")),

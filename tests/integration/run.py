@@ -29,6 +29,7 @@ def keep(test):
     files = [path for path in sorted(directory.rglob("*")) if path.is_file() and not path.is_symlink()]
     if sum(path.stat().st_size for path in files) > MOST_KEPT:
         return
+    shutil.rmtree(BUILD / "failed" / test.id(), ignore_errors=True)  # an earlier run's
     for path in files:
         kept = BUILD / "failed" / test.id() / path.relative_to(directory)
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,8 @@ LONG = ("rust tokio", "postgres", "ripgrep")  # a build by cargo, a database tha
 class RealPrograms(Case):
     def check(self, program, processes):
         try:
-            figures, _, _, results = measure(program, self.fresh_directory("run"), profiled(FREQ=999), SECONDS)
+            # nginx's master uses five milliseconds of CPU time and may not be sampled: it leaves a result all the same.
+            figures, _, _, results = measure(program, self.fresh_directory("run"), profiled(FREQ=999, MIN_CPU=0), SECONDS)
         except Missing as what:
             self.skipTest(f"{what} is not installed")
         self.assertGreaterEqual(len([r for r in results if "svg" in r.endings]), processes)
