@@ -109,7 +109,6 @@ bool Collector::serve() {
             }
             // The task survives what kills the host or replaces its image, and still has the memory.
             if (is_task() && (task_.host_ended() || (sampling_.ended() && task_.host_has_other_image()))) {
-                host_ends_ = true;
                 finish();
                 return true;
             }
@@ -203,8 +202,9 @@ void Collector::show_lost_signal() {
     if (host) log_.release_to(Descriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, host.get(), STDERR_FILENO, 0))));
 }
 
-// While a host lives, a task makes no threads: see Task::may_have_threads(). A thread of the host makes none while
-// sampling goes on: their CPU time would count as the host's.
+// While a host lives, a task makes no threads: see Task::may_have_threads(). Nor after one that was killed, perhaps in
+// a fork(), which holds the lock that a new thread's first malloc takes. A thread of the host makes none while sampling
+// goes on: their CPU time would count as the host's.
 unsigned Collector::workers() {
     constexpr unsigned one_per_cpu = 0;
     return finishing_ && (!is_task() || (host_ends_ && task_.may_have_threads())) ? one_per_cpu : 1;
