@@ -174,7 +174,7 @@ latency = {{ pattern = "p99 ([0-9.]+) ms", unit = "ms" }}
         self.assertEqual(status, 130, log.read_text())
         self.assertIn("interrupted; the same command again goes on", log.read_text())
         # The server's collector has its command line, and may outlive it while it writes.
-        wait_until(lambda: processes_with(f"{PROGRAMS} serve") == [], what="the end of the server and its collector")
+        wait_until(lambda: processes_with(f"{PROGRAMS} serve") == [], seconds=100, what="the end of the server and its collector")
         done = run(argv, self.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"\[1/4\] .*: done before")

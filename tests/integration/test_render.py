@@ -190,10 +190,11 @@ class Source(Recorded):
         facts = json.loads(zlib.decompress(base64.b64decode(packed[1])))
         names = facts["functions"]["name"]
         phase = next(one for one in facts["source"]["functions"] if "early_phase" in names[one["fn"]])
-        # The function's own samples and those of what is inlined into it, as folded text has them.
+        # The function's own samples and those of what is inlined into it, as folded text has them. What stands below a
+        # [kernel: page fault], of an ordinary user, is the kernel's.
         truth = 0
         for frames, count in self.folded():
-            code = [frame for frame in frames if not frame.startswith("[") and not frame.endswith("_[i]")]
+            code = [frame for frame in frames if frame not in ("[checkout]", "[payment]") and not frame.endswith("_[i]")]
             truth += count if named(code[-1:], "early_phase") else 0
 
         def own(lines):

@@ -74,10 +74,11 @@ class Languages(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         return scopes_of(read_folded(Path(f"{stem}.folded").read_text()))
 
-    def assert_scopes(self, found, *expected):
+    def assert_scopes(self, found, *expected, brief=()):
+        """`brief`: a scope that is seldom sampled."""
         for scopes in expected:
             self.assertGreater(found.get(scopes, 0), 20, f"{scopes} in {found}")
-        unexpected = {scopes: n for scopes, n in found.items() if scopes and scopes not in expected}
+        unexpected = {scopes: n for scopes, n in found.items() if scopes and scopes not in (*expected, brief)}
         self.assertFalse(unexpected, found)
 
     def test_c(self):
@@ -106,7 +107,8 @@ class Languages(Case):
         self.assert_scopes(self.stacks([program]), ("checkout",), ("checkout", "pay"), ("tenant=acme",))
 
     def test_python(self):
-        self.assert_scopes(self.stacks([sys.executable, API / "example.py", LIBRARY]), ("checkout",), ("checkout", "pay"))
+        self.assert_scopes(self.stacks([sys.executable, API / "example.py", LIBRARY]), ("checkout",), ("checkout", "pay"),
+                           brief=("fails",))
 
 
 class WithoutLibrary(Case):

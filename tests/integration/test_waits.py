@@ -38,7 +38,8 @@ def told_by(stacks):
     for frames, microseconds in stacks:
         all_of[frames[0]] += microseconds / 1e6
         for wait in WAITS:
-            if named(frames, wait):
+            # A thread may also be preempted in the function that waits.
+            if named(frames, wait) and frames[-1] != "[preempted]":
                 told[frames[0]][wait] += microseconds / 1e6
     return told, all_of
 
