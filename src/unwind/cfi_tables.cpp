@@ -138,11 +138,7 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
 
 /// The bytes belong to the image.
 FunctionIndex index_of(const ElfImage& image) {
-    std::size_t headers = 0;
-    if (::elf_getphdrnum(image.elf(), &headers) != 0) return {};
-    for (std::size_t i = 0; i < headers; ++i) {
-        GElf_Phdr header;
-        if (::gelf_getphdr(image.elf(), static_cast<int>(i), &header) == nullptr) break;
+    for (const Elf64_Phdr& header : image.program_headers()) {
         if (header.p_type != PT_GNU_EH_FRAME) continue;
         const Elf_Data* const data = ::elf_getdata_rawchunk(image.elf(), static_cast<std::int64_t>(header.p_offset),
                                                             header.p_filesz, ELF_T_BYTE);

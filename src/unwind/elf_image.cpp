@@ -165,15 +165,25 @@ std::size_t ElfImage::read(std::uint64_t offset, std::span<std::byte> out) const
     return read_at(fd_, offset, out);
 }
 
-std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
+std::vector<Elf64_Phdr> ElfImage::program_headers() const {
+    constexpr std::size_t most = 4096;  // hostile files announce millions
     std::size_t count = 0;
-    if (::elf_getphdrnum(elf_, &count) != 0) return std::nullopt;
+    if (::elf_getphdrnum(elf_, &count) != 0) return {};
+    std::vector<Elf64_Phdr> headers;
+    for (std::size_t i = 0; i < std::min(count, most); ++i) {
+        GElf_Phdr header;
+        if (::gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) break;
+        headers.push_back(header);
+    }
+    return headers;
+}
+
+std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
     // The vdso has no file, and whatever offset the kernel gives has no meaning.
     const std::uint64_t file_offset = region.kind == RegionKind::vdso ? 0 : region.file_offset;
     std::optional<std::uint64_t> found;
-    for (std::size_t i = 0; i < count; ++i) {
-        GElf_Phdr header;
-        if (::gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
+    for (const Elf64_Phdr& header : program_headers()) {
+        if (header.p_type != PT_LOAD) continue;
         // Segments that share a page of the file both cover its offset: the executable one was mapped here.
         const bool covers = file_offset + (region.end - region.start) > header.p_offset &&
                             file_offset < header.p_offset + header.p_filesz;
@@ -185,11 +195,8 @@ std::optional<std::uint64_t> ElfImage::bias(const CodeRegion& region) const {
 }
 
 std::string ElfImage::build_id() const {
-    std::size_t count = 0;
-    if (::elf_getphdrnum(elf_, &count) != 0) return {};
-    for (std::size_t i = 0; i < count; ++i) {
-        GElf_Phdr header;
-        if (::gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr || header.p_type != PT_NOTE) continue;
+    for (const Elf64_Phdr& header : program_headers()) {
+        if (header.p_type != PT_NOTE) continue;
         const Elf_Type type = header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
         Elf_Data* const data =
             ::elf_getdata_rawchunk(elf_, static_cast<std::int64_t>(header.p_offset), header.p_filesz, type);

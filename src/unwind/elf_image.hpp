@@ -1,11 +1,14 @@
 // The ELF file behind a code region: from disk if that is still the file that was mapped, else out of memory.
 #pragma once
 
+#include <elf.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/memory_map.hpp"
 #include "unwind/code_map.hpp"
@@ -34,6 +37,8 @@ public:
     bool in_memory() const { return static_cast<bool>(bytes_); }
     /// Copies what lies at `offset` of the file; gives how many bytes there were.
     std::size_t read(std::uint64_t offset, std::span<std::byte> out) const;
+    /// Up to the first that cannot be read, and at most 4,096.
+    std::vector<Elf64_Phdr> program_headers() const;
     /// What to add to the file's virtual addresses to get the process's; nothing if no PT_LOAD of the file covers the
     /// region's file offset.
     std::optional<std::uint64_t> bias(const CodeRegion& region) const;

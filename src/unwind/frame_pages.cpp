@@ -17,34 +17,25 @@ constexpr std::uint64_t most_table_bytes = std::uint64_t{4} << 30;
 /// Where the two sections lie in the file: the index, and all from the first of them to the end of the segment that
 /// holds both.
 struct Sections {
-    GElf_Phdr index{};
+    Elf64_Phdr index{};
     std::uint64_t first = 0, end = 0;
 };
 
-std::optional<GElf_Phdr> header_of(const ElfImage& image, auto&& is_wanted) {
-    std::size_t count = 0;
-    if (::elf_getphdrnum(image.elf(), &count) != 0) return std::nullopt;
-    for (std::size_t i = 0; i < count; ++i) {
-        GElf_Phdr header;
-        if (::gelf_getphdr(image.elf(), static_cast<int>(i), &header) == nullptr) break;
-        if (is_wanted(header)) return header;
-    }
-    return std::nullopt;
-}
-
 std::optional<Sections> sections_of(const ElfImage& image) {
-    const auto index = header_of(image, [](const GElf_Phdr& header) { return header.p_type == PT_GNU_EH_FRAME; });
+    const auto headers = image.program_headers();
+    const auto index = std::find_if(headers.begin(), headers.end(),
+                                    [](const Elf64_Phdr& header) { return header.p_type == PT_GNU_EH_FRAME; });
     // Version, three encodings, and the distance to .eh_frame (LSB 5.0, section 10.6.2).
     struct {
         std::uint8_t version, frame_encoding, count_encoding, table_encoding;
         std::int32_t distance;
     } start{};
-    if (!index || index->p_filesz < sizeof start) return std::nullopt;
+    if (index == headers.end() || index->p_filesz < sizeof start) return std::nullopt;
     if (image.read(index->p_offset, std::as_writable_bytes(std::span(&start, 1))) != sizeof start ||
         start.frame_encoding != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
         return std::nullopt;
     const std::uint64_t frames = index->p_vaddr + 4 + static_cast<std::uint64_t>(std::int64_t{start.distance});
-    const auto load = header_of(image, [&](const GElf_Phdr& header) {
+    const auto load = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Phdr& header) {
         const auto holds = [&](std::uint64_t address) {
             return address >= header.p_vaddr && address - header.p_vaddr < header.p_filesz;
         };
@@ -52,7 +43,7 @@ std::optional<Sections> sections_of(const ElfImage& image) {
                index->p_filesz <= header.p_filesz - (index->p_vaddr - header.p_vaddr) &&
                index->p_offset - header.p_offset == index->p_vaddr - header.p_vaddr;
     });
-    if (!load) return std::nullopt;
+    if (load == headers.end()) return std::nullopt;
     const std::uint64_t first = std::min(index->p_offset, frames - load->p_vaddr + load->p_offset);
     const std::uint64_t end = load->p_offset + load->p_filesz;
     if (end < first || end - first > most_table_bytes) return std::nullopt;
@@ -74,7 +65,7 @@ std::optional<FramePages> FramePages::of(const ElfImage& image) {
     file.e_phoff = sizeof file;
     file.e_phnum = 1;
     file.e_shoff = file.e_shnum = file.e_shstrndx = 0;
-    GElf_Phdr index = sections->index;
+    Elf64_Phdr index = sections->index;
     index.p_offset = index.p_offset - sections->first + page_bytes;
     std::memcpy(bytes.data(), &file, sizeof file);
     std::memcpy(bytes.data() + sizeof file, &index, sizeof index);
