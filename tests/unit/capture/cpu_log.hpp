@@ -78,12 +78,15 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     // Of each period one expiry counts, at any place in it: at both ends one may be too many or missing. Samples have
     // the time of a coarse clock, which is up to a tick late: one more may seem to be from before the start.
     const double slack = 3 * ms(facts.period_ns) + 5;
+    // perf drops what falls into the kernel where it may not be sampled. Of work that only computes a hundredth does,
+    // on a busy machine (page faults, switches) two or three.
+    const double dropped = facts.engine == "ring" && !facts.kernel ? least / 20 : 0;
     CAPTURE(tid);
     CAPTURE(least);
     CAPTURE(most);
     CAPTURE(seen.lost_samples);
     CHECK(sampled <= most + slack);
-    CHECK(sampled + ms(seen.lost_samples * facts.period_ns) + slack >= least);
+    CHECK(sampled + ms(seen.lost_samples * facts.period_ns) + slack + dropped >= least);
 }
 
 /// The same for a thread that was sampled from the first note on, and not before `before`.
