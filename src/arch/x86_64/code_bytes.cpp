@@ -71,6 +71,14 @@ bool begins_or_ends_method(std::string_view code) {
     return matches(code, poll) || matches(code, poll.substr(jump));
 }
 
+/// Behind `pop %rbp` V8's optimized functions ask whether they were given more arguments than they declare:
+/// cmp $N, %rcx; jg to `pop %r10`, which is the return address; ret $M.
+bool drops_arguments(std::string_view code) {
+    constexpr std::string_view compare = "\x48\x83\xf9?\x7f\x03\xc2"sv, pop = "\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3"sv;
+    constexpr std::size_t jump = 4;
+    return matches(code, compare) || matches(code, compare.substr(jump)) || matches(code, pop);
+}
+
 /// V8's functions check whether they were deoptimized before they push the frame pointer. No byte on the way may be
 /// `ret`, `pop %rbp` or `leave`, behind which another function might begin.
 bool pushes_soon(std::string_view code) {
@@ -103,7 +111,7 @@ RecordState record_state(std::uint64_t address) {
     if (here.starts_with(endbr64)) here.remove_prefix(endbr64.size());
     for (const std::string_view start : {push_rbp, ret, ret_n, repz_ret, bnd_ret})
         if (here.starts_with(start)) return RecordState::before;
-    if (begins_or_ends_method(here) || pushes_soon(here)) return RecordState::before;
+    if (begins_or_ends_method(here) || drops_arguments(here) || pushes_soon(here)) return RecordState::before;
     return RecordState::made;
 }
 

@@ -111,6 +111,17 @@ TEST_CASE("before a function of V8's pushes, the frame record is the caller's") 
     CHECK(state("\x90\xe9\x00\x00\x00\x00\xc3\x55\x48\x89\xe5"sv) == RecordState::made);
 }
 
+TEST_CASE("behind the pop of V8's optimized functions, the frame record is the caller's") {
+    // mov %rbp, %rsp; pop %rbp; cmp $2, %rcx; jg; ret $16; pop %r10; lea (%rsp,%rcx,8), %rsp; push %r10; ret
+    constexpr auto end = "\x48\x8b\xe5\x5d\x48\x83\xf9\x02\x7f\x03\xc2\x10\x00\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3"sv;
+    const std::string bytes = std::string(end) + std::string(32, '\xcc');
+    const auto state = [&](std::size_t at) {
+        return record_state(reinterpret_cast<std::uintptr_t>(bytes.data()) + at);
+    };
+    for (const std::size_t at : {0, 3}) CHECK(state(at) == RecordState::made);
+    for (const std::size_t at : {4, 8, 10, 13, 21}) CHECK(state(at) == RecordState::before);
+}
+
 TEST_CASE("the prologue of HotSpot's methods that call nothing has a rule at each instruction") {
     // sub $24, %rsp; mov %rbp, 16(%rsp); mov %rsp, %rbp; add $16, %rbp
     const std::string_view prologue = "\x48\x81\xec\x18\x00\x00\x00\x48\x89\x6c\x24\x10\x48\x8b\xec\x48\x83\xc5\x10"sv;
