@@ -41,11 +41,12 @@ bool is_clock(const perf_event_attr& attributes);
 /// "software clock", "hardware counter" or "software event".
 const char* kind_of(const perf_event_attr& attributes);
 
-/// `asked`, or less where the kernel allows no more (perf_event_max_sample_rate), at least 1. Above its limit it
-/// throttles (kernel/events/core.c, max_samples_per_tick), so nothing is gained by asking.
+/// `asked`, or less where the kernel allows no more (perf_event_max_sample_rate, of which a twenty-fifth is room for
+/// uneven_period()), at least 1. Above its limit it throttles (kernel/events/core.c, max_samples_per_tick), so nothing
+/// is gained by asking.
 std::uint64_t permitted_frequency(std::uint64_t asked);
 
-/// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent more than 1 / `frequency`; another for each `seed`.
+/// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent less than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 
 /// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not
