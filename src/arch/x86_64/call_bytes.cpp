@@ -43,7 +43,8 @@ bool is_in_distance(std::span<const std::byte> code, std::uint64_t address, std:
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(code.data());
     for (std::size_t i = at < 4 ? 0 : at - 4; i < at && i + 5 <= code.size(); ++i) {
         const bool relative_operand = (bytes[i] & 0xc7) == 0x05;
-        if (bytes[i] != 0xe8 && bytes[i] != 0xe9 && !relative_operand) continue;
+        const bool conditional = i > 0 && bytes[i - 1] == 0x0f && (bytes[i] & 0xf0) == 0x80;
+        if (bytes[i] != 0xe8 && bytes[i] != 0xe9 && !relative_operand && !conditional) continue;
         const std::uint64_t next = address + i + 5, to = displaced(next, bytes + i + 1);
         std::uint8_t there = 0;
         if (to - next + farthest < 2 * farthest && read_value(to, there)) return true;

@@ -80,8 +80,10 @@ TEST_CASE("bytes of a distance, and what follows them, are no jump through memor
     CHECK(jumps(jump_back, elsewhere + sizeof room / 2 + 5 - 0x87));
     CHECK_FALSE(jumps(jump_back, elsewhere));
     CHECK_FALSE(jumps("\xe8\x79\xff\xff\xff\x66\x0f\x1f\x84\x00"sv, elsewhere));  // a call back
-    CHECK_FALSE(jumps("\x48\x8d\x3d\xff\xa3\x00\x00\xc3"sv, elsewhere));          // lea 0xa3ff(%rip),%rdi
-    CHECK(jumps("\x48\x8d\x3d\xff\xa3\x00\x40\xc3"sv, elsewhere));                // too far to be one
+    CHECK_FALSE(jumps("\x0f\x85\x79\xff\xff\xff\x66\x90"sv, elsewhere));          // jne back; nop
+    CHECK(jumps("\x0f\x1f\x79\xff\xff\xff\x66\x10"sv, elsewhere));
+    CHECK_FALSE(jumps("\x48\x8d\x3d\xff\xa3\x00\x00\xc3"sv, elsewhere));  // lea 0xa3ff(%rip),%rdi
+    CHECK(jumps("\x48\x8d\x3d\xff\xa3\x00\x40\xc3"sv, elsewhere));        // too far to be one
     CHECK(jumps("\xff\x66\x10"sv, elsewhere));
     CHECK(jumps("\x48\x89\xe8\xff\x60\x10\xcc"sv, elsewhere));  // mov %rbp,%rax; jmp *0x10(%rax)
 }
