@@ -55,9 +55,9 @@ DebugImage DebugImage::of(const ElfFile& file) {
     for (const std::string_view name : section_names()) {
         const ElfSection* section = file.find(name);
         const std::uint64_t size = file.contents_size(name);
-        const bool compressed = section != nullptr && (section->flags & SHF_COMPRESSED) != 0;
         if (size == 0 || size > most_section_bytes) continue;
-        if (!compressed && !file.bytes().holds(section->offset, section->size)) continue;
+        if (!file.bytes().holds(section->offset, section->size)) continue;
+        const bool compressed = (section->flags & SHF_COMPRESSED) != 0;
         sections.push_back(section);
         slots.push_back({name, 0, size});
         shifts.push_back(can_map && !compressed ? section->offset % page_bytes() : 0);
