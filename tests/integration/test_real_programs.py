@@ -94,6 +94,8 @@ class JustInTime(Case):
 
     def stacks(self, where, *argv, **settings):
         ran = run(argv, self.fresh_directory(where), profiled(FREQ=997, **settings))
+        # Of a later process with this pid it would be another user's file, which is not read.
+        Path(f"/tmp/perf-{ran.pid}.map").unlink(missing_ok=True)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran.result().stacks()
 
