@@ -128,10 +128,12 @@ void Sampling::drain() {
         profile().read_clocks();
         last_clocks_ns_ = began;
     }
-    std::vector<EndedThread> ended;
-    ended_threads_.take(ended);
     engine_.source->drain(profile().sink());
     profile().settle(began);
+    // Of each thread whose end was drained the report is there by now. Taken before, one that came meanwhile would be
+    // of a thread that is forgotten when it counts, and its CPU time would be in the result twice.
+    std::vector<EndedThread> ended;
+    ended_threads_.take(ended);
     profile().threads_ended(std::move(ended));
     if (profile().sees_brief_threads()) engine_.source->vary_first_samples();
     // A stack deeper than the copy must be read before its owner changes it.
