@@ -22,7 +22,7 @@ void ThreadTimers::arm(std::size_t index, std::uint64_t cpu_ns) {
 void ThreadTimers::start() {
     for (std::size_t i = 0; i < records_.size(); ++i) {
         Record& record = records_[i];
-        if (record.tid == 0 || record.duplicate) continue;
+        if (record.tid == 0 || slots_[i].duplicate) continue;
         const auto cpu = cpu_time(record.tid);
         if (!cpu || *cpu < record.cpu_ns) {
             record.ended = true;
@@ -76,8 +76,7 @@ void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
 void ThreadTimers::drop_duplicates() {
     std::vector<std::pair<std::uint32_t, std::size_t>> owned;
     for (std::size_t i = 0; i < records_.size(); ++i) {
-        if (records_[i].tid != 0 && !records_[i].ended && !records_[i].duplicate)
-            owned.emplace_back(records_[i].tid, i);
+        if (records_[i].tid != 0 && !records_[i].ended && !slots_[i].duplicate) owned.emplace_back(records_[i].tid, i);
     }
     std::sort(owned.begin(), owned.end());
     for (std::size_t i = 1; i < owned.size(); ++i) {
@@ -85,7 +84,7 @@ void ThreadTimers::drop_duplicates() {
         const bool first_is_ours = !slots_[owned[i - 1].second].by_itself;
         const std::size_t drop = first_is_ours ? owned[i - 1].second : owned[i].second;
         handler::delete_timer(slots_[drop]);
-        records_[drop].duplicate = true;
+        slots_[drop].duplicate = true;
         --live_;
     }
 }
@@ -94,7 +93,7 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
     std::uint64_t weight = cell.weight;
     if (cell.slot >= records_.size() || slots_[cell.slot].generation != cell.generation) return weight;
     Record& record = records_[cell.slot];
-    if (record.duplicate) return 0;
+    if (slots_[cell.slot].duplicate) return 0;
     // The time in which the signal was blocked was reported as unsampled: it does not belong to this sample too.
     if (record.masked) weight = std::min(weight, tick_ns_ / state_.period_ns + 1);
     record.delivered += weight;
@@ -152,12 +151,12 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     // A clock that went back is that of another thread, which got the same tid.
     if (!cpu || *cpu < record.cpu_ns) {
         record.ended = true;
-        if (record.duplicate) return;
+        if (slots_[index].duplicate) return;
         --live_;
         sink.thread_ended(record.tid, now_ns);
         return;
     }
-    if (record.duplicate) return;
+    if (slots_[index].duplicate) return;
     const std::uint64_t in_user = slots_[index].user_hits.exchange(0, std::memory_order_relaxed);
     record.delivered += in_user;
     record.sampled += in_user;
@@ -177,7 +176,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
 
 void ThreadTimers::count_dropped(std::size_t index, EventSink& sink) {
     Record& record = records_[index];
-    if (record.tid == 0 || record.duplicate) return;
+    if (record.tid == 0 || slots_[index].duplicate) return;
     const std::uint64_t dropped = slots_[index].dropped.exchange(0, std::memory_order_relaxed);
     if (dropped == 0) return;
     record.delivered += dropped;

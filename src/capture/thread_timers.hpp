@@ -38,9 +38,8 @@ public:
 
 private:
     struct Record {
-        std::uint32_t tid = 0;   // 0: no thread is known in this slot
-        bool duplicate = false;  // another slot has the thread: this one is kept for its alternate stack
-        bool ended = false;      // freed at the end of the next round
+        std::uint32_t tid = 0;  // 0: no thread is known in this slot
+        bool ended = false;     // freed at the end of the next round
         bool masked = false;
         bool stack_known = false;
         bool sampled_before = false;

@@ -54,7 +54,7 @@ void TimerSlots::count_timers() {
     with_timer_ = 0;
     without_timer_ = without_slot_;
     for (std::size_t i = 0; i < size(); ++i) {
-        if (owner(i) == 0 || !ready(i)) continue;
+        if (owner(i) == 0 || !ready(i) || (*this)[i].duplicate) continue;
         if ((*this)[i].timer >= 0)
             ++with_timer_;
         else if (cpu_time(owner(i)))  // not for one that has ended

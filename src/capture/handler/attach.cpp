@@ -36,7 +36,7 @@ void use_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
 void clear(ThreadSlot& slot) noexcept {
     slot.timer = -1;
     slot.first_ns = slot.attached_ns = 0;
-    slot.masked = slot.by_itself = false;
+    slot.masked = slot.by_itself = slot.duplicate = false;
     for (char& character : slot.name) character = 0;
     slot.dropped.store(0, std::memory_order_relaxed);
     slot.user_hits.store(0, std::memory_order_relaxed);

@@ -19,6 +19,7 @@ struct alignas(64) ThreadSlot {
     std::uint64_t attached_ns = 0;
     bool masked = false;     // the thread blocks our signal: its timer is not armed
     bool by_itself = false;  // the thread claimed it, not the collector
+    bool duplicate = false;  // written by the collector: another slot has the thread, this one is kept for its stack
     char name[16] = {};      // comm as the thread itself told it; empty if it was not asked
     /// 1 when the above may be read. Release by the claimer, acquire by the collector.
     std::atomic<std::uint32_t> ready{0};

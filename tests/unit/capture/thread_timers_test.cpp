@@ -104,6 +104,33 @@ TEST_CASE("slots of the table are looked at once they have been claimed, also af
     CHECK(slots.size() == host.state.slot_count);
 }
 
+TEST_CASE("a thread that attached itself while the collector attached it is not told as one without a timer") {
+    Timers host;
+    host.state.timers = true;
+    host.state.period_ns = 3600 * ns_per_second;
+    std::atomic<bool> itself{false}, end{false};
+    std::thread thread([&] {
+        while (!itself) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        const auto slot = handler::claim_slot(host.state, my_tid());
+        host.state.slots[slot].by_itself = true;
+        handler::make_timer(host.state, slot);
+        host.state.slots[slot].ready.store(1, std::memory_order_release);
+        itself = false;
+        while (!end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    host.round();
+    CHECK(host.timers.with_timer() == 1);
+    itself = true;
+    while (itself) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    host.round();
+    host.timers.find_new(host.seen, monotonic_ns() + 2 * ns_per_second);  // looks for threads again
+    CHECK(host.timers.with_timer() == 1);
+    CHECK(host.timers.without_timer() == 0);
+    end = true;
+    thread.join();
+    host.stop();
+}
+
 TEST_CASE("a thread that is in our handler when it is looked at is not taken for one that blocks the signal") {
     struct sigaction nothing {};
     nothing.sa_handler = [](int) {};
