@@ -104,16 +104,22 @@ private:
 
 }  // namespace
 
-Descriptor open_trusted(const std::string& path) {
+Descriptor open_trusted(const std::string& path, std::vector<std::string>& warnings) {
+    const auto refuse = [&](const char* why) {
+        warnings.push_back(path + ": the names of code made at run time are not read from it, since " + why);
+        return Descriptor();
+    };
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
     struct stat status {};
-    const bool trusted = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-                         (status.st_uid == ::geteuid() || status.st_uid == 0);
-    return trusted ? std::move(file) : Descriptor();
+    if ((file ? ::fstat(file.get(), &status) : ::lstat(path.c_str(), &status)) != 0) return {};  // there is none
+    if (S_ISLNK(status.st_mode)) return refuse("it is a symbolic link");
+    if (status.st_uid != ::geteuid() && status.st_uid != 0) return refuse("it belongs to another user");
+    if (!S_ISREG(status.st_mode)) return refuse("it is no regular file");
+    return file ? std::move(file) : refuse("it cannot be opened");
 }
 
-std::string read_jit_dump(const std::string& path) {
-    Descriptor file = open_trusted(path);
+std::string read_jit_dump(const std::string& path, std::vector<std::string>& warnings) {
+    Descriptor file = open_trusted(path, warnings);
     return file ? Reader(std::move(file)).read() : std::string{};
 }
 

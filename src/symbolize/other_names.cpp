@@ -107,7 +107,7 @@ std::string OtherNames::vdso_name(const Mapping& mapping, std::uint64_t address)
 
 std::string OtherNames::jit_name(std::uint64_t address) {
     if (options_.pid == 0 && jit_dumps_.empty()) return {};
-    if (!perf_map_) perf_map_ = std::make_unique<PerfMap>(PerfMap::of_process(options_.pid, jit_dumps_));
+    if (!perf_map_) perf_map_ = std::make_unique<PerfMap>(PerfMap::of_process(options_.pid, jit_dumps_, warnings_));
     return demangle(perf_map_->find(address));
 }
 

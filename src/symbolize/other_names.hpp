@@ -41,6 +41,8 @@ public:
     /// The name of the code at `address`, never empty. For a mapping of kind `file` only from the perf map and the
     /// dumps (some JITs map a file), else `[unknown in FILE]`.
     std::string name(const Mapping& mapping, std::uint64_t address);
+    /// One line each, for a person: files of names that are not read.
+    const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
     std::string kernel_name(std::uint64_t address);
@@ -52,6 +54,7 @@ private:
     std::unique_ptr<KernelSymbols> kernel_;
     std::unique_ptr<VdsoSymbols> vdso_;
     std::vector<std::string> jit_dumps_;
+    std::vector<std::string> warnings_;
     std::unique_ptr<PerfMap> perf_map_;  // and what the dumps tell
 };
 

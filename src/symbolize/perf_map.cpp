@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t most_text = std::size_t{256} << 20;
 constexpr int most_overlaps = 4096;  // a hostile map could otherwise make every look-up walk all of it
 
-std::string read_trusted(const std::string& path) {
-    const Descriptor file = open_trusted(path);
+std::string read_trusted(const std::string& path, std::vector<std::string>& warnings) {
+    const Descriptor file = open_trusted(path, warnings);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return {};
     std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_text), '\0');
@@ -43,10 +43,11 @@ bool take_number(std::string_view& line, std::uint64_t& value) {
 
 }  // namespace
 
-PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps) {
+PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
+                            std::vector<std::string>& warnings) {
     std::string text;
-    if (pid != 0) text = read_trusted("/tmp/perf-" + std::to_string(pid) + ".map");
-    for (const std::string& path : jit_dumps) text += '\n' + read_jit_dump(path);
+    if (pid != 0) text = read_trusted("/tmp/perf-" + std::to_string(pid) + ".map", warnings);
+    for (const std::string& path : jit_dumps) text += '\n' + read_jit_dump(path, warnings);
     return parse(std::move(text));
 }
 

@@ -14,8 +14,10 @@ namespace flameprobe {
 class PerfMap {
 public:
     /// Reads the map of process `pid` (0: none), and the dumps that its just-in-time compilers wrote. Every user may
-    /// write to /tmp, so only regular files of this user's or root's are read; where there is none, the map is empty.
-    static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps = {});
+    /// write to /tmp, so only regular files of this user's or root's are read, and `warnings` tell of others; where
+    /// there is none, the map is empty.
+    static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
+                              std::vector<std::string>& warnings);
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
     /// since JIT compilers discard code and use its memory again.
     static PerfMap parse(std::string text);

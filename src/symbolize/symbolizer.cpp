@@ -74,9 +74,11 @@ SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<L
                                  "(flameprobe-render does it)");
 
     name_the_rest(mappings, locations, others, chains);
-    for (const ModuleJob& job : jobs)
-        for (std::string& warning : job.warnings(chains))
-            if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+    const auto warn_once = [&](const std::string& warning) {
+        if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
+    };
+    for (const ModuleJob& job : jobs) std::ranges::for_each(job.warnings(chains), warn_once);
+    std::ranges::for_each(others.warnings(), warn_once);
     return chains;
 }
 

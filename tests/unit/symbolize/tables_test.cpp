@@ -23,6 +23,12 @@ std::string name_one(const Mapping& mapping, std::uint64_t address, const Symbol
     return chains.at(0).size() == 1 ? chains[0][0].name : "not one symbol";
 }
 
+std::vector<std::string> warnings_of(const Mapping& mapping, std::uint64_t address, const SymbolizeOptions& options) {
+    std::vector<std::string> warnings;
+    symbolize({mapping}, {{0, address}}, {}, options, warnings);
+    return warnings;
+}
+
 Mapping of_kind(MappingKind kind, std::string path = {}) {
     Mapping mapping;
     mapping.kind = kind;
@@ -80,10 +86,21 @@ TEST_CASE("a perf map in /tmp is read for run-time code, if it is a regular file
 
     CHECK(::symlink("/etc/passwd", path.c_str()) == 0);
     CHECK(name_one(code, 0x1880, options) == "0x1880");
+    const std::string refused = path + ": the names of code made at run time are not read from it, since ";
+    CHECK(warnings_of(code, 0x1880, options) == std::vector{refused + "it is a symbolic link"});
     ::unlink(path.c_str());
     CHECK(::mkfifo(path.c_str(), 0600) == 0);
     CHECK(name_one(code, 0x1880, options) == "0x1880");  // and does not wait for a writer
+    CHECK(warnings_of(code, 0x1880, options) == std::vector{refused + "it is no regular file"});
     ::unlink(path.c_str());
+    CHECK(warnings_of(code, 0x1880, options).empty());
+    if (::geteuid() == 0) {
+        std::ofstream(path) << "1800 100 planted\n";
+        CHECK(::chown(path.c_str(), 65534, 65534) == 0);
+        CHECK(name_one(code, 0x1880, options) == "0x1880");
+        CHECK(warnings_of(code, 0x1880, options) == std::vector{refused + "it belongs to another user"});
+        ::unlink(path.c_str());
+    }
 }
 
 namespace {
