@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "symbolize/code_unit.hpp"
+#include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {
 

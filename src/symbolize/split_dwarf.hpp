@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "symbolize/code_unit.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/dwarf_pool.hpp"
+#include "symbolize/dwarf_walk.hpp"
 
 namespace flameprobe {
 

@@ -1,4 +1,4 @@
-#include "symbolize/code_unit.hpp"
+#include "symbolize/dwarf_walk.hpp"
 
 #include "symbolize/byte_cursor.hpp"
 #include "symbolize/debug_image.hpp"
