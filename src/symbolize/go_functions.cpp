@@ -1,5 +1,4 @@
-#include "symbolize/go_functions.hpp"
-
+// Functions by Go's own table, which a stripped program still has.
 #include <elf.h>
 
 #include <algorithm>
@@ -8,8 +7,10 @@
 #include <vector>
 
 #include "symbolize/byte_cursor.hpp"
+#include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
+
 namespace {
 
 struct GoTable {

@@ -5,8 +5,7 @@
 #include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
-#include "symbolize/go_functions.hpp"
-#include "symbolize/plt.hpp"
+#include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
 

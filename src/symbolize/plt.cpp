@@ -1,5 +1,4 @@
-#include "symbolize/plt.hpp"
-
+// Names for the stubs through which a module calls others.
 #include <elf.h>
 
 #include <cstring>
@@ -7,6 +6,7 @@
 #include <unordered_map>
 
 #include "symbolize/plt_format.hpp"
+#include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
 

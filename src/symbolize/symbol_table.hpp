@@ -1,4 +1,4 @@
-// Functions by address, from the ELF symbol tables of one module.
+// Functions by address, from the ELF symbol tables of one module and from what else names them.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +44,14 @@ private:
     std::vector<std::uint64_t> reach_;  // the greatest end among symbols_[0..i]
     std::deque<std::string> kept_;
 };
+
+/// Adds `name@plt` for every stub, by the relocation of the slot that the stub jumps through. Files for a CPU without a
+/// PltFormat are left as they are.
+void add_plt_stubs(const ElfFile& file, SymbolTable& symbols);
+
+/// Adds the functions of `.gopclntab` as of Go 1.18 and later (runtime/symtab.go: pcHeader, _func); nothing where the
+/// file has no such table, or where the start of the code is not known. Never reads outside of the table, whatever it
+/// holds.
+void add_go_functions(const ElfFile& file, SymbolTable& symbols);
 
 }  // namespace flameprobe
