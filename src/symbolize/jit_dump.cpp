@@ -1,5 +1,5 @@
-#include "symbolize/jit_dump.hpp"
-
+// Names of code that is compiled at run time, from the files jit-PID.dump that node --perf-prof, perf's agent for the
+// JVM, LLVM and others write for `perf inject --jit` (tools/perf/Documentation/jitdump-specification.txt).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +12,8 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
+
+#include "symbolize/perf_map.hpp"
 
 namespace flameprobe {
 

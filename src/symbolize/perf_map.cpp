@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "symbolize/jit_dump.hpp"
-
 namespace flameprobe {
 
 namespace {

@@ -1,5 +1,5 @@
 // Names of code that is compiled at run time: /tmp/perf-PID.map, which node --perf-basic-prof, Python 3.12's
-// trampolines and others write for perf, and the dumps of JIT compilers (jit_dump.hpp).
+// trampolines and others write for perf, and the dumps of JIT compilers.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
@@ -34,5 +35,14 @@ private:
     std::vector<Entry> entries_;  // sorted by start, then by order
     std::vector<std::uint64_t> reach_;
 };
+
+/// Opens a file for reading if it is a regular file of this user or of root, and no symbolic link; otherwise gives an
+/// empty descriptor, and adds a warning if there is such a file.
+Descriptor open_trusted(const std::string& path, std::vector<std::string>& warnings);
+
+/// The functions of a dump, as lines of a perf map (PerfMap::parse) in order of time; empty if there is no dump that
+/// may be trusted (open_trusted()). Reading ends at the first bytes that are no whole record, so the file may still be
+/// growing.
+std::string read_jit_dump(const std::string& path, std::vector<std::string>& warnings);
 
 }  // namespace flameprobe
