@@ -3,7 +3,7 @@
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "render/numbers.hpp"
-#include "symbolize/file_builds.hpp"
+#include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 

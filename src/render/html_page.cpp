@@ -12,7 +12,7 @@
 #include "render/page_template.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
-#include "symbolize/file_builds.hpp"
+#include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 

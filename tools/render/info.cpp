@@ -7,7 +7,7 @@
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
-#include "symbolize/file_builds.hpp"
+#include "symbolize/named_profile.hpp"
 #include "tables.hpp"
 
 namespace flameprobe {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "symbolize/file_builds.hpp"
+#include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 
