@@ -1,4 +1,5 @@
-#include "symbolize/die_name.hpp"
+// What a function's DIE, and those that it refers to, say about its name.
+#include "symbolize/dwarf_names.hpp"
 
 namespace flameprobe {
 

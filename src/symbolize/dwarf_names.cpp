@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "symbolize/demangle.hpp"
-#include "symbolize/die_name.hpp"
 
 namespace flameprobe {
 
