@@ -1,18 +1,36 @@
 // Names for code without a known name.
 #pragma once
 
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "base/base_name.hpp"
+
 namespace flameprobe {
 
+inline constexpr std::string_view unknown_prefix = "[unknown in ";
+
 /// `[unknown in libfoo.so]`
-std::string unknown_in(std::string_view path);
+inline std::string unknown_in(std::string_view path) {
+    return std::string(unknown_prefix).append(base_name(path)).append("]");
+}
+
 /// `[libfoo.so+0x1a2b40]`: the function that starts at this virtual address of the file, independent of where the file
 /// is loaded.
-std::string function_at(std::string_view path, std::uint64_t start);
+inline std::string function_at(std::string_view path, std::uint64_t start) {
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "+0x%" PRIx64 "]", start);
+    return std::string("[").append(base_name(path)).append(offset);
+}
+
 /// Whether a name is one of these two forms for the file at `path`.
-bool is_stand_in(std::string_view name, std::string_view path);
+inline bool is_stand_in(std::string_view name, std::string_view path) {
+    if (name.starts_with(unknown_prefix)) return true;
+    const std::string_view file = base_name(path);
+    return name.starts_with('[') && name.substr(1).starts_with(file) && name.substr(1 + file.size()).starts_with("+0x");
+}
 
 }  // namespace flameprobe
