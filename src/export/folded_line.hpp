@@ -1,8 +1,12 @@
-// One line of folded text, taken apart.
+// One line of folded text, taken apart, and its frames' ids in a profile.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
+
+#include "base/id_table.hpp"
+#include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 
@@ -16,5 +20,22 @@ struct FoldedLine {
 FoldedLine parse_folded_line(std::string_view line, bool two_counts);
 /// Whether parse_folded_line would find a count before the last one.
 bool has_two_counts(std::string_view line);
+
+/// Interns the frames of folded text: one frame without line or address for each name and kind. Reuses the profile's
+/// frames without line and address, and its functions, whatever their file.
+class FrameNames {
+public:
+    explicit FrameNames(NamedProfile& profile);
+    /// `text` with its suffix, not empty.
+    FrameId intern(std::string_view text);
+
+private:
+    bool is(FrameId frame, std::string_view name, FrameKind kind) const;
+    FunctionId function(std::string_view name, FrameKind kind);
+
+    NamedProfile& profile_;
+    IdTable ids_;                                              // by name and kind
+    std::unordered_map<std::uint64_t, FunctionId> functions_;  // by name and kind
+};
 
 }  // namespace flameprobe

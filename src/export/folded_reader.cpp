@@ -10,7 +10,6 @@
 
 #include "base/trie_index.hpp"
 #include "export/folded_line.hpp"
-#include "export/frame_names.hpp"
 #include "export/text.hpp"
 
 namespace flameprobe {
