@@ -6,9 +6,9 @@
 
 #include "export/firefox_tables.hpp"
 #include "export/json_stream.hpp"
+#include "export/output.hpp"
 #include "export/text.hpp"
 #include "export/thread_samples.hpp"
-#include "export/writer.hpp"
 
 namespace flameprobe {
 

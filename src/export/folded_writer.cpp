@@ -9,8 +9,8 @@
 
 #include "base/byte_sink.hpp"
 #include "base/trie_index.hpp"
+#include "export/output.hpp"
 #include "export/text.hpp"
-#include "export/writer.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

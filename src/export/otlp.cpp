@@ -9,10 +9,10 @@
 
 #include "base/hash.hpp"
 #include "export/otlp_encoding.hpp"
+#include "export/output.hpp"
 #include "export/profile_tables.hpp"
 #include "export/profile_values.hpp"
 #include "export/text.hpp"
-#include "export/writer.hpp"
 
 namespace flameprobe {
 

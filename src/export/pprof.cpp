@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "export/gzip.hpp"
+#include "export/output.hpp"
 #include "export/profile_tables.hpp"
 #include "export/profile_values.hpp"
 #include "export/protobuf.hpp"
 #include "export/text.hpp"
-#include "export/writer.hpp"
 
 namespace flameprobe {
 

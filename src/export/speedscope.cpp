@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "export/json_stream.hpp"
+#include "export/output.hpp"
 #include "export/text.hpp"
 #include "export/thread_samples.hpp"
-#include "export/writer.hpp"
 
 namespace flameprobe {
 

@@ -8,7 +8,7 @@
 
 #include "export/folded_line.hpp"
 #include "export/folded_reader.hpp"
-#include "export/writer.hpp"
+#include "export/output.hpp"
 
 using namespace flameprobe;
 

@@ -5,8 +5,8 @@
 
 #include "base/binary_text.hpp"
 #include "export/gzip.hpp"
+#include "export/output.hpp"
 #include "export/profile_values.hpp"
-#include "export/writer.hpp"
 
 namespace flameprobe::push {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "export/writer.hpp"
+#include "export/output.hpp"
 
 namespace flameprobe::push {
 

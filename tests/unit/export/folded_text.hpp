@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "export/folded_reader.hpp"
-#include "export/writer.hpp"
+#include "export/output.hpp"
 
 namespace flameprobe {
 

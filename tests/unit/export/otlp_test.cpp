@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "export/writer.hpp"
+#include "export/output.hpp"
 #include "folded_text.hpp"
 #include "proto_reader.hpp"
 #include "sample_profile.hpp"

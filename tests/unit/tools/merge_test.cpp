@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
+#include "export/output.hpp"
 #include "export/provenance_text.hpp"
 #include "export/totals.hpp"
-#include "export/writer.hpp"
 #include "gates.hpp"
 #include "process_tree.hpp"
 #include "profile_of.hpp"
