@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "export/all_events.hpp"
 #include "export/firefox_tables.hpp"
 #include "export/json_stream.hpp"
 #include "export/output.hpp"
 #include "export/text.hpp"
-#include "export/thread_samples.hpp"
 
 namespace flameprobe {
 

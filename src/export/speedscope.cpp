@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "export/all_events.hpp"
 #include "export/json_stream.hpp"
 #include "export/output.hpp"
 #include "export/text.hpp"
-#include "export/thread_samples.hpp"
 
 namespace flameprobe {
 
