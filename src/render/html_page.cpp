@@ -1,7 +1,14 @@
+// The HTML page, alone with its data or live.
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/binary_text.hpp"
+#include "base/byte_sink.hpp"
 #include "render/assets.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
@@ -9,7 +16,6 @@
 #include "render/function_totals.hpp"
 #include "render/html_data.hpp"
 #include "render/numbers.hpp"
-#include "render/page_template.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
@@ -17,6 +23,58 @@
 namespace flameprobe {
 
 namespace {
+
+/// Clean text, shortened, and escaped for use between tags.
+std::string page_xml(std::string_view text) {
+    std::string out;
+    append_xml(out, shorten(clean_text(text), 4000));
+    return out;
+}
+
+/// The list of facts that can be opened below a page; empty if there are none. `min_width`: see PageColumns.
+std::string page_facts(std::vector<Fact> facts, double min_width, std::string_view heading) {
+    if (min_width > 0) {
+        facts.push_back({"Frames", "narrower than " + short_decimal(min_width, 6) +
+                                       " % are gathered, there are too many for a page: numbers of single functions "
+                                       "are at least what is shown"});
+    }
+    if (facts.empty()) return {};
+    std::string out = "<details class=\"facts\"><summary>" + std::string(heading) + "</summary><dl>\n";
+    for (const Fact& fact : facts)
+        out += "<dt>" + page_xml(fact.label) + "</dt><dd>" + page_xml(fact.value) + "</dd>\n";
+    return out + "</dl></details>";
+}
+
+/// Writes the page's text with every @NAME@ replaced. Replacements are not searched for further names.
+class PageTemplate {
+public:
+    PageTemplate& set(std::string_view name, std::string_view value) {
+        values_.emplace_back(name, value);
+        return *this;
+    }
+    void write(std::string_view text, const ByteSink& out) const;
+
+private:
+    std::vector<std::pair<std::string_view, std::string_view>> values_;
+};
+
+void PageTemplate::write(std::string_view text, const ByteSink& out) const {
+    while (!text.empty()) {
+        std::size_t first = text.size();
+        const std::pair<std::string_view, std::string_view>* found = nullptr;
+        for (const auto& value : values_) {
+            const std::size_t at = text.find(value.first);
+            if (at < first) {
+                first = at;
+                found = &value;
+            }
+        }
+        out(text.substr(0, first));
+        if (found == nullptr) return;
+        out(found->second);
+        text.remove_prefix(first + found->first.size());
+    }
+}
 
 constexpr std::size_t summary_rows = 30;
 
@@ -129,6 +187,39 @@ Result<void> write_comparison_html(const NamedProfile& profile, const PageSides&
                        options.subtitle.empty() ? sides.names[0] + " → " + sides.names[1] : options.subtitle, summary,
                        sides.facts, "How this was compared"},
                       out);
+}
+
+std::string live_page() {
+    std::string page;
+    const std::string policy = std::string(assets::page_policy) + "; connect-src 'self'";
+    PageTemplate()
+        .set("@TITLE@", "Live profile")
+        .set("@SUBTITLE@", "")
+        .set("@SUMMARY@", "<p>The live page needs JavaScript. Without it: flameprobe top PID.</p>")
+        .set("@FACTS@", "<details class=\"facts\"><summary>How this is measured</summary><dl></dl></details>")
+        .set("@POLICY@", policy)
+        .set("@LIVE@", " data-live=\"\"")
+        .set("@DATA@", "")
+        .set("@CSS@", assets::page_css)
+        .set("@JS@", assets::page_js)
+        .write(assets::page_html, [&page](std::string_view piece) { page += piece; });
+    return page;
+}
+
+Result<std::string> live_page_data(const NamedProfile& profile, const FlameGraphOptions& options, bool running) {
+    const auto palette = Palette::by_name(options.colors);
+    if (!palette) return palette.error();
+    const auto data = page_data(profile, *palette, options);
+    if (!data) return data.error();
+    nlohmann::ordered_json answer = {{"title", clean_text(default_title(profile))},
+                                     {"subtitle", clean_text(default_subtitle(profile))},
+                                     {"running", running},
+                                     {"facts", nlohmann::ordered_json::array()}};
+    for (const Fact& fact : run_facts(profile))
+        answer["facts"].push_back({clean_text(fact.label), clean_text(fact.value)});
+    answer["profile"] = data->facts;
+    answer["columns"] = data->columns;
+    return answer.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace flameprobe
