@@ -5,7 +5,6 @@
 
 #include "base/result.hpp"
 #include "render/flame_graph.hpp"
-#include "render/page_sides.hpp"
 #include "render/palette.hpp"
 
 namespace flameprobe {

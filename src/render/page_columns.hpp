@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "render/page_sides.hpp"
+#include "render/flame_graph.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
