@@ -8,7 +8,6 @@
 #include "base/binary_text.hpp"
 #include "render/change_shades.hpp"
 #include "render/page_columns.hpp"
-#include "render/page_functions.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 

@@ -1,14 +1,16 @@
-// The stacks in the HTML page: every box, in columns of small numbers. No share or total is stored: the page adds up
-// the counts, so the numbers of a selection are exact too.
+// The functions and the stacks in the HTML page: every box, in columns of small numbers. No share or total is stored:
+// the page adds up the counts, so the numbers of a selection are exact too.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "render/flame_graph.hpp"
+#include "render/palette.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -37,6 +39,16 @@ struct PageNumbers {
     std::vector<std::uint32_t> number_of;  // of each function that is shown (see shown_function.hpp)
     std::uint32_t gathered = 0;
 };
+
+struct PageFunctions {
+    PageNumbers numbers;
+    std::uint32_t all = 0;  // the number of the root
+};
+
+/// Adds "functions", "files", "modules", "all", "narrow" and "merged" to `into`. Functions are numbered by name; then
+/// come the root, gathered boxes and other boxes that are no function, and groups of threads with like names
+/// ("worker-*").
+PageFunctions add_functions(const NamedProfile& profile, const Palette& palette, nlohmann::ordered_json& into);
 
 /// Boxes beyond `most` are gathered. An Error if there are no samples, or if even wide boxes are too many. With
 /// `sides`, weights come from there, and the profile's own only give the widths of boxes.

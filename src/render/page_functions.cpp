@@ -1,10 +1,9 @@
-#include "render/page_functions.hpp"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/base_name.hpp"
+#include "render/page_columns.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
 #include "render/shown_function.hpp"
