@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
-#include "render/change_shades.hpp"
 #include "render/page_columns.hpp"
+#include "render/palette.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 

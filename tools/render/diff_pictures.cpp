@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "diff_tree.hpp"
-#include "render/change_shades.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
