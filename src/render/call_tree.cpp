@@ -1,14 +1,75 @@
 #include "render/call_tree.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
+#include "base/trie_index.hpp"
 #include "render/box_walk.hpp"
 #include "render/thread_groups.hpp"
 
 namespace flameprobe {
 
 namespace {
+
+constexpr NodeId none = std::numeric_limits<NodeId>::max();
+
+std::vector<std::uint32_t> depths_of(const std::vector<NamedNode>& nodes) {
+    std::vector<std::uint32_t> depths(nodes.size());
+    for (std::size_t id = 1; id < nodes.size(); ++id) depths[id] = depths[nodes[id].parent] + 1;
+    return depths;
+}
+
+class StackShortener {
+public:
+    StackShortener(const NamedProfile& profile, std::uint32_t most, ShortenedStacks& out)
+        : profile_(profile), depths_(depths_of(profile.nodes)), head_(most / 2), tail_(most - most / 2 - 1), out_(out) {
+        copied_.assign(profile.nodes.size(), none);
+        copied_[0] = 0;
+        out_.nodes.push_back({});
+    }
+
+    NodeId shorten(NodeId leaf) {
+        if (depths_[leaf] <= head_ + tail_ + 1) return copy(leaf);
+        path_.clear();
+        NodeId at = leaf;
+        for (std::uint32_t i = 0; i < tail_; ++i, at = profile_.nodes[at].parent)
+            path_.push_back(profile_.nodes[at].frame);
+        while (depths_[at] > head_) at = profile_.nodes[at].parent;
+        NodeId node = child(copy(at), static_cast<FrameId>(profile_.frames.size()));
+        for (auto frame = path_.rbegin(); frame != path_.rend(); ++frame) node = child(node, *frame);
+        return node;
+    }
+
+private:
+    NodeId copy(NodeId node) {
+        std::vector<NodeId> missing;
+        for (; copied_[node] == none; node = profile_.nodes[node].parent) missing.push_back(node);
+        NodeId made = copied_[node];
+        for (auto next = missing.rbegin(); next != missing.rend(); ++next) {
+            made = child(made, profile_.nodes[*next].frame);
+            copied_[*next] = made;
+        }
+        return made;
+    }
+    NodeId child(NodeId parent, FrameId frame) {
+        const auto next = static_cast<NodeId>(out_.nodes.size());
+        const NodeId id = children_.find_or_claim(parent, frame, next, [&](NodeId node) {
+            return std::pair(out_.nodes[node].parent, out_.nodes[node].frame);
+        });
+        if (id == next) out_.nodes.push_back({parent, frame});
+        return id;
+    }
+
+    const NamedProfile& profile_;
+    std::vector<std::uint32_t> depths_;
+    std::uint32_t head_;
+    std::uint32_t tail_;
+    ShortenedStacks& out_;
+    std::vector<NodeId> copied_;
+    std::vector<FrameId> path_;
+    TrieIndex children_;
+};
 
 class TreeSink {
 public:
@@ -34,6 +95,24 @@ std::optional<std::uint64_t> sum_of(const NamedProfile& profile) {
 }
 
 }  // namespace
+
+ShortenedStacks shorten_deep_stacks(const NamedProfile& profile, std::uint32_t most) {
+    ShortenedStacks out;
+    {
+        const auto depths = depths_of(profile.nodes);
+        for (const NamedCount& count : profile.counts) {
+            if (count.weight > 0) out.deepest = std::max(out.deepest, depths[count.node]);
+        }
+    }
+    if (out.deepest <= most || most < 3) return out;
+    out.shortened = true;
+    StackShortener shortener(profile, most, out);
+    for (const NamedCount& count : profile.counts) {
+        if (count.weight > 0)
+            out.counts.push_back({shortener.shorten(count.node), count.thread, count.weight, count.hits});
+    }
+    return out;
+}
 
 Result<std::uint64_t> weight_to_draw(const NamedProfile& profile) {
     const auto all = sum_of(profile);

@@ -2,7 +2,6 @@
 
 #include "profile_of.hpp"
 #include "render/call_tree.hpp"
-#include "render/deep_stacks.hpp"
 
 using namespace flameprobe;
 using test::ProfileOf;
