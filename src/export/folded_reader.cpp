@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/trie_index.hpp"
+#include "base/id_table.hpp"
 #include "export/folded_line.hpp"
 #include "export/text.hpp"
 

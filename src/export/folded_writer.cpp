@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/byte_sink.hpp"
-#include "base/trie_index.hpp"
+#include "base/id_table.hpp"
 #include "export/output.hpp"
 #include "export/text.hpp"
 #include "symbolize/named_profile.hpp"

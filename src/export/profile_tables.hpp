@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/trie_index.hpp"
+#include "base/id_table.hpp"
 #include "export/all_events.hpp"
 #include "export/sample_labels.hpp"
 #include "symbolize/named_profile.hpp"

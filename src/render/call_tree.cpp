@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "base/trie_index.hpp"
+#include "base/id_table.hpp"
 #include "render/box_walk.hpp"
 #include "render/thread_groups.hpp"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/id_table.hpp"
-#include "base/trie_index.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

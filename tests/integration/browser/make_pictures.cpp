@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/trie_index.hpp"
+#include "base/id_table.hpp"
 #include "demo_profile.hpp"
 #include "render/flame_graph.hpp"
 

@@ -5,8 +5,6 @@
 #include <map>
 #include <random>
 
-#include "base/trie_index.hpp"
-
 using namespace flameprobe;
 
 TEST_CASE("an id is found again by its value, also where hashes collide") {
