@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "base/clock.hpp"
-#include "base/task_schedule.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/descriptor.hpp"
-#include "base/task_schedule.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe {
 

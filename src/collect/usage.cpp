@@ -6,7 +6,6 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "base/task_schedule.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {

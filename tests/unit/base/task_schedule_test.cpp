@@ -1,8 +1,8 @@
-#include "base/task_schedule.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "base/proc.hpp"
 
 using namespace flameprobe;
 

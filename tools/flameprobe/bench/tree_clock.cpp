@@ -13,7 +13,6 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "base/task_schedule.hpp"
 
 namespace flameprobe::bench {
 

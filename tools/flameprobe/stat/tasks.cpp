@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/proc.hpp"
-#include "base/task_schedule.hpp"
 
 namespace flameprobe::counting {
 
