@@ -1,7 +1,10 @@
-// The waits of one thread whose stacks were read, and what they weigh once the thread's waiting time is known.
+// The waits of one thread whose stacks were read, and what they weigh: by the odds that a look met them, and once the
+// thread's waiting time is known.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -10,6 +13,53 @@
 #include "profile/model.hpp"
 
 namespace flameprobe {
+
+/// How likely it is that a look meets a wait, by the looks so far. They come at random (exponential pauses, D ns on
+/// average), and one meets a wait of d ns if that goes on for the w ns that the look takes, so with the probability p =
+/// 1 - e^(-(d - w)/D). Looks that take longer than d cannot meet it at all, so p is multiplied by the share of those
+/// that took less.
+class LookOdds {
+public:
+    explicit LookOdds(std::uint64_t asked_pause_ns) : asked_pause_ns_(static_cast<double>(asked_pause_ns)) {}
+
+    /// A look at a thread, whatever it found.
+    void add_look(std::uint64_t ns) {
+        ++by_size_[static_cast<std::size_t>(std::bit_width(ns))];
+        ++looks_;
+    }
+    void add_pause(std::uint64_t pause_ns) {
+        pause_sum_ns_ += static_cast<double>(pause_ns);
+        ++pauses_;
+    }
+    double mean_pause_ns() const {
+        return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
+    }
+    /// p of a wait that was met by a look which took `took_ns`.
+    double probability_of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
+        const auto exact = static_cast<double>(wait_ns);
+        const double seen = std::max(exact - static_cast<double>(took_ns), exact / 8);
+        return -std::expm1(-seen / mean_pause_ns()) * shorter_than(wait_ns);
+    }
+
+private:
+    /// The share of looks that took less than `ns`. Within a power of two they are taken to be evenly spread.
+    double shorter_than(std::uint64_t ns) const {
+        constexpr double least = 0.05;  // a wait that was met against the odds must not outweigh the others
+        if (looks_ == 0 || ns == 0) return 1;
+        const auto size = static_cast<std::size_t>(std::bit_width(ns));
+        double shorter = 0;
+        for (std::size_t i = 0; i < size; ++i) shorter += static_cast<double>(by_size_[i]);
+        const double lowest = std::exp2(static_cast<double>(size - 1));
+        shorter += static_cast<double>(by_size_[size]) * (static_cast<double>(ns) - lowest) / lowest;
+        return std::max(shorter / static_cast<double>(looks_), least);
+    }
+
+    double asked_pause_ns_;
+    double pause_sum_ns_ = 0;
+    std::uint64_t pauses_ = 0;
+    std::array<std::uint64_t, 65> by_size_{};  // by the number of bits of the time they took
+    std::uint64_t looks_ = 0;
+};
 
 /// What a look found: where a thread waits, and for what.
 struct WaitPlace {

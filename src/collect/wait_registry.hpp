@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "capture/raw_sample.hpp"
-#include "collect/look_odds.hpp"
 #include "collect/read_waits.hpp"
 #include "collect/schedule_account.hpp"
 #include "profile/model.hpp"
