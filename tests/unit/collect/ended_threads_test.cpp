@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "collect/period_rest.hpp"
+#include "collect/unsampled_time.hpp"
 
 using namespace flameprobe;
 
