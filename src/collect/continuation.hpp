@@ -7,9 +7,8 @@
 // continued
 //  - by the thread's sample before or after it, if that one is whole and shares enough;
 //  - by both of these, if they agree: then sharing little is enough;
-//  - by live memory (collect/live_stack.hpp), if a sample taken after the reading shares enough, or if the sample
-//  before
-//    shares a little and agrees.
+//  - by live memory (LiveStack), if a sample taken after the reading shares enough, or if the sample before shares a
+//    little and agrees.
 // Popped stack keeps its old bytes: memory alone, without another sample, proves nothing. A stack that is not proven is
 // cut at the end of its copy.
 #pragma once
@@ -24,6 +23,32 @@
 #include "unwind/unwinder.hpp"
 
 namespace flameprobe {
+
+/// The part of a stack that did not fit in the copy, read from the living thread's memory. Nothing read here is certain
+/// by itself.
+class LiveStack final : public StackBeyond {
+public:
+    /// To be called before each walk, with the sample's copy: its bytes must stay valid until the walk is done.
+    void begin(StackCopy copy) {
+        copy_ = copy;
+        read_any_ = false;
+    }
+    std::size_t read(std::uint64_t address, std::span<std::byte> out) override;
+
+    bool read_any() const { return read_any_; }
+    /// Whether the end of the copy is still what live memory holds there: call after the walk.
+    bool copy_still_true() const;
+    /// To be called at each drain: what live reads may cost starts again.
+    void new_round() { budget_ = budget_bytes; }
+
+private:
+    // A stack of 4 MiB costs half a millisecond to copy: without a limit, deep hosts would be read all the time.
+    static constexpr std::uint64_t budget_bytes = 64 << 20;
+
+    StackCopy copy_;
+    bool read_any_ = false;
+    std::uint64_t budget_ = budget_bytes;
+};
 
 /// An open scope, shown on the leaf's side of its frame.
 struct StackLabel {

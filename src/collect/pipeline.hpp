@@ -12,7 +12,6 @@
 #include "capture/blocked_reader.hpp"
 #include "capture/raw_sample.hpp"
 #include "collect/continuation.hpp"
-#include "collect/live_stack.hpp"
 #include "collect/profile_stacks.hpp"
 #include "collect/shared_stacks.hpp"
 #include "collect/thread_registry.hpp"
