@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/self_memory.hpp"
-#include "unwind/call_bytes.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 

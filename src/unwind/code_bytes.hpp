@@ -1,9 +1,12 @@
-// What the bytes of the code itself show.
+// What the bytes of the code itself show; src/arch has it for each CPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
+#include "unwind/call_check.hpp"
 #include "unwind/unwind_rule.hpp"
 
 namespace flameprobe {
@@ -33,5 +36,14 @@ bool epilogue_rule(std::uint64_t address, UnwindRule& rule);
 /// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`
 /// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);
+
+/// The call that ends at `return_address`, its target as written there (a PLT stub is not followed).
+CallSite read_call_site(std::uint64_t return_address, const CodeMap& map);
+/// Follows PLT stubs and jump thunks from a call's target to the function itself, as far as their words can be read.
+std::uint64_t follow_stubs(std::uint64_t target);
+
+/// Whether `code`, copied from `address`, jumps to `target` as a tail call does: directly, through a stub, or through a
+/// pointer in an object (virtual functions).
+bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target);
 
 }  // namespace flameprobe

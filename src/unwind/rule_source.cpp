@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "unwind/call_bytes.hpp"
 #include "unwind/code_bytes.hpp"
 #include "unwind/known_code.hpp"
 

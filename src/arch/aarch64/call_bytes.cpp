@@ -1,9 +1,8 @@
-#include "unwind/call_bytes.hpp"
-
 #include <cstring>
 #include <span>
 
 #include "arch/aarch64/instruction.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

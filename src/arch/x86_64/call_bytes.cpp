@@ -1,11 +1,10 @@
 // Intel SDM volume 2: CALL, JMP.
-#include "unwind/call_bytes.hpp"
-
 #include <array>
 #include <cstring>
 #include <span>
 
 #include "base/self_memory.hpp"
+#include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {

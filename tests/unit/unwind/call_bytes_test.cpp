@@ -1,9 +1,8 @@
 // Reads call instructions of this test program, for the CPU that it is built for.
-#include "unwind/call_bytes.hpp"
-
 #include <doctest/doctest.h>
 
 #include "live_map.hpp"
+#include "unwind/code_bytes.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::testing;

@@ -7,7 +7,7 @@
 
 #include "live_map.hpp"
 #include "machine_code.hpp"
-#include "unwind/call_bytes.hpp"
+#include "unwind/code_bytes.hpp"
 
 using namespace flameprobe;
 using namespace flameprobe::testing;

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "unwind/call_bytes.hpp"
-
 using namespace flameprobe;
 using namespace std::string_view_literals;
 
