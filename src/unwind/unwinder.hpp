@@ -71,7 +71,7 @@ public:
     /// Walks from `registers` towards the root, at most `max_frames`. `beyond` may be null.
     virtual void walk(const Registers& registers, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
     /// The same for a thread of which only pc and sp are known, because it waits in the kernel. A register that a frame
-    /// needs is taken from where the stack proves what it is (unwind/frame_recovery.hpp), or the walk ends there.
+    /// needs is taken from where the stack proves what it is, or the walk ends there.
     virtual void walk_blocked(std::uint64_t pc, std::uint64_t sp, StackCopy stack, StackBeyond* beyond, Walk& out) = 0;
     virtual UnwindStatistics statistics() const = 0;
     /// Closes all files, before the calling thread's descriptor table ends. They are opened again where they are
