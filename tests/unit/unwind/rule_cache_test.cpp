@@ -1,6 +1,6 @@
-#include "unwind/rule_cache.hpp"
-
 #include <doctest/doctest.h>
+
+#include "unwind/rule_source.hpp"
 
 using namespace flameprobe;
 
