@@ -1,7 +1,5 @@
 #include "scope/record_scan.hpp"
 
-#include "scope/record_words.hpp"
-
 namespace flameprobe {
 
 namespace detail {

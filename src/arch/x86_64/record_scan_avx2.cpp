@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "scope/record_words.hpp"
+#include "scope/record_scan.hpp"
 
 namespace flameprobe::detail {
 
