@@ -1,9 +1,11 @@
 #include "base/proc.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
@@ -25,6 +27,12 @@ bool proc_is_of_this_namespace() {
 
 std::string task_file(std::uint32_t tid, const char* name) {
     return host_proc_directory() + "/task/" + std::to_string(tid) + "/" + name;
+}
+
+std::string device_and_inode(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return {};
+    return std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino);
 }
 
 }  // namespace
@@ -96,6 +104,19 @@ std::optional<std::uint64_t> read_migrations(const std::string& task) {
     const std::size_t key = text.find("nr_migrations"), colon = text.find(':', key);
     if (key == text.npos || colon == text.npos) return std::nullopt;
     return std::strtoull(text.c_str() + colon + 1, nullptr, 10);
+}
+
+std::string place_of(const std::string& process) {
+    std::string boot = read_small_file("/proc/sys/kernel/random/boot_id").value_or("");
+    boot.resize(std::min(boot.find('\n'), boot.size()));
+    const std::string mounts = device_and_inode(process + "/ns/mnt"), root = device_and_inode(process + "/root/.");
+    if (boot.empty() || mounts.empty() || root.empty()) return {};
+    return boot + ' ' + mounts + ' ' + root;
+}
+
+bool same_boot(const std::string& one, const std::string& other) {
+    const auto boot = [](const std::string& place) { return place.substr(0, place.find(' ')); };
+    return !one.empty() && boot(one) == boot(other);
 }
 
 }  // namespace flameprobe

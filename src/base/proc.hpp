@@ -38,4 +38,12 @@ std::optional<TaskSchedule> read_schedule(const std::string& task);
 /// How often the thread changed its CPU; nullopt where the kernel was built without CONFIG_SCHED_DEBUG.
 std::optional<std::uint64_t> read_migrations(const std::string& task);
 
+/// Tells where a path leads: "BOOT-ID MNT-NAMESPACE ROOT", the latter two as DEVICE:INODE, of a process by its
+/// directory in /proc ("/proc/self"); empty where /proc does not give it. For processes with equal texts a path leads
+/// to the same file.
+std::string place_of(const std::string& process);
+
+/// The same boot, though perhaps another container. False where one is empty.
+bool same_boot(const std::string& one, const std::string& other);
+
 }  // namespace flameprobe

@@ -175,7 +175,7 @@ struct RunInfo {
     std::vector<RunFact> facts;     // in the order in which they are shown
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
-    std::string place;  // machine and root directory in which its paths hold (base/place.hpp); empty: not known
+    std::string place;  // machine and root directory in which its paths hold (base/proc.hpp); empty: not known
 };
 
 /// What else was sampled in the run, beside its own event.

@@ -13,7 +13,6 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
-#include "base/place.hpp"
 #include "base/proc.hpp"
 #include "symbolize/build_flags.hpp"
 #include "symbolize/elf_file.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/place.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe {
 

@@ -10,7 +10,6 @@
 #include <ctime>
 #include <optional>
 
-#include "base/place.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe::push {
