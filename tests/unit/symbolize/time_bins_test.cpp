@@ -1,9 +1,8 @@
-#include "symbolize/time_bins.hpp"
-
 #include <doctest/doctest.h>
 
 #include "profile_file.hpp"
 #include "symbolize/load.hpp"
+#include "symbolize/raw_profile.hpp"
 
 using namespace flameprobe;
 
