@@ -1,11 +1,10 @@
 // Functions without a symbol: told apart by the unwind tables, and never given a neighbour's name.
-#include "symbolize/function_starts.hpp"
-
 #include <doctest/doctest.h>
 
 #include <deque>
 #include <set>
 
+#include "symbolize/module.hpp"
 #include "test_program.hpp"
 
 using namespace flameprobe;
