@@ -6,7 +6,7 @@
 #include <map>
 
 #include "symbolize/demangle.hpp"
-#include "symbolize/dwarf_lines.hpp"
+#include "symbolize/dwarf_functions.hpp"
 #include "symbolize/dwarf_names.hpp"
 
 namespace flameprobe {
