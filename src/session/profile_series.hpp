@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "collect/profile_file.hpp"
 #include "collect/recording.hpp"
-#include "collect/rotation.hpp"
 #include "session/engine.hpp"
 #include "session/log.hpp"
 #include "session/options.hpp"

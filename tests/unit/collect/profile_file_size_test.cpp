@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "collect/profile_file.hpp"
-#include "collect/rotation.hpp"
 #include "profile/reader.hpp"
 
 using namespace flameprobe;
