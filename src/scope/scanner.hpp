@@ -27,7 +27,7 @@
 
 #include "scope/label_cache.hpp"
 #include "scope/record_scan.hpp"
-#include "unwind/module_table.hpp"
+#include "unwind/cfi_tables.hpp"
 #include "unwind/unwinder.hpp"
 
 namespace flameprobe {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "unwind/cfi_tables.hpp"
 #include "unwind/code_map.hpp"
-#include "unwind/module_table.hpp"
 
 namespace flameprobe {
 

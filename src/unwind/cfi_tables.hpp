@@ -1,9 +1,12 @@
-// The unwind tables of one ELF file, through libdw.
+// The unwind tables of ELF files, through libdw.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
+#include <unordered_map>
 
 #include "base/function_index.hpp"
 #include "unwind/elf_image.hpp"
@@ -55,6 +58,33 @@ private:
     bool is_go_ = false;
     bool debug_frame_sought_ = false;
     Dwarf_CFI_s* debug_frame_ = nullptr;  // owned by dwarf_
+};
+
+/// Unwind tables by code region: opened when an address in them is first met, shared by the regions of one file. One
+/// thread only.
+class ModuleTable {
+public:
+    /// Null for code without tables: anonymous memory, files that can be read neither from disk nor from memory.
+    struct Tables {
+        CfiTables* cfi = nullptr;
+        std::uint64_t bias = 0;
+    };
+    Tables find(const CodeRegion& region);
+    /// Drops the tables of regions that are no longer in the map.
+    void forget_all_but(const CodeMap& map);
+    /// Closes every file; find() opens it again.
+    void close_files();
+
+private:
+    using FileKey = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>;
+    struct Module {
+        std::shared_ptr<CfiTables> cfi;
+        std::uint64_t bias = 0;
+    };
+    Module open(const CodeRegion& region);
+
+    std::unordered_map<std::uint32_t, Module> regions_;
+    std::map<FileKey, std::weak_ptr<CfiTables>> files_;
 };
 
 }  // namespace flameprobe

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/registers.hpp"
+#include "unwind/cfi_tables.hpp"
 #include "unwind/cursor.hpp"
-#include "unwind/module_table.hpp"
 #include "unwind/stack_reader.hpp"
 
 namespace flameprobe {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "unwind/cfi_tables.hpp"
 #include "unwind/cursor.hpp"
-#include "unwind/module_table.hpp"
 #include "unwind/unwind_rule.hpp"
 
 namespace flameprobe {
