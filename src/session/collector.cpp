@@ -11,12 +11,11 @@
 #include <exception>
 #include <new>
 
-#include "base/all_signals_blocked.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
+#include "base/own_threads.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
-#include "base/thread_storage.hpp"
 #include "sandbox/filtered.hpp"
 #include "sandbox/isolation.hpp"
 #include "sandbox/seccomp_probe.hpp"

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "base/thread_storage.hpp"
+#include "base/own_threads.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collect/cpu_clocks.hpp"

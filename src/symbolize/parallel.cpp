@@ -9,8 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/all_signals_blocked.hpp"
-#include "base/thread_storage.hpp"
+#include "base/own_threads.hpp"
 
 namespace flameprobe {
 

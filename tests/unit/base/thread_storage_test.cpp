@@ -1,10 +1,10 @@
-#include "base/thread_storage.hpp"
-
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <link.h>
 
 #include <thread>
+
+#include "base/own_threads.hpp"
 
 using namespace flameprobe;
 

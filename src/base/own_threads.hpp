@@ -1,9 +1,29 @@
+// What the threads that we start in a host need: no signals, and storage of their own.
+//
 // A thread gets its thread-local storage of a library with the first access to it, and where there is no memory for it
 // then, glibc ends the process (dl-tls.c, status 127). libelf, for one, first accesses its own to note that it has got
 // no memory.
 #pragma once
 
+#include <pthread.h>
+#include <signal.h>
+
 namespace flameprobe {
+
+/// All signals blocked while it lives: a thread made meanwhile inherits that and never takes one of the host's signals.
+class AllSignalsBlocked {
+public:
+    AllSignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+
+private:
+    sigset_t before_;
+};
 
 /// Notes which libraries have such storage: the one that holds `address` and all that it needs, which stay loaded as
 /// long as it does. Not by dl_iterate_phdr(3), whose lock a forked child inherits locked if another thread held it

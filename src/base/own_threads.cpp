@@ -1,4 +1,4 @@
-#include "base/thread_storage.hpp"
+#include "base/own_threads.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
