@@ -11,23 +11,6 @@ namespace {
 /// U+2029, at which JavaScript's `.` stops.
 constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029; }
 
-template <class Keep>
-std::string clean(std::string_view text, Keep&& keep) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const CodePoint point = first_code_point(text);
-        if (point.size == 0)
-            out += replacement_character;
-        else if (keep(point.value))
-            out += text.substr(0, point.size);
-        else
-            out += ' ';
-        text.remove_prefix(point.size == 0 ? 1 : point.size);
-    }
-    return out;
-}
-
 /// Tools that look for a second column of counts would read `operator 12` as 12 samples of `operator`.
 void hide_trailing_number(std::string& name) {
     std::size_t at = name.size();
@@ -50,12 +33,20 @@ void close_up_suffix(std::string& name) {
 
 }  // namespace
 
-std::string valid_utf8(std::string_view text) {
-    return clean(text, [](char32_t) { return true; });
-}
-
 std::string one_line(std::string_view text) {
-    return clean(text, [](char32_t c) { return !is_control(c); });
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const CodePoint point = first_code_point(text);
+        if (point.size == 0)
+            out += replacement_character;
+        else if (!is_control(point.value))
+            out += text.substr(0, point.size);
+        else
+            out += ' ';
+        text.remove_prefix(point.size == 0 ? 1 : point.size);
+    }
+    return out;
 }
 
 std::string plain_name(std::string_view text, FrameKind kind) {

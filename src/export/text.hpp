@@ -8,10 +8,8 @@
 
 namespace flameprobe {
 
-/// `text` with every byte that is no UTF-8 (RFC 3629: also surrogates and overlong forms) replaced by U+FFFD.
-std::string valid_utf8(std::string_view text);
-
-/// As valid_utf8, and with every control character and Unicode line separator replaced by a space: one line.
+/// `text` as one line: every control character and Unicode line separator replaced by a space, and every byte that is
+/// no UTF-8 (RFC 3629: also surrogates and overlong forms) by U+FFFD.
 std::string one_line(std::string_view text);
 
 /// A frame of folded text: one line, no ';', no white space at its ends, not empty, not ending in white space and a
