@@ -96,8 +96,6 @@ StackTable::Interned StackTable::stack(StackId parent, LocationId location) {
     return {*slot, true};
 }
 
-Location StackTable::location_at(LocationId id) const { return tables_->location(id); }
-StackNode StackTable::stack_at(StackId id) const { return tables_->nodes[id - 1]; }
 std::size_t StackTable::locations() const { return tables_->addresses.size(); }
 std::size_t StackTable::stacks() const { return tables_->nodes.size(); }
 

@@ -22,10 +22,6 @@ public:
     /// `parent` 0 is the root. Ids count from 1.
     Interned stack(StackId parent, LocationId location);
 
-    /// What has this id, which must be one of this table's.
-    Location location_at(LocationId id) const;
-    StackNode stack_at(StackId id) const;
-
     std::size_t locations() const;
     std::size_t stacks() const;
     std::size_t memory() const;  // bytes
