@@ -110,9 +110,8 @@ void ElfFile::read_segments(std::uint64_t offset, std::uint64_t count) {
             dynamic_at_ = header.p_offset;
             dynamic_size_ = header.p_filesz;
         }
-        const ElfSegment segment{
-            header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz, (header.p_flags & PF_X) != 0,
-            header.p_align};
+        const ElfSegment segment{header.p_vaddr, header.p_offset, header.p_filesz, (header.p_flags & PF_X) != 0,
+                                 header.p_align};
         if (header.p_type == PT_GNU_EH_FRAME) frame_index_ = segment;
         if (header.p_type == PT_LOAD) segments_.push_back(segment);
     }

@@ -31,7 +31,6 @@ struct ElfSegment {
     std::uint64_t address = 0;
     std::uint64_t offset = 0;
     std::uint64_t file_size = 0;
-    std::uint64_t memory_size = 0;
     bool executable = false;
     std::uint64_t alignment = 0;  // p_align, as the file has it
 
