@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/read_at.hpp"
+#include "base/descriptor.hpp"
 
 namespace flameprobe {
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "base/read_at.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {
