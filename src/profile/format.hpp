@@ -1,6 +1,8 @@
-// The numbers of the `.fprobe` format. docs/formats.md is the specification; both change together.
+// The numbers of the `.fprobe` format, and its checksummed blocks. docs/formats.md is the specification; both change
+// together.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -54,3 +56,20 @@ inline constexpr std::uint32_t max_events = 64;
 inline constexpr std::size_t max_symbols_per_location = 256;
 
 }  // namespace flameprobe::format
+
+namespace flameprobe {
+
+struct BlockHeader {
+    std::uint32_t type = 0;
+    std::uint32_t size = 0;  // of the payload
+    std::uint32_t checksum = 0;
+};
+
+using BlockHeaderBytes = std::array<char, format::block_header_size>;
+
+/// The header that belongs in front of `payload`.
+BlockHeaderBytes make_block_header(format::BlockType type, std::string_view payload);
+BlockHeader parse_block_header(const BlockHeaderBytes& bytes);
+bool checksum_matches(const BlockHeader& header, std::string_view payload);
+
+}  // namespace flameprobe

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profile/block.hpp"
+#include "profile/format.hpp"
 #include "profile/record_reader.hpp"
 
 namespace flameprobe {

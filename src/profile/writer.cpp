@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/varint.hpp"
-#include "profile/block.hpp"
 #include "profile/compactor.hpp"
+#include "profile/format.hpp"
 #include "profile/reader.hpp"
 #include "profile/record_fields.hpp"
 

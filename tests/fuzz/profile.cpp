@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "profile/block.hpp"
 #include "profile/byte_source.hpp"
+#include "profile/format.hpp"
 #include "symbolize/load.hpp"
 
 using namespace flameprobe;

@@ -4,7 +4,7 @@
 
 #include "base/varint.hpp"
 #include "example.hpp"
-#include "profile/block.hpp"
+#include "profile/format.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"

@@ -1,4 +1,4 @@
-#include "profile/block.hpp"
+#include "profile/format.hpp"
 
 #include <zlib.h>
 
