@@ -22,18 +22,6 @@ namespace {
 /// inlining.
 constexpr std::size_t max_nodes = std::size_t{1} << 26;
 
-std::vector<bool> locations_of(const RawProfile& raw, const std::vector<RawCount>& counts) {
-    std::vector<bool> used(raw.stacks.size());
-    for (const RawCount& count : counts) used[count.stack] = true;
-    std::vector<bool> needed(raw.locations.size());
-    for (std::size_t id = raw.stacks.size() - 1; id > 0; --id) {  // a parent's id is smaller
-        if (!used[id]) continue;
-        used[raw.stacks[id].parent] = true;
-        needed[raw.stacks[id].location] = true;
-    }
-    return needed;
-}
-
 /// Makes the path of nodes for each stack of a thread name, once.
 class PathBuilder {
 public:
@@ -144,29 +132,6 @@ SymbolizeOptions options_for(const RawProfile& raw, const NamedProfile& profile,
     if (options.spare_brief_runs && profile.shown_events.size() <= 1 && !raw.death_record)
         options.most_debug_bytes_in_all = debug_bytes_worth(profile.summary);
     return with_provenance(std::move(options), profile.run);
-}
-
-/// The summary in the file is for the run's own event; for another event it is counted from the samples.
-void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Summary& summary) {
-    std::vector<bool> truncated(raw.stacks.size()), lost(raw.stacks.size());
-    for (std::size_t id = 1; id < raw.stacks.size(); ++id) {
-        const Location& location = raw.locations[raw.stacks[id].location];
-        const bool note = raw.mappings[location.mapping].kind == MappingKind::note;
-        const auto is = [&](Note which) { return note && location.address == static_cast<std::uint64_t>(which); };
-        truncated[id] = truncated[raw.stacks[id].parent] || is(Note::truncated);
-        lost[id] = is(Note::lost);
-    }
-    summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = summary.hits = 0;
-    for (const RawCount& count : counts) {
-        if (lost[count.stack]) {
-            summary.lost = add_saturated(summary.lost, count.weight);
-            continue;
-        }
-        summary.samples = add_saturated(summary.samples, count.weight);
-        summary.hits = add_saturated(summary.hits, count.hits);
-        std::uint64_t& part = truncated[count.stack] ? summary.truncated : summary.rooted;
-        part = add_saturated(part, count.weight);
-    }
 }
 
 /// Makes start and duration those of the window, from which rates follow and by which engines file a profile. Pauses of

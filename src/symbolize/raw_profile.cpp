@@ -115,4 +115,38 @@ std::vector<RawCount> RawProfile::counts() const {
     return kept;
 }
 
+std::vector<bool> locations_of(const RawProfile& raw, const std::vector<RawCount>& counts) {
+    std::vector<bool> used(raw.stacks.size());
+    for (const RawCount& count : counts) used[count.stack] = true;
+    std::vector<bool> needed(raw.locations.size());
+    for (std::size_t id = raw.stacks.size() - 1; id > 0; --id) {  // a parent's id is smaller
+        if (!used[id]) continue;
+        used[raw.stacks[id].parent] = true;
+        needed[raw.stacks[id].location] = true;
+    }
+    return needed;
+}
+
+void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Summary& summary) {
+    std::vector<bool> truncated(raw.stacks.size()), lost(raw.stacks.size());
+    for (std::size_t id = 1; id < raw.stacks.size(); ++id) {
+        const Location& location = raw.locations[raw.stacks[id].location];
+        const bool note = raw.mappings[location.mapping].kind == MappingKind::note;
+        const auto is = [&](Note which) { return note && location.address == static_cast<std::uint64_t>(which); };
+        truncated[id] = truncated[raw.stacks[id].parent] || is(Note::truncated);
+        lost[id] = is(Note::lost);
+    }
+    summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = summary.hits = 0;
+    for (const RawCount& count : counts) {
+        if (lost[count.stack]) {
+            summary.lost = add_saturated(summary.lost, count.weight);
+            continue;
+        }
+        summary.samples = add_saturated(summary.samples, count.weight);
+        summary.hits = add_saturated(summary.hits, count.hits);
+        std::uint64_t& part = truncated[count.stack] ? summary.truncated : summary.rooted;
+        part = add_saturated(part, count.weight);
+    }
+}
+
 }  // namespace flameprobe

@@ -100,4 +100,9 @@ private:
     std::unordered_map<std::uint64_t, Sum> sums_;  // by thread << 32 | stack
 };
 
+/// Which of the profile's locations are in the stacks of the counts.
+std::vector<bool> locations_of(const RawProfile& raw, const std::vector<RawCount>& counts);
+/// The summary in the file is for the run's own event; for another event it is counted from the samples.
+void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Summary& summary);
+
 }  // namespace flameprobe
