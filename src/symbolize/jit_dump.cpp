@@ -69,8 +69,8 @@ private:
         const auto record = get<Load>(at);
         if (!record || size < sizeof(Load)) return;
         char bytes[most_name];
-        const auto got =
-            read_at(at + sizeof(Load), std::span(bytes, std::min<std::size_t>(size - sizeof(Load), most_name)));
+        const std::span name_bytes(bytes, std::min<std::size_t>(size - sizeof(Load), most_name));
+        const auto got = read_at(file_.get(), at + sizeof(Load), std::as_writable_bytes(name_bytes));
         std::string name(bytes, ::strnlen(bytes, got));
         std::replace(name.begin(), name.end(), '\n', ' ');
         add(record->address, record->size, name);
@@ -88,14 +88,11 @@ private:
         text_ += numbers + name + '\n';
     }
 
-    std::size_t read_at(std::uint64_t at, std::span<char> to) const {
-        const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(at));
-        return got < 0 ? 0 : static_cast<std::size_t>(got);
-    }
     template <class Record>
     std::optional<Record> get(std::uint64_t at) const {
         Record record;
-        if (read_at(at, {reinterpret_cast<char*>(&record), sizeof record}) != sizeof record) return std::nullopt;
+        if (read_at(file_.get(), at, std::as_writable_bytes(std::span(&record, 1))) != sizeof record)
+            return std::nullopt;
         return record;
     }
 

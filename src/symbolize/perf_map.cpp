@@ -1,10 +1,10 @@
 #include "symbolize/perf_map.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 namespace flameprobe {
 
@@ -18,13 +18,7 @@ std::string read_trusted(const std::string& path, std::vector<std::string>& warn
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return {};
     std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_text), '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
-        if (got <= 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    text.resize(done);
+    text.resize(read_at(file.get(), 0, std::as_writable_bytes(std::span(text))));
     return text;
 }
 
