@@ -5,9 +5,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdlib>
-
 #include "base/descriptor.hpp"
 #include "base/proc.hpp"
 

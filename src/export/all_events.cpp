@@ -1,7 +1,6 @@
 #include "export/all_events.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <unordered_map>
 #include <utility>

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>

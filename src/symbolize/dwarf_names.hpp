@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "symbolize/dwarf_walk.hpp"
 

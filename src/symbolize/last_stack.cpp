@@ -1,7 +1,6 @@
 #include "symbolize/last_stack.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace flameprobe {
 

@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
