@@ -13,7 +13,7 @@ namespace flameprobe::push {
 /// shows processes of this user, of all users to root, and of the containers whose pid namespace the uploader shares.
 class ContainerRoots {
 public:
-    /// The root of the container with this place (base/place.hpp); null if no process has lived in it since `unix_ns`:
+    /// The root of the container with this place (base/proc.hpp); null if no process has lived in it since `unix_ns`:
     /// else the kernel may have given the namespace's number to another container.
     std::shared_ptr<const Descriptor> find(const std::string& place, std::uint64_t unix_ns);
     /// The next find() looks at /proc anew.
