@@ -225,10 +225,12 @@ void Recording::account_for_unsampled(bool at_the_end) {
     const bool kernel = run_.kernel == "on";
     if (kernel && pipeline_.summary().throttled == 0) return;
     const Note why = kernel ? Note::throttled : run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
-    // While sampling goes on some samples are still to come, from pending stacks and late timers. At the end it is only
-    // the period that had begun when the clock was read.
+    // While sampling goes on some samples are still to come, from pending stacks and late timers: a tick may miss a
+    // thread for a while, and the next sample stands for that time too. At the end it is only the period that had begun
+    // when the clock was read.
+    const std::uint64_t late = run_.kernel == "by CPU timers" ? 200 * ns_per_ms / run_.period_ns : 20;
     const auto margin = [&](std::uint64_t used) -> std::uint64_t {
-        if (!at_the_end) return std::max<std::uint64_t>(20, used / 20);
+        if (!at_the_end) return std::max({std::uint64_t{20}, late, used / 20});
         return kernel ? used * 3 / 100 : 1;
     };
     for (const auto& thread : pipeline_.threads().missing(2)) {

@@ -194,6 +194,22 @@ TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
     CHECK(told.weights == 1000);
 }
 
+TEST_CASE("time whose CPU timers are late is not noted before their samples come") {
+    for (const char* engine : {"ring", "timer"}) {
+        Case run(engine, "by CPU timers");
+        for (int i = 0; i < 3; ++i) {
+            run.clocks.run(run.main_thread, 100);
+            run.recording.read_clocks();
+            run.take(run.main_thread, 50);
+            REQUIRE(run.recording.flush());
+            run.take(run.main_thread, 50);
+        }
+        const ToldProfile told = run.close();
+        CHECK(told.weights == 300);
+        CHECK(told.last.lost == 0);
+    }
+}
+
 TEST_CASE("what a timer engine could not sample is in [lost], in the summary and in the thread's row alike") {
     Case run("timer", "by CPU timers");
     run.clocks.run(run.main_thread, 1000);
