@@ -90,12 +90,12 @@ void ThreadTimers::drop_duplicates() {
 }
 
 std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
-    std::uint64_t weight = cell.weight;
+    const std::uint64_t weight = cell.weight;
     if (cell.slot >= records_.size() || slots_[cell.slot].generation != cell.generation) return weight;
     Record& record = records_[cell.slot];
     if (slots_[cell.slot].duplicate) return 0;
-    // The time in which the signal was blocked was reported as unsampled: it does not belong to this sample too.
-    if (record.masked) weight = std::min(weight, tick_ns_ / state_.period_ns + 1);
+    // The signal was pending while it was blocked: all of that time was reported as unsampled, or will be.
+    if (record.masked) return 0;
     record.delivered += weight;
     record.sampled += weight;
     // The main thread's stack has grown since its end was looked up.

@@ -173,6 +173,11 @@ TEST_CASE("a thread that is in our handler when it is looked at is not taken for
         wait_for(50 * ns_per_ms);
         host.round();
         CHECK(host.seen.unsampled_ns[tid] >= 80 * ns_per_ms);
+        handler::CellHead pending{};  // delivered at last: its periods are in that time
+        while (host.state.owners[pending.slot] != tid) REQUIRE(++pending.slot < host.state.slot_count);
+        pending.generation = host.state.slots[pending.slot].generation;
+        pending.weight = 8;
+        CHECK(host.timers.account(pending) == 0);
     }
     end = true;
     thread.join();
