@@ -136,12 +136,25 @@ Result<void> CpuRings::add_event(perf_event_attr& attributes, std::uint32_t tid,
         if (!beside.is_own() || beside.cpu < 0) continue;
         auto event = open_event(attributes, tid, beside.cpu);
         if (!event) return event.error();
-        auto ring = RingBuffer::map(event->get(), wanted_bytes, least_bytes(attributes));
+        auto ring = wanted_bytes == 0 ? Result<RingBuffer>(RingBuffer())
+                                      : RingBuffer::map(event->get(), wanted_bytes, least_bytes(attributes));
         if (!ring) return ring.error();
         added.push_back({beside.cpu, attributes, std::move(*event), std::move(*ring), {}, number == 0, number});
     }
     std::move(added.begin(), added.end(), std::back_inserter(rings_));
     return {};
+}
+
+void CpuRings::map_page_faults(std::size_t wanted_bytes) {
+    for (CpuRing& ring : rings_) {
+        if (!ring.of_page_faults) continue;
+        auto mapped = RingBuffer::map(ring.event.get(), wanted_bytes, least_bytes(ring.attributes));
+        if (!mapped) {
+            drop_page_faults();
+            return;
+        }
+        ring.ring = std::move(*mapped);
+    }
 }
 
 std::size_t CpuRings::all_bytes() const {

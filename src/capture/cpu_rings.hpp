@@ -44,9 +44,11 @@ public:
     Result<void> add(const perf_event_attr& attributes, std::uint32_t tid, int cpu, std::uint32_t number = 0);
     /// Adds another event with a ring of its own on each CPU, for `tid` and the threads that inherit from it. The rings
     /// are of `wanted_bytes`, or smaller where the kernel permits no more; an Error, and nothing is changed, below
-    /// least_bytes(). `number`: see CpuRing; 0: page faults.
+    /// least_bytes(). `number`: see CpuRing; 0: page faults, with 0 bytes until map_page_faults().
     Result<void> add_event(perf_event_attr& attributes, std::uint32_t tid, std::uint32_t number,
                            std::size_t wanted_bytes);
+    /// Gives the rings of page faults their memory, not within a round. Where the kernel permits none they are removed.
+    void map_page_faults(std::size_t wanted_bytes);
     /// Data bytes of all rings together.
     std::size_t all_bytes() const;
     /// The data bytes that a ring needs: room for two samples.

@@ -30,7 +30,11 @@ perf_event_header RingBuffer::header_at(std::uint64_t position) const {
     return header;
 }
 
-void RingBuffer::begin_round() { head_ = __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE); }
+std::uint64_t RingBuffer::written() const {
+    return map_ ? __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE) : 0;
+}
+
+void RingBuffer::begin_round() { head_ = written(); }
 
 std::span<const std::byte> RingBuffer::peek() {
     if (tail_ == head_) return {};

@@ -17,11 +17,13 @@ namespace flameprobe {
 /// store of data_tail pairs with the kernel's control dependency before it overwrites (kernel/events/ring_buffer.c).
 class RingBuffer {
 public:
+    /// Without memory, and so without records.
+    RingBuffer() = default;
     /// Maps the ring of `descriptor` with `bytes` of data (a power of two pages), halving down to `least` while the
     /// memory lock budget refuses.
     static Result<RingBuffer> map(int descriptor, std::size_t bytes, std::size_t least);
 
-    std::size_t data_bytes() const { return mask_ + 1; }
+    std::size_t data_bytes() const { return map_ ? mask_ + 1 : 0; }
 
     /// Fixes how far this round reads: what the kernel writes from now on waits for the next round.
     void begin_round();
@@ -32,8 +34,7 @@ public:
     /// Whether there is a record of a type for which `wanted` gives true. Consumes nothing.
     template <class Wanted>
     bool holds(Wanted wanted) const {
-        const std::uint64_t head = __atomic_load_n(&control()->data_head, __ATOMIC_ACQUIRE);
-        for (std::uint64_t at = tail_; at < head;) {
+        for (std::uint64_t at = tail_, head = written(); at < head;) {
             const perf_event_header header = header_at(at);
             if (header.size < sizeof header || wanted(header.type)) return true;
             at += header.size;
@@ -45,6 +46,7 @@ private:
     RingBuffer(MemoryMap map, std::size_t mask) : map_(std::move(map)), mask_(mask) {}
     perf_event_mmap_page* control() const { return reinterpret_cast<perf_event_mmap_page*>(map_.data()); }
     const std::byte* data() const;
+    std::uint64_t written() const;
     perf_event_header header_at(std::uint64_t position) const;
 
     MemoryMap map_;

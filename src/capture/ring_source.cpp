@@ -66,6 +66,7 @@ private:
     Descriptor own_;           // see keep_apart()
     std::uint32_t apart_ = 0;  // the main thread, once it has a ring of its own
     bool asked_to_vary_ = false;
+    std::size_t page_fault_bytes_ = 0;  // wanted for each ring of page faults, until they are mapped
     CaptureFacts facts_;
     std::vector<int> refused_cpus_;
 };
@@ -222,14 +223,16 @@ void RingSource::draw_period() {
 }
 
 // Rings of their own, small and without the other records: what is lost or throttled there is no CPU time. Threads that
-// ran before go without.
+// ran before go without. They get their memory with the first drain: a process of a millisecond need not pay for it,
+// and by then the kernel has adapted the period, which begins at one fault.
 void RingSource::add_page_faults() {
     constexpr std::uint64_t enough = 99;  // a second: they say where the time is, not how much
     if (layout_.period_ns == 0) return;
     perf_event_attr attr = page_fault_attributes(attributes_, std::min(facts_.frequency, enough));
-    const std::size_t bytes = 2 * CpuRings::least_bytes(attr);
-    if (rings_.add_event(attr, static_cast<std::uint32_t>(host_process()), 0, bytes))
-        facts_.buffer_bytes = rings_.all_bytes();
+    if (!rings_.add_event(attr, static_cast<std::uint32_t>(host_process()), 0, 0)) return;
+    page_fault_bytes_ = 2 * CpuRings::least_bytes(attr);
+    const auto faults = std::count_if(rings_.begin(), rings_.end(), [](auto& ring) { return ring.of_page_faults; });
+    facts_.buffer_bytes += static_cast<std::size_t>(faults) * page_fault_bytes_;
 }
 
 // Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
@@ -274,6 +277,10 @@ bool RingSource::has_samples() const {
 }
 
 void RingSource::drain(EventSink& sink) {
+    if (page_fault_bytes_ != 0) {
+        rings_.map_page_faults(std::exchange(page_fault_bytes_, 0));
+        facts_.buffer_bytes = rings_.all_bytes();
+    }
     rings_.begin_round();
     while (CpuRing* const next = rings_.oldest()) {
         const auto record = next->ring.peek();
