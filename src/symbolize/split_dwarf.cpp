@@ -48,7 +48,7 @@ std::unique_ptr<SplitUnit> matching_unit(std::vector<DebugImage::Part> parts, co
     return nullptr;
 }
 
-const char* name_of(const Dwarf_Die& skeleton) {
+const char* split_name(const Dwarf_Die& skeleton) {
     const char* const name = text_of(skeleton, DW_AT_dwo_name);
     return name != nullptr ? name : text_of(skeleton, DW_AT_GNU_dwo_name);
 }
@@ -90,13 +90,13 @@ Bytes find_part(const std::vector<DebugImage::Part>& parts, std::string_view nam
 
 }  // namespace
 
-bool Skeleton::is(Dwarf_Die unit) { return name_of(unit) != nullptr; }
+bool Skeleton::is(Dwarf_Die unit) { return split_name(unit) != nullptr; }
 
 Skeleton Skeleton::read(Dwarf_Die unit, const DebugImage& image) {
     Skeleton skeleton;
     Dwarf_Half version = 0;
     ::dwarf_cu_info(unit.cu, &version, nullptr, nullptr, nullptr, &skeleton.id, nullptr, nullptr);
-    skeleton.name = name_of(unit);
+    skeleton.name = split_name(unit);
     if (const char* const directory = text_of(unit, DW_AT_comp_dir); directory != nullptr)
         skeleton.directory = directory;
     Dwarf_Addr low = 0;
