@@ -27,11 +27,14 @@ constexpr EventName known_events[] = {
     {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
     {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
     {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
     {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
     {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
     {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
     {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
     {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
     {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
 };
 
@@ -63,7 +66,8 @@ Error unknown_event(std::string_view name) {
 // kernel is not asked for a frequency, since the period that it then reports is not what has elapsed: with bursts
 // between pauses it was seven times as much.
 std::uint64_t events_per_sample(std::uint64_t config, std::uint64_t frequency) {
-    const std::uint64_t per_second = config == PERF_COUNT_SW_PAGE_FAULTS ? 100'000 : 10'000;
+    const bool faults = config == PERF_COUNT_SW_PAGE_FAULTS || config == PERF_COUNT_SW_PAGE_FAULTS_MIN;
+    const std::uint64_t per_second = faults ? 100'000 : 10'000;
     std::uint64_t number = per_second / std::max<std::uint64_t>(1, frequency) + 1;
     const auto is_prime = [](std::uint64_t of) {
         for (std::uint64_t by = 2; by * by <= of; ++by)

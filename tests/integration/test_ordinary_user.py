@@ -159,11 +159,13 @@ class Events(AsOrdinaryUser):
                     self.assertRegex(done.stderr, r"^flameprobe: --event: .*(cpu-clock|perf_event_paranoid=1)")
 
     def test_page_faults_count(self):
-        ran = self.profile("0.3", "faults", EVENT="page-faults", FORMAT="json")
-        self.assertNotIn("cannot be sampled", ran.stderr)
-        told = json.loads(ran.result().path("json").read_text())
-        self.assertEqual(told["sampling"]["event"], "page-faults")
-        self.assertGreater(told["samples"]["taken"], 50)
+        for event in ("page-faults", "minor-faults"):
+            with self.subTest(event=event):
+                ran = self.profile("0.3", "faults", where=event, EVENT=event, FORMAT="json")
+                self.assertNotIn("cannot be sampled", ran.stderr)
+                told = json.loads(ran.result().path("json").read_text())
+                self.assertEqual(told["sampling"]["event"], event)
+                self.assertGreater(told["samples"]["taken"], 50)
 
 
 if __name__ == "__main__":
