@@ -14,12 +14,15 @@ struct MapsLine {
     std::uint64_t start = 0, end = 0, offset = 0, device = 0, inode = 0;
     bool readable = false, executable = false;
     std::string_view path;  // or [stack], [vdso], ...; empty: none
+
+    bool operator==(const MapsLine&) const = default;
 };
 
 /// The mappings of this process, in address order. The views live as long as the object, which cannot be copied.
 struct ProcMaps {
     explicit ProcMaps(std::string of_proc);
     ProcMaps(ProcMaps&&) = default;
+    ProcMaps& operator=(ProcMaps&&) = default;
 
     std::vector<char> text;
     std::vector<MapsLine> lines;

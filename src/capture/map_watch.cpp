@@ -4,19 +4,24 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/proc_maps.hpp"
 
 namespace flameprobe {
+namespace {
+
+auto first_ending_after(const ProcMaps& maps, std::uint64_t address) {
+    return std::upper_bound(maps.lines.begin(), maps.lines.end(), address,
+                            [](std::uint64_t wanted, const MapsLine& line) { return wanted < line.end; });
+}
+
+}  // namespace
 
 void MapWatch::refresh(EventSink& sink, std::uint64_t now_ns) {
     if (now_ns >= next_ns_) read(sink, now_ns);
 }
 
 void MapWatch::expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns) {
-    const auto after =
-        std::upper_bound(known_.begin(), known_.end(), pc,
-                         [](std::uint64_t address, const Known& known) { return address < known.start; });
-    if (after != known_.begin() && pc < std::prev(after)->end) return;
+    const auto mapping = first_ending_after(known_, pc);
+    if (mapping != known_.lines.end() && mapping->executable && mapping->start <= pc) return;
     if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * ns_per_ms) read(sink, now_ns);
 }
 
@@ -30,20 +35,14 @@ void MapWatch::met_unknown_code() {
 }
 
 void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
-    const auto maps = read_proc_maps();
+    auto maps = read_proc_maps();
     const std::uint64_t done_ns = monotonic_ns();
     cost_ns_ = done_ns - std::min(now_ns, done_ns);
     // Every second, less often where a reading is dear: at most 1 % of the time.
     next_ns_ = now_ns + std::max<std::uint64_t>(1000 * ns_per_ms, 100 * cost_ns_);
     if (!maps) return;
-    std::vector<Known> found;
-    areas_.clear();
-    for (const auto& line : maps->lines) {
-        areas_.push_back({line.start, line.end, line.readable, line.path == "[stack]"});
-        if (line.executable)
-            found.push_back({line.start, line.end, line.offset, line.inode, line.device, std::string(line.path)});
-    }
-    const bool news = compare(std::move(found), sink, now_ns);
+    const bool news = report_new(*maps, sink, now_ns);
+    known_ = std::move(*maps);
     if (std::exchange(asked_, false))
         patience_ns_ = news ? least_patience_ns : std::min(2 * patience_ns_, 1000 * ns_per_ms);
     read_ns_ = now_ns;
@@ -51,41 +50,30 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
 
 // A new mapping was made at some time since the last reading. Where none was known before, all samples since that
 // reading may be in it; where it replaced another, they are taken for the other's.
-bool MapWatch::compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns) {
+bool MapWatch::report_new(const ProcMaps& found, EventSink& sink, std::uint64_t now_ns) const {
     bool news = false;
-    for (const auto& mapping : found) {
-        const auto old = std::lower_bound(known_.begin(), known_.end(), mapping.start,
-                                          [](const Known& known, std::uint64_t start) { return known.end <= start; });
-        const bool overlaps = old != known_.end() && old->start < mapping.end;
-        if (overlaps && old->start == mapping.start && old->end == mapping.end && old->offset == mapping.offset &&
-            old->inode == mapping.inode && old->device == mapping.device && old->path == mapping.path) {
-            continue;
-        }
+    for (const MapsLine& mapping : found.lines) {
+        if (!mapping.executable) continue;
+        auto old = first_ending_after(known_, mapping.start);
+        while (old != known_.lines.end() && !old->executable && old->start < mapping.end) ++old;
+        const bool overlaps = old != known_.lines.end() && old->executable && old->start < mapping.end;
+        if (overlaps && *old == mapping) continue;
         news = true;
-        sink.mapping({.time_ns = overlaps ? now_ns : read_ns_,
-                      .start = mapping.start,
-                      .size = mapping.end - mapping.start,
-                      .file_offset = mapping.offset,
-                      .device = mapping.device,
-                      .inode = mapping.inode,
-                      .path = mapping.path,
-                      .build_id = {}});
+        sink.mapping(raw_mapping(mapping, overlaps ? now_ns : read_ns_));
     }
-    known_ = std::move(found);
     return news;
 }
 
 MapWatch::Range MapWatch::stack_below(std::uint64_t control_block) const {
-    for (std::size_t i = 0; i < areas_.size(); ++i) {
-        const Area& area = areas_[i];
-        if (control_block == 0) {
-            if (area.main_stack) return {area.start, area.end};
-        } else if (area.start < control_block && control_block < area.end) {
-            const bool guarded = i > 0 && areas_[i - 1].end == area.start && !areas_[i - 1].readable;
-            return guarded && area.readable ? Range{area.start, control_block} : Range{};
-        }
+    const auto& lines = known_.lines;
+    if (control_block == 0) {
+        const auto stack = std::find_if(lines.begin(), lines.end(), [](auto& line) { return line.path == "[stack]"; });
+        return stack == lines.end() ? Range{} : Range{stack->start, stack->end};
     }
-    return {};
+    const auto area = first_ending_after(known_, control_block);
+    if (area == lines.end() || area->start >= control_block || !area->readable || area == lines.begin()) return {};
+    const MapsLine& below = *std::prev(area);
+    return below.end == area->start && !below.readable ? Range{area->start, control_block} : Range{};
 }
 
 }  // namespace flameprobe

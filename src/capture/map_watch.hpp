@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
+#include "base/proc_maps.hpp"
 #include "capture/raw_sample.hpp"
 
 namespace flameprobe {
@@ -34,18 +33,9 @@ public:
     void read(EventSink& sink, std::uint64_t now_ns);
 
 private:
-    struct Known {
-        std::uint64_t start, end, offset, inode, device;
-        std::string path;
-    };
-    struct Area {
-        std::uint64_t start, end;
-        bool readable, main_stack;
-    };
-    bool compare(std::vector<Known> found, EventSink& sink, std::uint64_t now_ns);
+    bool report_new(const ProcMaps& found, EventSink& sink, std::uint64_t now_ns) const;
 
-    std::vector<Known> known_;  // executable, by start
-    std::vector<Area> areas_;   // all, by start
+    ProcMaps known_{{}};
     std::uint64_t read_ns_ = 0;
     std::uint64_t next_ns_ = 0;
     std::uint64_t patience_ns_ = least_patience_ns;

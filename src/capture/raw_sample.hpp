@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/proc_maps.hpp"
 #include "base/registers.hpp"
 
 namespace flameprobe {
@@ -39,6 +40,18 @@ struct RawMapping {
     std::string_view path;
     std::string_view build_id;  // raw bytes, may be empty
 };
+
+/// `time_ns`: when it was made, or 0.
+inline RawMapping raw_mapping(const MapsLine& line, std::uint64_t time_ns) {
+    return {.time_ns = time_ns,
+            .start = line.start,
+            .size = line.end - line.start,
+            .file_offset = line.offset,
+            .device = line.device,
+            .inode = line.inode,
+            .path = line.path,
+            .build_id = {}};
+}
 
 /// A thread left its CPU, or got one.
 struct RawSwitch {

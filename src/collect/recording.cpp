@@ -31,14 +31,7 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
     pipeline_.unsampled_time().reports_missing_samples(run.kernel == "on");
     if (const auto maps = read_proc_maps()) {
         for (const auto& line : maps->lines) {
-            if (!line.executable) continue;
-            pipeline_.mapping({.start = line.start,
-                               .size = line.end - line.start,
-                               .file_offset = line.offset,
-                               .device = line.device,
-                               .inode = line.inode,
-                               .path = line.path,
-                               .build_id = {}});
+            if (line.executable) pipeline_.mapping(raw_mapping(line, 0));
         }
     }
 }
@@ -228,9 +221,10 @@ void Recording::account_for_unsampled(bool at_the_end) {
     // While sampling goes on some samples are still to come, from pending stacks and late timers: a tick may miss a
     // thread for a while, and the next sample stands for that time too. At the end it is only the period that had begun
     // when the clock was read.
-    const std::uint64_t late = run_.kernel == "by CPU timers" ? 200 * ns_per_ms / run_.period_ns : 20;
+    constexpr std::uint64_t few = 20;
+    const std::uint64_t late = run_.kernel == "by CPU timers" ? 200 * ns_per_ms / run_.period_ns : 0;
     const auto margin = [&](std::uint64_t used) -> std::uint64_t {
-        if (!at_the_end) return std::max({std::uint64_t{20}, late, used / 20});
+        if (!at_the_end) return std::max({few, late, used / 20});
         return kernel ? used * 3 / 100 : 1;
     };
     for (const auto& thread : pipeline_.threads().missing(2)) {
