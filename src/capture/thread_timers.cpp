@@ -19,19 +19,27 @@ void ThreadTimers::arm(std::size_t index, std::uint64_t cpu_ns) {
     records_[index].delivered = 0;
 }
 
+// Threads that were attached since the last round have slots and no records yet: after stop() they lack timers too.
 void ThreadTimers::start() {
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-        Record& record = records_[i];
-        if (record.tid == 0 || slots_[i].duplicate) continue;
-        const auto cpu = cpu_time(record.tid);
-        if (!cpu || *cpu < record.cpu_ns) {
-            record.ended = true;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        const std::uint32_t tid = slots_.owner(i);
+        if (tid == 0 || !slots_.ready(i) || slots_[i].duplicate) continue;
+        Record* const record = i < records_.size() && records_[i].tid != 0 ? &records_[i] : nullptr;
+        const auto cpu = cpu_time(tid);
+        if (!cpu || (record != nullptr && *cpu < record->cpu_ns)) {
+            if (record != nullptr) record->ended = true;
             continue;
         }
-        record.cpu_ns = *cpu;
-        record.masked = slots_.blocks_our_signal(record.tid);
+        const bool masked = slots_.blocks_our_signal(tid);
         if (slots_[i].timer < 0) handler::make_timer(state_, static_cast<std::uint32_t>(i));
-        if (!record.masked) arm(i, *cpu);
+        if (record != nullptr) {
+            record->cpu_ns = *cpu;
+            record->masked = masked;
+            record->delivered = 0;
+        } else {
+            slots_[i].masked = masked;
+        }
+        if (!masked) slots_.arm(i, *cpu);
     }
     find_threads();
 }

@@ -224,6 +224,36 @@ TEST_CASE("a host that takes our signal while we run gets it, and we take anothe
     ::signal(SIGPROF, SIG_DFL);
 }
 
+TEST_CASE("a host that takes our signal before the first drain keeps a timer for each thread") {
+    std::atomic<bool> done{false};
+    std::atomic<std::uint32_t> tid{0};
+    std::thread host([&] {
+        tid = my_tid();
+        KnownShares work;
+        while (!done) work.round();
+    });
+    while (tid == 0) std::this_thread::yield();
+    auto source = open_timer_source({.frequency = 199});
+    REQUIRE(source);
+    REQUIRE((*source)->start());
+    struct sigaction action {};
+    action.sa_handler = &count_tick;
+    ::sigaction(SIGPROF, &action, nullptr);
+    Seen seen;
+    const std::uint64_t most = Moment::of(tid).cpu_ns + most_cpu_ns;
+    do {
+        (*source)->drain(seen);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    } while (seen.hits(tid) < 10 && Moment::of(tid).cpu_ns < most);
+    const std::string note = (*source)->facts().note;
+    CHECK(note.find("want of a timer") == std::string::npos);
+    CHECK(seen.hits(tid) >= 10);
+    done = true;
+    host.join();
+    source->reset();
+    ::signal(SIGPROF, SIG_DFL);
+}
+
 TEST_CASE("above the tick's frequency samples stand for several periods") {
     const Moment begin = Moment::now();
     Collected collected(&open_timer_source, {.frequency = 10'000}, std::chrono::milliseconds(10));
