@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
         user_work(200000);
         user_ns += cpu_ns() - begun - ns;
         read_work(60);
-        write_work(600);
+        write_work(1200);
         short_work(2000);
         if (argc > 2) fault_work(2);
         ns = cpu_ns() - begun;
