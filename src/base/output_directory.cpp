@@ -64,6 +64,7 @@ Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
         if (name.empty()) return OutputDirectory(std::move(here));
         Descriptor next = open_path(here.get(), name.c_str());
         struct stat status {};
+        if (!next && errno == ENOENT) return Error{"its directory '" + name + "' does not exist: mkdir -p makes it"};
         if (!next || ::fstat(next.get(), &status) != 0) break;
         if (S_ISDIR(status.st_mode)) {
             here = std::move(next);

@@ -198,7 +198,8 @@ RunEnd end_run(const FinishedRun& run) {
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) {
         end.lines.push_back(
-            "no picture: the command took no samples (it used next to no CPU time, or the library said why not)");
+            "no picture: the command took no samples (it used next to no CPU time, the library said why not, or its "
+            "programs are static, set-user-ID or started without LD_PRELOAD: flameprobe doctor PROGRAM)");
     }
     for (const std::string& path : paths) {
         if (path.ends_with(".html") || path.ends_with(".svg") || paths.size() == 1) end.lines.push_back(path);

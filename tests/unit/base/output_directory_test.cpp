@@ -41,7 +41,7 @@ TEST_CASE("an output's directory is opened, or the error says why not") {
     CHECK(error_of(folder / "a/../a//b/./x.svg").empty());
     CHECK(error_of("x.svg").empty());
     CHECK(error_of("/x.svg").empty());
-    CHECK(error_of(folder / "none/x.svg") == "No such file or directory");
+    CHECK(error_of(folder / "none/x.svg") == "its directory 'none' does not exist: mkdir -p makes it");
     CHECK(error_of(folder / "file/x.svg") == "Not a directory");
 }
 
