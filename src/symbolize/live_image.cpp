@@ -20,24 +20,55 @@ namespace {
 
 constexpr std::uint64_t most_image_bytes = std::uint64_t{256} << 20;
 
-/// The lines of the one loaded file that `address` lies in: a file's first line has offset 0.
-std::vector<MapsLine> lines_around(std::uint64_t address) {
-    std::vector<MapsLine> group;
+/// `lines` of one loading of a file, the first with offset 0.
+struct LoadedFile {
+    std::string path;
+    std::vector<MapsLine> lines;
+
+    bool holds(std::uint64_t address) const {
+        return std::any_of(lines.begin(), lines.end(),
+                           [address](const MapsLine& line) { return line.start <= address && address < line.end; });
+    }
+};
+
+std::string_view without_deleted(std::string_view path) {
+    constexpr std::string_view deleted = " (deleted)";
+    return path.ends_with(deleted) ? path.substr(0, path.size() - deleted.size()) : path;
+}
+
+std::vector<LoadedFile> loaded_files() {
+    std::vector<LoadedFile> files;
     const auto maps = read_proc_maps();
-    if (!maps) return group;
-    bool found = false;
+    if (!maps) return files;
     for (MapsLine line : maps->lines) {
         if (line.inode == 0) continue;
-        if (group.empty() || group.back().inode != line.inode || line.offset == 0) {
-            if (found) break;
-            group.clear();
-        }
+        if (files.empty() || files.back().lines.back().inode != line.inode || line.offset == 0)
+            files.push_back({std::string(without_deleted(line.path)), {}});
         line.path = {};  // it points into the text, which ends with this function
-        group.push_back(line);
-        found = found || (address >= line.start && address < line.end);
+        files.back().lines.push_back(line);
     }
-    if (!found) group.clear();
-    return group;
+    return files;
+}
+
+std::vector<MapsLine> lines_around(std::uint64_t address) {
+    for (const LoadedFile& file : loaded_files())
+        if (file.holds(address)) return file.lines;
+    return {};
+}
+
+/// Where the mapping was or, since a file that was loaded again may lie elsewhere now, wherever its path is.
+std::vector<MapsLine> lines_of(const Mapping& mapping) {
+    std::vector<MapsLine> by_path, by_address;
+    auto files = loaded_files();
+    for (LoadedFile& file : files) {
+        const bool is_there = file.holds(mapping.start), has_path = file.path == mapping.path;
+        if (is_there && has_path) return std::move(file.lines);
+        if (has_path)
+            by_path = std::move(file.lines);
+        else if (is_there)
+            by_address = std::move(file.lines);
+    }
+    return by_path.empty() ? by_address : by_path;
 }
 
 std::optional<std::string> read_whole(const std::string& path) {
@@ -52,10 +83,7 @@ bool is_own_program(const std::string& path) {
     char link[4096];
     const ssize_t size = ::readlink("/proc/thread-self/exe", link, sizeof link);
     if (size <= 0) return false;
-    std::string_view target(link, static_cast<std::size_t>(size));
-    constexpr std::string_view deleted = " (deleted)";
-    if (target.ends_with(deleted)) target.remove_suffix(deleted.size());
-    return target == path;
+    return without_deleted({link, static_cast<std::size_t>(size)}) == path;
 }
 
 /// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
@@ -105,7 +133,7 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
 std::optional<std::string> read_live_image(const Mapping& mapping) {
     if (is_own_program(mapping.path))
         if (auto image = read_whole("/proc/thread-self/exe")) return image;
-    const std::vector<MapsLine> lines = lines_around(mapping.start);
+    const std::vector<MapsLine> lines = lines_of(mapping);
     if (lines.empty()) return std::nullopt;
     char path[80];
     std::snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, lines[0].start, lines[0].end);

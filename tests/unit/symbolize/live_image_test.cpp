@@ -67,6 +67,18 @@ TEST_CASE("code of a deleted library is named from what is mapped") {
     CHECK(chain.at(0).line == 0);
 }
 
+TEST_CASE("a deleted library that was loaded again elsewhere is read where it lies now") {
+    const DeletedLibrary library;
+    const std::uint64_t address = library.address("mark_total");
+    Mapping before = library.mapping();
+    const std::uint64_t moved = 0x100000;  // where nothing is mapped
+    const std::uint64_t distance = before.start - moved;
+    before.start = moved;
+    SymbolizeOptions options;
+    options.read_image = read_live_image;
+    CHECK(symbols_of(before, address - distance, options).at(0).name == "shop::Basket::total");
+}
+
 TEST_CASE("the program itself can always be read") {
     Mapping mapping;
     char link[4096];
