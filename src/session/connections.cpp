@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "capture/handler/raw_system_call.hpp"
 
@@ -74,6 +76,11 @@ void close_connections() noexcept {
             if (open && is_tcp(begin + i)) replace(begin + i);
         }
     }
+}
+
+void stop_interval_timers() noexcept {
+    const itimerval never{};
+    for (const int which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) system_call(SYS_setitimer, which, &never, 0L);
 }
 
 }  // namespace flameprobe

@@ -1,5 +1,5 @@
-// Closes the connections of a process that waits for its results at its end: its ports can be taken again, and its
-// peers see the end, as if the process did not wait.
+// What a process gives up that waits for its results at its end, as if it did not wait: its connections, so that its
+// ports can be taken again and its peers see the end, and its interval timers.
 #pragma once
 
 namespace flameprobe {
@@ -9,5 +9,10 @@ namespace flameprobe {
 /// process by now, meet no error. A port that another thread just then waits for in accept(2) itself stays taken. To be
 /// called after the host's last own code. Async-signal-safe.
 void close_connections() noexcept;
+
+/// Stops the process's interval timers (setitimer(2)): one that expires while the results are written would end the
+/// process by its signal, for which a runtime may have restored the default action by now, as Python does. To be called
+/// after the host's last own code. Async-signal-safe.
+void stop_interval_timers() noexcept;
 
 }  // namespace flameprobe

@@ -43,9 +43,10 @@ struct flameprobe_core {
     void (*ask)(enum flameprobe_request request);
     /* A fatal signal: `info` and `context` as its handler got them. Records the last stack. Async-signal-safe. */
     void (*died)(int signal, const void* info, const void* context);
-    /* To be called when the host's last own code has run, before finish(): closes its connections, so that no peer
-     * waits for the results. Does nothing if nothing was sampled, in a process in a seccomp filter, and in another
-     * process than the one that loaded the core. Async-signal-safe. */
+    /* To be called when the host's last own code has run, before finish(): stops its interval timers, none of which
+     * may end it meanwhile, and closes its connections, so that no peer waits for the results; these only if something
+     * was sampled. Does nothing in a process in a seccomp filter, and in another process than the one that loaded the
+     * core. Async-signal-safe. */
     void (*leave_network)(void);
     /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in another
      * process than the one that loaded the core (a vfork child). Async-signal-safe, but messages are written by

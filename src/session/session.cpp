@@ -234,6 +234,7 @@ void Session::leave_network() noexcept {
     if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.birth().waits() ||
         collector_.finishing())
         return;
+    stop_interval_timers();
     // Where nothing was sampled nothing is written, and the end is not held up.
     if (!collector_.sampling().has_recording()) ask_and_wait(request_stop);
     if (collector_.sampling().has_recording()) close_connections();

@@ -304,6 +304,10 @@ class Ends(HostCase):
     def test_signal(self):
         self.check("signal")
 
+    def test_an_interval_timer_does_not_end_it_while_the_results_are_written(self):
+        ran = run([host("ends"), "timer"], self.directory, profiled(FREQ=997))
+        self.assertEqual((ran.returncode, ran.stdout), (7, "ending by timer\nthe timer is off\n"))
+
 
 class OtherUser(Case):
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
