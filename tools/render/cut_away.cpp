@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "export/totals.hpp"
 #include "render/short_name.hpp"
 #include "render/thread_groups.hpp"
 
@@ -45,7 +46,8 @@ Result<Marks> matching(const NamedProfile& profile, const std::string& text) {
     Marks marks(profile.functions.size());
     for (FunctionId id = 0; id < marks.size(); ++id) {
         const std::string name(profile.strings.view(profile.functions[id].name));
-        marks[id] = expression.matches(name) || expression.matches(short_name(profile, id));
+        marks[id] = expression.matches(name) || expression.matches(short_name(profile, id)) ||
+                    expression.matches(display_name(profile, id));
     }
     return marks;
 }

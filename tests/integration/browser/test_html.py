@@ -388,6 +388,11 @@ class HtmlTest(PageTest):
         self.page.driver.find_element(By.CSS_SELECTOR, "#chips button").click()
         self.settle()
         self.assertEqual({row[2]: row[:2] for row in self.rows()}, whole)
+        # The kernel's functions, by the end of their names in folded text.
+        self.open(fragment="#view=table&hide=_%5C%5Bk%5C%5D$")
+        rows = {row[2]: row[:2] for row in self.rows()}
+        self.assertEqual(set(whole) - set(rows), {"entry_SYSCALL_64", "do_syscall_64", "do_epoll_wait", "tcp_recvmsg", "futex_wait"})
+        self.assertEqual(rows["recv"], [whole["recv"][1]] * 2)
         self.open(fragment="#view=table&inlined=0")
         rows = {row[2]: row[:2] for row in self.rows()}
         self.assertNotIn("Json::escape", rows)

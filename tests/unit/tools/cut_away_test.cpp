@@ -49,6 +49,7 @@ TEST_CASE("samples of a hidden function count for its caller, and none is lost")
     CHECK(
         hidden ==
         Stacks{{"worker-1;sys", 5}, {"worker-2", 2}, {"worker-3", 3}, {"worker-4", 1}, {"worker-5", 1}, {"[lost]", 4}});
+    CHECK(cut({.hide = "_\\[k]$", .inlined = false}) == cut({.hide = "^(sys|std::less.*)$"}));
     CHECK(cut({.inlined = false}).count("worker-1;main;shop::Cart<int>::total(int);sys") == 1);
     CHECK(cut({.hide = "."}) ==
           Stacks{{"worker-1", 5}, {"worker-2", 2}, {"worker-3", 3}, {"worker-4", 1}, {"worker-5", 1}, {"[hidden]", 4}});

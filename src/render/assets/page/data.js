@@ -64,6 +64,7 @@ class Column {
 const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 4294967296 ? Uint32Array : Float64Array;
 
 const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
+const SUFFIXES = ["", "_[i]", "_[k]"];  // in folded text
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread"], ROLE_LETTERS = "ulxksnt";
 export const INLINED = 1, SCOPE = 3, THREAD = 5, NO_KIND = 6, GLUE = 2;
 
@@ -139,10 +140,11 @@ class Profile {
     if (this.counted) return count(weight) + " " + this.counted;
     return this.period > 0 ? duration(weight * this.period) : "";
   }
-  // The functions that a search, focus, hide or ignore matches, by the whole name or the short one.
+  // The functions that a search, focus, hide or ignore matches, by the whole name, the short one or the one in folded text.
   matching(test) {
     const {name, short, kind} = this.functions;
-    return Uint8Array.from(name, (text, fn) => kind[fn] !== NO_KIND && (test(text) || short[fn] !== "" && test(short[fn])) ? 1 : 0);
+    const matches = (text, fn) => test(text) || short[fn] !== "" && test(short[fn]) || SUFFIXES[kind[fn]] && test(text + SUFFIXES[kind[fn]]);
+    return Uint8Array.from(name, (text, fn) => kind[fn] !== NO_KIND && matches(text, fn) ? 1 : 0);
   }
   // Made at first use, by a view from the leaves or of callers.
   get parents() {
