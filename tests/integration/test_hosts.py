@@ -59,6 +59,8 @@ HOSTS = [
     (("system_calls",), ()),
     (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
     (("forking_server", "4"), ("answer",)),
+    (("sanitized", "none"), ("sanitized_work",)),
+    (("sanitized", "leak"), ("sanitized_work",)),
 ]
 
 # Hosts that a signal handler may disturb: signals, threads, stacks, libc's locks, sandboxes. In the quick set the engines with
@@ -68,7 +70,7 @@ HANDLER_HOSTS = {
     ("threads", "raw"),
     ("last_thread", "pthread_exit"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
     ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"),
-    ("limits", "memory"), ("registers",),
+    ("limits", "memory"), ("registers",), ("sanitized", "none"),
 }
 assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
 # Of these, what an emulated CPU runs; and one of each other program in the ring engine.
