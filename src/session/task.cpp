@@ -119,7 +119,12 @@ void block_all_signals_but_alarm() {
 
 bool Task::possible() {
     constexpr const char *of_valgrind = "_vgnU_freeres", *of_sanitizers = "__sanitizer_print_stack_trace";
-    return ::dlsym(RTLD_DEFAULT, of_valgrind) == nullptr && ::dlsym(RTLD_DEFAULT, of_sanitizers) == nullptr;
+    if (::dlsym(RTLD_DEFAULT, of_valgrind) != nullptr || ::dlsym(RTLD_DEFAULT, of_sanitizers) != nullptr) return false;
+    // A program that a sanitizer is linked into exports no more than the functions of libc that it replaces.
+    Dl_info of_clone{}, of_libc{};
+    return ::dladdr(::dlsym(RTLD_DEFAULT, "clone"), &of_clone) != 0 &&
+           ::dladdr(::dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &of_libc) != 0 &&
+           of_clone.dli_fbase == of_libc.dli_fbase;
 }
 
 int Task::begin(void* self) {

@@ -1,5 +1,6 @@
-/* A host built with AddressSanitizer (meson.build), whose LeakSanitizer at the end stops all threads and reads their stacks
- * and storage, the collector's too: `sanitized none` ends with 0, `sanitized leak` leaves a block and ends with 1. */
+/* A host built with AddressSanitizer (meson.build), whose LeakSanitizer at the end stops all threads and reads their
+ * stacks and storage, the collector's too: `sanitized none` ends with 0, `sanitized leak` leaves a block and ends
+ * with 1. */
 #include <pthread.h>
 
 #include "host.h"

@@ -170,6 +170,15 @@ class Lives(HostCase):
             with self.subTest(engine=engine):
                 self.beside([host("sigprof").as_posix()], f"sigprof-{engine}", {"ENGINE": engine, "FREQ": 997})
 
+    def test_thread_sanitizer(self):
+        argv = [str(host("sanitized_threads")), "none"]
+        if self.run_alone(argv, "sanitized_threads", 60)[0] != 0:
+            self.skipTest("ThreadSanitizer does not work here, or was not linked in")
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.beside(argv, f"sanitized_threads-{engine}", {"ENGINE": engine, "FREQ": 997})
+                self.assert_function(ran.result().stacks(), "sanitized_work")
+
 
 class OrdinaryUser(HostCase):
     """Without a setting, where perf may not sample the kernel: its rings have the user time, CPU timers the kernel's."""
