@@ -2,6 +2,7 @@
 
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -29,6 +30,15 @@ constexpr const char* ended_for_filter =
 constexpr const char* ended_for_return =
     "sampling ended where the program entered a seccomp filter in which no signal handler can return (rt_sigreturn): "
     "FLAMEPROBE_ENGINE=ring needs none";
+
+// A host's real-time priority is for its own work: the collector would hold up what has the same, and would itself wait
+// for ever behind a thread that never leaves their only CPU, of which the kernel keeps a part for others (sched(7)).
+void leave_real_time() {
+    if (seccomp_kills_for({SYS_sched_getscheduler, SYS_sched_setscheduler})) return;
+    const int policy = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+    const sched_param usual{};
+    if (policy == SCHED_FIFO || policy == SCHED_RR) ::sched_setscheduler(0, SCHED_OTHER, &usual);
+}
 
 }  // namespace
 
@@ -76,6 +86,7 @@ void Collector::prepare() {
     ::prctl(PR_SET_NAME, "flameprobe");
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
+    leave_real_time();
     log_.hold();
     if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
         sampling_.give_up(

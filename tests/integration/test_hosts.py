@@ -6,10 +6,12 @@ import os
 import re
 import signal
 import stat
+import subprocess
 import unittest
+from pathlib import Path
 
 from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, SIZE, Case, clean_environment, host, ordinary_user, profiled,
-                     read_folded, render, run, sized, target, wait_until)
+                     read_folded, render, run, sized, started, target, wait_until)
 
 # (program and arguments, functions that must be in some result). {dir} is the test's directory.
 HOSTS = [
@@ -333,6 +335,27 @@ class OtherUser(Case):
                 done = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "echo", "here"],
                            self.fresh_directory(engine), profiled(FREQ=997, ENGINE=engine))
                 self.assertEqual((done.returncode, done.stdout), (0, "here\n"), done.stderr)
+
+
+class RealTime(Case):
+    def test_the_collector_does_not_have_the_hosts_priority(self):
+        def become_real_time():
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+        try:
+            run(["true"], self.directory, clean_environment(), preexec_fn=become_real_time)
+        except subprocess.SubprocessError:
+            self.skipTest("real-time priority is not permitted (RLIMIT_RTPRIO)")
+        # In these engines it is a thread of the host.
+        for engine in ("timer", "signal"):
+            self.need_engine(engine)
+            with self.subTest(engine=engine), started([host("single"), "work", "20"], self.fresh_directory(engine),
+                                                      profiled(ENGINE=engine), preexec_fn=become_real_time) as process:
+                def policies():
+                    named = {(task / "comm").read_text().strip(): os.sched_getscheduler(int(task.name))
+                             for task in Path(f"/proc/{process.pid}/task").iterdir()}
+                    return named == {"host-single": os.SCHED_FIFO, "flameprobe": os.SCHED_OTHER}
+                wait_until(policies, what="the collector's own policy")
 
 
 class AtExit(Case):
