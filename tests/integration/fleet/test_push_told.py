@@ -26,6 +26,7 @@ class Metrics(PushCase):
     def test_they_are_on_loopback_and_agree_with_status(self):
         for _ in range(3):
             self.record()
+        windows = self.windows()
         engine = self.engine(503, (400, {}, b"no"))
         argv = [COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--gather", "1s", "--metrics", "0", "--max-bytes", "40K"]
         with started(argv, self.directory, clean_environment()) as process:
@@ -45,7 +46,7 @@ class Metrics(PushCase):
             if name not in ("waiting", "waiting bytes", "oldest seconds", "of other users"):
                 metric += "_total"
             self.assertEqual(found[metric], value, metric)
-        self.assertEqual(int(told["sent"]) + int(told["refused"]) + int(told["dropped"]), 3)
+        self.assertEqual(int(told["sent"]) + int(told["refused"]) + int(told["dropped"]), 3, (windows, told, log.read_text()))
         self.assertEqual(told["retries"], "1")
         self.assertGreater(float(found["process_cpu_seconds_total"]), 0)
         self.assertGreater(int(found["process_resident_memory_bytes"]), 1 << 20)
