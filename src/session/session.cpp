@@ -24,6 +24,9 @@ namespace {
 // The longest that a host thread waits on a collector that makes no progress at all.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
 constexpr const char* no_memory = "there is no memory for the collector's thread, so nothing is sampled";
+constexpr const char* no_thread =
+    "nothing is sampled: no thread can be created for the collector: raise the limit of processes (ulimit -u, a "
+    "cgroup's pids.max) or of memory (ulimit -v); under SCHED_DEADLINE the kernel permits none";
 constexpr const char* no_answer = "the collector thread does not answer: it waits for something that this thread holds";
 
 Options parse(const std::vector<std::string>& settings, std::vector<std::string>& problems) {
@@ -106,7 +109,10 @@ Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
     if (launched_) return {};
     collector_.commands().set_tid(0);  // the old thread's, if it was sent away
-    if (!collector_.launch()) return {FLAMEPROBE_NO_MEMORY, "no thread can be created, so nothing is sampled"};
+    if (!collector_.launch()) {
+        log_.warning(no_thread);  // also where no caller gets the outcome: a preloaded library, a forked child
+        return {FLAMEPROBE_NO_MEMORY, no_thread};
+    }
     launched_ = true;
     return {};
 }

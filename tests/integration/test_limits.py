@@ -3,12 +3,14 @@ kernel that permits less, a file name in use, a seccomp filter for every thread.
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import unittest
 
-from harness import ENGINES, LIBRARY, MAIN_ENGINES, Case, Result, clean_environment, host, profiled, read_folded, render, run, shares
+from harness import (ENGINES, LIBRARY, MAIN_ENGINES, Case, Result, clean_environment, host, ordinary_user, profiled, read_folded,
+                     render, run, shares)
 
 NOBODY = 65534
 ALL_TAKEN = "the program uses every signal that could carry samples"
@@ -114,6 +116,15 @@ class Messages(Case):
         self.assertIn("ulimit -n", ran.stderr)
         for wrong in ("in the system", "/proc is not mounted", "a directory that can be written"):
             self.assertNotIn(wrong, ran.stderr)
+
+    def test_no_thread(self):
+        """A preloaded library's start has no caller that could be told."""
+        os.chmod(self.directory, 0o755)
+        env = profiled(FREQ=499)
+        before = [*ordinary_user(self), "prlimit", "--nproc=1", "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"]
+        ran = run([*before, host("ends"), "return", "20"], self.directory, env)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        self.assertEqual(len(re.findall("nothing is sampled: no thread can be created.*ulimit -u", ran.stderr)), 1, ran.stderr)
 
     def test_little_memory(self):
         for kilobytes in (12000, 16000, 20000, 30000):
