@@ -88,7 +88,8 @@ std::vector<Window> Uploader::next_windows(std::size_t most) {
 
 bool Uploader::round(std::size_t most_windows) {
     std::vector<BadWindow> bad;
-    std::vector<WindowGroup> groups = loader_.load(spool_, next_windows(most_windows), bad);
+    in_hand_ = next_windows(most_windows);
+    std::vector<WindowGroup> groups = loader_.load(spool_, in_hand_, bad);
     postponed_.clear();
     set_aside_bad(bad);
     for (WindowGroup& group : groups) {
@@ -134,7 +135,7 @@ bool Uploader::send(WindowGroup& group) {
             counts_.last_error = describe(last_);
             if (tries_ == 0) say(shown_url() + ": " + describe(last_) + "; the windows stay in the spool");
             if (!begun || settings_.once || ended != 0) return false;
-            bound(group.windows);
+            bound(in_hand_);  // those of the groups that come next are sent from memory, too
             publish_counts();
             wait_for_engine();
             continue;

@@ -63,6 +63,7 @@ private:
     Counts counts_, told_;
     Answer last_;
     unsigned tries_ = 0;
+    std::vector<Window> in_hand_;      // loaded in this round
     std::set<std::string> postponed_;  // names of windows
     std::mt19937_64 random_{std::random_device{}()};
 };

@@ -136,6 +136,16 @@ class Fails(PushCase):
         self.assertEqual(len(engine.refused), 1)
         self.assertEqual(sum(pprof_in(r).total("cpu") for r in engine.taken), samples * period)
 
+    def test_what_waits_for_its_turn_is_not_dropped_and_sent(self):
+        """The second program's window is loaded already, and too old when the first one's last request is answered."""
+        self.record()
+        self.record(target("calls"), "0.3")
+        engine = self.engine(200, (503, {"Retry-After": "4"}), 503)
+        run(["timeout", "-s", "TERM", "10", COMMAND, "push", "--spool", self.spool, "--to", engine.url, "--max-request", "1K",
+             "--max-age", "3s"], self.directory)
+        told = self.status()
+        self.assertEqual((self.windows(), int(told["sent"]) + int(told["dropped"])), ([], 2), told)
+
     def test_an_uploader_that_is_killed_loses_nothing(self):
         self.record()
         (samples, period), = self.samples(*self.windows())
