@@ -7,7 +7,6 @@ project in a folder, which `make` must build and `make clean` undo (and only tha
 with the quartiles. Elapsed time is worth something on a quiet machine only."""
 
 import argparse
-import ctypes
 import os
 import resource
 import shutil
@@ -20,13 +19,8 @@ from peers import LIBRARY, clean_environment, empty, machine, spread
 from harness import COMMAND
 
 
-def adopt_orphans():
-    """A collector outlives its host: as this process's child it is waited for, and its CPU time counts."""
-    set_child_subreaper = 36
-    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-
-
 def wait_for_orphans():
+    """A collector outlives its host: it is a child of this process then (harness), and its CPU time counts."""
     try:
         while True:
             os.wait()
@@ -90,7 +84,6 @@ def main():
         options.freq, options.pairs = "99", 1
     number, files = (20, 4) if options.small else (200, 40)
     forked = number * 10  # so that the shell's own picture is little beside them
-    adopt_orphans()
     print(machine() + f", load {os.getloadavg()[0]:.1f}\n")
     print("| what | Hz | alone, CPU | added, CPU | ratio | added, elapsed |\n|-|-|-|-|-|-|")
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
