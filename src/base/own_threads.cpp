@@ -53,25 +53,6 @@ void note(void* handle, Visited& visited) {
     }
 }
 
-}  // namespace
-
-extern "C" void* __tls_get_addr(TlsIndex*);
-
-namespace flameprobe {
-
-void note_thread_storage(const void* address) {
-    Dl_info info{};
-    module_count = 0;
-    if (::dladdr(address, &info) == 0) return;
-    if (void* const own = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
-        Visited visited;
-        note(own, visited);
-        ::dlclose(own);
-    }
-}
-
-namespace {
-
 /// The sanitizers of GCC before 14 and LLVM before 17 take storage that begins 16 bytes after a page, as a thread's
 /// first block of a size does, for glibc 2.19's with a header, and LeakSanitizer reads where that seems to lead: the
 /// host ends with status 1 (google/sanitizers#1409). Holds these blocks while the storage is allocated.
@@ -91,6 +72,21 @@ private:
 };
 
 }  // namespace
+
+extern "C" void* __tls_get_addr(TlsIndex*);
+
+namespace flameprobe {
+
+void note_thread_storage(const void* address) {
+    Dl_info info{};
+    module_count = 0;
+    if (::dladdr(address, &info) == 0) return;
+    if (void* const own = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+        Visited visited;
+        note(own, visited);
+        ::dlclose(own);
+    }
+}
 
 bool allocate_thread_storage() {
     // More than all of it: __tls_get_addr allocates by malloc, too, and cannot fail. A thread for which libc could map

@@ -1,6 +1,6 @@
-/* A host built with AddressSanitizer (meson.build), whose LeakSanitizer at the end stops all threads and reads their
- * stacks and storage, the collector's too: `sanitized none` ends with 0, `sanitized leak` leaves a block and ends
- * with 1. */
+/* A host built with a sanitizer (meson.build). AddressSanitizer's LeakSanitizer stops all threads at the end and reads
+ * their stacks and storage, the collector's too: `none` ends with 0, `leak` leaves a block and ends with 1.
+ * ThreadSanitizer ends a program in which something runs that it does not know as a thread. */
 #include <pthread.h>
 
 #include "host.h"

@@ -43,8 +43,8 @@ class FormatCase(Case):
         except tools.Missing as missing:
             self.skipTest(str(missing))
 
-    def compare(self, rows, expected, stacks):
-        self.assertEqual(per_function(rows), expected)
+    def compare(self, rows, stacks, without):
+        self.assertEqual(per_function(rows), totals(stacks, without))
 
     def stacks(self, stem):
         return by_flamegraph_rules(Path(f"{stem}.folded").read_text())
@@ -54,19 +54,18 @@ class FormatCase(Case):
         path = f"{stem}.pb.gz"
         # Code without a name is left to be named by others; until then pprof shows its file.
         stacks = [([re.sub(r"^\[(?:unknown in (.+)|(.+)\+0x[0-9a-f]+)\]$", r"[\1\2]", f) for f in frames], count) for frames, count in self.stacks(stem)]
-        expected = totals(stacks, without)
         # Weights, not hits: CPU time that was read from a clock has no sample of its own.
         counts = tools.pprof_top(path, self.directory, sample=sample)
         rows = [(name, [value / unit for value in values]) for name, values in counts.items()]
-        self.compare(rows, expected, stacks)
-        return path, expected
+        self.compare(rows, stacks, without)
+        return path, totals(stacks, without)
 
     def check_speedscope(self, stem, without, unit):
         self.have(tools.node_modules)
         group = tools.speedscope(f"{stem}.speedscope.json")
         rows = [(frame["name"], [frame["self"] / unit, frame["total"] / unit])
                 for profile in group["profiles"] for frame in profile["frames"]]
-        self.compare(rows, totals(self.stacks(stem), without), self.stacks(stem))
+        self.compare(rows, self.stacks(stem), without)
         for profile in group["profiles"]:
             self.assertEqual(profile["weight"], profile["nonIdle"], "idle time that was not measured")
         return group
@@ -81,7 +80,7 @@ class FormatCase(Case):
                 samples = firefox.ask("thread", "functions", "--thread", handle, "--include-idle")
                 rows += [(f["name"], [f["selfSamples"], f["totalSamples"]]) for f in samples["functions"]]
         # A name that the listing leaves out, or cuts, would be missing here.
-        self.compare(rows, totals(self.stacks(stem), without), self.stacks(stem))
+        self.compare(rows, self.stacks(stem), without)
         return info
 
 
@@ -223,7 +222,7 @@ class RealRun(FormatCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.stem = ran.result().stem
 
-    def compare(self, rows, expected, stacks):
+    def compare(self, rows, stacks, without):
         """FlameProbe's prctl calls libc's: tools count both in one stack, where folded text has the name once."""
         names = [[plain(frame) for frame in frames] for frames, _ in stacks]
         repeated = {name for stack in names for name in stack if stack.count(name) > 1}
@@ -231,7 +230,7 @@ class RealRun(FormatCase):
         def known(counts):
             return {name: (own, None if name in repeated else whole) for name, (own, whole) in counts.items()}
 
-        self.assertEqual(known(per_function(rows)), known(expected))
+        self.assertEqual(known(per_function(rows)), known(totals(stacks, without)))
 
     def test_all(self):
         period = json.loads(Path(f"{self.stem}.json").read_text())["sampling"]["period_ns"]
