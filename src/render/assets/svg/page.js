@@ -45,9 +45,10 @@ function followScrolling() {
   const follow = () => header.setAttribute("transform", `translate(0 ${scrollY})`);
   addEventListener("scroll", follow);
   const bottom = frames[0].y + graph.y.baseVal.value + rowHeight;
-  // Not at once: Chromium's screenshots (--screenshot) of a page that has scrolled while it was loaded are blank.
-  if (bottom > innerHeight && frames.length > 1 && frames[1].y < frames[0].y) {
-    addEventListener("load", () => setTimeout(() => { if (scrollY === 0) scrollTo(0, bottom - innerHeight + 24); }, 300));
+  // Chromium's --screenshot shows the top of a page, and what lies there is not painted once the page has scrolled.
+  const screenshot = /HeadlessChrome/.test(navigator.userAgent) && !navigator.webdriver;
+  if (bottom > innerHeight && frames.length > 1 && frames[1].y < frames[0].y && !screenshot) {
+    addEventListener("load", () => setTimeout(() => { if (scrollY === 0) scrollTo(0, bottom - innerHeight + 24); }));
   }
   follow();
 }
