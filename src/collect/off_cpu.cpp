@@ -103,7 +103,17 @@ void OffCpu::look(const std::function<void()>& drain) {
         if (i % looks_between_drains == looks_between_drains - 1) drain();
         look_at(unread_[i]);
     }
+    read_accounts();
     set_next_look(now);
+}
+
+// Of threads in any state: one that wants a CPU more than it waits is hardly ever found blocked.
+void OffCpu::read_accounts() {
+    registry_.without_account(monotonic_ns(), without_account_);
+    for (const std::uint32_t tid : without_account_) {
+        if (const auto schedule = reader_.schedule(tid))
+            registry_.account_read(tid, schedule->cpu_ns, schedule->delay_ns, monotonic_ns());
+    }
 }
 
 WaitPlace OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
@@ -122,10 +132,6 @@ void OffCpu::look_at(const WaitRegistry::Wait& wait) {
     switch (reader_.read(wait.tid, thread)) {
         case BlockedReader::Outcome::blocked: {
             const auto what = read_wait(wait.tid, thread);
-            if (registry_.wants_schedule(wait)) {
-                if (const auto schedule = reader_.schedule(wait.tid))
-                    registry_.schedule(wait, schedule->cpu_ns, schedule->delay_ns);
-            }
             registry_.read(wait, what, drained_ns_, monotonic_ns());
             break;
         }

@@ -60,6 +60,7 @@ public:
 
 private:
     void look_at(const WaitRegistry::Wait& wait);
+    void read_accounts();
     void emit(const WaitRegistry::Span& span);
     WaitPlace read_wait(std::uint32_t tid, const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
@@ -85,6 +86,7 @@ private:
     std::uint64_t drained_ns_ = 0;
     std::uint64_t looks_ = 0, truncated_ = 0;
     std::vector<WaitRegistry::Wait> unread_;
+    std::vector<std::uint32_t> without_account_;
 };
 
 }  // namespace flameprobe

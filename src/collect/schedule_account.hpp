@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace flameprobe {
 
@@ -19,32 +20,34 @@ public:
     void records_lost() {
         first_.reset();
         last_.reset();
+        reading_.reset();
     }
 
-    bool wants_reading() const { return ran_.times >= compare_at_; }
-    /// Time on CPUs and in run queues since the thread began; read while it waits.
-    void read(std::uint64_t cpu_ns, std::uint64_t delay_ns) { reading_ = Reading{cpu_ns, delay_ns}; }
-    void drop_reading() { reading_.reset(); }
-    /// To be called when the thread is known to have been blocked while its account was read: the account and the
-    /// records then cover the same time.
-    void compare() {
-        constexpr std::int64_t most_ns = 30'000;
-        constexpr std::uint64_t every_times = 100;
-        if (!reading_) return;
-        compare_at_ = ran_.times + every_times;
-        if (first_) {
-            const auto clock = static_cast<std::int64_t>(reading_->cpu_ns - first_->cpu_ns);
-            const auto records = static_cast<std::int64_t>(ran_.ns - at_first_.ns);
-            const auto times = static_cast<std::int64_t>(ran_.times - at_first_.times);
-            overlap_ns_ = std::clamp((clock - records) / times, -most_ns, most_ns);
-            const std::uint64_t delay = less(reading_->delay_ns, last_->delay_ns);
+    /// The thread was born with the first record: its account began with nothing.
+    void born() { last_ = Reading{}; }
+
+    bool wants_reading(std::uint64_t now_ns) const {
+        constexpr std::uint64_t every_times = 100, every_ns = 250'000'000;
+        const std::uint64_t times = ran_.times - at_last_.times;
+        if (reading_ || times == 0) return false;
+        return !last_ || times >= every_times || now_ns >= last_->until_ns + every_ns;
+    }
+    /// Time on CPUs and in run queues since the thread began, as read by `until_ns`.
+    void read(std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t until_ns) {
+        reading_ = Reading{cpu_ns, delay_ns, until_ns};
+    }
+    /// To be called when the thread leaves its state, at `time_ns`. If it was in it while its account was read, the
+    /// account and the records cover the same time: that in run queues in any state, that on CPUs if it was `off` them.
+    void compare(bool off, std::uint64_t time_ns) {
+        const auto reading = std::exchange(reading_, std::nullopt);
+        if (!reading || reading->until_ns > time_ns) return;
+        if (off) compare_clock(*reading);
+        if (last_) {
+            const std::uint64_t delay = less(reading->delay_ns, last_->delay_ns);
             late_ns_ += less(delay, ran_.preempted_ns - at_last_.preempted_ns);
-        } else {
-            at_first_ = ran_;
-            first_ = reading_;
         }
         at_last_ = ran_;
-        last_ = reading_;
+        last_ = reading;
     }
 
     /// A time off the CPU that lasted `lasted_ns` by the records, less the part that the CPU clock counts as running:
@@ -65,13 +68,26 @@ private:
         std::uint64_t ns = 0, times = 0, preempted_ns = 0;
     };
     struct Reading {
-        std::uint64_t cpu_ns = 0, delay_ns = 0;
+        std::uint64_t cpu_ns = 0, delay_ns = 0, until_ns = 0;
     };
+
+    void compare_clock(const Reading& reading) {
+        constexpr std::int64_t most_ns = 30'000;
+        if (!first_) {
+            at_first_ = ran_;
+            first_ = reading;
+            return;
+        }
+        const auto clock = static_cast<std::int64_t>(reading.cpu_ns - first_->cpu_ns);
+        const auto records = static_cast<std::int64_t>(ran_.ns - at_first_.ns);
+        const auto times = static_cast<std::int64_t>(ran_.times - at_first_.times);
+        overlap_ns_ = std::clamp((clock - records) / times, -most_ns, most_ns);
+    }
+
     Records ran_;
     std::optional<Reading> first_, last_;
-    Records at_first_, at_last_;      // `ran_` when first_ and last_ were read
-    std::optional<Reading> reading_;  // at the wait in progress
-    std::uint64_t compare_at_ = 1;
+    Records at_first_, at_last_;              // `ran_` when first_ and last_ were read
+    std::optional<Reading> reading_;          // in the state that it is in
     std::optional<std::int64_t> overlap_ns_;  // per switch
     std::uint64_t late_ns_ = 0;
 };

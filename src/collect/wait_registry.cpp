@@ -47,6 +47,7 @@ void WaitRegistry::started(std::uint32_t tid, std::uint64_t time_ns) {
     if (const auto old = threads_.find(tid); old != threads_.end()) finish(tid, old->second, time_ns);
     Thread& thread = threads_[tid] = {};
     thread.state = State::preempted;  // until a CPU takes it for the first time
+    thread.account.born();
     thread.since_ns = thread.window_begin_ns = time_ns;
     thread.number = ++last_number_;
 }
@@ -63,10 +64,10 @@ void WaitRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
 void WaitRegistry::lost(std::uint64_t time_ns) {
     for (auto& [tid, thread] : threads_) {
         if (thread.state == State::ended) continue;
+        thread.account.records_lost();
         leave_state(tid, thread, time_ns);
         thread.state = State::waiting;
         thread.assumed = thread.doubtful = true;
-        thread.account.records_lost();
     }
 }
 
@@ -74,6 +75,7 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     std::uint64_t lasted = since(time_ns, thread.since_ns);
     const bool off = thread.state == State::waiting || thread.state == State::preempted;
     if (off) lasted = thread.account.without_overlap(lasted, overlap_ns_);
+    thread.account.compare(off, time_ns);
     switch (thread.state) {
         case State::running:
             totals_.running_ns += lasted;
@@ -89,7 +91,6 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
             if (thread.has_stack) {
                 thread.has_stack = time_ns >= thread.read_until_ns;
                 ++(thread.has_stack ? totals_.waits_read : totals_.waits_raced);
-                if (thread.has_stack) thread.account.compare();
             }
             end_wait(thread, lasted);
             ++thread.wakes;
@@ -112,19 +113,27 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     thread.number = ++last_number_;
     thread.counted_ns = 0;
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
-    thread.account.drop_reading();
 }
 
-bool WaitRegistry::wants_schedule(const Wait& wait) const {
-    const auto found = threads_.find(wait.tid);
-    return found != threads_.end() && found->second.account.wants_reading();
+void WaitRegistry::without_account(std::uint64_t now_ns, std::vector<std::uint32_t>& tids) const {
+    tids.clear();
+    for (const auto& [tid, thread] : threads_) {
+        const bool known = thread.state != State::unknown && thread.state != State::ended && !thread.assumed;
+        if (known && thread.account.wants_reading(now_ns)) tids.push_back(tid);
+    }
+}
+
+void WaitRegistry::account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t delay_ns,
+                                std::uint64_t until_ns) {
+    if (const auto found = threads_.find(tid); found != threads_.end())
+        found->second.account.read(cpu_ns, delay_ns, until_ns);
 }
 
 // Looks find a thread only while it is blocked, so they stand for that part of its waits: the time from waking to
 // getting a CPU is moved from the waits to preemption. It is known for many waits together, so it is spread over
 // several windows; where short waits are hidden it stays, since how much of it is theirs is not known.
 void WaitRegistry::take_off_late(Thread& thread, bool all) {
-    const std::uint64_t most = all ? thread.blocked_ns : thread.blocked_ns / 4 * 3;
+    const std::uint64_t most = all ? thread.blocked_ns : thread.blocked_ns / 16 * 15;
     const std::uint64_t late = std::min(thread.account.late_ns(), most);
     if (late == 0 || least_ns_ != 0) return;
     thread.account.took_off_late(late);

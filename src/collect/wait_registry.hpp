@@ -62,11 +62,10 @@ public:
     /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
     /// the records that follow show that the wait lasted until then.
     void read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns);
-    /// Whether schedule() is to be called with the scheduler's account of the wait's thread, before read().
-    bool wants_schedule(const Wait& wait) const;
-    void schedule(const Wait& wait, std::uint64_t cpu_ns, std::uint64_t delay_ns) {
-        if (Thread* const thread = thread_of(wait)) thread->account.read(cpu_ns, delay_ns);
-    }
+    /// Threads whose account by the scheduler is to be read now.
+    void without_account(std::uint64_t now_ns, std::vector<std::uint32_t>& tids) const;
+    /// The account was read by `until_ns`. It is used if the thread was then still as the records had told.
+    void account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t until_ns);
     /// The thread does not wait, as begin() or lost() assumed.
     void runs(const Wait& wait);
     /// The stack of this wait cannot be read.

@@ -31,6 +31,13 @@ struct ToldSpans {
         for (const auto& wait : unread)
             if (wait.tid == tid) registry.read(wait, {stack, stack}, time, time + took);
     }
+    /// The scheduler's account of each thread that wants it, read by `time`.
+    std::size_t read_accounts(std::uint64_t time, std::uint64_t cpu, std::uint64_t delay) {
+        std::vector<std::uint32_t> tids;
+        registry.without_account(time, tids);
+        for (const std::uint32_t tid : tids) registry.account_read(tid, cpu, delay, time);
+        return tids.size();
+    }
     std::uint64_t sum(Kind kind, StackId stack = 0) const {
         std::uint64_t ns = 0;
         for (const auto& span : spans)
@@ -223,12 +230,11 @@ TEST_CASE("the difference between a thread's clock and its records is subtracted
         for (int i = 0; i < rounds; ++i) {
             told.out(now += run);
             cpu += run + static_cast<std::uint64_t>(beyond);
-            std::vector<WaitRegistry::Wait> unread;
-            told.registry.unread(unread);
-            REQUIRE(unread.size() == 1);
-            if (i == 0) CHECK(told.registry.wants_schedule(unread[0]));
-            if (i % 7 == 0 && told.registry.wants_schedule(unread[0])) told.registry.schedule(unread[0], cpu, 0);
-            if (i % 7 == 0) told.look(now + 1, 3);
+            if (i % 7 == 0) {
+                const std::size_t read = told.read_accounts(now + 1, cpu, 0);
+                if (i == 0) CHECK(read == 1);
+                told.look(now + 1, 3);
+            }
             told.in(now += wait);
         }
         told.registry.settle_all(now);
@@ -243,10 +249,7 @@ TEST_CASE("the time between being woken and running is preemption, added to that
     for (int i = 0; i < 2000; ++i) {
         told.out(now);
         told.registry.set_cpu_stack(1, 9);
-        std::vector<WaitRegistry::Wait> unread;
-        told.registry.unread(unread);
-        REQUIRE(unread.size() == 1);
-        if (told.registry.wants_schedule(unread[0])) told.registry.schedule(unread[0], cpu, delay);
+        told.read_accounts(now + 1000, cpu, delay);
         told.look(now + 1000, 7);
         const std::uint64_t late_by = i % 3 * ms / 10;
         told.in(now + ms + late_by);
@@ -271,4 +274,67 @@ TEST_CASE("the time between being woken and running is preemption, added to that
     CHECK(told.sum(Kind::waited, 7) < waited + late / 10);  // the account was not read for the last hundred waits
     CHECK(told.registry.totals().blocked_ns == told.sum(Kind::waited));
     CHECK(told.registry.totals().preempted_ns == told.sum(Kind::preempted));
+}
+
+TEST_CASE("time in run queues is known of a thread that no look finds blocked") {
+    for (const bool preempted : {false, true}) {
+        CAPTURE(preempted);
+        ToldSpans told;
+        std::uint64_t now = whole_second, cpu = 0, delay = 0;
+        told.in(now);
+        for (int i = 0; i < 2000; ++i) {
+            told.out(now += ms / 2);
+            if (i == 500) told.look(now, 7);
+            told.in(now += ms);  // 0.1 ms blocked, 0.9 ms in a run queue
+            delay += 9 * ms / 10;
+            cpu += ms / 2;
+            if (preempted) {
+                told.out(now += ms / 2, 1, true);
+                cpu += ms / 2;
+            }
+            told.read_accounts(now + ms / 10, cpu, delay);
+            if (preempted) {
+                told.in(now += ms);
+                delay += ms;
+            }
+            told.registry.settle(now);
+        }
+        told.registry.settle_all(now);
+        const std::uint64_t waited = told.registry.totals().blocked_ns;
+        CHECK(waited == told.sum(Kind::waited) + told.sum(Kind::unsampled));
+        CHECK(waited >= 200 * ms);
+        CHECK(waited <= 300 * ms);  // the account was not read for the last hundred switches
+    }
+}
+
+TEST_CASE("time in run queues is known of a thread that switches seldom, from its birth on") {
+    ToldSpans told;
+    std::uint64_t now = whole_second, delay = 30 * ms;
+    told.registry.started(1, now);
+    told.in(now += delay);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        told.out(now += ms);
+        told.look(now + 1000, 7);
+        told.read_accounts(now + 1000, (i + 1) * ms, delay);
+        told.in(now += 200 * ms);  // 50 ms of them in a run queue
+        delay += 50 * ms;
+        told.registry.settle(now);
+    }
+    told.registry.settle_all(now);
+    CHECK(told.sum(Kind::waited) <= 20 * 150 * ms + 2 * 50 * ms);  // the account was not read after the last ones
+    CHECK(told.sum(Kind::waited) >= 20 * 150 * ms);
+}
+
+TEST_CASE("an account of a thread that left its state while it was read is not used") {
+    ToldSpans told;
+    std::uint64_t now = whole_second;
+    told.in(now);
+    for (int i = 0; i < 1000; ++i) {
+        told.out(now += ms);
+        told.look(now, 7);
+        told.read_accounts(now + 2 * ms, 0, static_cast<std::uint64_t>(i) * ms);  // it would say: all in run queues
+        told.in(now += ms);
+    }
+    told.registry.settle_all(now);
+    CHECK(told.sum(Kind::waited) == 1000 * ms);
 }
