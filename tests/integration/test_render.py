@@ -247,6 +247,21 @@ class Merge(Recorded):
         once = sum(count for _, count in self.folded())
         self.assertEqual(sum(c for _, c in read_folded((self.directory / "many.folded").read_text())), 1000 * once)
 
+    def test_an_empty_profile_among_others_is_left_out_with_a_word(self):
+        empty, merged = self.directory / "killed.fprobe", self.directory / "all.folded"
+        empty.touch()
+        for options in ((), ("--tree",)):
+            expected = self.folded(*options)
+            for others in ([self.profile], [self.profile, self.profile]):
+                done = render(*options, empty, *others, "-o", merged)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"{empty}: left out: is empty", done.stderr)
+                self.assertEqual(sum(count for _, count in read_folded(merged.read_text())),
+                                 len(others) * sum(count for _, count in expected))
+        done = render(empty, empty, "-o", self.directory / "none.folded")
+        self.assertEqual((done.returncode, (self.directory / "none.folded").exists()), (1, False))
+        self.assertIn("is empty", done.stderr)
+
 
 class Folded(Case):
     def test_a_million_zero_counts(self):

@@ -147,6 +147,20 @@ Result<void> add_input(const std::string& path, std::vector<std::string>& inputs
     return {};
 }
 
+/// A process that is killed as it creates its file leaves an empty one: no reason to show nothing of the others.
+std::vector<std::string> without_empty(const std::vector<std::string>& paths, std::vector<std::string>& empty) {
+    std::vector<std::string> others;
+    for (const std::string& path : paths) {
+        std::error_code unreadable;
+        const bool nothing = path.ends_with(".fprobe") && fs::is_regular_file(path, unreadable) &&
+                             fs::file_size(path, unreadable) == 0 && !unreadable;
+        (nothing ? empty : others).push_back(path);
+    }
+    if (!others.empty()) return others;
+    empty.clear();
+    return paths;  // reading them tells
+}
+
 }  // namespace
 
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name) {
@@ -169,8 +183,10 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
     return options;
 }
 
-Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
+Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Arguments& arguments, Progress& progress,
                                  std::vector<ProcessShare>* processes) try {
+    std::vector<std::string> empty;
+    const std::vector<std::string> paths = without_empty(all, empty);
     Loader loader(arguments, progress, paths.size() > 1, processes);
     const SampleFilter& filter = arguments.filter;
     const bool of_all =
@@ -181,6 +197,8 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Ar
         if (auto added = loader.add(paths[i]); !added) return added.error();
     }
     NamedProfile profile = loader.take();
+    for (const std::string& path : empty)
+        profile.warnings.push_back(path + ": left out: is empty; its program may have been killed as it created it");
     if (auto cut = cut_away(profile, arguments.cut); !cut) return cut.error();
     return profile;
 } catch (const std::bad_alloc&) {
