@@ -243,11 +243,12 @@ void Recording::account_for_unsampled(bool at_the_end) {
 
 Result<void> Recording::flush() {
     if (!has_content()) return {};
-    if (auto created = file_.create(); !created) return created;
     if (running_) account_for_unsampled(false);
     if (running_) read_units();
     write_account();
     file_.writer().summary(pipeline_.summary());
+    // Last: a host that is killed in between leaves an empty file.
+    if (auto created = file_.create(); !created) return created;
     return file_.flush();
 }
 
