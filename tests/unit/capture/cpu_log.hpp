@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -28,6 +30,17 @@ struct Moment {
     static Moment of(std::uint32_t tid) { return {monotonic_ns(), read_clock(thread_cpu_clock(tid))}; }
 };
 
+/// Hundredths of a second that a hypervisor took from all CPUs (proc_stat(5)): perf's cpu-clock goes on meanwhile, the
+/// threads' CPU clocks do not.
+inline std::uint64_t stolen_so_far() {
+    std::ifstream file("/proc/stat");
+    std::string cpu;
+    std::uint64_t ticks = 0;
+    file >> cpu;
+    for (int column = 0; column < 8; ++column) file >> ticks;
+    return ticks;
+}
+
 /// A thread's CPU clock, noted every few milliseconds of its work.
 class CpuLog {
 public:
@@ -35,6 +48,7 @@ public:
     const Moment& first() const { return moments_.front(); }
     const Moment& last() const { return moments_.back(); }
     std::uint64_t used_ns() const { return last().cpu_ns - first().cpu_ns; }
+    std::uint64_t stolen_ticks() const { return stolen_so_far() - stolen_before_; }
     /// A lower bound of what the clock showed at `time_ns`: the last reading before it; 0 if there is none.
     std::uint64_t least_at(std::uint64_t time_ns) const {
         const auto after = std::upper_bound(moments_.begin(), moments_.end(), time_ns,
@@ -44,6 +58,7 @@ public:
 
 private:
     std::vector<Moment> moments_;
+    std::uint64_t stolen_before_ = stolen_so_far();
 };
 
 inline constexpr std::uint64_t most_cpu_ns = 10 * ns_per_second;
@@ -85,6 +100,7 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     CAPTURE(least);
     CAPTURE(most);
     CAPTURE(seen.lost_samples);
+    CAPTURE(log.stolen_ticks());
     CHECK(sampled <= most + slack);
     CHECK(sampled + ms(seen.lost_samples * facts.period_ns) + slack + dropped >= least);
 }
