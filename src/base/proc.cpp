@@ -12,6 +12,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/host_process.hpp"
+#include "base/number.hpp"
 #include "base/task_list.hpp"
 
 namespace flameprobe {
@@ -75,6 +76,23 @@ std::string thread_comm(std::uint32_t tid) {
     if (!text) return {};
     if (!text->empty() && text->back() == '\n') text->pop_back();
     return *text;
+}
+
+// The second field is the name in parentheses, which may hold anything: the others are counted from its end.
+std::string_view stat_field(std::string_view stat, int number) {
+    std::size_t at = stat.rfind(')');
+    for (int field = 3; at != stat.npos; ++field) {
+        const std::size_t begin = stat.find_first_not_of(' ', at + 1);
+        if (begin == stat.npos) break;
+        const std::size_t end = std::min(stat.find_first_of(" \n", begin), stat.size());
+        if (field == number) return stat.substr(begin, end - begin);
+        at = end;
+    }
+    return {};
+}
+
+std::uint64_t stat_number(std::string_view stat, int number) {
+    return number_in<std::uint64_t>(stat_field(stat, number)).value_or(0);
 }
 
 std::optional<long> read_sysctl(const char* path) {

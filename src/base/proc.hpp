@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace flameprobe {
@@ -19,6 +20,11 @@ std::vector<std::uint32_t> list_other_threads();
 bool has_ended(std::uint32_t tid);
 /// comm, without the newline; empty if the thread is gone.
 std::string thread_comm(std::uint32_t tid);
+/// Field `number` (3 or more) of the text of a /proc/PID/stat or /proc/PID/task/TID/stat, as proc(5) numbers them;
+/// empty if there is none.
+std::string_view stat_field(std::string_view stat, int number);
+/// The same as a number; 0 if it is none.
+std::uint64_t stat_number(std::string_view stat, int number);
 /// A sysctl such as /proc/sys/kernel/perf_event_paranoid.
 std::optional<long> read_sysctl(const char* path);
 

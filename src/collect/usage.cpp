@@ -69,20 +69,11 @@ void SchedulingAccount::add_to(Counters& counters) const {
 
 std::optional<Usage> read_usage() {
     const auto stat = read_small_file((host_proc_directory() + "/stat").c_str());
-    const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
-    if (name_end == std::string::npos) return std::nullopt;
-    // proc(5): the fields after the name are numbered from 3; minflt is 10, majflt 12.
-    const char* at = stat->c_str() + name_end + 1;
-    const auto field = [&](int skip) {
-        while (skip-- > 0 && *at != '\0') {
-            while (*at == ' ') ++at;
-            while (*at != ' ' && *at != '\0') ++at;
-        }
-        return std::strtoull(at, nullptr, 10);
-    };
+    if (!stat) return std::nullopt;
+    // proc(5): minflt and majflt.
     Usage usage;
-    usage.minor_faults = field(7);
-    usage.major_faults = field(2);
+    usage.minor_faults = stat_number(*stat, 10);
+    usage.major_faults = stat_number(*stat, 12);
     const auto status = read_small_file((host_proc_directory() + "/status").c_str());
     const std::size_t peak = status ? status->find("\nVmHWM:") : std::string::npos;
     if (peak != std::string::npos)

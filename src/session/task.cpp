@@ -54,20 +54,12 @@ std::vector<std::uint64_t> numbers_of(const std::string& status, std::string_vie
 
 // proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them.
 struct ImagePlace {
-    unsigned long long code = 0, stack = 0;
+    std::uint64_t code = 0, stack = 0;
 };
 
 ImagePlace image_place(const std::string& directory) {
-    const auto text = read_small_file((directory + "/stat").c_str());
-    auto at = text ? text->rfind(')') : std::string::npos;  // comm may hold anything
-    ImagePlace place;
-    for (int field = 3; at != std::string::npos && field <= 28; ++field) {
-        at = text->find(' ', at + 1);
-        if (at == std::string::npos) break;
-        if (field == 26) place.code = ::strtoull(text->c_str() + at, nullptr, 10);
-        if (field == 28) place.stack = ::strtoull(text->c_str() + at, nullptr, 10);
-    }
-    return place;
+    const std::string stat = read_small_file((directory + "/stat").c_str()).value_or("");
+    return {stat_number(stat, 26), stat_number(stat, 28)};
 }
 
 // A host that waits for children of any parent would find the task among its own (prctl(2): PR_SET_CHILD_SUBREAPER).

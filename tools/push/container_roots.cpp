@@ -25,14 +25,11 @@ std::uint64_t now_ns(clockid_t clock) {
     return static_cast<std::uint64_t>(now.tv_sec) * second + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// From proc(5)'s stat: the 22nd field, the 20th behind the name in brackets, in clock ticks since the boot.
+/// proc(5): starttime, in clock ticks since the boot.
 std::optional<std::uint64_t> start_of(const std::string& process) {
-    constexpr int fields_before = 20;
-    const std::string stat = read_small_file((process + "/stat").c_str()).value_or("");
-    auto at = stat.rfind(')');
-    for (int i = 0; i < fields_before && at != stat.npos; ++i) at = stat.find(' ', at + 1);
-    if (at == stat.npos) return std::nullopt;
-    const std::uint64_t ticks = std::strtoull(stat.c_str() + at, nullptr, 10);
+    const auto stat = read_small_file((process + "/stat").c_str());
+    if (!stat) return std::nullopt;
+    const std::uint64_t ticks = stat_number(*stat, 22);
     const std::uint64_t booted = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
     return booted + ticks * (second / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }

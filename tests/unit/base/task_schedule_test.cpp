@@ -18,6 +18,20 @@ TEST_CASE("a schedstat file has three numbers") {
     }
 }
 
+TEST_CASE("a stat file's fields are counted from the end of its name") {
+    constexpr auto stat = "12 (a) b (c) S 1 -2 34\n";
+    CHECK(stat_field(stat, 3) == "S");
+    CHECK(stat_number(stat, 4) == 1);
+    CHECK(stat_field(stat, 5) == "-2");
+    CHECK(stat_number(stat, 6) == 34);
+    CHECK(stat_field(stat, 7) == "");
+    for (const char* bad : {"", "12", "12 (a", "12 (a)", "12 (a)\n"}) {
+        CAPTURE(bad);
+        CHECK(stat_field(bad, 3) == "");
+        CHECK(stat_number(bad, 4) == 0);
+    }
+}
+
 TEST_CASE("a running thread's CPU time is what the scheduler counted") {
     if (read_schedule("/proc/thread-self")) {
         const std::uint64_t before = read_schedule("/proc/thread-self")->cpu_ns;

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -23,17 +22,12 @@ struct Stat {
     std::uint64_t children_ticks = 0;
 };
 
-/// proc(5): the name in parentheses may hold anything, so fields are counted from the last parenthesis.
 bool read_stat(pid_t pid, Stat& stat) {
     const auto text = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
-    const std::size_t name_end = text ? text->rfind(')') : std::string::npos;
-    if (name_end == std::string::npos) return false;
-    long parent = 0, group = 0, user = 0, system = 0;
-    const int read =
-        std::sscanf(text->c_str() + name_end + 1, " %*c %ld %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %ld %ld",
-                    &parent, &group, &user, &system);
-    if (read != 4) return false;
-    stat = {static_cast<pid_t>(parent), static_cast<pid_t>(group), static_cast<std::uint64_t>(user + system)};
+    if (!text) return false;
+    // ppid, pgrp, cutime and cstime
+    stat = {static_cast<pid_t>(stat_number(*text, 4)), static_cast<pid_t>(stat_number(*text, 5)),
+            stat_number(*text, 16) + stat_number(*text, 17)};
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/proc.hpp"
 #include "profile/reader.hpp"
 
 namespace flameprobe {
@@ -54,12 +55,9 @@ bool is_collector(const fs::path& process) {
 }  // namespace
 
 bool is_running(pid_t pid) {
-    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    if (!std::getline(stat, text)) return false;
-    const std::size_t name_end = text.rfind(')');
-    return name_end != text.npos && name_end + 2 < text.size() && text[name_end + 2] != 'Z' &&
-           text[name_end + 2] != 'X';
+    const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
+    const std::string_view state = stat ? stat_field(*stat, 3) : "";
+    return !state.empty() && state != "Z" && state != "X";
 }
 
 Result<std::string> profile_of_process(pid_t pid) {
