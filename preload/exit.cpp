@@ -15,7 +15,7 @@ void (*next_quick_exit)(int) = nullptr;
 void finish() noexcept {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
-    core->leave_network();
+    core->release_host_resources();
     core->finish();
 }
 

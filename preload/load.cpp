@@ -27,7 +27,7 @@ __attribute__((constructor(101))) void begin() {
 __attribute__((destructor(101))) void end() {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
-    core->leave_network();
+    core->release_host_resources();
     core->finish();
     core->messages();
 }

@@ -186,7 +186,7 @@ constexpr flameprobe_core table = {
             if (Session* session = current_session()) session->ask(request);
         },
     .died = died,
-    .leave_network = tell<&Session::leave_network>,
+    .release_host_resources = tell<&Session::release_host_resources>,
     .finish = tell<&Session::finish>,
     .messages = messages,
     .attaches_threads = attaches_threads,

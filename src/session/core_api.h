@@ -47,7 +47,7 @@ struct flameprobe_core {
      * may end it meanwhile, and closes its connections, so that no peer waits for the results; these only if something
      * was sampled. Does nothing in a process in a seccomp filter, and in another process than the one that loaded the
      * core. Async-signal-safe. */
-    void (*leave_network)(void);
+    void (*release_host_resources)(void);
     /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in another
      * process than the one that loaded the core (a vfork child). Async-signal-safe, but messages are written by
      * `messages` afterwards. */

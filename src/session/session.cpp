@@ -236,7 +236,7 @@ void Session::yield_signal() noexcept {
     starting_ = false;
     ask_and_wait(request_yield);
 }
-void Session::leave_network() noexcept {
+void Session::release_host_resources() noexcept {
     if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.birth().waits() ||
         collector_.finishing())
         return;

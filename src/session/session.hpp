@@ -69,7 +69,7 @@ public:
     void ask(Request request) noexcept;
     /// Makes the collector see host_is_filtered.
     void wake_collector() noexcept { collector_.commands().wake(); }
-    void leave_network() noexcept;
+    void release_host_resources() noexcept;
     void finish() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
