@@ -78,8 +78,9 @@ public:
     virtual void event_throttled(std::uint32_t /*event*/) {}
     /// Only where CaptureOptions::switches asked for it.
     virtual void switched(const RawSwitch& /*record*/) {}
-    /// CPU time of a thread for which no sample can stand: the thread blocks the signal, or has no timer.
-    virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
+    /// CPU time of a thread for which no sample can stand: the thread blocks the signal, has no timer, or runs
+    /// `in_kernel` only.
+    virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, bool /*in_kernel*/) {}
     /// The thread spent `periods` more in the system calls in which it was sampled last.
     virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
     /// The thread spent `periods` in page faults, of which there were samples (RawSample::page_faults).

@@ -54,7 +54,7 @@ private:
         void thread_ended(std::uint32_t, std::uint64_t) override {}
         void lost(std::uint64_t) override {}  // the thread's other samples weigh the more
         void throttled(std::uint64_t) override {}
-        void unsampled(std::uint32_t tid, std::uint64_t) override { source_.share_.unsampled(tid); }
+        void unsampled(std::uint32_t tid, std::uint64_t, bool) override { source_.share_.unsampled(tid); }
         void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods) override {
             source_.share_.used(tid, cpu_ns, user_periods);
         }

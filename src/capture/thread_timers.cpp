@@ -194,7 +194,9 @@ void ThreadTimers::count_dropped(std::size_t index, EventSink& sink) {
 void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {
     Record& record = records_[index];
     if (cpu_ns == record.cpu_ns) return;
-    sink.unsampled(record.tid, cpu_ns - record.cpu_ns);
+    if (!record.in_kernel) record.in_kernel = slots_.runs_in_kernel(record.tid);
+    sink.unsampled(record.tid, cpu_ns - record.cpu_ns, *record.in_kernel);
+    if (*record.in_kernel) return;
     if (slots_[index].timer < 0 && handler::make_timer(state_, static_cast<std::uint32_t>(index)) != 0) return;
     if (slots_.blocks_our_signal(record.tid)) {
         record.masked = true;
@@ -231,7 +233,7 @@ void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSin
         handler::arm_timer(state_, slots_[index], 0);
         record.masked = true;
         record.blocked_cpu_ns = 0;
-        sink.unsampled(record.tid, missing * state_.period_ns);
+        sink.unsampled(record.tid, missing * state_.period_ns, false);
     } else if (missing == 0 && record.sampled != 0 && state_.period_ns > tick_ns_) {
         if (slots_.shift_phase(index, cpu_ns, record.delivered)) record.delivered = 0;
     }

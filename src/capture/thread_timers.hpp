@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ private:
         std::uint64_t delivered = 0;       // periods sampled since the timer was last armed
         std::uint64_t sampled = 0;         // periods in this round
         std::uint64_t blocked_cpu_ns = 0;  // CPU time when it was found to block the signal, or in our handler; 0: not
+        std::optional<bool> in_kernel;     // once it was read
         std::uint64_t named_ns = 0;
         std::uint64_t looked_ns = 0;  // when it was last read whether the thread blocks the signal
         std::string name;

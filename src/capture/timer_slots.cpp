@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/proc.hpp"
 #include "capture/handler/attach.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "capture/signal_choice.hpp"
@@ -109,6 +110,13 @@ TimerSlots::Blocking TimerSlots::blocking(std::uint32_t tid) const {
     const auto status = tasks_.file(tid, "status");
     if (!status || !blocks_signal(status->c_str(), state_.signal)) return Blocking::no;
     return status->find("\nState:\tS") != std::string::npos ? Blocking::yes : Blocking::yes_or_in_handler;
+}
+
+bool TimerSlots::runs_in_kernel(std::uint32_t tid) const {
+    constexpr int flags = 9;                         // proc(5)
+    constexpr std::uint64_t io_worker = 0x00000010;  // PF_IO_WORKER in the kernel's include/linux/sched.h
+    const auto stat = tasks_.file(tid, "stat");
+    return stat && (stat_number(*stat, flags) & io_worker) != 0;
 }
 
 void TimerSlots::free(std::size_t index) {

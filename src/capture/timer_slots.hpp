@@ -59,6 +59,8 @@ public:
         yes,
     };
     Blocking blocking(std::uint32_t tid) const;
+    /// Whether the thread never runs user code, so that it takes no signal: one of io_uring's.
+    bool runs_in_kernel(std::uint32_t tid) const;
     /// The first expiry of the thread, which has used `cpu_ns`, is at a random place of a period, so that neither the
     /// tick nor the host's own rhythm decides what is seen.
     void arm(std::size_t index, std::uint64_t cpu_ns);

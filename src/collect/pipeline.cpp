@@ -70,8 +70,9 @@ void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
 }
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
 
-void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns) {
-    if (period_ns_ != 0) unsampled_time_.could_not_sample(threads_.find(tid), cpu_ns);
+void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) {
+    if (period_ns_ == 0) return;
+    unsampled_time_.could_not_sample(threads_.find(tid), cpu_ns, in_kernel ? Note::kernel_not_permitted : Note::lost);
 }
 
 void Pipeline::lost(std::uint64_t samples) {

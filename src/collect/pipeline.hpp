@@ -47,7 +47,7 @@ public:
     void throttled(std::uint64_t time_ns) override;
     void event_lost(std::uint32_t event, std::uint64_t weight) override;
     void event_throttled(std::uint32_t event) override;
-    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override;
+    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override;
     void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
     void in_page_faults(std::uint32_t tid, std::uint64_t periods) override;
 

@@ -63,13 +63,13 @@ void UnsampledTime::write(ThreadId thread, StackId stack, std::uint64_t weight) 
         {.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight, .hits = 0});
 }
 
-void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns) {
+void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns, Note why) {
     std::uint64_t& waiting = less_than_one_[thread];
     waiting += cpu_ns;
     const std::uint64_t weight = waiting / period_ns_;
     if (weight == 0) return;
     waiting -= weight * period_ns_;
-    note(Note::lost, thread, weight);
+    note(why, thread, weight);
 }
 
 // An engine that drops samples does not know of which threads. The CPU clocks show that, unless the event is no clock.

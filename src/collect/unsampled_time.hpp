@@ -69,9 +69,9 @@ public:
     /// The stack of the thread's last sample; 0 if there is none.
     StackId last_stack(ThreadId thread) const { return thread < sampled_.size() ? sampled_[thread].last : 0; }
 
-    /// CPU time that an engine knows it could not sample: a thread that blocks the signal, or has no timer. There must
-    /// be a period.
-    void could_not_sample(ThreadId thread, std::uint64_t cpu_ns);
+    /// CPU time that an engine knows it could not sample, and `why`: `lost` for a thread that blocks the signal or has
+    /// no timer. There must be a period.
+    void could_not_sample(ThreadId thread, std::uint64_t cpu_ns, Note why);
     /// CPU time that could not be sampled, as a frame of its own.
     void note(Note note, ThreadId thread, std::uint64_t weight);
     /// Samples that an engine lost. Of which threads they were is found by the CPU clocks.

@@ -54,7 +54,7 @@ struct Seen : EventSink {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> mappings;
     std::map<std::uint32_t, std::string> names;
     std::map<std::uint32_t, int> started, ended;
-    std::map<std::uint32_t, std::uint64_t> unsampled_ns;
+    std::map<std::uint32_t, std::uint64_t> unsampled_ns, kernel_ns;
     std::uint64_t lost_samples = 0;
     std::size_t mapped_late = 0;  // samples whose pc was in no mapping reported before them
 
@@ -78,7 +78,9 @@ struct Seen : EventSink {
     void thread_ended(std::uint32_t tid, std::uint64_t) override { ++ended[tid]; }
     void lost(std::uint64_t count) override { lost_samples += count; }
     void throttled(std::uint64_t) override {}
-    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns) override { unsampled_ns[tid] += cpu_ns; }
+    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override {
+        (in_kernel ? kernel_ns : unsampled_ns)[tid] += cpu_ns;
+    }
 
     std::size_t hits(std::uint32_t tid) const {
         return static_cast<std::size_t>(

@@ -1,5 +1,6 @@
 // Hosts that interfere with the sampling signal.
 #include <doctest/doctest.h>
+#include <linux/io_uring.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,7 +12,10 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/proc.hpp"
 #include "capture/handler/hooks.hpp"
+#include "capture/timer_slots.hpp"
 #include "collected.hpp"
 #include "cpu_log.hpp"
 #include "known_shares.hpp"
@@ -166,6 +170,40 @@ TEST_CASE("time with the signal blocked is reported as unsampled, not attributed
     // unblocked.
     const Moment let_through{blocked.time_ns, unblock.cpu_ns};
     check_covered(seen, collected.facts(), tid, let_through, after);
+}
+
+TEST_CASE("the time of a thread that runs in the kernel only is the kernel's" * doctest::skip(under_tsan)) {
+    io_uring_params params{};
+    params.flags = IORING_SETUP_SQPOLL;
+    params.sq_thread_idle = 10'000;  // milliseconds in which its thread looks for work, once there was some
+    const Descriptor ring(static_cast<int>(::syscall(SYS_io_uring_setup, 1, &params)));
+    if (!ring) {
+        MESSAGE("not permitted here: io_uring");
+        return;
+    }
+    const auto shared = [&](std::size_t bytes, off_t place) {
+        return static_cast<char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.get(), place));
+    };
+    char* const queue = shared(params.sq_off.array + sizeof(std::uint32_t), IORING_OFF_SQ_RING);
+    char* const entries = shared(sizeof(io_uring_sqe), IORING_OFF_SQES);
+    REQUIRE(queue != MAP_FAILED);
+    REQUIRE(entries != MAP_FAILED);  // an entry of zeros does nothing
+    Collected collected(&open_timer_source, {.frequency = 199});
+    REQUIRE(collected.error() == "");
+    __atomic_store_n(reinterpret_cast<std::uint32_t*>(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
+    REQUIRE(::syscall(SYS_io_uring_enter, ring.get(), 0, 0, IORING_ENTER_SQ_WAKEUP, nullptr, 0) == 0);
+    std::uint32_t tid = 0;
+    for (const std::uint32_t task : list_threads())
+        if (thread_comm(task).starts_with("iou-sqp")) tid = task;
+    REQUIRE(tid != 0);
+    collected.rounds(2);
+    for (const std::uint64_t begun = cpu_time(tid).value(); cpu_time(tid).value() < begun + 50 * ns_per_ms;)
+        std::this_thread::yield();
+    collected.rounds(2);
+    const Seen& seen = collected.finish();
+    REQUIRE(seen.kernel_ns.contains(tid));
+    CHECK(seen.kernel_ns.at(tid) >= 50 * ns_per_ms);
+    CHECK_FALSE(seen.unsampled_ns.contains(tid));
 }
 
 TEST_CASE("a host that uses SIGPROF and ITIMER_PROF keeps them") {

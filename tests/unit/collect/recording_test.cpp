@@ -214,7 +214,7 @@ TEST_CASE("what a timer engine could not sample is in [lost], in the summary and
     Case run("timer", "by CPU timers");
     run.clocks.run(run.main_thread, 1000);
     run.take(run.main_thread, 800);
-    run.recording.sink().unsampled(run.main_thread, 150 * period);
+    run.recording.sink().unsampled(run.main_thread, 150 * period, false);
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 200);  // 150 that the engine reported, and 50 that the clock shows
     CHECK(told.last.lost == 200);

@@ -22,15 +22,26 @@ TEST_CASE("CPU time that could not be sampled is counted as lost, in whole perio
     Kept kept;
     const auto self = static_cast<std::uint32_t>(::getpid());
     Pipeline pipeline(kept, false, 0, 1000, self);
-    pipeline.unsampled(self, 700);
+    pipeline.unsampled(self, 700, false);
     CHECK(kept.samples.empty());
-    pipeline.unsampled(self, 2600);
+    pipeline.unsampled(self, 2600, false);
     REQUIRE(kept.samples.size() == 1);
     CHECK(kept.samples[0].weight == 3);
     CHECK(pipeline.summary().lost == 3);
-    pipeline.unsampled(self, 700);  // with the 300 that were left
+    pipeline.unsampled(self, 700, false);  // with the 300 that were left
     REQUIRE(kept.samples.size() == 2);
     CHECK(kept.samples[1].weight == 1);
+}
+
+TEST_CASE("CPU time of a thread that runs in the kernel only is no loss") {
+    Kept kept;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, 1000, self);
+    pipeline.unsampled(self, 2600, true);
+    REQUIRE(kept.samples.size() == 1);
+    CHECK(kept.samples[0].weight == 2);
+    CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
+    CHECK(pipeline.summary().lost == 0);
 }
 
 TEST_CASE("lost samples of an event that is no clock are of an unnamed thread") {
