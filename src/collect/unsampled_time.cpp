@@ -73,9 +73,12 @@ void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns, Note
 }
 
 // An engine that drops samples does not know of which threads. The CPU clocks show that, unless the event is no clock.
+// They may have shown it before: the kernel tells what a full ring lost with the next record that has room.
 void UnsampledTime::lost(std::uint64_t samples) {
     if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
-    lost_unassigned_ += samples;
+    const std::uint64_t known = std::min(samples, lost_by_clocks_);
+    lost_by_clocks_ -= known;
+    lost_unassigned_ += samples - known;
 }
 
 void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
@@ -129,8 +132,8 @@ void UnsampledTime::write_brief(ThreadId thread, StackId stack, std::uint64_t we
     write(thread, stack, weight);
 }
 
-// More than a few periods is no rest: samples are missing, and unless something else reports that, they are noted as
-// lost. The rest is put on a rooted stack only, since it may be many periods, and one truncated stack would then weigh
+// More than a few periods is no rest: samples are missing. They are noted as lost, unless something else reports that.
+// The rest is put on a rooted stack only, since it may be many periods, and one truncated stack would then weigh
 // as much.
 void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin) {
     Sampled& sampled = of(thread);
@@ -145,9 +148,12 @@ void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begi
     }
     if (rest < -most) return;
     if (rest > most) {
-        if (reports_missing_ && summary_.lost + lost_unassigned_ + summary_.throttled == 0)
-            note(Note::lost, thread, static_cast<std::uint64_t>(rest) / period_ns_);
-        return;
+        if (!reports_missing_ || summary_.throttled != 0) return;
+        const std::uint64_t missing = static_cast<std::uint64_t>(rest) / period_ns_;
+        const std::uint64_t reported = std::min(missing, lost_unassigned_);
+        lost_by_clocks_ += missing - reported;
+        lost_unassigned_ -= reported;
+        return note(Note::lost, thread, missing);
     }
     if (sampled.last == 0) return;
     sampled.credit_ns = cpu_ns;

@@ -136,6 +136,7 @@ private:
     std::map<std::pair<std::string, std::uint64_t>, Brief> briefs_;  // by name and start routine
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see learn_root()
     std::uint64_t lost_unassigned_ = 0;
+    std::uint64_t lost_by_clocks_ = 0;  // noted, and not reported by the engine so far
     std::uint64_t too_brief_ = 0;
     bool wrote_ = false;
     bool samples_all_time_ = true;

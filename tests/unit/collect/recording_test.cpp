@@ -238,6 +238,17 @@ TEST_CASE("lost samples are attributed to the threads whose clocks exceed their 
     CHECK(told.weights == 1500);
 }
 
+TEST_CASE("what a thread's clock misses is lost, though the kernel has reported less") {
+    Case run;
+    run.clocks.run(run.main_thread, 1000);
+    run.take(run.main_thread, 700);
+    run.recording.sink().lost(20);
+    const ToldProfile told = run.close();
+    CHECK(told.note(run.main_thread, Note::lost) == 300);
+    CHECK(told.last.lost == 300);
+    CHECK(told.weights == 1000);
+}
+
 TEST_CASE(
     "lost samples beyond the threads' clocks are of no known thread; lost records beyond the process's were none") {
     Case run;

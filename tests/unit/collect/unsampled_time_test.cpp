@@ -157,6 +157,22 @@ TEST_CASE("the time of a long thread without samples counts as lost, not as too 
     CHECK(pipeline.summary().lost == 500);
 }
 
+TEST_CASE("samples that a thread's clock showed to be lost are not counted again when the kernel reports them") {
+    Kept kept;
+    constexpr std::uint64_t period = 1'000'000;
+    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
+    auto raw = kernel_sample({});
+    raw.tid = 0x7ffffff0;
+    pipeline.sample(raw);
+    pipeline.lost(30);
+    pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = 101 * period});
+    CHECK(pipeline.summary().lost == 100);
+    CHECK(pipeline.unsampled_time().lost_unassigned() == 0);
+    pipeline.lost(75);  // five of another thread
+    CHECK(pipeline.unsampled_time().lost_unassigned() == 5);
+    CHECK(pipeline.summary().lost == 100);
+}
+
 TEST_CASE("memory that grows with threads that were never sampled is reported") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
