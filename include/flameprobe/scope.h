@@ -57,7 +57,9 @@ __attribute__((always_inline)) static inline void flameprobe_scope_enter_at_(str
                                                                              const char* label, uintptr_t pc) {
     scope->label = label;
     scope->outer = flameprobe_chain_v1;
-    scope->tag = flameprobe_scope_seal_(scope, pc);
+    /* What a function returns lies on the stack in code that is not optimized: never the tag itself, which together
+     * with the words behind it could be taken for a record. */
+    scope->tag = flameprobe_scope_seal_(scope, 0) ^ pc;
     flameprobe_chain_v1 = FLAMEPROBE_CHAIN_OF(scope->tag);
     /* The stores must be in memory before what the scope is about: nothing else ever reads them. */
     __asm__ __volatile__("" : : "m"(*scope));

@@ -49,17 +49,30 @@ private:
         for (std::size_t i = 0; i < starts; ++i) {
             flameprobe_scope record;
             std::memcpy(&record, words + i, sizeof record);
-            if (is_open(record, at_ + i * word)) records_[seen_++ % most] = record;
+            const std::uintptr_t pc = pc_of(record, at_ + i * word);
+            if (pc != 0 && are_mapped(pc, record.label)) records_[seen_++ % most] = record;
         }
         at_ += starts * word;
         return true;
     }
 
-    /// Whether it is the record of an open scope at that address: its seal must yield a pc, below 2^47 or, on aarch64,
-    /// 2^48.
-    static bool is_open(const flameprobe_scope& copy, std::uintptr_t address) noexcept {
+    /// The pc that its seal yields, below 2^47 or, on aarch64, 2^48; 0 if it is no record of an open scope at that
+    /// address.
+    static std::uintptr_t pc_of(const flameprobe_scope& copy, std::uintptr_t address) noexcept {
+        if (copy.tag == 0) return 0;
         const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(&copy) ^ address;
-        return copy.tag != 0 && (flameprobe_scope_seal_(&copy, copy.tag) ^ (moved << 32 | moved >> 32)) >> 48 == 0;
+        const std::uintptr_t pc = flameprobe_scope_seal_(&copy, copy.tag) ^ (moved << 32 | moved >> 32);
+        return pc >> 48 == 0 ? pc : 0;
+    }
+
+    /// One in 2^16 words yields a pc by chance. Where it is a copy of a tag, only this tells that it is no record,
+    /// whose label could be read.
+    static bool are_mapped(std::uintptr_t pc, const char* label) noexcept {
+        char bytes[2];
+        iovec local{bytes, sizeof bytes};
+        iovec remote[2] = {{reinterpret_cast<void*>(pc), 1}, {const_cast<char*>(label), 1}};
+        const unsigned count = label != nullptr ? 2 : 1;
+        return process_vm_readv(getpid(), &local, 1, remote, count, 0) == static_cast<ssize_t>(count);
     }
 
     std::uintptr_t at_;
@@ -75,9 +88,9 @@ public:
     constexpr ScopeContext() noexcept = default;
 
     /// The open scopes of the calling thread, 32 at most (the innermost ones), as far as they are on the stack that it
-    /// runs on and within a mebibyte of each other. About a microsecond for each 4 KiB of stack between them: meant for
-    /// handing over a task, not for inner loops. Not for signal handlers. Hidden, so that no module calls another one's
-    /// copy, whose chain may be another variable.
+    /// runs on and within a mebibyte of each other. About a microsecond for each 4 KiB of stack between them, and a
+    /// system call for each: meant for handing over a task, not for inner loops. Not for signal handlers. Hidden, so
+    /// that no module calls another one's copy, whose chain may be another variable.
     __attribute__((visibility("hidden"))) static ScopeContext capture() noexcept;
 
     constexpr bool empty() const noexcept { return path_.empty(); }
