@@ -58,9 +58,11 @@ class Kernel(AsOrdinaryUser):
                 user = sum(count for frames, count in stacks if frames[-1] == "user_work")
                 expected = int(re.search(r"user_work in (\d+) ns", ran.stdout)[1]) / told["sampling"]["period_ns"]
                 self.assertGreater(expected, 50)
-                self.assertAlmostEqual(user, expected, delta=4 * expected**0.5)
-                # Interrupts, which are no call's, take as much of the other work's time as they took of this one's: of root's
-                # samples a twentieth, and a tenth, on a busy machine.
+                # Less by interrupts, in which perf takes no sample for this user: of root's samples a twentieth, and a tenth, on a
+                # busy machine.
+                self.assertLess(user, expected + 4 * expected**0.5)
+                self.assertGreater(user, 0.9 * expected - 4 * expected**0.5)
+                # They are no call's, and take as much of the other work's time as they took of this one's.
                 interrupts = max(0, 1 - user / expected)
                 self.assertGreater(told["samples"]["rooted"] * told["sampling"]["period_ns"],
                                    (0.95 - interrupts) * told["cpu_time"]["process_ns"])
