@@ -56,9 +56,9 @@ class Brief(Case):
 
     def test_signal(self):
         """Its samples are of user time only, and what is not sampled of a longer thread is the kernel's."""
-        for frequency in (99, 999):
-            with self.subTest(frequency=frequency):
-                ran, (_, brief_ns, process_ns) = self.profile("thread", 300, 1500, ENGINE="signal", FREQ=frequency)
+        for life_us, frequency in ((300, 99), (300, 999), (2000, 999)):
+            with self.subTest(life_us=life_us, frequency=frequency):
+                ran, (_, brief_ns, process_ns) = self.profile("thread", life_us, 1500, ENGINE="signal", FREQ=frequency)
                 _, brief, every, period = self.weights(ran.result())
                 self.assert_covered(every * period, process_ns, 0.05)
                 self.assertAlmostEqual(brief / every, brief_ns / process_ns, delta=0.1)
