@@ -121,10 +121,10 @@ void DebugPass::run_small(ModuleJob& job, SymbolChains& chains) {
     job.close_debug_info();
 }
 
-// A program's own lines are what its user looks for. Those of a distribution's libraries are worth a fifth: compilers
-// of a tenth of a second would pay for libc's with half as much again.
+// A program's own lines are what its user looks for. Those of a distribution's libraries are worth a twentieth: a
+// compiler of a second would pay a tenth more for libc's.
 bool DebugPass::is_worth_it(const ModuleJob& job) {
-    const std::uint64_t price = job.debug_size() * (job.has_separate_debug_file() ? 5 : 1);
+    const std::uint64_t price = job.debug_size() * (job.has_separate_debug_file() ? 20 : 1);
     if (price > bytes_left_) {
         ++skipped_files_;
         return false;
@@ -178,7 +178,7 @@ SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<L
     if (debug.skipped_files() != 0 && options.notes != nullptr)
         options.notes->push_back("without lines and inlined functions of " + std::to_string(debug.skipped_files()) +
                                  (debug.skipped_files() == 1 ? " file" : " files") +
-                                 ": reading its debug information takes longer than the program ran "
+                                 ": reading its debug information takes long beside so short a run "
                                  "(flameprobe-render does it)");
 
     name_the_rest(mappings, locations, others, chains);

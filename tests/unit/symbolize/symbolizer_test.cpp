@@ -189,7 +189,7 @@ TEST_CASE("debug information beyond the limit for all files is not read, with a 
     CHECK(warnings.empty());
 }
 
-TEST_CASE("a separate debug file counts five times its size against the limit for all files") {
+TEST_CASE("a separate debug file counts twenty times its size against the limit for all files") {
     const auto file = open_elf(cxx_program);
     Mapping mapping = mapping_of(*file);
     const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
@@ -207,6 +207,6 @@ TEST_CASE("a separate debug file counts five times its size against the limit fo
     CHECK(frames_for(size()) == 3);
     mapping.path = "/nowhere/server";
     REQUIRE(size() > 0);
-    CHECK(frames_for(5 * size() - 1) == 1);
-    CHECK(frames_for(5 * size()) == 3);
+    CHECK(frames_for(20 * size() - 1) == 1);
+    CHECK(frames_for(20 * size()) == 3);
 }
