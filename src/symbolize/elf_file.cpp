@@ -165,6 +165,19 @@ Bytes ElfFile::contents(std::string_view name) const {
     return {};
 }
 
+std::string_view ElfFile::text(const ElfSection& names, std::uint64_t offset) const {
+    constexpr std::uint64_t usual = 256;
+    if (names.type == SHT_NOBITS || offset >= names.size) return {};
+    if ((names.flags & SHF_COMPRESSED) != 0) return text_at(contents(names), offset);
+    std::string_view found;
+    const std::uint64_t rest = names.size - offset;
+    for (const std::uint64_t size : {std::min(usual, rest), rest}) {
+        found = as_text(bytes_->view(names.offset + offset, size));
+        if (const auto end = found.find('\0'); end != found.npos) return found.substr(0, end);
+    }
+    return found;
+}
+
 std::uint64_t ElfFile::contents_size(std::string_view name) const {
     const ElfSection* section = find(name);
     if (section == nullptr || section->type == SHT_NOBITS) return 0;

@@ -62,6 +62,9 @@ public:
     /// Decompressed; read on first use and kept; empty if absent. Thread-safe.
     Bytes contents(const ElfSection& section) const;
     Bytes contents(std::string_view name) const;
+    /// The text at an offset of a table of names, up to its NUL. Reads no more of the table than that takes: a
+    /// compiler's names are megabytes.
+    std::string_view text(const ElfSection& names, std::uint64_t offset) const;
     /// Bytes that the contents take, without reading them; 0 if absent.
     std::uint64_t contents_size(std::string_view name) const;
 

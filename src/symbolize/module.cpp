@@ -5,6 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
@@ -25,6 +28,19 @@ std::uint64_t entry_address(const ElfFile& file) {
 bool has_contents(const ElfFile& file, std::string_view name) {
     const ElfSection* section = file.find(name);
     return section != nullptr && section->type != SHT_NOBITS && section->size != 0;
+}
+
+bool imports(const ElfFile& file, std::string_view name) {
+    const ElfSection* const section = file.find(".dynsym");
+    if (section == nullptr || section->link >= file.sections().size()) return false;
+    const ElfSection& names = file.sections()[section->link];
+    const Bytes table = file.contents(*section);
+    Elf64_Sym symbol{};
+    for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
+        std::memcpy(&symbol, table.data() + at, sizeof symbol);
+        if (symbol.st_shndx == SHN_UNDEF && file.text(names, symbol.st_name) == name) return true;
+    }
+    return false;
 }
 
 bool is_that_file(const ElfFile& file, const Mapping& mapping) {
@@ -50,7 +66,7 @@ std::optional<FunctionExtent> FunctionStarts::find(std::uint64_t address) const 
 std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions) {
     const std::uint64_t entry = entry_address(file);
     if (entry == 0) return std::nullopt;
-    if (as_text(file.contents(".dynstr")).find("__libc_start_main") == std::string_view::npos) return std::nullopt;
+    if (!imports(file, "__libc_start_main")) return std::nullopt;
     const auto function = functions.find(entry);
     if (!function || function->start != entry) return std::nullopt;
     return ElfSymbol{.start = function->start, .end = function->end, .name = "_start"};
@@ -65,7 +81,6 @@ Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, Mod
     Module module;
     module.open_main(mapping, options, problems);
     module.find_debug_file(mapping, options, problems);
-    module.load_symbols();
     return module;
 }
 
@@ -130,9 +145,17 @@ void Module::ask_debuginfod(const std::string& build_id, const SymbolizeOptions&
     if (file && (*file)->build_id() == build_id) separate_ = std::move(*file);
 }
 
-void Module::load_symbols() {
+void Module::load_symbols(std::vector<std::uint64_t> addresses) {
     const ElfFile* sections = main_ ? main_.get() : separate_.get();
     if (sections == nullptr) return;
+    if (main_) {
+        functions_ = FunctionStarts(*main_);
+        std::vector<std::uint64_t> starts = plt_resolvers(*main_);
+        for (const std::uint64_t address : addresses)
+            if (const auto function = functions_.find(address)) starts.push_back(function->start);
+        addresses.insert(addresses.end(), starts.begin(), starts.end());
+    }
+    symbols_ = SymbolTable(std::move(addresses));
     if (main_) {
         symbols_.add_table(*main_, ".symtab");
         symbols_.add_table(*main_, ".dynsym");
@@ -147,7 +170,6 @@ void Module::load_symbols() {
     }
     if (main_) {
         if (!has_contents(*main_, ".symtab")) add_go_functions(*main_, symbols_);
-        functions_ = FunctionStarts(*main_);
         if (const auto entry = entry_symbol(*main_, functions_)) symbols_.add(*entry);
         add_plt_stubs(*main_, symbols_);
     }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/function_index.hpp"
 #include "profile/model.hpp"
@@ -48,6 +49,8 @@ class Module {
 public:
     /// Never fails: `problems` says which parts are missing.
     static Module open(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
+    /// Reads the symbols that can name these addresses of the file.
+    void load_symbols(std::vector<std::uint64_t> addresses);
 
     /// The address in the file's own terms of an address in the process.
     std::optional<std::uint64_t> file_address(const Mapping& mapping, std::uint64_t address) const;
@@ -66,7 +69,6 @@ private:
     void open_main(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
     void find_debug_file(const Mapping& mapping, const SymbolizeOptions& options, ModuleProblems& problems);
     void ask_debuginfod(const std::string& build_id, const SymbolizeOptions& options, ModuleProblems& problems);
-    void load_symbols();
 
     std::unique_ptr<ElfFile> main_;  // null if only a separate debug file was found
     std::unique_ptr<ElfFile> separate_;

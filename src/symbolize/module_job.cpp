@@ -12,6 +12,7 @@ namespace flameprobe {
 void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains& chains) {
     module_ = Module::open(*mapping_, options, problems_);
     to_file_addresses();
+    module_.load_symbols(file_addresses());
     const ElfSymbol* last = nullptr;
     std::string name;
     for (const Wanted& wanted : wanted_) {
@@ -54,6 +55,13 @@ void ModuleJob::to_file_addresses() {
     wanted_ = std::move(inside);
 }
 
+std::vector<std::uint64_t> ModuleJob::file_addresses() const {
+    std::vector<std::uint64_t> addresses;
+    addresses.reserve(wanted_.size());
+    for (const Wanted& wanted : wanted_) addresses.push_back(wanted.address);
+    return addresses;
+}
+
 void ModuleJob::open_debug_info(const SymbolizeOptions& options) try {
     const ElfFile* file = module_.debug_file();
     if (file == nullptr || wanted_.empty()) return;
@@ -63,10 +71,7 @@ void ModuleJob::open_debug_info(const SymbolizeOptions& options) try {
         return;
     }
     debug_info_ = std::make_unique<DebugInfo>(mapping_->path, *file, debug_search(options));
-    std::vector<std::uint64_t> addresses;
-    addresses.reserve(wanted_.size());
-    for (const Wanted& wanted : wanted_) addresses.push_back(wanted.address);
-    units_ = debug_info_->find_units(addresses);
+    units_ = debug_info_->find_units(file_addresses());
 } catch (const std::bad_alloc&) {
     units_.clear();
     warnings_.push_back(mapping_->path + ": there was not enough memory to read its debug information");

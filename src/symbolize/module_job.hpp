@@ -52,6 +52,7 @@ private:
     };
 
     void to_file_addresses();
+    std::vector<std::uint64_t> file_addresses() const;  // sorted
 
     const Mapping* mapping_;
     std::vector<Wanted> wanted_;

@@ -1,9 +1,11 @@
 // Names for the stubs through which a module calls others.
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "symbolize/plt_format.hpp"
 #include "symbolize/symbol_table.hpp"
@@ -35,16 +37,9 @@ std::string slot_name(const Elf64_Rela& relocation, const PltFormat& format, Byt
     return found == resolvers.end() ? std::string{} : std::string(found->second);
 }
 
-std::unordered_map<std::uint64_t, std::string_view> find_resolvers(const ElfFile& file, const PltFormat& format,
-                                                                   const SymbolTable& symbols) {
+std::unordered_map<std::uint64_t, std::string_view> find_resolvers(const ElfFile& file, const SymbolTable& symbols) {
     std::unordered_map<std::uint64_t, std::string_view> resolvers;
-    const Bytes relocations = file.contents(".rela.plt");
-    Elf64_Rela relocation{};
-    for (std::size_t at = 0; at + sizeof relocation <= relocations.size(); at += sizeof relocation) {
-        std::memcpy(&relocation, relocations.data() + at, sizeof relocation);
-        if (ELF64_R_TYPE(relocation.r_info) == format.resolver_relocation)
-            resolvers.emplace(static_cast<std::uint64_t>(relocation.r_addend), std::string_view{});
-    }
+    for (const std::uint64_t address : plt_resolvers(file)) resolvers.emplace(address, std::string_view{});
     if (resolvers.empty()) return resolvers;
     for (const ElfSymbol& symbol : symbols.all())
         if (const auto found = resolvers.find(symbol.start); found != resolvers.end()) found->second = symbol.name;
@@ -53,7 +48,7 @@ std::unordered_map<std::uint64_t, std::string_view> find_resolvers(const ElfFile
 
 Slots read_slots(const ElfFile& file, const PltFormat& format, const SymbolTable& symbol_table) {
     Slots slots;
-    const auto resolvers = find_resolvers(file, format, symbol_table);
+    const auto resolvers = find_resolvers(file, symbol_table);
     for (const std::string_view section_name : {".rela.plt", ".rela.dyn"}) {
         const ElfSection* section = file.find(section_name);
         if (section == nullptr || section->type != SHT_RELA) continue;
@@ -87,7 +82,7 @@ void add_stubs(const ElfFile& file, const PltFormat& format, std::string_view se
                SymbolTable& symbols) {
     constexpr std::uint8_t best_rank = 255;
     const ElfSection* section = file.find(section_name);
-    if (section == nullptr) return;
+    if (section == nullptr || !symbols.needs(*section)) return;
     const Bytes code = file.contents(*section);
     const PltShape shape = format.shape(section_name, code);
     const auto add = [&](std::size_t at, std::size_t size, const std::string& name) {
@@ -108,9 +103,27 @@ const PltFormat* format_of(const ElfFile& file) {
 
 }  // namespace
 
+std::vector<std::uint64_t> plt_resolvers(const ElfFile& file) {
+    std::vector<std::uint64_t> resolvers;
+    const PltFormat* const format = format_of(file);
+    if (format == nullptr) return resolvers;
+    const Bytes relocations = file.contents(".rela.plt");
+    Elf64_Rela relocation{};
+    for (std::size_t at = 0; at + sizeof relocation <= relocations.size(); at += sizeof relocation) {
+        std::memcpy(&relocation, relocations.data() + at, sizeof relocation);
+        if (ELF64_R_TYPE(relocation.r_info) == format->resolver_relocation)
+            resolvers.push_back(static_cast<std::uint64_t>(relocation.r_addend));
+    }
+    return resolvers;
+}
+
 void add_plt_stubs(const ElfFile& file, SymbolTable& symbols) {
     const PltFormat* const format = format_of(file);
-    if (format == nullptr) return;
+    const auto is_needed = [&](std::string_view name) {
+        const ElfSection* const section = file.find(name);
+        return section != nullptr && symbols.needs(*section);
+    };
+    if (format == nullptr || std::ranges::none_of(format->sections, is_needed)) return;
     const Slots slots = read_slots(file, *format, symbols);
     for (const std::string_view section : format->sections) add_stubs(file, *format, section, slots, symbols);
 }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "symbolize/near_symbols.hpp"
 
 namespace flameprobe {
 
@@ -26,10 +29,26 @@ std::uint8_t rank_of(const Elf64_Sym& symbol, std::string_view name) {
     return static_cast<std::uint8_t>(rank);
 }
 
-bool is_code(const Elf64_Sym& symbol, std::string_view name) {
+bool is_code(const Elf64_Sym& symbol) {
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-    if (symbol.st_shndx == SHN_UNDEF || name.empty() || name.starts_with(".L")) return false;
-    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+    return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+/// A compiler's own label.
+bool is_no_name(std::string_view name) { return name.empty() || name.starts_with(".L"); }
+
+std::uint64_t end_of(const Elf64_Sym& symbol) {
+    const std::uint64_t room = ~symbol.st_value;
+    return symbol.st_value + std::min<std::uint64_t>(symbol.st_size, room);
+}
+
+template <class Use>
+void for_each_code_symbol(Bytes table, Use use) {
+    Elf64_Sym symbol{};
+    for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
+        std::memcpy(&symbol, table.data() + at, sizeof symbol);
+        if (is_code(symbol)) use(symbol);
+    }
 }
 
 /// `.dynsym` and hand-written `.symver` append versions to names: `memcpy@@GLIBC_2.14`.
@@ -47,22 +66,36 @@ bool before(const ElfSymbol& a, const ElfSymbol& b) {
 
 }  // namespace
 
+SymbolTable::SymbolTable(std::vector<std::uint64_t> addresses) : addresses_(std::move(addresses)) {
+    std::ranges::sort(*addresses_);
+}
+
+bool SymbolTable::needs(const ElfSection& section) const {
+    if (!addresses_) return true;
+    const auto next = std::ranges::lower_bound(*addresses_, section.address);
+    return next != addresses_->end() && *next - section.address < section.size;
+}
+
 void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) {
     const ElfSection* section = file.find(section_name);
     if (section == nullptr || section->link >= file.sections().size()) return;
-    const Bytes table = file.contents(*section), names = file.contents(file.sections()[section->link]);
-    Elf64_Sym symbol{};
-    symbols_.reserve(symbols_.size() + table.size() / sizeof symbol);
-    for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
-        std::memcpy(&symbol, table.data() + at, sizeof symbol);
-        if (symbol.st_name >= names.size()) continue;
-        const char* text = as_text(names).data() + symbol.st_name;
-        const std::string_view name = without_version({text, ::strnlen(text, names.size() - symbol.st_name)});
-        if (!is_code(symbol, name)) continue;
-        const std::uint64_t room = ~symbol.st_value;
-        symbols_.push_back({symbol.st_value, symbol.st_value + std::min<std::uint64_t>(symbol.st_size, room), name,
-                            symbol.st_size != 0, rank_of(symbol, name)});
-    }
+    const ElfSection& names = file.sections()[section->link];
+    const Bytes table = file.contents(*section);
+    const auto add_one = [&](const Elf64_Sym& symbol) {
+        const std::string_view name = without_version(file.text(names, symbol.st_name));
+        if (is_no_name(name)) return;
+        symbols_.push_back({symbol.st_value, end_of(symbol), name, symbol.st_size != 0, rank_of(symbol, name)});
+    };
+    if (!addresses_) return for_each_code_symbol(table, add_one);
+    NearSymbols near(*addresses_);
+    for_each_code_symbol(table, [&](const Elf64_Sym& symbol) {
+        const bool is_typed = ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
+        if (is_typed || !is_no_name(file.text(names, symbol.st_name))) near.add(symbol.st_value, end_of(symbol));
+    });
+    const std::vector<std::uint64_t> starts = near.starts();
+    for_each_code_symbol(table, [&](const Elf64_Sym& symbol) {
+        if (std::ranges::binary_search(starts, symbol.st_value)) add_one(symbol);
+    });
 }
 
 void SymbolTable::finish(const ElfFile& file) {

@@ -1,7 +1,17 @@
 #include "symbolize/symbol_table.hpp"
 
 #include <doctest/doctest.h>
+#include <elf.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/byte_cursor.hpp"
 #include "test_program.hpp"
 
 using namespace flameprobe;
@@ -14,6 +24,13 @@ const std::string unsized = TEST_VARIANTS "/unsized";
 std::string name_at(const SymbolTable& table, std::uint64_t address) {
     const ElfSymbol* symbol = table.find(address);
     return symbol == nullptr ? "" : std::string(symbol->name);
+}
+
+SymbolTable table_of(const ElfFile& file, SymbolTable table = {}) {
+    table.add_table(file, ".symtab");
+    table.add_table(file, ".dynsym");
+    table.finish(file);
+    return table;
 }
 
 }  // namespace
@@ -53,4 +70,52 @@ TEST_CASE("the innermost symbol wins, and the outer one is found behind it") {
     CHECK(name_at(table, 0x130) == "outer");
     CHECK(name_at(table, 0x200).empty());
     CHECK(name_at(table, 0x30f) == "far");
+}
+
+TEST_CASE("a table for some addresses names them as the whole table does") {
+    for (const std::string& path : {unsized, cxx_program, std::string("/proc/self/exe")}) {
+        CAPTURE(path);
+        const auto file = open_elf(path);
+        REQUIRE(file != nullptr);
+        const SymbolTable whole = table_of(*file);
+        std::vector<std::uint64_t> addresses;
+        for (const ElfSection& section : file->sections())
+            for (std::uint64_t at = 0; (section.flags & SHF_EXECINSTR) != 0 && at <= section.size; ++at)
+                addresses.push_back(section.address + at);
+        REQUIRE(addresses.size() > 1);
+        for (const std::size_t some : {std::size_t{1}, std::size_t{7}, std::size_t{50}}) {
+            CAPTURE(some);
+            // Addresses that lie far from each other, and all of the file in the end.
+            const std::size_t apart = std::max<std::size_t>(addresses.size() / some, 1);
+            for (std::size_t first = 0; first < apart; first += std::max<std::size_t>(apart / 300, 1)) {
+                std::vector<std::uint64_t> wanted;
+                for (std::size_t i = first; i < addresses.size(); i += apart) wanted.push_back(addresses[i]);
+                const SymbolTable limited = table_of(*file, SymbolTable(wanted));
+                for (const std::uint64_t address : wanted)
+                    if (name_at(limited, address) != name_at(whole, address)) FAIL_CHECK(address);
+                CHECK(limited.all().size() <= whole.all().size());
+            }
+        }
+    }
+}
+
+TEST_CASE("names are read whole, whatever their length") {
+    const auto file = open_elf("/proc/self/exe");
+    REQUIRE(file != nullptr);
+    const ElfSection* const table = file->find(".symtab");
+    REQUIRE(table != nullptr);
+    const ElfSection& names = file->sections()[table->link];
+    const Bytes symbols = file->contents(*table), all_names = file->contents(names);
+    std::size_t longest = 0;
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol{};
+        std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
+        const std::string_view name = file->text(names, symbol.st_name);
+        if (name != text_at(all_names, symbol.st_name)) FAIL_CHECK(name);
+        longest = std::max(longest, name.size());
+    }
+    CHECK(longest > 256);
+    CHECK(file->text(names, names.size - 1).empty());
+    CHECK(file->text(names, names.size).empty());
+    CHECK(file->text(names, ~std::uint64_t{0}).empty());
 }
