@@ -40,7 +40,7 @@ io = [1, 2]
 name = "set"
 command = ["redis-server", "--port", "{port}", "--save", "", "--io-threads", "{io}"]   # {port}: a free one
 ready = { port = "{port}", within = "60s" }
-load = ["redis-benchmark", "-p", "{port}", "-t", "set", "-n", "4000", "-q"]
+load = ["redis-benchmark", "-p", "{port}", "-t", "set", "-n", "12000", "-q"]
 work = { pattern = "SET: ([0-9.]+) requests per second", unit = "requests", per = "second" }
 stop = "TERM"
 """
