@@ -63,6 +63,11 @@ std::optional<FunctionExtent> FunctionStarts::find(std::uint64_t address) const 
     return extent && address < extent->end ? extent : std::nullopt;
 }
 
+std::optional<std::uint64_t> FunctionStarts::last_start(std::uint64_t address) const {
+    const auto entry = index_.entry_of(address);
+    return entry ? std::optional(entry->start) : std::nullopt;
+}
+
 std::optional<ElfSymbol> entry_symbol(const ElfFile& file, const FunctionStarts& functions) {
     const std::uint64_t entry = entry_address(file);
     if (entry == 0) return std::nullopt;
@@ -152,7 +157,7 @@ void Module::load_symbols(std::vector<std::uint64_t> addresses) {
         functions_ = FunctionStarts(*main_);
         std::vector<std::uint64_t> starts = plt_resolvers(*main_);
         for (const std::uint64_t address : addresses)
-            if (const auto function = functions_.find(address)) starts.push_back(function->start);
+            if (const auto start = functions_.last_start(address)) starts.push_back(*start);
         addresses.insert(addresses.end(), starts.begin(), starts.end());
     }
     symbols_ = SymbolTable(std::move(addresses));

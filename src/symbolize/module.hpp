@@ -25,6 +25,8 @@ public:
 
     /// The function whose FDE covers an address of the file. Thread-safe.
     std::optional<FunctionExtent> find(std::uint64_t address) const;
+    /// The last start at or before an address, without reading how far that function reaches.
+    std::optional<std::uint64_t> last_start(std::uint64_t address) const;
 
 private:
     const ElfFile* file_ = nullptr;
