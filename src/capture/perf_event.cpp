@@ -63,8 +63,10 @@ Error unknown_event(std::string_view name) {
 
 // For how many events a sample stands. A sample of each event would cost more than what is counted: some hundreds of
 // page faults take as long as one sample. A prime, so that work in step with it is not always sampled at one place. The
-// kernel is not asked for a frequency, since the period that it then reports is not what has elapsed: with bursts
-// between pauses it was seven times as much.
+// kernel is not asked for a frequency: the period that it then reports is not what has elapsed (with bursts between
+// pauses seven times as much), and where faults come quickly it reaches millions with the sixth sample, since
+// perf_swevent_set_period() has put the next period in the place of the one that __perf_event_account_interrupt()
+// times.
 std::uint64_t events_per_sample(std::uint64_t config, std::uint64_t frequency) {
     const bool faults = config == PERF_COUNT_SW_PAGE_FAULTS || config == PERF_COUNT_SW_PAGE_FAULTS_MIN;
     const std::uint64_t per_second = faults ? 100'000 : 10'000;
@@ -166,9 +168,9 @@ perf_event_attr make_switch_attributes() {
 perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency) {
     perf_event_attr attr = clock;
     attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-    attr.freq = 1;
-    attr.sample_freq = frequency;
-    attr.sample_type |= PERF_SAMPLE_PERIOD;
+    attr.sample_period = events_per_sample(attr.config, frequency);
+    // With it, each single fault would be a sample (perf_swevent_event()).
+    attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_PERIOD);
     attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // these records are in the clock's ring
     return attr;
 }

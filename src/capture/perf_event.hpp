@@ -26,8 +26,9 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 /// from an event of make_attributes().
 perf_event_attr make_switch_attributes();
 
-/// Page faults in user code, sampled beside `clock` (of make_attributes()) into rings of their own. The records are
-/// laid out as the clock's; the period in each is the number of faults since the last sample.
+/// Page faults in user code, sampled beside `clock` (of make_attributes()) into rings of their own: one of
+/// `sample_period` faults, a thousand from 99 Hz on and more below. The records are laid out as the clock's, without a
+/// period.
 perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency);
 
 /// The event `name`, sampled beside `own` into rings of its own. A sample of a software event stands for

@@ -77,9 +77,8 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     fields.take(8);  // id
     sample.event = layout.event;
     sample.weight = layout.weight;
-    if (layout.page_faults)
-        sample.page_faults = fields.next<std::uint64_t>();
-    else if (layout.period_ns != 0)
+    sample.page_faults = layout.page_faults;
+    if (layout.period_ns != 0)
         sample.short_by_ns =
             static_cast<std::int64_t>(layout.period_ns) - static_cast<std::int64_t>(fields.next<std::uint64_t>());
     sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;

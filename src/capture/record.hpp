@@ -19,10 +19,10 @@ inline constexpr std::uint64_t sample_layout =
 struct RecordLayout {
     bool kernel_chain = false;
     bool stack = false;
-    std::uint64_t period_ns = 0;  // the usual period, where each sample carries its own; 0: samples carry none
-    bool page_faults = false;     // the period that a sample carries is a number of page faults
-    std::uint32_t event = 0;      // RawSample::event of each
-    std::uint64_t weight = 1;     // of each sample of another event
+    std::uint64_t period_ns = 0;    // the usual period, where each sample carries its own; 0: samples carry none
+    std::uint64_t page_faults = 0;  // RawSample::page_faults of each
+    std::uint32_t event = 0;        // RawSample::event of each
+    std::uint64_t weight = 1;       // of each sample of another event
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.

@@ -223,10 +223,9 @@ void RingSource::draw_period() {
 }
 
 // Rings of their own, small and without the other records: what is lost or throttled there is no CPU time. Threads that
-// ran before go without. They get their memory with the first drain: a process of a millisecond need not pay for it,
-// and by then the kernel has adapted the period, which begins at one fault.
+// ran before go without. They get their memory with the first drain: a process of a millisecond need not pay for it.
 void RingSource::add_page_faults() {
-    constexpr std::uint64_t enough = 99;  // a second: they say where the time is, not how much
+    constexpr std::uint64_t enough = 99;  // they say where the time is, not how much
     if (layout_.period_ns == 0) return;
     perf_event_attr attr = page_fault_attributes(attributes_, std::min(facts_.frequency, enough));
     if (!rings_.add_event(attr, static_cast<std::uint32_t>(host_process()), 0, 0)) return;
@@ -293,7 +292,8 @@ void RingSource::drain(EventSink& sink) {
 void RingSource::hand_on(const CpuRing& ring, std::span<const std::byte> record, EventSink& sink) {
     if (ring.of_page_faults) {
         RecordLayout fault_layout = layout_;
-        fault_layout.page_faults = true;
+        fault_layout.period_ns = 0;
+        fault_layout.page_faults = ring.attributes.sample_period;
         if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
     } else if (ring.number != 0) {
         dispatch_record(record, more_events_[ring.number - 1].layout, sink);
