@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -192,9 +193,10 @@ TEST_CASE("the time of a thread that runs in the kernel only is the kernel's" * 
     REQUIRE(collected.error() == "");
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
     REQUIRE(::syscall(SYS_io_uring_enter, ring.get(), 0, 0, IORING_ENTER_SQ_WAKEUP, nullptr, 0) == 0);
-    std::uint32_t tid = 0;
-    for (const std::uint32_t task : list_threads())
-        if (thread_comm(task).starts_with("iou-sqp")) tid = task;
+    std::uint32_t tid = 0;  // the thread gives itself its name when it first runs
+    for (int i = 0; i < 1000 && tid == 0; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10)))
+        for (const std::uint32_t task : list_threads())
+            if (thread_comm(task).starts_with("iou-sqp")) tid = task;
     REQUIRE(tid != 0);
     collected.rounds(2);
     for (const std::uint64_t begun = cpu_time(tid).value(); cpu_time(tid).value() < begun + 50 * ns_per_ms;)

@@ -73,7 +73,7 @@ TEST_CASE("the innermost symbol wins, and the outer one is found behind it") {
 }
 
 TEST_CASE("a table for some addresses names them as the whole table does") {
-    for (const std::string& path : {unsized, cxx_program, std::string("/proc/self/exe")}) {
+    for (const std::string& path : {unsized, cxx_program}) {
         CAPTURE(path);
         const auto file = open_elf(path);
         REQUIRE(file != nullptr);
@@ -87,7 +87,7 @@ TEST_CASE("a table for some addresses names them as the whole table does") {
             CAPTURE(some);
             // Addresses that lie far from each other, and all of the file in the end.
             const std::size_t apart = std::max<std::size_t>(addresses.size() / some, 1);
-            for (std::size_t first = 0; first < apart; first += std::max<std::size_t>(apart / 300, 1)) {
+            for (std::size_t first = 0; first < apart; first += std::max<std::size_t>(apart / 100, 1)) {
                 std::vector<std::uint64_t> wanted;
                 for (std::size_t i = first; i < addresses.size(); i += apart) wanted.push_back(addresses[i]);
                 const SymbolTable limited = table_of(*file, SymbolTable(wanted));
