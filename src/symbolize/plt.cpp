@@ -1,7 +1,6 @@
 // Names for the stubs through which a module calls others.
 #include <elf.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -78,21 +77,19 @@ std::string target_name(const PltTarget& target, const Slots& slots) {
     return target.index && *target.index < slots.by_index.size() ? slots.by_index[*target.index] : std::string{};
 }
 
-void add_stubs(const ElfFile& file, const PltFormat& format, std::string_view section_name, const Slots& slots,
+void add_stubs(const ElfFile& file, const PltFormat& format, const ElfSection& section, const Slots& slots,
                SymbolTable& symbols) {
     constexpr std::uint8_t best_rank = 255;
-    const ElfSection* section = file.find(section_name);
-    if (section == nullptr || !symbols.needs(*section)) return;
-    const Bytes code = file.contents(*section);
-    const PltShape shape = format.shape(section_name, code);
+    const Bytes code = file.contents(section);
+    const PltShape shape = format.shape(section.name, code);
     const auto add = [&](std::size_t at, std::size_t size, const std::string& name) {
-        const std::uint64_t address = section->address + at;
+        const std::uint64_t address = section.address + at;
         if (!name.empty()) symbols.add({address, address + size, symbols.keep(name + "@plt"), true, best_rank});
     };
     if (shape.stub == 0) return;
     if (shape.first != 0 && shape.first <= code.size()) add(0, shape.first, "_dl_runtime_resolve");
     for (std::size_t at = shape.first; at + shape.stub <= code.size(); at += shape.stub)
-        add(at, shape.stub, target_name(format.target(code.subspan(at, shape.stub), section->address + at), slots));
+        add(at, shape.stub, target_name(format.target(code.subspan(at, shape.stub), section.address + at), slots));
 }
 
 const PltFormat* format_of(const ElfFile& file) {
@@ -119,13 +116,14 @@ std::vector<std::uint64_t> plt_resolvers(const ElfFile& file) {
 
 void add_plt_stubs(const ElfFile& file, SymbolTable& symbols) {
     const PltFormat* const format = format_of(file);
-    const auto is_needed = [&](std::string_view name) {
-        const ElfSection* const section = file.find(name);
-        return section != nullptr && symbols.needs(*section);
-    };
-    if (format == nullptr || std::ranges::none_of(format->sections, is_needed)) return;
+    if (format == nullptr) return;
+    std::vector<const ElfSection*> needed;
+    for (const std::string_view name : format->sections)
+        if (const ElfSection* const section = file.find(name); section != nullptr && symbols.needs(*section))
+            needed.push_back(section);
+    if (needed.empty()) return;
     const Slots slots = read_slots(file, *format, symbols);
-    for (const std::string_view section : format->sections) add_stubs(file, *format, section, slots, symbols);
+    for (const ElfSection* const section : needed) add_stubs(file, *format, *section, slots, symbols);
 }
 
 }  // namespace flameprobe
