@@ -2,8 +2,7 @@
 // Build: rustc -O example.rs -L native=LIBDIR -l flameprobe      Run: ./example RESULT
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
-use std::os::raw::{c_char, c_int};
-use std::time::{Duration, Instant};
+use std::os::raw::{c_char, c_int, c_long};
 
 #[repr(C)]
 struct Scope {
@@ -30,6 +29,7 @@ struct Options {
 }
 
 extern "C" {
+    fn clock() -> c_long; // of libc
     fn flameprobe_start(options: *const Options, error: *mut Error) -> c_int;
     fn flameprobe_stop(error: *mut Error) -> c_int;
     fn flameprobe_dump(path: *const c_char, error: *mut Error) -> c_int;
@@ -60,10 +60,12 @@ fn scoped<R>(label: *const c_char, body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// Until the process has used that much CPU time.
 #[inline(never)]
 fn work(seconds: f64) {
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
-    while Instant::now() < end {}
+    const CLOCKS_PER_SECOND: f64 = 1e6;
+    let end = unsafe { clock() } + (seconds * CLOCKS_PER_SECOND) as c_long;
+    while unsafe { clock() } < end {}
 }
 
 fn check(what: &str, code: c_int, error: &Error) {
