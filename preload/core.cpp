@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "count.hpp"
@@ -40,6 +41,15 @@ void* open_core() {
     return nullptr;
 }
 
+void while_no_thread_forks(void (*act)(void*), void* argument) {
+    lock_core_opening();
+    act(argument);
+    unlock_core_opening();
+}
+
+constexpr flameprobe_services services = {.read_unit_counts = read_unit_counts,
+                                          .while_no_thread_forks = while_no_thread_forks};
+
 void open_once() {
     void* handle = open_core();
     if (handle == nullptr) {
@@ -53,7 +63,7 @@ void open_once() {
     if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION) {
         return complain("libflameprobe-core.so", "it is not of the same version as libflameprobe.so");
     }
-    table->count_units_by(read_unit_counts);
+    table->use_services(&services);
     __atomic_store_n(&loaded, table, __ATOMIC_RELEASE);
 }
 
@@ -71,6 +81,18 @@ const flameprobe_core* core() {
 }
 
 void lock_core_opening() { ::pthread_mutex_lock(&opening); }
+bool lock_core_opening_for_fork() {
+    if (::pthread_mutex_trylock(&opening) == 0) return true;
+    constexpr long patience_ns = 100'000'000;
+    timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += patience_ns;
+    if (until.tv_nsec >= 1'000'000'000) {
+        until.tv_nsec -= 1'000'000'000;
+        ++until.tv_sec;
+    }
+    return ::pthread_mutex_timedlock(&opening, &until) == 0;
+}
 void unlock_core_opening() { ::pthread_mutex_unlock(&opening); }
 // The holder is known by its tid, and the child has another.
 void reset_core_opening_in_child() { opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }

@@ -9,9 +9,12 @@ namespace flameprobe {
 /// The core, opened the first time; null if it cannot be (then a line on stderr has said why, once). Thread-safe, but
 /// not async-signal-safe the first time.
 const flameprobe_core* core();
-/// To be called around fork: a child made while another thread opens the core would find the dynamic linker's tables
-/// half written, and could not use it.
+/// Held while the core, or a library of it, is opened, and by threads in fork: a child made meanwhile would find the
+/// dynamic linker's tables half written, and could not use it.
 void lock_core_opening();
+/// Whether it was locked. Not if another thread opens a library for a tenth of a second: that one may itself be
+/// waiting, for the lock that the dynamic linker holds while it runs a constructor that forks, and then writes nothing.
+bool lock_core_opening_for_fork();
 void unlock_core_opening();
 void reset_core_opening_in_child();
 /// The core if it has been opened. Async-signal-safe.

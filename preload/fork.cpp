@@ -24,9 +24,12 @@ void begin_child() {
 /// `real` gives 0 in the child, as fork and its relatives do.
 template <class Fork>
 int fork_by(Fork real) {
-    lock_core_opening();
+    const bool locked = lock_core_opening_for_fork();
     const int result = real();
-    result == 0 ? begin_child() : unlock_core_opening();
+    if (result == 0)
+        begin_child();
+    else if (locked)
+        unlock_core_opening();
     return result;
 }
 

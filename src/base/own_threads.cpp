@@ -42,7 +42,9 @@ void note(void* handle, Visited& visited) {
     std::size_t module = 0;
     if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !visited.add(map)) return;
     const bool has_storage = ::dlinfo(handle, RTLD_DI_TLS_MODID, &module) == 0 && module != 0;
-    if (has_storage && module_count < modules.size()) modules[module_count++] = module;
+    const auto noted = modules.begin() + module_count;
+    if (has_storage && module_count < modules.size() && std::find(modules.begin(), noted, module) == noted)
+        modules[module_count++] = module;
     const char* const strings = strings_of(*map);
     for (const auto* entry = map->l_ld; strings != nullptr && entry->d_tag != DT_NULL; ++entry) {
         if (entry->d_tag != DT_NEEDED) continue;
@@ -79,13 +81,16 @@ namespace flameprobe {
 
 void note_thread_storage(const void* address) {
     Dl_info info{};
-    module_count = 0;
     if (::dladdr(address, &info) == 0) return;
     if (void* const own = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
-        Visited visited;
-        note(own, visited);
+        note_thread_storage_of(own);
         ::dlclose(own);
     }
+}
+
+void note_thread_storage_of(void* library) {
+    Visited visited;
+    note(library, visited);
 }
 
 bool allocate_thread_storage() {

@@ -16,6 +16,7 @@
 #include "sandbox/filtered.hpp"
 #include "session/core_api.h"
 #include "session/current_session.hpp"
+#include "session/delay_load.hpp"
 #include "session/family.hpp"
 #include "session/settings.hpp"
 
@@ -138,16 +139,16 @@ void before_filter(const void* program, unsigned long flags, int may_write) {
     });
 }
 
-using ReadHostCounts = size_t (*)(flameprobe_unit_count*, size_t);
-constinit ReadHostCounts read_host_counts = nullptr;
+constinit const flameprobe_services* of_library = nullptr;
 
-void count_units_by(ReadHostCounts read) {
-    read_host_counts = read;
+void use_services(const flameprobe_services* services) {
+    of_library = services;
+    delay_loading(services->while_no_thread_forks);
     read_unit_counts_by({.read =
                              [] {
                                  std::array<flameprobe_unit_count, 256> found;
                                  UnitCounts counts;
-                                 const size_t number = read_host_counts(found.data(), found.size());
+                                 const size_t number = of_library->read_unit_counts(found.data(), found.size());
                                  for (size_t i = 0; i < number; ++i)  // the same name may come several times
                                      counts[found[i].name] += found[i].amount;
                                  return counts;
@@ -155,7 +156,7 @@ void count_units_by(ReadHostCounts read) {
                          .any =
                              []() noexcept {
                                  flameprobe_unit_count first;
-                                 return read_host_counts(&first, 1) != 0;
+                                 return of_library->read_unit_counts(&first, 1) != 0;
                              }});
 }
 
@@ -212,7 +213,7 @@ constexpr flameprobe_core table = {
         return with_session([&](Session& session) { return session.step_aside(only_if_unequal != 0); });
     },
     .come_back = [] { with_session([](Session& session) { return session.come_back().ok(); }); },
-    .count_units_by = count_units_by,
+    .use_services = use_services,
     .scopes_in_use = []() -> int { return Pipeline::scopes_seen() && !host_is_filtered; },
 };
 

@@ -11,12 +11,20 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 10
+#define FLAMEPROBE_CORE_VERSION 11
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
     const char* name;
     uint64_t amount;
+};
+
+/* What libflameprobe.so does for the core. */
+struct flameprobe_services {
+    /* Units of work that the host counts: fills in at most `most`, and gives how many; threads go on counting. */
+    size_t (*read_unit_counts)(struct flameprobe_unit_count* counts, size_t most);
+    /* Runs act(argument) while no thread of the host is in fork(). */
+    void (*while_no_thread_forks)(void (*act)(void* argument), void* argument);
 };
 
 struct flameprobe_core {
@@ -88,9 +96,8 @@ struct flameprobe_core {
     int (*step_aside)(int only_if_unequal);
     void (*come_back)(void);
 
-    /* Once, before load(): where the collector reads units of work that the host counts. `read` fills in at most
-     * `most`, and gives how many; it is called while threads go on counting. */
-    void (*count_units_by)(size_t (*read)(struct flameprobe_unit_count* counts, size_t most));
+    /* Once, before load(). `services` stays where it is. */
+    void (*use_services)(const struct flameprobe_services* services);
 
     /* Whether a FlameProbe scope has been seen in this process. Async-signal-safe. */
     int (*scopes_in_use)(void);

@@ -81,7 +81,7 @@ void Sampling::record_from_start() {
     if (!not_recorded_since_) return;
     const auto since = *std::exchange(not_recorded_since_, std::nullopt);
     give_up_unless(profiles_.begin(engine_, since.time_ns));
-    give_up_unless(profile().resume_from(since));
+    if (!broken_) give_up_unless(profile().resume_from(since));
 }
 
 void Sampling::stop() {
