@@ -124,7 +124,7 @@ bool Collector::serve() {
             }
             if (sampling_.on()) {
                 poll();
-            } else {
+            } else if (requests == 0) {  // else a thread of the host waits
                 end_with_last_thread();
             }
             going_on = handle(requests);
