@@ -57,3 +57,11 @@ FLAMEPROBE_CHANGES_USER(setregid, (gid_t real, gid_t effective) noexcept, (real,
 FLAMEPROBE_CHANGES_USER(setresgid, (gid_t real, gid_t effective, gid_t saved) noexcept, (real, effective, saved))
 FLAMEPROBE_CHANGES_USER(setgroups, (size_t count, const gid_t* groups) noexcept, (count, groups))
 FLAMEPROBE_CHANGES_USER(initgroups, (const char* user, gid_t group), (user, group))
+
+// The collector has a root directory of its own (sandbox/isolation.hpp) from its first step on, which in a forked child
+// may still be to come.
+FLAMEPROBE_INTERPOSED int chroot(const char* path) noexcept {
+    static int (*next_chroot)(const char*) = nullptr;
+    if (const flameprobe_core* core = core_if_loaded()) core->ask(request_secure);
+    return next(next_chroot, "chroot")(path);
+}

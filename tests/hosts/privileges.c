@@ -1,6 +1,5 @@
-/* A host that changes who or where it is: privileges setuid|chroot DIR|undumpable|chdir DIR|umask|unshare|setns|
-   crowd.
-   77 where the change itself needs rights that this user has not. */
+/* A host that changes who or where it is: privileges setuid|chroot DIR|chroot_in_child DIR|undumpable|chdir
+   DIR|umask|unshare|setns| crowd. 77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
@@ -18,6 +17,16 @@ static NOINLINE void before_change(void) {
 static NOINLINE void after_change(void) {
     work_ms(50);
     __asm__ volatile("");
+}
+
+/* As HAProxy's worker: the child changes its root as its first act, and lives there. The parent does little. */
+static void go_on_in_child(void) {
+    int status = 0;
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) return;
+    CHECK(waitpid(child, &status, 0) == child);
+    exit(status != 0);
 }
 
 /* Where there are other threads the kernel refuses, and the profiler must not begin to make way. */
@@ -42,8 +51,9 @@ static int change(const char* mode, const char* directory) {
         if (geteuid() != 0) return 77;
         CHECK(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
         CHECK(getuid() == 65534 && setuid(0) != 0);
-    } else if (strcmp(mode, "chroot") == 0) {
+    } else if (strncmp(mode, "chroot", 6) == 0) {
         if (geteuid() != 0) return 77;
+        if (strcmp(mode, "chroot_in_child") == 0) go_on_in_child();
         CHECK(chroot(directory) == 0 && chdir("/") == 0);
     } else if (strcmp(mode, "undumpable") == 0) {
         CHECK(prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_GET_DUMPABLE) == 0);
@@ -73,7 +83,7 @@ static int change(const char* mode, const char* directory) {
 
 int main(int argc, char** argv) {
     CHECK(argc > 1);
-    before_change();
+    if (strcmp(argv[1], "chroot_in_child") != 0) before_change();
     const int status = change(argv[1], argc > 2 ? argv[2] : "/");
     if (status != 0) return status;
     after_change();

@@ -26,6 +26,7 @@ HOSTS = [
     (("family", "crowd", sized("2", "12", "1")), ("allocate", "child_work")),
     (("privileges", "setuid"), ("before_change", "after_change")),
     (("privileges", "chroot", "{dir}"), ("before_change", "after_change")),
+    (("privileges", "chroot_in_child", "{dir}"), ("after_change",)),
     (("privileges", "undumpable"), ("before_change", "after_change")),
     (("privileges", "chdir", "/"), ("before_change", "after_change")),
     (("privileges", "umask"), ("before_change", "after_change")),
