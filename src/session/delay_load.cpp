@@ -46,6 +46,13 @@ constinit bool loaded = false;
 constinit void* room = nullptr;
 constexpr std::size_t room_bytes = 6 << 20;
 
+struct Loading {
+    Loading() { libraries_are_loading = true; }
+    ~Loading() { libraries_are_loading = false; }
+    Loading(const Loading&) = delete;
+    Loading& operator=(const Loading&) = delete;
+};
+
 struct Opening {
     std::string path;
     void* libraries = nullptr;
@@ -64,6 +71,7 @@ void open_libraries(void* into) noexcept {
 /// They are what libflameprobe-libraries.so needs, which lies beside the core.
 Result<void> load_once() {
     if (loaded) return {};
+    const Loading loading;
     // This, too, waits for the dynamic linker's lock: if a constructor runs under it, forks need not wait meanwhile.
     Dl_info core{};
     if (::dladdr(&loaded, &core) == 0) return Error{"nothing is sampled: the directory of FlameProbe is not known"};

@@ -4,6 +4,8 @@
 // before the libraries are loaded.
 #pragma once
 
+#include <atomic>
+
 #include "base/result.hpp"
 
 namespace flameprobe {
@@ -12,6 +14,8 @@ using LoadLibraries = Result<void>();
 /// Loads the libraries, or says why that cannot be. Null in a program that is linked with them. For the collector only;
 /// waits for the dynamic linker's lock.
 inline constinit LoadLibraries* load_libraries = nullptr;
+/// Whether it is at work: it may be waiting for a thread of the host, which in turn must not wait for the collector.
+inline constinit std::atomic<bool> libraries_are_loading{false};
 
 /// Runs `act` while no thread of the host forks: a child would have the dynamic linker's tables half written.
 using WhileNoThreadForks = void (*)(void (*act)(void* argument), void* argument);

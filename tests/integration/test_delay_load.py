@@ -9,6 +9,7 @@ from harness import LIBRARY, Case, host, named, profiled, run
 
 CORE = LIBRARY.with_name("libflameprobe-core.so")
 DELAYED = "libflameprobe-libraries.so"
+PLUGIN = host("constructor").with_name("libhost-forking-plugin.so")
 
 
 def needed_by(library):
@@ -46,14 +47,19 @@ class DelayLoad(Case):
 
     def test_fork_in_constructor(self):
         """The collector waits for the lock that the constructor's thread holds, and that thread forks meanwhile."""
-        ran = run([host("constructor"), host("constructor").with_name("libhost-forking-plugin.so")], self.directory,
-                  profiled(FREQ=499), timeout=60)
+        ran = run([host("constructor"), PLUGIN], self.directory, profiled(FREQ=499), timeout=60)
         self.assertEqual((ran.returncode, ran.stdout, ran.timed_out), (0, "opened\n", False), ran.stderr)
         results = ran.results()
         self.assertEqual(len(results), 2)
         stacks = results[ran.pid, "host-constructor"].stacks()
         for function in ("constructor_work", "work_after_constructor"):
             self.assertGreater(sum(n for frames, n in stacks if named(frames, function)), 20, function)
+
+    def test_end_in_constructor(self):
+        ran = run([host("constructor"), PLUGIN, "ends"], self.directory, profiled(FREQ=499), timeout=60)
+        self.assertEqual((ran.returncode, ran.stdout, ran.timed_out), (3, "", False), ran.stderr)
+        self.assertEqual(ran.stderr.count("whose lock a constructor holds"), 1, ran.stderr)
+        self.assertEqual(ran.results(), {})
 
 
 if __name__ == "__main__":
