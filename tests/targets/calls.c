@@ -52,6 +52,14 @@ static double cpu_ns(void) {
     return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
 }
 
+// `times`, more or less: rounds of one length could be in step with the samples, which then hit one part of it more
+// often than chance would. In the middle as often as asked for.
+static int about(int times) {
+    static unsigned state = 1;
+    state = state * 1664525u + 1013904223u;
+    return (int)(times * (0.5 + state / 4294967296.0));
+}
+
 int main(int argc, char** argv) {
     const double seconds = argc > 1 ? atof(argv[1]) : 1;
     zero = open("/dev/zero", O_RDONLY);
@@ -60,11 +68,11 @@ int main(int argc, char** argv) {
     double ns = 0, user_ns = 0;
     unsigned long rounds = 0;
     while (ns < seconds * 1e9) {
-        user_work(200000);
+        user_work(about(200000));
         user_ns += cpu_ns() - begun - ns;
-        read_work(60);
-        write_work(1200);
-        short_work(2000);
+        read_work(about(60));
+        write_work(about(1200));
+        short_work(about(2000));
         if (argc > 2) ns < seconds * 0.5e9 ? fault_work(2) : later_fault_work(2);
         ns = cpu_ns() - begun;
         ++rounds;
