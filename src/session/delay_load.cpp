@@ -14,7 +14,10 @@
 
 // A macro's argument is expanded (to libunwind's name for this CPU) before it is passed on.
 #define SLOT(name) constinit void* flameprobe_##name = nullptr;
-#define STUB(name) FLAMEPROBE_JUMP_STUB(#name, "flameprobe_" #name);
+#define STUB(name)                                                                                                    \
+    asm(".pushsection .text\n .balign 16\n .globl " #name "\n .hidden " #name "\n .type " #name ", %function\n" #name \
+        ":\n .cfi_startproc\n" FLAMEPROBE_JUMP_THROUGH("flameprobe_" #name) ".cfi_endproc\n .size " #name             \
+                                                                            ", . - " #name "\n .popsection");
 #define ENTRY(name) {#name, &flameprobe_##name},
 
 #define FUNCTION(name) SLOT(name)

@@ -52,7 +52,7 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
         not_recorded_since_ = from ? *from : Recording::count_from_now(false);
     } else {
         if (from || !profiles_.begun()) give_up_unless(profiles_.begin(engine_, from ? from->time_ns : monotonic_ns()));
-        if (broken_) return;  // the spool is refused
+        if (broken_) return;  // no libraries, or the spool is refused
         if (auto resumed = from ? profile().resume_from(*from) : profile().resume(); !resumed)
             return give_up(resumed.error().message);
     }

@@ -1,5 +1,6 @@
-/* A host that changes who or where it is: privileges setuid|chroot DIR|chroot_in_child DIR|undumpable|chdir
-   DIR|umask|unshare|setns| crowd. 77 where the change itself needs rights that this user has not. */
+/* A host that changes who or where it is:
+   privileges setuid | chroot DIR | chroot_in_child DIR | undumpable | chdir DIR | umask | unshare | setns | crowd.
+   77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
