@@ -165,17 +165,23 @@ Bytes ElfFile::contents(std::string_view name) const {
     return {};
 }
 
+std::size_t ElfFile::read(const ElfSection& section, std::uint64_t offset, std::span<std::byte> out) const {
+    if ((section.flags & SHF_COMPRESSED) != 0) {
+        const Bytes all = contents(section);
+        const Bytes rest = offset < all.size() ? all.subspan(offset) : Bytes{};
+        const Bytes part = rest.first(std::min(out.size(), rest.size()));
+        std::ranges::copy(part, out.begin());
+        return part.size();
+    }
+    if (section.type == SHT_NOBITS || offset >= section.size || !bytes_->holds(section.offset, section.size)) return 0;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), section.size - offset));
+    return bytes_->read_into(section.offset + offset, out.first(size)) ? size : 0;
+}
+
 std::string_view ElfFile::text(const ElfSection& names, std::uint64_t offset) const {
-    constexpr std::uint64_t usual = 256;
     if (names.type == SHT_NOBITS || offset >= names.size) return {};
     if ((names.flags & SHF_COMPRESSED) != 0) return text_at(contents(names), offset);
-    std::string_view found;
-    const std::uint64_t rest = names.size - offset;
-    for (const std::uint64_t size : {std::min(usual, rest), rest}) {
-        found = as_text(bytes_->view(names.offset + offset, size));
-        if (const auto end = found.find('\0'); end != found.npos) return found.substr(0, end);
-    }
-    return found;
+    return bytes_->text(names.offset + offset, names.size - offset);
 }
 
 std::uint64_t ElfFile::contents_size(std::string_view name) const {

@@ -62,6 +62,9 @@ public:
     /// Decompressed; read on first use and kept; empty if absent. Thread-safe.
     Bytes contents(const ElfSection& section) const;
     Bytes contents(std::string_view name) const;
+    /// Reads a part of the contents, from `offset` of them, without keeping it. Gives how many bytes there were: fewer
+    /// than asked for at their end, none if they are absent or cannot be read.
+    std::size_t read(const ElfSection& section, std::uint64_t offset, std::span<std::byte> out) const;
     /// The text at an offset of a table of names, up to its NUL. Reads no more of the table than that takes: a
     /// compiler's names are megabytes.
     std::string_view text(const ElfSection& names, std::uint64_t offset) const;

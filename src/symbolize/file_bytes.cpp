@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -65,6 +66,30 @@ std::unique_ptr<FileBytes> FileBytes::borrow(Bytes memory) {
 Bytes FileBytes::view(std::uint64_t offset, std::uint64_t size) const {
     if (size == 0 || !holds(offset, size)) return {};
     return whole_.empty() ? read(offset, size) : whole_.subspan(offset, size);
+}
+
+std::string_view FileBytes::text(std::uint64_t offset, std::uint64_t most) const {
+    if (offset >= size_) return {};
+    most = std::min(most, size_ - offset);
+    const auto up_to_nul = [](std::string_view text) { return text.substr(0, text.find('\0')); };
+    if (!file_ || map_) return up_to_nul(as_text(whole_.subspan(offset, most)));
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = text_in_piece(offset, most)) return texts_.view(texts_.intern(*found));
+        constexpr std::uint64_t piece_size = 1024;
+        piece_.resize(std::min(piece_size, most));
+        piece_begin_ = offset;
+        if (!read_into(offset, piece_)) piece_.clear();
+        if (const auto found = text_in_piece(offset, most)) return texts_.view(texts_.intern(*found));
+    }
+    return up_to_nul(as_text(view(offset, most)));
+}
+
+std::optional<std::string_view> FileBytes::text_in_piece(std::uint64_t offset, std::uint64_t most) const {
+    if (offset - piece_begin_ >= piece_.size()) return std::nullopt;
+    const std::string_view rest = as_text(piece_).substr(offset - piece_begin_, most);
+    const auto end = rest.find('\0');
+    return end == rest.npos ? std::nullopt : std::optional(rest.substr(0, end));
 }
 
 bool FileBytes::read_into(std::uint64_t offset, std::span<std::byte> out) const {

@@ -7,13 +7,16 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/memory_map.hpp"
 #include "base/result.hpp"
+#include "symbolize/string_table.hpp"
 
 namespace flameprobe {
 
@@ -44,6 +47,9 @@ public:
     bool holds(std::uint64_t offset, std::uint64_t size) const { return offset <= size_ && size <= size_ - offset; }
     /// Empty if the range is not wholly inside the file, or cannot be read.
     Bytes view(std::uint64_t offset, std::uint64_t size) const;
+    /// The text at an offset, up to a NUL, or else the `most` bytes that it may have. Of a file that is read it takes
+    /// memory for the text alone, and neighbours come from one reading. Empty if it begins outside of the file.
+    std::string_view text(std::uint64_t offset, std::uint64_t most) const;
     /// Reads a range into `out`, without keeping it. False if the range cannot be read whole.
     bool read_into(std::uint64_t offset, std::span<std::byte> out) const;
     /// The file was opened with FileAccess::map.
@@ -54,6 +60,7 @@ public:
 
 private:
     Bytes read(std::uint64_t offset, std::uint64_t size) const;
+    std::optional<std::string_view> text_in_piece(std::uint64_t offset, std::uint64_t most) const;
 
     std::uint64_t size_ = 0;
     MemoryMap map_;
@@ -62,6 +69,9 @@ private:
     Descriptor file_;
     mutable std::mutex mutex_;
     mutable std::deque<std::unique_ptr<std::byte[]>> buffers_;
+    mutable std::vector<std::byte> piece_;   // where text() read last
+    mutable std::uint64_t piece_begin_ = 0;  // in the file
+    mutable StringTable texts_;
 };
 
 }  // namespace flameprobe

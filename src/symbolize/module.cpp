@@ -12,6 +12,7 @@
 #include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
+#include "symbolize/elf_symbols.hpp"
 #include "symbolize/symbol_table.hpp"
 
 namespace flameprobe {
@@ -31,16 +32,12 @@ bool has_contents(const ElfFile& file, std::string_view name) {
 }
 
 bool imports(const ElfFile& file, std::string_view name) {
-    const ElfSection* const section = file.find(".dynsym");
-    if (section == nullptr || section->link >= file.sections().size()) return false;
-    const ElfSection& names = file.sections()[section->link];
-    const Bytes table = file.contents(*section);
-    Elf64_Sym symbol{};
-    for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
-        std::memcpy(&symbol, table.data() + at, sizeof symbol);
-        if (symbol.st_shndx == SHN_UNDEF && file.text(names, symbol.st_name) == name) return true;
-    }
-    return false;
+    const ElfSection* const table = file.find(".dynsym");
+    if (table == nullptr || table->link >= file.sections().size()) return false;
+    const ElfSection& names = file.sections()[table->link];
+    return any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
+        return symbol.st_shndx == SHN_UNDEF && file.text(names, symbol.st_name) == name;
+    });
 }
 
 bool is_that_file(const ElfFile& file, const Mapping& mapping) {

@@ -6,13 +6,13 @@
 namespace flameprobe {
 
 void NearSymbols::add(std::uint64_t start, std::uint64_t end) {
-    const auto next = std::ranges::lower_bound(addresses_, start);
-    if (next == addresses_.end()) return;
-    if (*next < end) {
+    const std::size_t next = addresses_.first_from(start);
+    if (next == addresses_.size()) return;
+    if (addresses_[next] < end) {
         holding_.push_back(start);
         return;
     }
-    Gap& gap = gaps_[static_cast<std::size_t>(next - addresses_.begin())];
+    Gap& gap = gaps_[next];
     if (gap.empty || start > gap.last) gap.last = start;
     if (gap.empty || end > gap.reach) {
         gap.reach = end;

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include "symbolize/sorted_addresses.hpp"
 
 namespace flameprobe {
 
 class NearSymbols {
 public:
     /// `addresses`: sorted.
-    explicit NearSymbols(const std::vector<std::uint64_t>& addresses)
-        : addresses_(addresses), gaps_(addresses.size()) {}
+    explicit NearSymbols(std::vector<std::uint64_t> addresses)
+        : addresses_(std::move(addresses)), gaps_(addresses_.size()) {}
 
     /// Call for every function of the table, in any order. `end` is `start` where the table tells no size.
     void add(std::uint64_t start, std::uint64_t end);
@@ -27,7 +30,7 @@ private:
         std::uint64_t reach = 0, reaching = 0;  // the greatest end, and where that one starts
     };
 
-    const std::vector<std::uint64_t>& addresses_;
+    const SortedAddresses addresses_;
     std::vector<Gap> gaps_;  // before each address
     std::vector<std::uint64_t> holding_;
 };

@@ -3,10 +3,11 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "symbolize/elf_symbols.hpp"
 #include "symbolize/near_symbols.hpp"
+#include "symbolize/sorted_addresses.hpp"
 
 namespace flameprobe {
 
@@ -43,12 +44,10 @@ std::uint64_t end_of(const Elf64_Sym& symbol) {
 }
 
 template <class Use>
-void for_each_code_symbol(Bytes table, Use use) {
-    Elf64_Sym symbol{};
-    for (std::size_t at = 0; at + sizeof symbol <= table.size(); at += sizeof symbol) {
-        std::memcpy(&symbol, table.data() + at, sizeof symbol);
+void for_each_code_symbol(const ElfFile& file, const ElfSection& table, Use use) {
+    for_each_symbol(file, table, [&](const Elf64_Sym& symbol) {
         if (is_code(symbol)) use(symbol);
-    }
+    });
 }
 
 /// `.dynsym` and hand-written `.symver` append versions to names: `memcpy@@GLIBC_2.14`.
@@ -77,24 +76,23 @@ bool SymbolTable::needs(const ElfSection& section) const {
 }
 
 void SymbolTable::add_table(const ElfFile& file, std::string_view section_name) {
-    const ElfSection* section = file.find(section_name);
-    if (section == nullptr || section->link >= file.sections().size()) return;
-    const ElfSection& names = file.sections()[section->link];
-    const Bytes table = file.contents(*section);
+    const ElfSection* table = file.find(section_name);
+    if (table == nullptr || table->link >= file.sections().size()) return;
+    const ElfSection& names = file.sections()[table->link];
     const auto add_one = [&](const Elf64_Sym& symbol) {
         const std::string_view name = without_version(file.text(names, symbol.st_name));
         if (is_no_name(name)) return;
         symbols_.push_back({symbol.st_value, end_of(symbol), name, symbol.st_size != 0, rank_of(symbol, name)});
     };
-    if (!addresses_) return for_each_code_symbol(table, add_one);
+    if (!addresses_) return for_each_code_symbol(file, *table, add_one);
     NearSymbols near(*addresses_);
-    for_each_code_symbol(table, [&](const Elf64_Sym& symbol) {
+    for_each_code_symbol(file, *table, [&](const Elf64_Sym& symbol) {
         const bool is_typed = ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
         if (is_typed || !is_no_name(file.text(names, symbol.st_name))) near.add(symbol.st_value, end_of(symbol));
     });
-    const std::vector<std::uint64_t> starts = near.starts();
-    for_each_code_symbol(table, [&](const Elf64_Sym& symbol) {
-        if (std::ranges::binary_search(starts, symbol.st_value)) add_one(symbol);
+    const SortedAddresses starts(near.starts());
+    for_each_code_symbol(file, *table, [&](const Elf64_Sym& symbol) {
+        if (starts.has(symbol.st_value)) add_one(symbol);
     });
 }
 
