@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -31,8 +31,9 @@ private:
 
     std::vector<std::string_view> views_;
     std::unordered_map<std::string_view, StringId> ids_;
-    std::deque<std::vector<char>> blocks_;
-    std::size_t block_used_ = 0;
+    std::vector<std::unique_ptr<char[]>> blocks_;
+    char* next_ = nullptr;  // in the last one
+    std::size_t block_left_ = 0;
 };
 
 inline StringTable::StringTable() {
@@ -42,13 +43,15 @@ inline StringTable::StringTable() {
 
 inline StringId StringTable::intern(std::string_view text) {
     if (const auto known = ids_.find(text); known != ids_.end()) return known->second;
-    if (blocks_.empty() || blocks_.back().size() - block_used_ < text.size()) {
-        blocks_.emplace_back(std::max(block_size, text.size()));
-        block_used_ = 0;
+    if (blocks_.empty() || block_left_ < text.size()) {
+        block_left_ = std::max(block_size, text.size());
+        blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_left_));  // pages come as they are needed
+        next_ = blocks_.back().get();
     }
-    char* copy = blocks_.back().data() + block_used_;
+    char* const copy = next_;
     std::memcpy(copy, text.data(), text.size());
-    block_used_ += text.size();
+    next_ += text.size();
+    block_left_ -= text.size();
     const auto id = static_cast<StringId>(views_.size());
     views_.emplace_back(copy, text.size());
     ids_.emplace(views_.back(), id);

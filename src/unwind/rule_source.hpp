@@ -14,7 +14,7 @@ namespace flameprobe {
 /// pointer it gives is valid until the next insert or keep_if.
 class RuleCache {
 public:
-    static constexpr std::size_t first_size = 1u << 11, last_size = 1u << 16;  // rules: 64 KiB to 2 MiB
+    static constexpr std::size_t first_size = 1u << 9, last_size = 1u << 16;  // rules: 16 KiB to 2 MiB
 
     const UnwindRule* find(std::uint64_t address) const {
         for (std::size_t i = place(address);; i = (i + 1) & mask_) {

@@ -31,4 +31,7 @@ TEST_CASE("a moved table keeps its views") {
     const StringId id = table.intern("kept");
     const StringTable moved = std::move(table);
     CHECK(moved.view(id) == "kept");
+    table = StringTable();
+    CHECK(table.view(table.intern("other")) == "other");
+    CHECK(moved.view(id) == "kept");
 }
