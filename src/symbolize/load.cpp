@@ -131,6 +131,8 @@ SymbolizeOptions options_for(const RawProfile& raw, const NamedProfile& profile,
     if (!profile.has_run) return options;
     if (options.spare_brief_runs && profile.shown_events.size() <= 1 && !raw.death_record)
         options.most_debug_bytes_in_all = debug_bytes_worth(profile.summary);
+    // Symbol tables alone take a millisecond or so, and a thread a third of one.
+    if (options.most_debug_bytes_in_all != ~std::uint64_t{0}) options.workers = 1;
     return with_provenance(std::move(options), profile.run);
 }
 
