@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/lib-names.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
@@ -112,11 +113,13 @@ void block_all_signals_but_alarm() {
 bool Task::possible() {
     constexpr const char *of_valgrind = "_vgnU_freeres", *of_sanitizers = "__sanitizer_print_stack_trace";
     if (::dlsym(RTLD_DEFAULT, of_valgrind) != nullptr || ::dlsym(RTLD_DEFAULT, of_sanitizers) != nullptr) return false;
-    // A program that a sanitizer is linked into exports no more than the functions of libc that it replaces.
-    Dl_info of_clone{}, of_libc{};
-    return ::dladdr(::dlsym(RTLD_DEFAULT, "clone"), &of_clone) != 0 &&
-           ::dladdr(::dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &of_libc) != 0 &&
-           of_clone.dli_fbase == of_libc.dli_fbase;
+    // A program that a sanitizer is linked into exports no more than the functions of libc that it replaces. Not by
+    // dladdr, which walks through all symbols of libc.
+    void* const libc = ::dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+    if (libc == nullptr) return false;
+    const bool is_of_libc = ::dlsym(RTLD_DEFAULT, "clone") == ::dlsym(libc, "clone");
+    ::dlclose(libc);
+    return is_of_libc;
 }
 
 int Task::begin(void* self) {
