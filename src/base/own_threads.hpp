@@ -25,6 +25,24 @@ private:
     sigset_t before_;
 };
 
+/// A stack of 1 MiB: a thread's usual one is as large as the host's limit (RLIMIT_STACK) or the host
+/// (pthread_setattr_default_np(3)) says.
+class OwnThreadAttributes {
+public:
+    OwnThreadAttributes() {
+        ::pthread_attr_init(&attributes_);
+        ::pthread_attr_setstacksize(&attributes_, 1 << 20);
+    }
+    ~OwnThreadAttributes() { ::pthread_attr_destroy(&attributes_); }
+    OwnThreadAttributes(const OwnThreadAttributes&) = delete;
+    OwnThreadAttributes& operator=(const OwnThreadAttributes&) = delete;
+
+    const pthread_attr_t* get() const { return &attributes_; }
+
+private:
+    pthread_attr_t attributes_;
+};
+
 /// Notes which libraries have such storage: the one that holds `address` and all that it needs, which stay loaded as
 /// long as it does. Not by dl_iterate_phdr(3), whose lock a forked child inherits locked if another thread held it
 /// (glibc 2.36). Only while one thread of ours runs at most.

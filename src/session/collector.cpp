@@ -55,13 +55,9 @@ Collector::Collector(const Options& options, PathFacts paths, OlderResults older
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 1 << 20);  // the host's RLIMIT_STACK may be anything
+    const OwnThreadAttributes attributes;
     pthread_t thread;
-    const int failed = pthread_create(&thread, &attributes, &Collector::thread_main, this);
-    pthread_attr_destroy(&attributes);
-    return failed == 0;
+    return pthread_create(&thread, attributes.get(), &Collector::thread_main, this) == 0;
 }
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.

@@ -55,9 +55,10 @@ void run_parallel(unsigned workers, std::size_t count, const std::function<void(
     threads.reserve(wanted);
     {
         const AllSignalsBlocked blocked;
+        const OwnThreadAttributes attributes;
         for (std::size_t i = 1; i < wanted; ++i) {
             pthread_t thread{};
-            if (pthread_create(&thread, nullptr, run_loop, &loop) != 0) break;
+            if (pthread_create(&thread, attributes.get(), run_loop, &loop) != 0) break;
             threads.push_back(thread);
         }
     }
