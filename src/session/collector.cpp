@@ -75,26 +75,31 @@ void* Collector::thread_main(void* self) {
     return nullptr;
 }
 
+// Before it has a descriptor table of its own, each descriptor is one of the host's, whose next open() might get
+// another number for it. Filters are looked up in /proc; a forked child, which does not wait meanwhile, has its
+// parent's, for which that need not be done again.
 void Collector::prepare() {
-    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill,
-                                                         SYS_setitimer, SYS_ppoll});
+    static constinit std::atomic<bool> isolated_before{false};
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     ::prctl(PR_SET_NAME, "flameprobe");
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
-    leave_real_time();
     log_.hold();
-    if (seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
+    if (!isolated_before && seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
         sampling_.give_up(
             "nothing is sampled: a seccomp filter would kill the process for system calls of the collector");
     } else {
-        if (!isolate_this_thread()) {
+        isolated_before = isolate_this_thread();
+        if (!isolated_before) {
             sampling_.give_up(
                 "nothing is sampled: neither close_range nor unshare is permitted, without which the collector's "
                 "files would lie among the program's");
         }
         prepare_read_self();
     }
+    leave_real_time();
+    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill,
+                                                         SYS_setitimer, SYS_ppoll});
 }
 
 bool Collector::serve() {

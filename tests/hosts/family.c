@@ -1,6 +1,7 @@
-/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd. "family child N" works and ends
- * with N.
+/* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest. "family child N" works and
+ * ends with N.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -52,6 +53,26 @@ static void forks(void) {
     }
     parent_work();
     for (int i = 0; i < 4; ++i) CHECK(wait_for(children[i]) == 20 + i);
+}
+
+/* Each child's descriptors have the lowest numbers that are free, from its first moment on. */
+static void lowest_descriptors(void) {
+    for (int i = 0; i < 20; ++i) {
+        const pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            int others = 0;
+            const int lowest = open("/dev/null", O_RDONLY);
+            close(lowest);
+            for (const double end = cpu_ms() + 30; cpu_ms() < end;) {
+                const int descriptor = open("/dev/null", O_RDONLY);
+                others += descriptor != lowest;
+                close(descriptor);
+            }
+            _exit(others != 0);
+        }
+        CHECK(wait_for(child) == 0);
+    }
 }
 
 static void forks_and_execs(void) {
@@ -181,6 +202,8 @@ int main(int argc, char** argv) {
         forks_in_a_crowd(argc > 2 ? atoi(argv[2]) : 12);
     else if (strcmp(mode, "orphan") == 0)
         orphan();
+    else if (strcmp(mode, "lowest") == 0)
+        lowest_descriptors();
     else
         return 2;
     printf("%s done\n", mode);

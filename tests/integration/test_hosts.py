@@ -23,6 +23,7 @@ HOSTS = [
     (("family", "spawn"), ("child_work",)),
     (("family", "system"), ("child_work",)),
     (("family", "chain", sized("30", "100", "5")), ()),
+    (("family", "lowest"), ()),
     (("family", "crowd", sized("2", "12", "1")), ("allocate", "child_work")),
     (("privileges", "setuid"), ("before_change", "after_change")),
     (("privileges", "chroot", "{dir}"), ("before_change", "after_change")),

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from peers import BUILD, LIBRARY, clean_environment, empty, machine
+from peers import BUILD, EVERY_ENGINE, LIBRARY, clean_environment, empty, machine
 
 from harness import read_folded  # noqa: E402  (peers has added the path)
 
@@ -54,7 +54,7 @@ def main():
     options = parser.parse_args()
     if options.small:
         options.freq, options.lives, options.milliseconds = "99", "2000", 300
-    ways = [(f"FlameProbe ({engine})", flameprobe, engine) for engine in ("ring", "timer", "signal")]
+    ways = [(f"FlameProbe ({engine})", flameprobe, engine) for engine in EVERY_ENGINE]
     if shutil.which("perf"):
         ways.append(("perf", perf, ""))
     print(machine() + f", load {os.getloadavg()[0]:.1f}\n")

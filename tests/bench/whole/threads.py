@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from peers import BUILD, LIBRARY, clean_environment, empty, machine, spread
+from peers import BUILD, EVERY_ENGINE, LIBRARY, clean_environment, empty, machine, spread
 
 THREADS = BUILD / "tests" / "bench" / "whole" / "threads"
 
@@ -33,7 +33,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="flameprobe-bench-") as directory:
         ways = {f"FlameProbe ({engine})": ([], clean_environment(
             LD_PRELOAD=LIBRARY, FLAMEPROBE_ENGINE=engine, FLAMEPROBE_FREQ=options.freq, FLAMEPROBE_FORMAT="none",
-            FLAMEPROBE_LOG="quiet", FLAMEPROBE_OUT=f"{directory}/%p")) for engine in ("ring", "timer", "signal")}
+            FLAMEPROBE_LOG="quiet", FLAMEPROBE_OUT=f"{directory}/%p")) for engine in EVERY_ENGINE}
         if perf := shutil.which("perf"):
             ways["perf record"] = ([perf, "record", "-q", "-o", f"{directory}/perf.data", "-e", "cpu-clock", "-F",
                                     str(options.freq), "--"], clean_environment())

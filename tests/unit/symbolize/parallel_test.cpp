@@ -19,7 +19,7 @@ public:
         pthread_getattr_default_np(&before_);
         pthread_attr_t small;
         pthread_attr_init(&small);
-        pthread_attr_setstacksize(&small, 128 << 10);
+        pthread_attr_setstacksize(&small, 64 << 10);
         pthread_setattr_default_np(&small);
         pthread_attr_destroy(&small);
     }
@@ -35,7 +35,7 @@ private:
 };
 
 __attribute__((noinline)) void use_stack() {
-    std::array<char, std::size_t{512} << 10> bytes;
+    std::array<char, std::size_t{192} << 10> bytes;
     volatile char* const page = bytes.data();
     for (std::size_t at = 0; at < bytes.size(); at += 4096) page[at] = 1;
 }
