@@ -38,6 +38,9 @@ constexpr EventName known_events[] = {
     {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
 };
 
+// What only samples of a clock carry.
+constexpr auto of_a_clock = std::uint64_t{PERF_SAMPLE_PERIOD} | PERF_SAMPLE_READ;
+
 // Counted things have no natural period: let the kernel steer towards the frequency, except for rare software events,
 // each of which is worth a sample.
 void set_rate(perf_event_attr& attr, std::uint64_t frequency) {
@@ -170,7 +173,7 @@ perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_
     attr.config = PERF_COUNT_SW_PAGE_FAULTS;
     attr.sample_period = events_per_sample(attr.config, frequency);
     // With it, each single fault would be a sample (perf_swevent_event()).
-    attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_PERIOD);
+    attr.sample_type &= ~of_a_clock;
     attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // these records are in the clock's ring
     return attr;
 }
@@ -190,7 +193,7 @@ Result<perf_event_attr> make_more_attributes(const perf_event_attr& own, std::st
     } else {
         set_rate(attr, std::max<std::uint64_t>(1, frequency));
     }
-    attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_PERIOD);
+    attr.sample_type &= ~of_a_clock;
     attr.sample_stack_user = std::min(attr.sample_stack_user, most_stack_bytes);
     attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // these records are in the rings of `own`
     return attr;
@@ -200,9 +203,12 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
     for (;;) {
         const long fd = ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
         if (fd >= 0) return Descriptor(static_cast<int>(fd));
+        constexpr std::uint64_t count = PERF_SAMPLE_READ;
         if ((errno == EACCES || errno == EPERM) && attr.exclude_kernel == 0) {
             attr.exclude_kernel = 1;
-            attr.sample_type &= ~static_cast<std::uint64_t>(PERF_SAMPLE_CALLCHAIN);
+            attr.sample_type &= ~(PERF_SAMPLE_CALLCHAIN | count);
+        } else if (errno == EINVAL && (attr.sample_type & count) != 0) {
+            attr.sample_type &= ~count;
         } else if (errno == EINVAL && attr.build_id == 1) {
             attr.build_id = 0;
         } else {

@@ -74,13 +74,17 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
     sample.time_ns = fields.next<std::uint64_t>();
-    fields.take(8);  // id
+    const auto event = fields.next<std::uint64_t>();
     sample.event = layout.event;
     sample.weight = layout.weight;
     sample.page_faults = layout.page_faults;
-    if (layout.period_ns != 0)
-        sample.short_by_ns =
-            static_cast<std::int64_t>(layout.period_ns) - static_cast<std::int64_t>(fields.next<std::uint64_t>());
+    if (layout.period_ns != 0) {
+        const auto period = fields.next<std::uint64_t>();
+        if (layout.counts != nullptr)
+            sample.weight = layout.counts->periods(sample.tid, event, fields.next<std::uint64_t>(), period);
+        sample.short_by_ns = static_cast<std::int64_t>(sample.weight) *
+                             (static_cast<std::int64_t>(layout.period_ns) - static_cast<std::int64_t>(period));
+    }
     sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     if (layout.kernel_chain) {
         const auto count = fields.next<std::uint64_t>();
@@ -173,6 +177,7 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
             const auto tid = fields.next<std::uint32_t>();
             const auto parent = fields.next<std::uint32_t>();
             if (!fields.ok) break;
+            if (layout.counts != nullptr) layout.counts->forget(tid);
             if (header.type == PERF_RECORD_EXIT)
                 sink.thread_ended(tid, time);
             else if (pid == parent_pid)  // else it is a process

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "capture/event_counts.hpp"
 #include "capture/raw_sample.hpp"
 
 namespace flameprobe {
@@ -20,6 +21,7 @@ struct RecordLayout {
     bool kernel_chain = false;
     bool stack = false;
     std::uint64_t period_ns = 0;    // the usual period, where each sample carries its own; 0: samples carry none
+    EventCounts* counts = nullptr;  // where each sample carries what its event has counted (PERF_SAMPLE_READ)
     std::uint64_t page_faults = 0;  // RawSample::page_faults of each
     std::uint32_t event = 0;        // RawSample::event of each
     std::uint64_t weight = 1;       // of each sample of another event

@@ -56,6 +56,7 @@ private:
     perf_event_attr attributes_{};
     perf_event_attr switch_attributes_{};
     RecordLayout layout_;
+    EventCounts counts_;
     struct MoreEvent {
         perf_event_attr attributes;
         RecordLayout layout;
@@ -82,7 +83,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     if (!attributes) return attributes.error();
     attributes_ = *attributes;
     if (is_clock(attributes_)) {
-        attributes_.sample_type |= PERF_SAMPLE_PERIOD;
+        attributes_.sample_type |= PERF_SAMPLE_PERIOD | (attributes_.exclude_kernel == 0 ? PERF_SAMPLE_READ : 0);
         layout_.period_ns = attributes_.sample_period;
     }
 
@@ -91,6 +92,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     if (options.switches) open_switches(main_thread);
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+    if ((attributes_.sample_type & PERF_SAMPLE_READ) != 0) layout_.counts = &counts_;
     open_more_events(options, main_thread);
     const auto attached = attached_.attach({rings_.begin(), rings_.end()}, switch_attributes_);
     facts_.earlier_threads = attached.threads;
@@ -131,6 +133,7 @@ void RingSource::open_more_events(const CaptureOptions& options, std::uint32_t t
         RecordLayout layout = layout_;
         layout.event = number;
         layout.period_ns = 0;
+        layout.counts = nullptr;
         layout.kernel_chain = (attributes->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
         if (attributes->freq == 0) layout.weight = attributes->sample_period;
         more_events_.push_back({*attributes, layout});
@@ -293,6 +296,7 @@ void RingSource::hand_on(const CpuRing& ring, std::span<const std::byte> record,
     if (ring.of_page_faults) {
         RecordLayout fault_layout = layout_;
         fault_layout.period_ns = 0;
+        fault_layout.counts = nullptr;
         fault_layout.page_faults = ring.attributes.sample_period;
         if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
     } else if (ring.number != 0) {

@@ -213,3 +213,27 @@ TEST_CASE("a sample of another event has that event's weight, and its lost sampl
     CHECK(dispatch_record(throttle.done(), layout, sink));
     CHECK(sink.times_throttled == 2);
 }
+
+TEST_CASE("where samples carry counts, each has the weight of what was counted, until its thread ends") {
+    struct Sink final : Seen {
+        void sample(const RawSample& raw) override { weights.push_back(raw.weight), less.push_back(raw.short_by_ns); }
+        std::vector<std::uint64_t> weights;
+        std::vector<std::int64_t> less;
+    } sink;
+    EventCounts counts;
+    const auto sampled = [&](std::uint64_t period, std::uint64_t counted) {
+        Record record(PERF_RECORD_SAMPLE);
+        record.identity(2, 99).put(period).put(counted).put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
+        CHECK(dispatch_record(record.done(), {.period_ns = 1000, .counts = &counts}, sink));
+    };
+    sampled(1000, 1000);
+    sampled(1000, 4000);
+    sampled(900, 5800);  // a thread may have a period of its own
+    Record end(PERF_RECORD_EXIT);
+    end.put(std::uint32_t{1}).put(std::uint32_t{1}).put(std::uint32_t{2}).put(std::uint32_t{2}).put(std::uint64_t{5});
+    end.identity(2, 100);
+    CHECK(dispatch_record(end.done(), {.period_ns = 1000, .counts = &counts}, sink));
+    sampled(1000, 2000);
+    CHECK(sink.weights == std::vector<std::uint64_t>{1, 3, 2, 2});
+    CHECK(sink.less == std::vector<std::int64_t>{0, 0, 200, 0});
+}
