@@ -6,6 +6,12 @@ import {fitName} from "../../../src/render/assets/page/labels.js";
 const pen = {measureText: (text) => ({width: Array.from(text).length * 7})};
 const fit = (name, letters) => fitName(pen, name, letters * 7);
 
+test("what fits in one font is measured again in another", () => {
+  const sized = (size) => ({font: `${size}px mono`, measureText(text) { return {width: Array.from(text).length * size}; }});
+  assert.equal(fitName(sized(5), "worker-0", 40), "worker-0");
+  assert.equal(fitName(sized(10), "worker-0", 40), "wor…");
+  assert.equal(fitName(sized(5), "worker-0", 40), "worker-0");
+});
 test("a name that fits is whole", () => assert.equal(fit("shop::Server::answer", 20), "shop::Server::answer"));
 test("the last components stay", () => {
   assert.equal(fit("shop::Server::answer", 19), "…Server::answer");

@@ -1,6 +1,8 @@
 // Text in boxes.
-const widths = new Map();
+const byFont = new Map();
 export function textWidth(pen, text) {
+  let widths = byFont.get(pen.font);
+  if (!widths) byFont.set(pen.font, widths = new Map());
   let width = widths.get(text);
   if (width === undefined) {
     if (widths.size > 50000) widths.clear();
