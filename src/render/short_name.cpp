@@ -66,6 +66,20 @@ std::string written_name(std::string name, std::string_view arguments) {
     return name.substr(0, at) + (wide ? "std::w" : "std::") + name.substr(at + basic.size());
 }
 
+/// Of a function within a function, `f() const::{lambda()#1}::operator()`: the length of what stands between the
+/// parameters and the next component; nothing where none follows.
+std::optional<std::size_t> before_next_component(std::string_view rest) {
+    std::size_t at = 0;
+    const auto skip = [&](std::string_view word) {
+        if (!rest.substr(at).starts_with(word)) return false;
+        at += word.size();
+        return true;
+    };
+    while (skip(" ") || skip("const") || skip("volatile") || skip("noexcept") || skip("&") || skip("[abi:cxx11]")) {
+    }
+    return rest.substr(at).starts_with("::") ? std::optional{at} : std::nullopt;
+}
+
 bool ends_name(std::string_view rest) {
     while (rest.starts_with(' ')) rest.remove_prefix(1);
     if (rest.empty()) return true;
@@ -175,15 +189,18 @@ private:
         if (!behind) return false;
         const std::string_view group = name_.substr(at_, *behind - at_), rest = name_.substr(*behind);
         const bool nameless = group.starts_with("(anonymous");
-        if (!nameless && !out_.empty() && ends_name(rest)) {
+        at_ = *behind;
+        if (nameless || out_.empty()) {
+            out_ += group;
+        } else if (const auto between = before_next_component(rest)) {
+            drop_return_type();
+            at_ += *between;
+        } else if (ends_name(rest)) {
             drop_return_type();
             done_ = true;
-        } else if (nameless || !rest.starts_with("::") || out_.empty()) {
-            out_ += group;
         } else {
-            drop_return_type();
+            out_ += group;
         }
-        at_ = *behind;
         return true;
     }
 

@@ -25,6 +25,12 @@ TEST_CASE("short names have no arguments, return types and hashes") {
         {"Ptr<int>::operator->() const", "Ptr::operator->"},
         {"main::{lambda(int, Foo<int> const&)#2}::operator()(int) const", "main::{lambda#2}::operator()"},
         {"f(int)::{lambda()#1}::operator()() const", "f::{lambda#1}::operator()"},
+        {"serve()::{lambda()#1}::operator()() const::{lambda(int)#2}::operator()(int) const",
+         "serve::{lambda#1}::operator()::{lambda#2}::operator()"},
+        {"void Shop::each<int>(int) const::{lambda(auto:1)#1}::operator()<int>(int) const::{lambda()#1}::operator()() "
+         "const",
+         "Shop::each::{lambda#1}::operator()::{lambda#1}::operator()"},
+        {"Shop::name[abi:cxx11]() const &::{lambda()#1}::operator()() const", "Shop::name::{lambda#1}::operator()"},
         {"(anonymous namespace)::Parser::parse(std::string_view)", "(anonymous namespace)::Parser::parse"},
         {"<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop", "alloc::vec::Vec::drop"},
         {"<&mut F as core::future::Future>::poll", "F::poll"},
