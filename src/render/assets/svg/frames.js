@@ -6,7 +6,7 @@ const svg = document.currentScript.parentNode;
 const graph = svg.querySelector(".frames");
 const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
 const alone = document.documentElement === svg;
-const MARGIN = 12, PAD = 3, SHARE_GAP = 7;
+const HEAD = 100, MARGIN = 12, PAD = 3, SHARE_GAP = 7;
 
 function add(parent, namespace, name, attributes, text) {
   const element = document.createElementNS(namespace, name);

@@ -46,7 +46,7 @@ function onKey(event) {
   const typing = event.target === input;
   if (mine && event.key === "f" && (event.ctrlKey || event.metaKey) || mine && event.key === "/" && !typing) {
     event.preventDefault();
-    input.focus();
+    input.focus({preventScroll: true});
     input.select();
   } else if (mine && event.key === "Escape") {
     if (search.term !== "") {

@@ -2,11 +2,14 @@
 const facts = Array.from(svg.querySelectorAll(".fact"), (element) => ({
   element, key: element.previousElementSibling, words: Array.from(element.children, (line) => line.textContent).join(" ").split(" ")
 }));
+const wholeHeight = Number(svg.getAttribute("height")), firstFact = Number(facts[0]?.key.getAttribute("y")), rule = svg.querySelector(".rule"), ruleTop = rule?.y.baseVal.value;
 function breakFacts() {
+  svg.setAttribute("height", wholeHeight - cut);
   if (facts.length === 0) return;
+  rule.setAttribute("y", ruleTop - cut);
   const x = Number(facts[0].element.getAttribute("x")), font = fontOf(facts[0].element);
   const room = svg.getBoundingClientRect().width - x - MARGIN;
-  let y = Number(facts[0].key.getAttribute("y"));
+  let y = firstFact - cut;
   for (const fact of facts) {
     fact.key.setAttribute("y", y);
     fact.element.setAttribute("y", y);
@@ -33,24 +36,38 @@ function layOut() {
     element.setAttribute("x", MARGIN);
     element.setAttribute("width", graphWidth);
   }
+  graph.setAttribute("height", graphHeight - cut);
+  graph.setAttribute("viewBox", `0 ${cut} ${graphWidth} ${graphHeight - cut}`);
   breakFacts();
   draw();
   fitHeads();
 }
 
-// A picture taller than its window opens at its roots, and its header stays in sight.
-function followScrolling() {
+// A picture taller than its window opens at its roots under its header. The rows above are cut off until the reader moves;
+// the document is not scrolled, so that what is photographed or printed from its top is whole. Then the header follows.
+const graphHeight = graph.height.baseVal.value;
+let cut = 0;
+function openAtRoots() {
   if (!alone) return;
   svg.appendChild(header);
-  const follow = () => header.setAttribute("transform", `translate(0 ${scrollY})`);
-  addEventListener("scroll", follow);
-  const bottom = frames[0].y + graph.y.baseVal.value + rowHeight;
-  // Chromium's --screenshot shows the top of a page, and what lies there is not painted once the page has scrolled.
-  const screenshot = /HeadlessChrome/.test(navigator.userAgent) && !navigator.webdriver;
-  if (bottom > innerHeight && frames.length > 1 && frames[1].y < frames[0].y && !screenshot) {
-    addEventListener("load", () => setTimeout(() => { if (scrollY === 0) scrollTo(0, bottom - innerHeight + 24); }));
-  }
-  follow();
+  addEventListener("scroll", () => header.setAttribute("transform", `translate(0 ${scrollY})`));
+  if (frames.length < 2 || frames[1].y > frames[0].y) return;
+  const more = legend && add(legend, SVG, "tspan", {class: "above", dx: 16});
+  const measureCut = () => {
+    cut = Math.max(0, Math.min(Math.ceil(graph.y.baseVal.value + graphHeight + 4 - innerHeight), graphHeight - rowHeight));
+    if (more) more.textContent = cut > 0 ? `▲ ${Math.ceil(cut / rowHeight)} more rows` : "";
+  };
+  const showAll = (event) => {
+    if (cut === 0 || event.deltaY > 0) return;
+    const far = cut;
+    cut = 0;
+    more?.remove();
+    layOut();
+    scrollBy(0, far);
+  };
+  measureCut();
+  addEventListener("resize", () => { if (cut > 0) { measureCut(); layOut(); } });
+  for (const type of ["wheel", "keydown", "pointerdown", "beforeprint"]) addEventListener(type, showAll, {capture: true, passive: true});
 }
 
 readFrames();
@@ -58,8 +75,8 @@ focused = frames[0];
 focused.g.setAttribute("tabindex", "0");
 svg.removeAttribute("viewBox");
 svg.setAttribute("width", "100%");
+openAtRoots();
 loadState();
-followScrolling();
 const under = (event) => frameOf.get(event.target.closest?.(".frames > g"));
 graph.addEventListener("click", (event) => {
   const frame = under(event);

@@ -75,7 +75,15 @@ function focusFrame(frame, scroll) {
   focused.g.setAttribute("tabindex", "-1");
   focused = frame;
   frame.g.setAttribute("tabindex", "0");
-  frame.g.focus({preventScroll: !scroll});
+  frame.g.focus({preventScroll: true});
+  if (scroll) bringIntoSight(frame);
+}
+// Out from under the header, which follows scrolling. Not by scroll-padding: that would move the page at each letter
+// typed into the header.
+function bringIntoSight(frame) {
+  if (!alone) return frame.rect.scrollIntoView({block: "nearest"});
+  const {top, bottom} = frame.rect.getBoundingClientRect(), low = bottom + PAD - innerHeight;
+  if (top < HEAD) scrollBy(0, top - HEAD); else if (low > 0) scrollBy(0, low);
 }
 function zoom(frame) {
   zoomed = frame.index;
