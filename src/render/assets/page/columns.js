@@ -6,7 +6,7 @@ const LONGEST_NAME = 400, LONGEST_TITLE = 2000;
 export function functionColumns(page) {
   const share = (cell, part, hits) => {
     const {all} = page.sums;
-    element(cell, "i", {}).style.width = Math.min(part / all * 100, 100) + "%";
+    element(cell, "i", {}).style.setProperty("--part", Math.min(part / all, 1));
     element(cell, "span", {}, percent(part, all));
     cell.title = [page.profile.samplesText(hits), page.profile.time(part)].filter(Boolean).join(", ");
   };

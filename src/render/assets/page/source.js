@@ -37,7 +37,7 @@ export class SourceView {
     const row = element(body, "div", {class: "row", role: "row"}), all = this.profile.samples;
     const share = (weight) => weight > 0 ? percent(weight, all) : "";
     const cell = element(row, "span", {class: "weight", role: "cell"});
-    if (part > 0) element(cell, "i", {}).style.width = Math.min(part / this.hottest * 100, 100) + "%";
+    if (part > 0) element(cell, "i", {}).style.setProperty("--part", Math.min(part / this.hottest, 1));
     element(cell, "span", {}, share(total));
     element(row, "span", {class: "weight", role: "cell"}, share(self));
     element(row, "span", {class: "number", role: "cell"}, number);
