@@ -16,6 +16,7 @@
 #include "render/function_totals.hpp"
 #include "render/html_data.hpp"
 #include "render/numbers.hpp"
+#include "render/preview.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
@@ -145,6 +146,9 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
     if (!palette) return palette.error();
     const auto data = page_data(profile, *palette, options, sides);
     if (!data) return data.error();
+    const auto preview = preview_markup(profile, *palette, options, sides == nullptr);
+    if (!preview) return preview.error();
+    const std::string preview_class = options.icicle ? " class=\"down\"" : "";
     std::string elements = data_elements("", *data);
     for (const NamedProfile& other : profile.others) {
         const auto its = page_data(other, *palette, options);
@@ -157,6 +161,7 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)
         .set("@SUMMARY@", text.summary)
+        .set("@PREVIEW@", "<div id=\"preview\"" + preview_class + " aria-hidden=\"true\">" + *preview + "</div>")
         .set("@FACTS@", facts)
         .set("@POLICY@", assets::page_policy)
         .set("@LIVE@", "")
@@ -196,6 +201,7 @@ std::string live_page() {
         .set("@TITLE@", "Live profile")
         .set("@SUBTITLE@", "")
         .set("@SUMMARY@", "<p>The live page needs JavaScript. Without it: flameprobe top PID.</p>")
+        .set("@PREVIEW@", "")
         .set("@FACTS@", "<details class=\"facts\"><summary>How this is measured</summary><dl></dl></details>")
         .set("@POLICY@", policy)
         .set("@LIVE@", " data-live=\"\"")

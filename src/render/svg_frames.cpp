@@ -7,6 +7,7 @@
 #include "render/flame_graph.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
+#include "render/preview.hpp"
 #include "render/role.hpp"
 #include "render/run_facts.hpp"
 #include "render/short_name.hpp"
@@ -30,14 +31,21 @@ std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree
     return classes;
 }
 
+/// Of a row, in pixels.
+struct RowSize {
+    unsigned row = svg::row, fill = svg::row_fill, baseline = svg::baseline;
+};
+constexpr RowSize page_row{.row = 19, .fill = 18, .baseline = 14};  // as assets/page/paint.js paints them
+
 class Frames {
 public:
     Frames(const NamedProfile& profile, const CallTree& tree, const std::vector<std::string>& classes,
-           const FlameGraphOptions& options)
+           const FlameGraphOptions& options, RowSize size = {})
         : profile_(profile),
           tree_(tree),
           classes_(classes),
           options_(options),
+          size_(size),
           all_(static_cast<double>(tree.boxes[0].total)) {}
 
     std::string markup() const {
@@ -46,11 +54,29 @@ public:
         return out;
     }
 
+    /// Boxes and labels alone, in the colours of a light page.
+    std::string plain_markup(const Palette& palette) const {
+        std::map<std::string, Shade> shades;
+        for (const NamedShade& named : palette.classes()) shades[named.name] = named.shade;
+        std::string out;
+        for (std::size_t at = 0; at < tree_.boxes.size(); ++at) {
+            const Box& box = tree_.boxes[at];
+            out += "<rect fill=\"" + std::string(shades[classes_[at]].light) + "\"" + place(box);
+            add_label(out, box, top(box), box_label(profile_, tree_, box));
+            out += '\n';
+        }
+        return out;
+    }
+
 private:
+    unsigned top(const Box& box) const { return (options_.icicle ? box.depth : tree_.depth - box.depth) * size_.row; }
+    std::string place(const Box& box) const {
+        return " x=\"" + short_decimal(percent(box.start), 4) + "%\" y=\"" + std::to_string(top(box)) + "\" width=\"" +
+               short_decimal(percent(box.total), 4) + "%\" height=\"" + std::to_string(size_.fill) + "\"/>";
+    }
     double percent(std::uint64_t weight) const { return static_cast<double>(weight) / all_ * 100; }
 
     void add_frame(std::string& out, const Box& box, const std::string& color) const {
-        const unsigned y = (options_.icicle ? box.depth : tree_.depth - box.depth) * svg::row;
         // The script needs the short name where it differs from the whole one, and which boxes a search cannot look
         // into.
         const std::string name = box_name(profile_, tree_, box), label = box_label(profile_, tree_, box);
@@ -64,10 +90,8 @@ private:
         out += "><title>";
         append_xml(out,
                    box_tooltip(profile_, tree_, box, {.self = !options_.reverse, .min_width = options_.min_width}));
-        out += "</title><rect x=\"" + short_decimal(percent(box.start), 4) + "%\" y=\"" + std::to_string(y) +
-               "\" width=\"" + short_decimal(percent(box.total), 4) + "%\" height=\"" + std::to_string(svg::row_fill) +
-               "\"/>";
-        add_label(out, box, y, label);
+        out += "</title><rect" + place(box);
+        add_label(out, box, top(box), label);
         out += "</g>\n";
     }
 
@@ -80,7 +104,7 @@ private:
         const std::string label = fit_name(name, fits);
         if (label.empty()) return;
         out += "<text x=\"" + short_decimal(percent(box.start) + pad / frames_width * 100, 3) + "%\" y=\"" +
-               std::to_string(y + svg::baseline) + "\">";
+               std::to_string(y + size_.baseline) + "\">";
         append_xml(out, label);
         const std::string share = percent_text(static_cast<double>(box.total), all_);
         if (label == name && columns(label) + 1 + columns(share) <= fits) {
@@ -95,6 +119,7 @@ private:
     const CallTree& tree_;
     const std::vector<std::string>& classes_;
     const FlameGraphOptions& options_;
+    RowSize size_;
     double all_;
 };
 
@@ -163,6 +188,18 @@ std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::str
 }
 
 }  // namespace
+
+Result<std::string> preview_markup(const NamedProfile& profile, const Palette& palette,
+                                   const FlameGraphOptions& options, bool colored) {
+    constexpr double least = 0.8;  // percent: about ten pixels
+    const auto tree = build_call_tree(
+        profile, {.reverse = options.reverse, .min_width = least, .gather_threads = !options.each_thread});
+    if (!tree) return tree.error();
+    const std::vector<std::string> classes =
+        colored ? box_classes(profile, *tree, palette) : std::vector(tree->boxes.size(), Palette::plain_class());
+    return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
+           Frames(profile, *tree, classes, options, page_row).plain_markup(palette) + "</svg>";
+}
 
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
     const auto palette = Palette::by_name(options.colors);

@@ -35,6 +35,38 @@ class HtmlTest(PageTest):
         self.keys(Keys.ESCAPE)
         self.assertFalse(self.id("reset").is_displayed())
 
+    def test_there_is_a_picture_before_the_data_is_read(self):
+        # The script waits for ever, as it does for a moment on a busy machine.
+        with open(os.path.join(PICTURES, "demo.html"), encoding="utf-8") as file:
+            page = re.sub(r"<script>.*</script>", "", file.read(), flags=re.S)
+        with open(os.path.join(PICTURES, "early.html"), "w", encoding="utf-8") as file:
+            file.write(page)
+        for dark in (False, True):
+            self.page.dark(dark)
+            self.page.open(os.path.join(PICTURES, "early.html"))
+            labels = self.page.run("return Array.from(document.querySelectorAll('#preview text'), (one) => one.textContent)")
+            self.assertIn("all100.00 %", labels)
+            self.assertIn("Parser::parse16.13 %", labels)
+            # The root is in sight, and as wide as the page.
+            box = self.page.run("const b = document.querySelector('#preview rect').getBoundingClientRect(); return [b.width, b.bottom, innerHeight]")
+            self.assertGreater(box[0], 1200)
+            self.assertLess(box[1], box[2])
+        self.page.dark(False)
+        self.open()
+        self.assertEqual(self.page.run("return document.querySelectorAll('#preview').length"), 0)
+
+    def test_bars_end_before_their_numbers(self):
+        for width in (1300, 500):
+            self.page.size(width, 800)
+            self.open(fragment="#view=table")
+            over = self.page.run("""return Array.from(document.querySelectorAll('.body .line .cell i')).filter((bar) => {
+              const range = document.createRange();
+              range.selectNodeContents(bar.nextSibling);
+              return bar.getBoundingClientRect().right > range.getBoundingClientRect().left;
+            }).map((bar) => bar.nextSibling.textContent)""")
+            self.assertEqual(over, [])
+            self.assertGreater(self.page.run("return Math.max(...Array.from(document.querySelectorAll('.body .line .cell i'), (bar) => bar.getBoundingClientRect().width))"), 8)
+
     def test_a_click_zooms_and_the_tooltip_tells(self):
         self.open()
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")

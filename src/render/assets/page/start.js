@@ -7,9 +7,13 @@ import {find} from "./tools.js";
 if ("live" in document.body.dataset) {
   new Live().run();
 } else {
+  // The picture in the file is of the first event.
+  if (new URLSearchParams(location.search).has("event")) find("preview").remove();
   readChosenEvent().then(async (profile) => {
     const page = new Page(profile);
     offerEvents(profile);
+    find("preview")?.remove();
+    page.main.paint();
     find("loading").remove();
     const waits = await readWaits(profile);
     if (waits) page.timeline.addWaits(waits);
