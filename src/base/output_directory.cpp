@@ -125,6 +125,23 @@ bool same_file(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+Result<Descriptor> OutputDirectory::open_for_append(const std::string& name) const {
+    if (Descriptor made = create(name, 0644)) {
+        ::fcntl(made.get(), F_SETFL, O_APPEND);
+        return made;
+    }
+    if (errno != EEXIST) return Error{describe(errno)};
+    if (const std::string in_the_way = obstacle(name); !in_the_way.empty()) return Error{"it " + in_the_way};
+    // The name may lead to another file by now: the checks below are of the one that is open.
+    Descriptor file = open(name, O_WRONLY | O_APPEND);
+    struct stat opened {};
+    if (!file || ::fstat(file.get(), &opened) != 0) return Error{describe(errno)};
+    const bool ours = S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid();
+    if (!ours || (opened.st_mode & others_write) != 0) return Error{"other users may write it"};
+    if (opened.st_nlink != 1) return Error{"it has another name too (a hard link)"};
+    return file;
+}
+
 Result<Descriptor> open_for_append(const std::string& path) {
     for (const char* device : {"/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr"}) {
         if (path != device) continue;
@@ -134,21 +151,7 @@ Result<Descriptor> open_for_append(const std::string& path) {
     }
     const auto directory = OutputDirectory::of(path);
     if (!directory) return directory.error();
-    const std::string name = last_name(path);
-    if (Descriptor made = directory->create(name, 0644)) {
-        ::fcntl(made.get(), F_SETFL, O_APPEND);
-        return made;
-    }
-    if (errno != EEXIST) return Error{describe(errno)};
-    if (const std::string obstacle = directory->obstacle(name); !obstacle.empty()) return Error{"it " + obstacle};
-    // The name may lead to another file by now: the checks below are of the one that is open.
-    Descriptor file = directory->open(name, O_WRONLY | O_APPEND);
-    struct stat opened {};
-    if (!file || ::fstat(file.get(), &opened) != 0) return Error{describe(errno)};
-    const bool ours = S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid();
-    if (!ours || (opened.st_mode & others_write) != 0) return Error{"other users may write it"};
-    if (opened.st_nlink != 1) return Error{"it has another name too (a hard link)"};
-    return file;
+    return directory->open_for_append(last_name(path));
 }
 
 }  // namespace flameprobe

@@ -35,8 +35,17 @@ public:
     /// Whether only its owner may create files in it.
     bool is_private() const;
 
-private:
+    /// Opens the file with this name to add lines to it: one of the running user that no other user may write, made if
+    /// there is none. The Error is a reason without the name.
+    Result<Descriptor> open_for_append(const std::string& name) const;
+
+    /// For openat(2) and the like; opened with O_PATH.
+    int descriptor() const { return directory_.get(); }
+
+protected:
     explicit OutputDirectory(Descriptor directory) : directory_(std::move(directory)) {}
+
+private:
     Descriptor directory_;
 };
 
@@ -47,8 +56,7 @@ bool same_file(const struct stat& one, const struct stat& other);
 /// What to do where obstacle() names something.
 inline constexpr const char* remedy_for_obstacle = "; remove it, or choose another place";
 
-/// Opens a file to add lines to it: one of the running user that no other user may write, created if there is none; or
-/// /dev/null, /dev/tty, /dev/stdout or /dev/stderr. The Error is a reason without the path.
+/// OutputDirectory::open_for_append() for a path, which may also be /dev/null, /dev/tty, /dev/stdout or /dev/stderr.
 Result<Descriptor> open_for_append(const std::string& path);
 
 }  // namespace flameprobe

@@ -2,10 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import stat
 import unittest
 
-from harness import Case, host, profiled, render, run
+from harness import COMMAND, ROOT, Case, host, profiled, render, run, target
 
 NOBODY = 65534
 FORMATS = {"svg": "svg", "html": "html", "folded": "folded", "json": "json", "pb.gz": "pprof",
@@ -157,6 +158,18 @@ class Plants(Case):
                     self.assertEqual(mode & (mask | 0o002), 0, f"{name}: {oct(mode)}")
                     self.assertEqual(mode & 0o600, 0o600, name)
 
+    def test_text_beside_a_picture(self):
+        """It replaces an older one only: to find out, no pipe is waited for and no link is followed."""
+        self.assertEqual(run(WORK, self.directory, profiled(OUT=self.directory / "good", FREQ=499)).returncode, 6)
+        for kind in self.kinds:
+            for place in self.places(f"beside-{kind}"):
+                with self.subTest(kind=kind, place=place.name):
+                    planted = {place / "x.txt": self.plant(kind, place / "x.txt")}
+                    ran = render(self.directory / "good.fprobe", "-o", place / "x.svg", timeout=30)
+                    self.assertEqual((ran.returncode, ran.timed_out), (0, False), ran.stderr)
+                    self.assertIn(f"{place / 'x.txt'}: not written: it ", ran.stderr)
+                    self.check(planted)
+
     def test_places_that_are_meant(self):
         folded = self.directory / "good.folded"
         folded.write_text("main;work 10\n")
@@ -165,6 +178,88 @@ class Plants(Case):
                 self.assertEqual(render(folded, "-o", output, "--format", "folded").stdout, "main;work 10\n")
         self.assertEqual(render(folded, "-o", "/dev/null", "--format", "folded").returncode, 0)
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+
+class Bench(Case):
+    """It deletes the directories of runs that failed and writes new ones: only below a directory that is its user's alone."""
+
+    def setUp(self):
+        super().setUp()
+        self.directory.chmod(0o755)
+        self.victim = self.fresh_directory("victim")
+        for name in ("kept", "program.log"):
+            (self.victim / name).write_text(SECRET)
+        self.place = self.fresh_directory("place")
+
+    def bench(self):
+        return run([COMMAND, "bench", "-o", self.place, "--repeat", "1", "--name", "a", "--", target("shares"), "threads", "300"],
+                   self.directory)
+
+    def check(self, done, why, status=2):
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(why, done.stderr)
+        self.assertEqual({p.name: p.read_text() for p in self.victim.iterdir()}, {"kept": SECRET, "program.log": SECRET})
+
+    def test_another_users_directory(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make another user's directory")
+        for link in ("runs/a/all/1", "runs/a/all", "runs/a", "runs", "pictures"):
+            with self.subTest(link=link):
+                self.place = self.fresh_directory(link.replace("/", "-"))
+                (self.place / link).parent.mkdir(parents=True, exist_ok=True)
+                (self.place / link).symlink_to(self.victim)
+                for path in (self.place, *self.place.rglob("*")):
+                    os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+                self.check(self.bench(), "belongs to another user, who could have put links there; name another directory with -o")
+                self.assertTrue((self.place / link).is_symlink())
+
+    def test_a_directory_that_others_may_write(self):
+        for mode in (0o777, 0o1777, 0o757):
+            with self.subTest(mode=oct(mode)):
+                self.place.chmod(mode)
+                self.check(self.bench(), "may be written by other users")
+                self.assertEqual(list(self.place.iterdir()), [])
+
+    def test_a_link_in_a_directory_of_its_own(self):
+        """In place of a run's directory it is deleted as a link; one above it ends the run."""
+        for link, why, status in (("all", "in it: Not a directory", 1), ("all/1", "report.html", 0)):
+            with self.subTest(link=link):
+                self.assertEqual(self.bench().returncode, 0)
+                place = self.place / "runs" / "a" / link
+                shutil.rmtree(place)
+                place.symlink_to(self.victim)
+                self.check(self.bench(), why, status)
+                shutil.rmtree(self.place)
+
+    def test_below_another_users_directory(self):
+        """As a container's root has it: the job's directory is another user's, the results are its own."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can make another user's directory")
+        os.chown(self.place, NOBODY, NOBODY)
+        self.place = self.place / "results"
+        self.assertEqual(self.bench().returncode, 0)
+
+
+class Tarball(Case):
+    def test_it_is_made_in_a_directory_of_its_own_only(self):
+        """Its scripts delete and run what lies there, as root."""
+        script = ROOT / "tools" / "tarball" / "own-directory"
+        places = {0o755: 0, 0o777: 1, 0o1777: 1}
+        for mode, status in places.items():
+            place = self.fresh_directory(oct(mode))
+            place.chmod(mode)
+            self.assertEqual(run([script, place], self.directory).returncode, status, oct(mode))
+        below = self.directory / oct(0o777) / "below"
+        below.mkdir()
+        self.assertEqual(run([script, below], self.directory).returncode, 1)
+        if os.geteuid() == 0:
+            theirs = self.fresh_directory("theirs")
+            os.chown(theirs, NOBODY, NOBODY)
+            for command in ([script, theirs], [ROOT / "tools" / "tarball" / "old-root", theirs / "root"]):
+                done = run(command, self.directory)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("is another user's", done.stderr)
+            self.assertEqual(list(theirs.iterdir()), [])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ int push_command(int argc, char* argv[]) {
     const auto settings = push::parse(argc, argv);
     if (!settings) return fail(2, settings.error().message);
     if (settings->help) return print(push::usage);
-    auto spool = push::SpoolDirectory::open(settings->spool);
+    auto spool = push::SpoolDirectory::open(settings->spool, !settings->status);
     if (!spool) return fail(1, spool.error().message);
     if (settings->other_users)
         if (auto taken = spool->take_other_users(); !taken) return fail(1, taken.error().message);

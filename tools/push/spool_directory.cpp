@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/output_directory.hpp"
+
 namespace flameprobe::push {
 
 namespace {
@@ -54,10 +56,15 @@ void write_file(int directory, const std::string& name, const std::string& text)
 
 }  // namespace
 
-Result<SpoolDirectory> SpoolDirectory::open(const std::string& path) {
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+Result<SpoolDirectory> SpoolDirectory::open(const std::string& given, bool make) {
+    const std::string path = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
+    const auto above = OutputDirectory::of(path);
+    if (!above) return Error{path + ": the spool cannot be opened: " + above.error().message};
+    const std::string name = last_name(path);
+    if (make && !name.empty() && ::mkdirat(above->descriptor(), name.c_str(), 0700) != 0 && errno != EEXIST)
         return Error{path + ": the spool cannot be created: " + std::strerror(errno)};
-    Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    Descriptor directory(::openat(above->descriptor(), name.empty() ? "." : name.c_str(), flags));
     struct stat status {};
     if (!directory || ::fstat(directory.get(), &status) != 0)
         return Error{path + ": the spool cannot be opened: " + std::strerror(errno)};
@@ -66,7 +73,16 @@ Result<SpoolDirectory> SpoolDirectory::open(const std::string& path) {
         return Error{path + ": the spool belongs to another user; give one of your own"};
     if (shared && (status.st_mode & S_ISVTX) == 0)
         return Error{path + ": other users can rename files in the spool; chmod 700 it, or 1770 for a group"};
-    return SpoolDirectory(path, std::move(directory));
+    return SpoolDirectory(given, std::move(directory));
+}
+
+/// The directory of rejected windows. Where several users may write the spool, another one may have made it first.
+Descriptor SpoolDirectory::rejected() const {
+    Descriptor reject(::openat(directory_.get(), "reject", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    const bool ours = reject && ::fstat(reject.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+                      (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return ours ? std::move(reject) : Descriptor();
 }
 
 Result<void> SpoolDirectory::take_other_users() {
@@ -113,7 +129,7 @@ Result<void> SpoolDirectory::remove(const std::string& name) {
 
 Result<void> SpoolDirectory::reject(const std::string& name, const std::string& answer) {
     ::mkdirat(directory_.get(), "reject", 0700);
-    Descriptor reject(::openat(directory_.get(), "reject", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const Descriptor reject = rejected();
     const std::string shown = name.substr(name.find_first_not_of('.'));
     if (!reject || ::renameat(directory_.get(), name.c_str(), reject.get(), shown.c_str()) != 0) return remove(name);
     write_file(reject.get(), shown + ".answer.txt", answer);
@@ -138,7 +154,7 @@ void SpoolDirectory::bound(std::uint64_t most_bytes, std::chrono::seconds most_a
         counts.dropped_bytes += window.bytes;
     }
     // Rejected windows are kept only for the user to look at: they get a quarter of the room, and were counted before.
-    Descriptor reject(::openat(directory_.get(), "reject", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const Descriptor reject = rejected();
     if (!reject) return;
     std::vector<Window> rejected;
     std::uint64_t rejected_bytes = 0;
@@ -157,8 +173,10 @@ Counts SpoolDirectory::read_counts() const {
     Counts counts;
     counts.since = static_cast<std::uint64_t>(std::time(nullptr));
     Descriptor file(::openat(directory_.get(), counts_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    const bool ours = file && ::fstat(file.get(), &status) == 0 && status.st_uid == ::geteuid();
     char text[4096];
-    const ssize_t size = file ? ::read(file.get(), text, sizeof text) : 0;
+    const ssize_t size = ours ? ::read(file.get(), text, sizeof text) : 0;
     const auto json = nlohmann::json::parse(text, text + std::max<ssize_t>(size, 0), nullptr, false);
     if (!json.is_object()) return counts;
     const auto number = [&](const char* name) {

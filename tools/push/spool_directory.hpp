@@ -36,7 +36,8 @@ struct Window {
 class SpoolDirectory {
 public:
     /// An Error if it is not a directory of this user that no other can rename files in (the sticky bit is enough).
-    static Result<SpoolDirectory> open(const std::string& path);
+    /// `make`: where there is none it is made, but not the ones above it.
+    static Result<SpoolDirectory> open(const std::string& path, bool make = true);
 
     /// Finished windows, oldest first. What a killed program left is finished a minute after its last change.
     std::vector<Window> windows();
@@ -63,6 +64,8 @@ public:
 
 private:
     SpoolDirectory(std::string path, Descriptor directory) : path_(std::move(path)), directory_(std::move(directory)) {}
+
+    Descriptor rejected() const;
 
     std::string path_;
     Descriptor directory_;

@@ -1,8 +1,9 @@
 #include "provenance_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
-#include <fstream>
+#include <span>
 
 #include "export/output_file.hpp"
 #include "export/provenance_text.hpp"
@@ -11,14 +12,15 @@ namespace flameprobe {
 
 namespace {
 
-/// Whether a file exists at `path` that does not begin like a provenance.
+/// Whether a file exists at `path` that does not begin like a provenance. What is no file of this user is for
+/// OutputFile to refuse; it is not opened here, as it may be a pipe or a link.
 bool is_foreign(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file || file.peek() == std::ifstream::traits_type::eof()) return false;
+    const auto directory = OutputDirectory::of(path);
+    if (!directory || !directory->obstacle(last_name(path)).empty()) return false;
+    const Descriptor file = directory->open(last_name(path), O_RDONLY);
     std::string begin(std::string_view("before command: ").size(), '\0');
-    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-    begin.resize(static_cast<std::size_t>(file.gcount()));
-    return !begin.starts_with("command: ") && !begin.starts_with("before command: ") &&
+    begin.resize(file ? read_at(file.get(), 0, std::as_writable_bytes(std::span(begin))) : 0);
+    return !begin.empty() && !begin.starts_with("command: ") && !begin.starts_with("before command: ") &&
            !begin.starts_with("after command: ");
 }
 

@@ -63,6 +63,22 @@ class Planted(PushCase):
         self.assertFalse((self.spool / ".push.json").is_symlink())
         self.assertEqual(self.status()["sent"], "1")
 
+    def test_another_users_directory_for_rejected_windows_is_not_used(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make another user's directory")
+        reject = self.spool / "reject"
+        reject.mkdir()
+        (reject / "old.fprobe").write_text(SECRET)
+        os.chown(reject, MEMBER, GROUP)
+        (self.spool / ".push.json").write_text('{"sent": 4711}')
+        os.chown(self.spool / ".push.json", MEMBER, GROUP)
+        (self.spool / "bad.fprobe").write_text("no profile")
+        done = self.push("--once", "--max-bytes", "1", url=self.engine().url)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([path.name for path in reject.iterdir()], ["old.fprobe"])
+        self.assertFalse((self.spool / "bad.fprobe").exists())
+        self.assertEqual(self.status()["sent"], "0")
+
     def test_a_spool_that_is_a_link_is_refused_by_both(self):
         link = self.directory / "link"
         link.symlink_to(self.spool)

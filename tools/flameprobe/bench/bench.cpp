@@ -101,8 +101,9 @@ void Bench::run_one(const PlannedRun& planned, std::size_t number, std::size_t a
     if (auto begun = store_.begin(point, planned.repetition); !begun) {
         record.failure = begun.error().message;
     } else {
-        const RunPlace place{store_.absolute(), Store::run_path(point, planned.repetition), library_, file_.frequency,
-                             file_.waiting};
+        const RunPlace place{
+            store_.absolute(), Store::run_path(point, planned.repetition), *begun, library_, file_.frequency,
+            file_.waiting};
         record = run_once(point, planned.repetition, place, cache_);
         ++taken_, taken_in_ns_ += monotonic_ns() - begun_ns;
         if (interruption() != 0) return;
@@ -135,8 +136,10 @@ void Bench::draw(const Point& point, PointReport& report) {
         }
     }
     // Best effort: this program may have been built without librsvg, and its own program may not be installed.
-    if (!write_png_of(path + ".svg", path + ".png") && !find_program("rsvg-convert").empty())
-        output_of({"rsvg-convert", "-o", path + ".png", path + ".svg"});
+    if (!write_png_of(path + ".svg", path + ".png") && !find_program("rsvg-convert").empty()) {
+        const std::string png = output_of({"rsvg-convert", path + ".svg"});
+        if (!png.empty()) static_cast<void>(store_.write(name + ".png", png));
+    }
     if (access((path + ".png").c_str(), R_OK) == 0) report.pictures.push_back(name + ".png");
 }
 
@@ -145,7 +148,7 @@ Result<void> Bench::write_reports() {
     report.name = file_.name;
     report.repeat = file_.repeat;
     std::error_code error;
-    std::filesystem::create_directories(store_.absolute() + "/pictures", error);
+    if (auto made = store_.make_pictures_place(); !made) return made;
     for (std::size_t i = 0; i < points_.size(); ++i) {
         auto runs = runs_[i];
         std::sort(runs.begin(), runs.end(), [](auto& a, auto& b) { return a.repetition < b.repetition; });

@@ -21,19 +21,14 @@ namespace flameprobe::bench {
 
 namespace {
 
-void open_as(const char* path, int flags, int wanted) {
-    const int fd = ::open(path, flags | O_CLOEXEC, 0644);
-    if (fd >= 0) dup2(fd, wanted);
-}
-
 /// In the child; returns with errno if the program cannot be executed.
 void execute(const ProcessRequest& request, char* const* arguments, pid_t parent) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // if the bench itself is killed
     if (getppid() != parent) _exit(127);
-    open_as("/dev/null", O_RDONLY, STDIN_FILENO);
-    open_as(request.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
-    dup2(STDOUT_FILENO, STDERR_FILENO);
+    dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    dup2(request.output.get(), STDOUT_FILENO);
+    dup2(request.output.get(), STDERR_FILENO);
     for (const auto& [name, value] : request.environment) setenv(name.c_str(), value.c_str(), 1);
     if (request.directory.empty() || chdir(request.directory.c_str()) == 0) execvp(arguments[0], arguments);
 }

@@ -20,7 +20,7 @@ struct ProcessRequest {
     std::vector<std::string> command;
     std::map<std::string, std::string> environment;  // in addition to ours
     std::string directory;                           // empty: ours
-    std::string output;                              // file for standard output and error
+    Descriptor output;                               // for standard output and error
     std::function<void(pid_t)> before_exec;  // if given, called in this process before the child executes the command
 };
 

@@ -1,9 +1,6 @@
 #include "run_record.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-
-#include "export/output_file.hpp"
 
 namespace flameprobe::bench {
 
@@ -44,7 +41,7 @@ double RunRecord::sample_cost() const {
     return samples == 0 ? 0 : cpu_ns_per_unit() * sampled_share / static_cast<double>(samples);
 }
 
-Result<void> write_run(const RunRecord& run, const std::string& path) {
+std::string run_record_json(const RunRecord& run) {
     Json functions = Json::object();
     for (const auto& [name, time] : run.functions) functions[name] = {time.self_ns, time.total_ns};
     Json json = {
@@ -56,15 +53,11 @@ Result<void> write_run(const RunRecord& run, const std::string& path) {
     json["waits"] = run.waits;
     json["remarks"] = run.remarks;
     json["functions"] = std::move(functions);
-    OutputFile file(path);
-    if (!file.failed()) file.write(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-    return file.commit();
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<RunRecord> read_run(const std::string& path) try {
-    std::ifstream file(path);
-    if (!file) return Error{path + ": cannot be read"};
-    const Json json = Json::parse(file);
+Result<RunRecord> read_run(const std::string& text, const std::string& run_name) try {
+    const Json json = Json::parse(text);
     RunRecord run;
     run.failure = json.at("failure").get<std::string>();
     run.repetition = json.at("repetition").get<unsigned>();
@@ -83,7 +76,7 @@ Result<RunRecord> read_run(const std::string& path) try {
         run.functions[name] = {time.at(0).get<std::uint64_t>(), time.at(1).get<std::uint64_t>()};
     return run;
 } catch (const nlohmann::json::exception& error) {
-    return Error{path + ": not a run of the bench: " + error.what()};
+    return Error{run_name + ": not a run of the bench: " + error.what()};
 }
 
 }  // namespace flameprobe::bench

@@ -64,7 +64,8 @@ void visit_counts(Run& run, const Visit& visit) {
     visit("peak_kib", run.peak_kib);
 }
 
-Result<void> write_run(const RunRecord& run, const std::string& path);
-Result<RunRecord> read_run(const std::string& path);
+/// The text of run.json, and back; `run_name` is what an Error calls it.
+std::string run_record_json(const RunRecord& run);
+Result<RunRecord> read_run(const std::string& text, const std::string& run_name);
 
 }  // namespace flameprobe::bench

@@ -30,6 +30,10 @@ std::string without_percent(const std::string& path) {  // FLAMEPROBE_OUT is a t
     return out;
 }
 
+Result<Process> start(const Result<ProcessRequest>& request) {
+    return request ? Process::start(*request) : request.error();
+}
+
 /// Instructions and cycles of the program and its descendants, with FlameProbe's own thread.
 class Instructions {
 public:
@@ -59,8 +63,8 @@ public:
     RunRecord take();
 
 private:
-    ProcessRequest program_request();
-    ProcessRequest load_request() const;
+    Result<ProcessRequest> program_request();
+    Result<ProcessRequest> load_request(const std::string& log) const;
     Result<void> live();
     Result<void> warm_up(Process& program);
     Result<void> measure(Process& program);
@@ -101,19 +105,22 @@ std::vector<std::string> Run::filled(const std::vector<std::string>& words) cons
     return out;
 }
 
-ProcessRequest Run::load_request() const {
+Result<ProcessRequest> Run::load_request(const std::string& log) const {
     ProcessRequest request;
+    auto output = place_.directory.open_for_append(log);
+    if (!output) return Error{file(log) + ": " + output.error().message};
+    request.output = std::move(*output);
     request.command = filled(scenario_.load);
     for (const auto& [name, value] : scenario_.environment) request.environment[name] = filled(value);
     request.directory = filled(scenario_.directory);
-    request.output = file("load.log");
     return request;
 }
 
-ProcessRequest Run::program_request() {
-    ProcessRequest request = load_request();
+Result<ProcessRequest> Run::program_request() {
+    auto made = load_request("program.log");
+    if (!made) return made;
+    ProcessRequest& request = *made;
     request.command = filled(scenario_.command);
-    request.output = file("program.log");
     request.environment["LD_PRELOAD"] = preload_with(place_.library);
     request.environment["FLAMEPROBE_OUT"] = without_percent(file("profile")) + ".%e.%p";
     request.environment["FLAMEPROBE_FORMAT"] = "none";  // pictures are made afterwards, of the load's time only
@@ -121,7 +128,7 @@ ProcessRequest Run::program_request() {
     request.environment["FLAMEPROBE_START"] = "1";
     request.before_exec = [this](pid_t pid) { instructions_.emplace(pid); };
     if (place_.waiting) request.environment["FLAMEPROBE_EVENT"] = "cpu,offcpu";
-    return request;
+    return made;
 }
 
 void Run::begin_window(std::uint64_t cpu_ns) {
@@ -141,9 +148,7 @@ void Run::end_window(std::uint64_t cpu_ns) {
 Result<void> Run::warm_up(Process& program) {
     const std::uint64_t until = monotonic_ns() + static_cast<std::uint64_t>(scenario_.warm_up.count() * 1e9);
     while (!is_own_load() && monotonic_ns() < until && interruption() == 0) {
-        ProcessRequest request = load_request();
-        request.output = file("warm-up.log");
-        auto load = Process::start(request);
+        auto load = start(load_request("warm-up.log"));
         if (!load) return load.error();
         while (monotonic_ns() < until && interruption() == 0 && !load->wait(Seconds(0.05))) {
             if (!program.running())
@@ -172,7 +177,7 @@ Result<void> Run::wait_for_load(Process& program, Process& load) {
 
 Result<void> Run::measure(Process& program) {
     begin_window(tree_cpu_ns(program.pid()));
-    auto load = Process::start(load_request());
+    auto load = start(load_request("load.log"));
     if (!load) return load.error();
     const auto waited = wait_for_load(program, *load);
     if (end_cpu_ns_ == 0) end_window(tree_cpu_ns(program.pid()));
@@ -206,7 +211,7 @@ Result<void> Run::end_program(Process& program) {
 Result<void> Run::live() {
     if (values_.at("port") == "0") return Error{"there is no free port on 127.0.0.1"};
     begin_window(0);
-    auto program = Process::start(program_request());
+    auto program = start(program_request());
     if (!program) return program.error();
     pid_ = program->pid();
     const auto told = [this](const Error& error) {

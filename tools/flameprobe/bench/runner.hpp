@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/own_directory.hpp"
 #include "plan.hpp"
 #include "run_record.hpp"
 #include "symbolize/symbol_cache.hpp"
@@ -10,9 +11,10 @@
 namespace flameprobe::bench {
 
 struct RunPlace {
-    std::string root;     // the bench's directory, absolute
-    std::string run;      // this run's, below it, relative
-    std::string library;  // libflameprobe.so
+    std::string root;               // the bench's directory, absolute
+    std::string run;                // this run's, below it, relative
+    const OwnDirectory& directory;  // this run's, in which logs are made
+    std::string library;            // libflameprobe.so
     unsigned frequency = 499;
     bool waiting = false;  // also measure where threads wait
 };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/own_directory.hpp"
 #include "base/result.hpp"
 #include "bench_file.hpp"
 #include "plan.hpp"
@@ -18,7 +19,7 @@ namespace flameprobe::bench {
 class Store {
 public:
     /// `wanted` empty: results/DATE-COMMIT, or with .2, .3, ... at its end where that one is complete or another
-    /// bench's; with a name, that directory. It is made.
+    /// bench's; with a name, that directory. It is made; no other user may own or write it.
     static Result<Store> open(const std::string& wanted, const BenchFile& file);
 
     const std::string& path() const { return path_; }  // as the user would write it
@@ -29,14 +30,16 @@ public:
     /// The record of a run that has succeeded.
     std::optional<RunRecord> finished(const Point& point, unsigned repetition) const;
     /// Makes the run's directory, empty.
-    Result<void> begin(const Point& point, unsigned repetition) const;
+    Result<OwnDirectory> begin(const Point& point, unsigned repetition) const;
     Result<void> keep(const Point& point, const RunRecord& run) const;
     Result<void> write(const std::string& name, const std::string& text) const;
+    Result<void> make_pictures_place() const;
 
 private:
-    Store(std::string path, bool resumed);
+    Store(std::string path, OwnDirectory directory, bool resumed);
 
     std::string path_, absolute_;
+    OwnDirectory directory_;
     bool resumed_;
 };
 

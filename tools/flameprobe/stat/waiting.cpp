@@ -1,6 +1,7 @@
 #include "waiting.hpp"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -45,6 +46,9 @@ Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
     if (failed || ::mkdtemp(name.data()) == nullptr)
         return Error{name + ": no temporary directory: " + (failed ? failed.message() : strerrordesc_np(errno))};
     run.directory_ = name;
+    auto opened = OwnDirectory::open(name);
+    if (!opened) return Error{name + ": " + opened.error().message};
+    run.own_.emplace(std::move(*opened));
     run.obstacle_ = preload_obstacle(command);
     run.environment_ = {
         {"LD_PRELOAD", preload_with(*library)}, {"FLAMEPROBE_EVENT", "cpu,offcpu"}, {"FLAMEPROBE_FORMAT", "none"},
@@ -54,12 +58,13 @@ Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
 
 WaitingRun::WaitingRun(WaitingRun&& other) noexcept
     : directory_(std::exchange(other.directory_, {})),
+      own_(std::exchange(other.own_, std::nullopt)),
       obstacle_(std::move(other.obstacle_)),
       environment_(std::move(other.environment_)) {}
 
 WaitingRun::~WaitingRun() {
-    std::error_code ignored;
-    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+    if (own_) static_cast<void>(own_->clear());
+    if (!directory_.empty()) ::rmdir(directory_.c_str());
 }
 
 Waiting WaitingRun::read() const {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../child.hpp"
+#include "base/own_directory.hpp"
 #include "base/result.hpp"
 #include "profile/blocked_calls.hpp"
 
@@ -38,6 +40,7 @@ private:
     WaitingRun() = default;
 
     std::filesystem::path directory_;
+    std::optional<OwnDirectory> own_;  // the same, open
     std::string obstacle_;
     Child::Environment environment_;
 };
