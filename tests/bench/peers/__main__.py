@@ -1,0 +1,85 @@
+"""FlameProbe beside every peer, in one run: python3 tests/bench/peers [--whole] [--write]
+
+Installs the peers that the registries have (--no-install: takes what is there), finds out which of them run here and says
+what does not and why, and runs everything in turn, round after round, until the time is used: ten minutes, or an hour with
+--whole. Every value and each profiler's own stacks are kept in BUILD/peers; the tables and plots are BUILD/peers/index.html
+and .png. --write also puts the tables into docs/performance.md. BUILD is `build`, or FLAMEPROBE_BUILD."""
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import profilers
+from harness import ROOT
+from profilers import EVERY, NotHere, Profiler
+
+import cost
+import install
+import tables
+import truth
+from figures_of_runs import Figures
+from rounds import Rounds
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+def found(wanted, user):
+    """({name: profiler}, {name: version}, {name: why it is not here}); each has profiled a short program."""
+    here, versions, absent = {}, {}, {}
+    for kind in EVERY:
+        profiler = kind(user)
+        if wanted and kind.name not in wanted and kind.name != tables.OURS:
+            continue
+        try:
+            version = profiler.version()
+            truth.tried(profiler)
+        except (NotHere, OSError, ValueError, LookupError) as why:
+            absent[kind.name] = " ".join((str(why) if isinstance(why, NotHere) else f"{type(why).__name__}: {why}").split())
+            continue
+        here[kind.name], versions[kind.name] = profiler, version
+    return here, versions, absent
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(prog="tests/bench/peers", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--whole", action="store_true", help="every row, for an hour; else those of ten minutes")
+    parser.add_argument("--small", action="store_true", help="only to see that it works: one short round")
+    parser.add_argument("--minutes", type=float, help="how long to measure; 8 and 50 leave time for the rest")
+    parser.add_argument("--only", default="", help="comma list of peers; FlameProbe is always there")
+    parser.add_argument("--rows", default="", help="a part of the names of the rows wanted")
+    parser.add_argument("--no-install", action="store_true", help="take what is there")
+    parser.add_argument("--nobody", action="store_true", help="started by root: run all programs as an ordinary user")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    parser.add_argument("--output", type=Path, default=profilers.OUTPUT, help="a directory; BUILD/peers by default")
+    options = parser.parse_args(arguments)
+    options.minutes = options.minutes or (50 if options.whole else 0.1 if options.small else 8)
+    return options
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    profilers.OUTPUT = options.output.resolve()
+    profilers.OUTPUT.mkdir(parents=True, exist_ok=True)
+    wanted = [name for name in options.only.split(",") if name]
+    refused = {} if options.no_install else install.all_of(wanted)
+    here, versions, absent = found(wanted, NOBODY if options.nobody else ())
+    absent = {**refused, **absent}
+    for name, why in absent.items():
+        print(f"{name} is left out: {why}", file=sys.stderr)
+    figures = Figures(profilers.OUTPUT / "figures.jsonl")
+    rounds = Rounds(figures, here, Profiler(NOBODY if options.nobody else ()), options)
+    rounds.add([*truth.tasks(options), *cost.tasks(options)])
+    begun = time.monotonic()
+    rounds.until(begun + 60 * options.minutes)
+    text = tables.whole(figures, list(here), versions, absent, "python3 tests/bench/peers " + shlex.join(sys.argv[1:]))
+    (profilers.OUTPUT / "tables.md").write_text(text)
+    print(text)
+    if options.write and not tables.put_into(ROOT / "docs" / "performance.md", text):
+        raise SystemExit("docs/performance.md has no markers for the tables")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Rounds: each task runs the program alone and under each profiler, in turn, and begins with another one each time (A B C, B C A,
+...). Round after round until the time is used; what did not fit even once is told."""
+
+import contextlib
+import gzip
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import profilers
+from profilers import NotHere
+
+
+@dataclass
+class Task:
+    rows: list
+    run: Callable  # (profiler, directory) -> ([value of each row or None], stacks or None, what it says or None)
+    figures: list = None  # for each row, what to make of a profiler's value and of the alone run's in this round; None: no such run
+    shown_alone: list = ()  # for each row, under which name the alone run's own value is shown, or None
+
+
+class Rounds:
+    def __init__(self, figures, here, alone, options):
+        self.figures, self.here, self.alone, self.options = figures, here, alone, options
+        self.tasks, self.took, self.failed = [], {}, {}
+
+    def add(self, tasks):
+        self.tasks += [task for task in tasks if any(self.options.rows in row.name for row in task.rows)]
+
+    def until(self, deadline):
+        """No task is begun that did not fit into the time that is left, judged by its last run."""
+        for number in range(1 if self.options.small else 1000):
+            begun = 0
+            for nth, task in enumerate(self.tasks):
+                if number > 0 and time.monotonic() + self.took.get(nth, 0) > deadline or number == 0 and time.monotonic() > deadline:
+                    continue
+                start = time.monotonic()
+                self.one(task, number)
+                self.took[nth] = time.monotonic() - start
+                begun += 1
+                print(f"round {number + 1}, {task.rows[0].name}: {self.took[nth]:.1f} s", file=sys.stderr)
+            if begun == 0:
+                break
+        for nth, task in enumerate(self.tasks):
+            if nth not in self.took:
+                print(f"{task.rows[0].name}: no time was left", file=sys.stderr)
+
+    def one(self, task, number):
+        names = list(self.here)
+        names = names[number % len(names):] + names[:number % len(names)]
+        values = {}
+        for name in [*(["alone"] if task.figures else []), *names]:
+            if (task.rows[0], name) in self.failed:
+                continue
+            try:
+                values[name] = self.under(task, name)
+            except (NotHere, OSError, ValueError, LookupError) as why:
+                self.failed[task.rows[0], name] = why
+                self.figures.note(task.rows[0], name, f"no result: {type(why).__name__ if not isinstance(why, NotHere) else ''} {why}".strip())
+        alone = values.pop("alone", None)
+        if task.figures and alone is None:
+            return
+        for nth, row in enumerate(task.rows):
+            if task.shown_alone and task.shown_alone[nth]:
+                self.figures.add(row, task.shown_alone[nth], alone[nth])
+            for name, of_rows in values.items():
+                if of_rows[nth] is not None:
+                    self.figures.add(row, name, task.figures[nth](of_rows[nth], alone[nth]) if task.figures else of_rows[nth])
+
+    def under(self, task, name):
+        with tempfile.TemporaryDirectory(prefix="flameprobe-peers-") as place:
+            directory = Path(place)
+            directory.chmod(0o777)
+            values, stacks, says = task.run(self.here.get(name, self.alone), directory)
+            if says is not None:
+                self.figures.note(task.rows[0], name, says)
+            if stacks is not None:
+                self.keep(task.rows[0], name, directory, stacks)
+            return values
+
+    def keep(self, row, name, directory, stacks):
+        """The stacks as they were read, and each file of the profiler's that is not large."""
+        kept = profilers.OUTPUT / "raw" / row.name.replace("/", "-") / name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        with gzip.open(kept / "stacks.folded.gz", "wt") as file:
+            file.writelines(f"{';'.join(frames)} {round(ns)}\n" for frames, ns in stacks)
+        for path in directory.iterdir():
+            with contextlib.suppress(OSError):
+                if path.is_file() and path.stat().st_size < 1 << 20:
+                    shutil.copy(path, kept)
