@@ -237,6 +237,7 @@ void Pipeline::write(Sample sample, bool whole) {
     if (sample.weight == 0) return;
     summary_.samples += sample.weight;
     summary_.hits += sample.hits;
+    if (!whole) summary_.truncated_hits += sample.hits;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
     threads_.count(sample.thread, sample.weight);
     sink_.sample(sample);

@@ -50,6 +50,11 @@ public:
 private:
     void text(const char* key, const std::string& value) { json_.key(key).text(value); }
     void number(const char* key, std::uint64_t value) { json_.key(key).number(value); }
+    /// null where samples do not stand for time.
+    void nanoseconds(const char* key, const NamedProfile& profile, std::uint64_t weight) {
+        json_.key(key);
+        profile.run.period_ns == 0 ? json_.null() : json_.number(weight * profile.run.period_ns);
+    }
     /// null where `whole` is 0: neither 0 nor 1 would be right.
     void share(const char* key, std::uint64_t part, std::uint64_t whole) {
         json_.key(key);
@@ -104,7 +109,7 @@ void SummaryWriter::sampling() {
     if (run.period_ns <= 1 || profile_.summary.process_cpu_ns == 0)
         json_.null();
     else
-        json_.real(1e9 * ratio(profile_.summary.samples, profile_.summary.process_cpu_ns));
+        json_.real(1e9 * ratio(hits_of(profile_.summary), profile_.summary.process_cpu_ns));
     number("period_ns", run.period_ns);
     text("engine", run.engine);
     text("engine_reason", run.engine_reason);
@@ -119,6 +124,8 @@ void SummaryWriter::samples() {
     json_.key("samples").begin_object();
     number("taken", summary.samples);
     number("hits", hits_of(summary));
+    number("rooted_hits", rooted_hits_of(summary));
+    number("truncated_hits", truncated_hits_of(summary));
     number("rooted", summary.rooted);
     share("rooted_share", summary.rooted, summary.samples);
     number("truncated", summary.truncated);
@@ -226,9 +233,11 @@ void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals)
         number("line", function.line);
         number("self", row.total.self);
         share("self_share", row.total.self, totals.samples);
+        nanoseconds("self_ns", profile, row.total.self);
         number("self_hits", row.total.self_hits);
         number("total", row.total.total);
         share("total_share", row.total.total, totals.samples);
+        nanoseconds("total_ns", profile, row.total.total);
         number("total_hits", row.total.total_hits);
         json_.end_object();
     });

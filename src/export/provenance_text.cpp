@@ -54,14 +54,14 @@ private:
         const auto rate = [](double value) { return short_decimal(value, 2) + " Hz"; };
         add("frequency set", run.period_ns <= 1 ? "" : rate(1e9 / static_cast<double>(run.period_ns)));
         const double cpu = static_cast<double>(summary.process_cpu_ns) / 1e9;
-        add("frequency reached", cpu > 0 && run.period_ns != 1 ? rate(static_cast<double>(summary.samples) / cpu) : "");
+        add("frequency reached",
+            cpu > 0 && run.period_ns != 1 ? rate(static_cast<double>(hits_of(summary)) / cpu) : "");
     }
     void samples() {
         const Summary& summary = profile_.summary;
         count("samples", hits_of(summary));
-        count("periods sampled", summary.samples);
-        count("rooted", summary.rooted);
-        count("truncated", summary.truncated);
+        count("rooted", rooted_hits_of(summary));
+        count("truncated", truncated_hits_of(summary));
         count("lost", summary.lost);
         count("throttled", summary.throttled);
         for (const auto& [name, amount] : profile_.work) count(("counted " + name).c_str(), amount);

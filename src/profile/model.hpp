@@ -2,6 +2,7 @@
 // threads and the samples. Plain data; ids are indices in the order of first appearance.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -234,8 +235,8 @@ struct Summary {
     std::uint64_t duration_ns = 0;  // while sampling was on
     std::uint64_t samples = 0;      // sum of weights of all samples with a stack
     std::uint64_t lost = 0;         // periods
-    std::uint64_t truncated = 0;    // samples
-    std::uint64_t rooted = 0;       // samples
+    std::uint64_t truncated = 0;    // weight
+    std::uint64_t rooted = 0;       // weight
     std::uint64_t throttled = 0;    // times
     std::uint64_t frames = 0;       // unwound in all
     std::uint64_t continued = 0;    // stacks followed into live memory and accepted
@@ -246,9 +247,14 @@ struct Summary {
     std::vector<ThreadAccount> threads;
     std::map<std::string, std::uint64_t> counters;  // anything else worth telling, by name
     std::uint64_t hits = 0;                         // of all samples with a stack; see Sample
+    std::uint64_t truncated_hits = 0;
 };
 
 /// Profiles of earlier versions have no hits: their samples stand for one period each, or count as if they did.
 inline std::uint64_t hits_of(const Summary& summary) { return summary.hits != 0 ? summary.hits : summary.samples; }
+inline std::uint64_t truncated_hits_of(const Summary& summary) {
+    return summary.truncated_hits != 0 ? summary.truncated_hits : std::min(summary.truncated, hits_of(summary));
+}
+inline std::uint64_t rooted_hits_of(const Summary& summary) { return hits_of(summary) - truncated_hits_of(summary); }
 
 }  // namespace flameprobe

@@ -66,7 +66,8 @@ std::string time_text(const NamedProfile& profile, std::uint64_t weight) {
 }
 
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight) {
-    return profile.has_run && weighs_nanoseconds(profile.run) ? duration_text(weight) : count_text(weight);
+    const std::string time = time_text(profile, weight);
+    return time.empty() ? count_text(weight) : time;
 }
 
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {

@@ -13,7 +13,7 @@ std::string_view kind_text(FrameKind kind);
 
 /// The time of `weight` samples, "12.3 s"; empty where a sample does not stand for time.
 std::string time_text(const NamedProfile& profile, std::uint64_t weight);
-/// For tables: a number of samples, of waiting time a duration.
+/// For tables: a duration; where samples do not stand for time, their number or that of events.
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
 /// The whole name of a box, as clean text (see text.hpp).

@@ -12,8 +12,9 @@ namespace {
 
 double as_double(std::uint64_t value) { return static_cast<double>(value); }
 
-std::string of_samples(std::uint64_t part, const Summary& summary) {
-    return count_text(part) + " (" + percent_text(as_double(part), as_double(summary.samples)) + ")";
+/// A number of samples, and their share of the time.
+std::string of_samples(std::uint64_t hits, std::uint64_t weight, const Summary& summary) {
+    return count_text(hits) + " (" + percent_text(as_double(weight), as_double(summary.samples)) + ")";
 }
 
 std::string sampling_text(const RunInfo& run, const Summary& summary) {
@@ -24,7 +25,7 @@ std::string sampling_text(const RunInfo& run, const Summary& summary) {
     if (counts_waiting(run)) return text;
     if (run.period_ns > 1) text += ", " + short_decimal(1e9 / as_double(run.period_ns), 1) + " Hz set";
     if (run.period_ns > 1 && summary.process_cpu_ns > 0) {
-        const double reached = as_double(summary.samples) / (as_double(summary.process_cpu_ns) / 1e9);
+        const double reached = as_double(hits_of(summary)) / (as_double(summary.process_cpu_ns) / 1e9);
         text += ", " + short_decimal(reached, 1) + " Hz reached per second of CPU time";
     }
     return text;
@@ -50,17 +51,17 @@ std::string waiting_text(const Summary& summary) {
 
 std::string samples_text(const Summary& summary, const RunInfo& run) {
     std::string text = count_text(hits_of(summary));
-    if (hits_of(summary) != summary.samples && run.period_ns != 1)
-        text += ", which stand for " + count_text(summary.samples) + " " + (counts_events(run) ? run.event : "periods");
-    text += "; rooted " + of_samples(summary.rooted, summary) + ", truncated " +
-            of_samples(summary.truncated, summary) + ", lost " + count_text(summary.lost);
+    if (hits_of(summary) != summary.samples && counts_events(run))
+        text += " of " + count_text(summary.samples) + " " + run.event;
+    text += "; rooted " + of_samples(rooted_hits_of(summary), summary.rooted, summary) + ", truncated " +
+            of_samples(truncated_hits_of(summary), summary.truncated, summary) + ", lost " + count_text(summary.lost);
     if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
     return text;
 }
 
 std::string coverage_text(const RunInfo& run, const Summary& summary) {
     const double sampled = as_double(summary.samples) * as_double(run.period_ns);
-    return "samples × period = " + duration_text(static_cast<std::uint64_t>(sampled)) + " of the process's " +
+    return "sampled " + duration_text(static_cast<std::uint64_t>(sampled)) + " of the process's " +
            duration_text(summary.process_cpu_ns) +
            " of CPU time: " + percent_text(sampled, as_double(summary.process_cpu_ns));
 }

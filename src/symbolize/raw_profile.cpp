@@ -137,6 +137,7 @@ void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Sum
         lost[id] = is(Note::lost);
     }
     summary.samples = summary.truncated = summary.rooted = summary.lost = summary.throttled = summary.hits = 0;
+    summary.truncated_hits = 0;
     for (const RawCount& count : counts) {
         if (lost[count.stack]) {
             summary.lost = add_saturated(summary.lost, count.weight);
@@ -146,6 +147,7 @@ void count_event(const RawProfile& raw, const std::vector<RawCount>& counts, Sum
         summary.hits = add_saturated(summary.hits, count.hits);
         std::uint64_t& part = truncated[count.stack] ? summary.truncated : summary.rooted;
         part = add_saturated(part, count.weight);
+        if (truncated[count.stack]) summary.truncated_hits = add_saturated(summary.truncated_hits, count.hits);
     }
 }
 

@@ -1,8 +1,9 @@
 """Every number that appears twice is the same number: samples, weights and CPU time in folded text, JSON, SVG, pprof, the other
-formats, the provenance and --info; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
+formats, the provenance, --info and --top, of the whole and of each function; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
 timer's sample stands for several periods, so that samples and weights cannot be mistaken for each other."""
 
 import base64
+import html as html_module
 import json
 import re
 import sys
@@ -20,6 +21,18 @@ TOO_BRIEF = "[not sampled: lived too briefly]"
 
 def number(text):
     return int(text.replace(",", ""))
+
+
+def plain(name):
+    return re.sub(r"_\[[ki]\]$", "", name)
+
+
+def duration(ns):
+    """As src/render/numbers.cpp writes it, below two minutes."""
+    for unit, factor, digits in (("µs", 1e6, 1), ("ms", 1e3, 1), ("s", 1, 2)):
+        if ns / 1e9 * factor < 1e3 or unit == "s":
+            text = f"{ns / 1e9 * factor:.{digits}f}"
+            return f"{text.rstrip('0').rstrip('.')} {unit}"
 
 
 def labelled(text):
@@ -92,15 +105,59 @@ class Totals(Case):
 
         facts = labelled(result.path("txt").read_text())
         self.assertEqual(int(facts["samples"]), samples["hits"])
-        self.assertEqual(int(facts["periods sampled"]), samples["taken"])
+        self.assertEqual(int(facts["rooted"]) + int(facts["truncated"]), samples["hits"])
+        self.assertEqual((int(facts["rooted"]), int(facts["truncated"])), (samples["rooted_hits"], samples["truncated_hits"]))
+        self.assertNotIn("period", "".join(facts))
         self.assertEqual(int(facts["lost"]), notes["[lost]"])
         info = labelled(render(result.path("fprobe"), "--info").stdout)
-        self.assertRegex(info["Samples"], f"^{samples['hits']:,}[,;] ")
+        self.assertRegex(info["Samples"], rf"^{samples['hits']:,}; rooted {samples['rooted_hits']:,} \(.* truncated {samples['truncated_hits']:,} \(")
+        self.assertNotIn("period", info["Samples"] + info["Weight"] + info["Coverage"])
         self.assertTrue(info["Weight"].startswith(f"{samples['hits']:,} samples in "), info["Weight"])
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
         self.assertIn(f"{samples['hits']:,} samples, ", html)
         self.assertEqual(page_totals(html), (samples["hits"], weight))
+        self.check_functions(result, told)
         return told
+
+    def check_functions(self, result, told):
+        """Of each function samples are what JSON, pprof and the tooltips say; time and share what JSON and --top say."""
+        period, weight = told["sampling"]["period_ns"], told["stack_samples"]
+        for row in told["functions"]:
+            self.assertEqual((row["self_ns"], row["total_ns"]), (row["self"] * period, row["total"] * period))
+        top = render(result.path("fprobe"), "--top", str(len(told["functions"]))).stdout.splitlines()
+        self.assertTrue(top[0].startswith(f"{told['samples']['hits']:,} samples, {duration(weight * period)} of CPU time"), top[0])
+        rows = [re.match(r" *(\S+ \S+) +([\d.]+)% +(\S+ \S+) +([\d.]+)%  ", line).groups() for line in top[2:]]
+        share = lambda part: f"{100 * part / weight:.2f}"
+        self.assertEqual(rows, [(duration(row["self_ns"]), share(row["self"]), duration(row["total_ns"]), share(row["total"]))
+                                for row in told["functions"]])
+
+        names = Counter(plain(row["name"]) for row in told["functions"])
+        wanted = {plain(row["name"]): (row["self_hits"], row["total_hits"]) for row in told["functions"]}
+        wanted = {name: hits for name, hits in wanted.items() if names[name] == 1 and not name.startswith("[")}
+        self.assertGreater(len(wanted), 3)
+        pprof, own, total = pprof_rules.read(result.path("pb.gz")), Counter(), Counter()
+        at = [name for name, _ in pprof.types].index("samples")
+        for sample in pprof.samples:
+            stack = pprof.names(sample)
+            own[stack[-1]] += sample.values[at]
+            total.update(dict.fromkeys(stack, sample.values[at]))
+        self.assertEqual({name: (own[name], total[name]) for name in wanted if name in total},
+                         {name: hits for name, hits in wanted.items() if name in total})
+        self.assertGreater(len(wanted.keys() & total.keys()), 3)
+        self.assertEqual({name: hits for name, (_, hits) in wanted.items()}, {name: hits for name, hits in self.tooltips(result) if name in wanted})
+
+    def tooltips(self, result):
+        """(function, samples), where a function that calls itself counts once."""
+        svg = render(result.path("fprobe"), "-f", "svg", "--min-width", "0", "-o", "-").stdout
+        boxes = re.findall(r'<g class="\w+"[^>]*><title>([^<]*)\n([\d,]+) samples?, [^<]*</title><rect x="[^"]*" y="(\d+)"', svg)
+        total, path, root = Counter(), [], int(boxes[0][2])
+        for name, hits, top in boxes:
+            del path[(root - int(top)) // 18:]
+            name = html_module.unescape(name)
+            if name not in path:
+                total[name] += number(hits)
+            path.append(name)
+        return total.items()
 
     def check_threads(self, told, least=400):
         """A thread's samples, what is noted of it, and what is left unsampled are its CPU clock. Its first and its last sample

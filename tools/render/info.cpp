@@ -5,6 +5,7 @@
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
+#include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "symbolize/named_profile.hpp"
@@ -54,8 +55,8 @@ std::string weight_line(const NamedProfile& profile) {
     std::string text = count_text(hits) + " samples" + stacks;
     if (profile.has_run && counts_waiting(profile.run))
         text = duration_text(weight) + stacks;
-    else if (weight != hits && profile.run.period_ns != 1)
-        text += ", which stand for " + count_text(weight) + " periods";
+    else if (const std::string time = time_text(profile, weight); !time.empty())
+        text += ", " + time + " of CPU time";
     return line(whole ? "Weight" : "Selected", text);
 }
 

@@ -106,6 +106,7 @@ constexpr auto weights = {&Summary::samples, &Summary::lost, &Summary::truncated
 
 void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads, std::uint64_t unit) {
     into.complete = into.complete && from.complete;
+    into.truncated_hits = truncated_hits_of(into) + truncated_hits_of(from);
     into.hits = hits_of(into) + hits_of(from);
     for (const auto field : weights) into.*field += from.*field * unit;
     for (const auto field :

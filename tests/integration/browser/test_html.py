@@ -316,6 +316,7 @@ class HtmlTest(PageTest):
         self.page.run("document.getElementById('tab-table').click()")
         title = self.page.run("return document.querySelector('.body .line .cell').title")
         self.assertRegex(title, r"^140 samples, 5\.66 s$")
+        self.assertEqual(self.page.run("return document.querySelector('.body .line .cell span').dataset.time"), "5.66 s")
         self.page.run("document.querySelector('.body .line').click()")
         self.assertIn(", 237 samples, ", self.text("chosen-numbers"))
         self.open("weighted-times.html", "#y=1&t=1")

@@ -59,7 +59,7 @@ n:[lost] 14
     for (const NamedCount& count : profile.counts) summary.samples += count.weight;
     summary.lost = 14;
     summary.truncated = 9;
-    summary.rooted = summary.samples - 58;
+    summary.rooted = summary.samples - 9;
     summary.process_cpu_ns = summary.samples * profile.run.period_ns + 240'000'000;
     summary.own_cpu_ns = 41'000'000;
     summary.own_memory = 9 << 20;

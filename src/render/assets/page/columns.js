@@ -7,7 +7,7 @@ export function functionColumns(page) {
   const share = (cell, part, hits) => {
     const {all} = page.sums;
     element(cell, "i", {}).style.setProperty("--part", Math.min(part / all, 1));
-    element(cell, "span", {}, percent(part, all));
+    element(cell, "span", {"data-time": page.profile.time(part)}, percent(part, all));
     cell.title = [page.profile.samplesText(hits), page.profile.time(part)].filter(Boolean).join(", ");
   };
   const shares = page.compare ? page.compare.columns() : ["self", "total"].map((key) => (
