@@ -3,7 +3,7 @@
 Installs the peers that the registries have (--no-install: takes what is there), finds out which of them run here and says
 what does not and why, and runs everything in turn, round after round, until the time is used: ten minutes, or an hour with
 --whole. Every value and each profiler's own stacks are kept in BUILD/peers; the tables and plots are BUILD/peers/index.html
-and .png. --write also puts the tables into docs/performance.md. BUILD is `build`, or FLAMEPROBE_BUILD."""
+and plots.png. --write also puts the tables into docs/performance.md. BUILD is `build`, or FLAMEPROBE_BUILD."""
 
 import argparse
 import shlex
@@ -13,12 +13,15 @@ from pathlib import Path
 
 import profilers
 from harness import ROOT
-from profilers import EVERY, NotHere, Profiler
+from profilers import EVERY, NotHere, Profiler, machine
 
 import cost
 import install
+import plots
+import rendering
 import tables
 import truth
+import waiting
 from figures_of_runs import Figures
 from rounds import Rounds
 
@@ -71,11 +74,12 @@ def main():
         print(f"{name} is left out: {why}", file=sys.stderr)
     figures = Figures(profilers.OUTPUT / "figures.jsonl")
     rounds = Rounds(figures, here, Profiler(NOBODY if options.nobody else ()), options)
-    rounds.add([*truth.tasks(options), *cost.tasks(options)])
+    rounds.add([*truth.tasks(options), *cost.tasks(options), *rendering.tasks(options), *waiting.tasks(options, here)])
     begun = time.monotonic()
     rounds.until(begun + 60 * options.minutes)
     text = tables.whole(figures, list(here), versions, absent, "python3 tests/bench/peers " + shlex.join(sys.argv[1:]))
     (profilers.OUTPUT / "tables.md").write_text(text)
+    plots.write(figures, text, f"FlameProbe beside other profilers, {tables.today()}, {machine()}", profilers.OUTPUT)
     print(text)
     if options.write and not tables.put_into(ROOT / "docs" / "performance.md", text):
         raise SystemExit("docs/performance.md has no markers for the tables")

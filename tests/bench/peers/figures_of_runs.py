@@ -11,7 +11,7 @@ class Row:
     table: str
     name: str
     unit: str  # "%": of 1; "ms", "us", "MB", "s": of seconds and bytes; "times"
-    better: str = "less"
+    better: str = "less"  # or "more"; None: neither, the figure only tells
 
     def shown(self, value):
         factor, digits = {"%": (100, 1), "s": (1, 2), "ms": (1e3, 2), "us": (1e6, 1), "MB": (1e-6, 1), "kB/s": (1e-3, 1)}[self.unit]
@@ -51,7 +51,7 @@ def spread(values):
 
 def ahead(row, theirs, ours):
     """Whether a peer is better than FlameProbe by more than the spread of both, which three runs at least have."""
-    if len(theirs or ()) < 3 or len(ours or ()) < 3:
+    if row.better is None or len(theirs or ()) < 3 or len(ours or ()) < 3:
         return False
     (_, low, high), (_, our_low, our_high) = spread(theirs), spread(ours)
     return high < our_low if row.better == "less" else low > our_high

@@ -170,9 +170,16 @@ class AsyncProfiler(Profiler):
     def version(self):
         return re.search(r"async-profiler-([\d.]+)\.jar", str(next((TOOLS / "async-profiler").glob("*.jar"))))[1]
 
+    def arguments(self, frequency, directory):
+        return f"start,event=cpu,interval={round(1e9 / frequency)},threads,total,loglevel=error,{self.options.format(directory)}"
+
     def environment(self, frequency, directory):
-        return {"LD_PRELOAD": self.library(), "ASPROF_COMMAND":
-                f"start,event=cpu,interval={round(1e9 / frequency)},threads,total,loglevel=error,{self.options.format(directory)}"}
+        return {"LD_PRELOAD": self.library(), "ASPROF_COMMAND": self.arguments(frequency, directory)}
+
+    def command(self, argv, frequency, directory):
+        if Path(str(argv[0])).name != "java":
+            return super().command(argv, frequency, directory)
+        return [*self.user, argv[0], f"-agentpath:{self.library()}={self.arguments(frequency, directory)}", *argv[1:]]
 
     def stacks(self, program, frequency, directory):
         return readers.folded((Path(directory) / "async.folded").read_text(), 1)  # `total`: nanoseconds

@@ -18,8 +18,9 @@ from profilers import NotHere
 @dataclass
 class Task:
     rows: list
-    run: Callable  # (profiler, directory) -> ([value of each row or None], stacks or None, what it says or None)
+    run: Callable  # (what is run, directory) -> ([value of each row or None], stacks or None, what it says or None)
     figures: list = None  # for each row, what to make of a profiler's value and of the alone run's in this round; None: no such run
+    of: dict = None  # what is run by name; None: every profiler that is here
     shown_alone: list = ()  # for each row, under which name the alone run's own value is shown, or None
 
 
@@ -50,10 +51,10 @@ class Rounds:
                 print(f"{task.rows[0].name}: no time was left", file=sys.stderr)
 
     def one(self, task, number):
-        names = list(self.here)
-        names = names[number % len(names):] + names[:number % len(names)]
+        names = [*(["alone"] if task.figures else []), *(task.of or self.here)]
+        first = number % len(names)
         values = {}
-        for name in [*(["alone"] if task.figures else []), *names]:
+        for name in names[first:] + names[:first]:
             if (task.rows[0], name) in self.failed:
                 continue
             try:
@@ -75,7 +76,7 @@ class Rounds:
         with tempfile.TemporaryDirectory(prefix="flameprobe-peers-") as place:
             directory = Path(place)
             directory.chmod(0o777)
-            values, stacks, says = task.run(self.here.get(name, self.alone), directory)
+            values, stacks, says = task.run((task.of or self.here).get(name, self.alone), directory)
             if says is not None:
                 self.figures.note(task.rows[0], name, says)
             if stacks is not None:

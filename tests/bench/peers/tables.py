@@ -17,6 +17,7 @@ HEADINGS = {
     "waits": "Waiting",
 }
 OURS = "FlameProbe"
+NOT_PEERS = (OURS, "FlameProbe, page", "by chance")
 
 
 def cell(row, profiler, figures):
@@ -25,12 +26,13 @@ def cell(row, profiler, figures):
         return "–"
     middle, low, high = map(row.shown, spread(values))
     text = middle if len(values) == 1 else f"{middle} ({low} to {high})"
-    return f"**{text}**" if profiler not in (OURS, "by chance") and ahead(row, values, figures.values[row].get(OURS)) else text
+    return f"**{text}**" if profiler not in NOT_PEERS and ahead(row, values, figures.values[row].get(OURS)) else text
 
 
 def table(name, figures, columns):
     rows = figures.rows(name)
-    columns = [column for column in [*columns, "by chance"] if any(column in figures.values[row] for row in rows)]
+    others = [column for row in rows for column in figures.values[row] if column not in columns and column != "by chance"]
+    columns = [column for column in dict.fromkeys([*columns, *others, "by chance"]) if any(column in figures.values[row] for row in rows)]
     if not rows or not columns:
         return []
     runs = sorted({len(values) for row in rows for values in figures.values[row].values()})
@@ -39,7 +41,7 @@ def table(name, figures, columns):
         unit = "" if row.unit == "%" else f", {row.unit}"
         lines.append(f"| {row.name}{unit} | {' | '.join(cell(row, column, figures) for column in columns)} |")
     count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    return [*lines, "", f"{count} runs of each.", ""]
+    return [*lines, "", f"{count} run{'' if count == '1' else 's'} of each.", ""]
 
 
 def ahead_of_us(figures):
@@ -47,7 +49,7 @@ def ahead_of_us(figures):
     lines = []
     for row, of_profiler in figures.values.items():
         best = [(profiler, values) for profiler, values in of_profiler.items()
-                if profiler not in (OURS, "by chance") and ahead(row, values, of_profiler.get(OURS))]
+                if profiler not in NOT_PEERS and ahead(row, values, of_profiler.get(OURS))]
         for profiler, values in best:
             lines.append(f"- {profiler}, {row.name} ({row.table}): {row.shown(spread(values)[0])} {row.unit}, "
                          f"FlameProbe {row.shown(spread(of_profiler[OURS])[0])}")
@@ -56,15 +58,19 @@ def ahead_of_us(figures):
 
 def what_they_say(figures):
     lines = ["### What each says of what it missed", "", "| program | profiler | says |", "|-|-|-|"]
-    for row in figures.rows("truth"):
+    for row in [*figures.rows("truth"), *figures.rows("waits")]:
         for profiler, text in figures.notes[row].items():
             lines.append(f"| {row.name} | {profiler} | {(text or 'nothing').replace('|', '/')[:200]} |")
     return [*lines, ""] if len(lines) > 4 else []
 
 
+def today():
+    return datetime.date.today().isoformat()
+
+
 def whole(figures, columns, versions, absent, command):
     load = Path("/proc/loadavg").read_text().split()[0]
-    lines = [f"{datetime.date.today().isoformat()}, {machine()}, {platform.freedesktop_os_release().get('PRETTY_NAME', '')}, "
+    lines = [f"{today()}, {machine()}, {platform.freedesktop_os_release().get('PRETTY_NAME', '')}, "
              f"load {load} at the end; `{command}`. Median and quartiles (of fewer than four runs: least and most); every "
              "round runs each profiler once, in turn, beside the program alone.", "",
              "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", ""]

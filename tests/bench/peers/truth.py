@@ -8,7 +8,6 @@ rooted    CPU time on stacks that reach the thread's start, of the CPU time that
 
 import math
 import re
-import resource
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -22,8 +21,10 @@ from harness import named, target
 
 from figures_of_runs import Row
 from rounds import Task
+from runs import execute
 
 HERE = Path(__file__).resolve().parent
+NO_STACK = re.compile(r"\[(not sampled|lost|truncated|throttled|kernel, not permitted)")  # time of which FlameProbe knows no stack
 KNOWN = BUILD / "tests" / "bench" / "peers" / "known"
 
 
@@ -67,7 +68,7 @@ def shares_of(stacks, known, truth):
             leaves[frames[-1]] = leaves.get(frames[-1], 0) + ns
         ordered = sorted(leaves.values(), reverse=True)
         return dict(zip([*sorted(truth, key=truth.get, reverse=True), *(f"other {n}" for n in range(len(ordered)))], ordered))
-    functions = {function: known.is_function(function) for function in truth}
+    functions = {function: known.is_function(function) for function in truth if function != "elsewhere"}
     found = {}
     for frames, ns in stacks:
         function = next((name for frame in reversed(frames) for name, matches in functions.items() if matches(frame)), "elsewhere")
@@ -93,7 +94,7 @@ def rooted_ns(stacks):
     but nothing else calls __libc_start_main. samply takes a `_` from each name."""
     def is_root(frame):
         return ROOTS.match(frame.removesuffix(" (inlined)")) or re.match("_?_libc_start_main|_?clone3?$|start$", frame)
-    return sum(ns for frames, ns in stacks if any(map(is_root, frames[:4])))
+    return sum(ns for frames, ns in stacks if any(map(is_root, frames[:4])) and not NO_STACK.match(frames[-1]))
 
 
 def stripped():
@@ -123,8 +124,16 @@ def rhythm_truth(stdout):
     return {f"part_{n}": float(line) for n, line in enumerate(re.findall(r"^\d+$", stdout, re.MULTILINE))}
 
 
-def node(directory=HERE):
-    return [profilers.tool("node"), "--perf-basic-prof", "--no-turbo-inlining", directory / "work.js", "200"]
+def node(rounds):
+    return [profilers.tool("node"), "--perf-basic-prof", "--no-turbo-inlining", HERE / "work.js", rounds]
+
+
+def java(rounds):
+    """Compiled once, into the output's directory."""
+    if not (profilers.OUTPUT / "Work.class").exists():
+        subprocess.run([profilers.tool("javac"), "-d", profilers.OUTPUT, HERE / "Work.java"], check=True, capture_output=True)
+    return [profilers.tool("java"), "-XX:+UnlockDiagnosticVMOptions", "-XX:+PreserveFramePointer", "-XX:+DumpPerfMapAtExit", "-cp",
+            profilers.OUTPUT, "Work", rounds]
 
 
 def jit_function(name):
@@ -153,16 +162,15 @@ def every(seconds, frequency):
         Known("in step with the period", frequency, lambda: [target("rhythm"), round(1e9 / frequency), round(1000 * seconds)],
               rhythm_truth),
         Known("half in system calls", frequency, lambda: [target("calls"), seconds], calls_truth, calls_function),
-        Known("JIT: node", frequency, node, told, jit_function),
+        Known("JIT: node", frequency, lambda: node(round(200 * seconds)), told, jit_function),
+        Known("JIT: Java", frequency, lambda: java(round(90 * seconds)), told, jit_function),
     ]
 
 
 def measure(known, profiler, directory):
     """(figures, stacks, what it says). The CPU time that the program used is of its own run, alone."""
     argv = known.words()
-    ran = profilers.run(profiler.command(argv, known.frequency, directory), directory, timeout=120)
-    if ran.returncode != 0:
-        raise NotHere(f"exit status {ran.returncode}: {ran.stderr.strip()[-200:]}")
+    ran = execute(profiler.command(argv, known.frequency, directory), directory)
     stacks = profiler.stacks(argv[0], known.frequency, directory)
     truth = known.truth(ran.stdout)
     return {"distance": distance(shares_of(stacks, known, truth), truth), "rooted_ns": rooted_ns(stacks)}, stacks, \
@@ -178,21 +186,11 @@ def tried(profiler):
         raise NotHere("it ran, but its profile is empty")
 
 
-def used_by(command, directory):
-    """(seconds of CPU time of a run and all that it started, standard output)"""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ran = profilers.run(command, directory, timeout=120)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if ran.returncode != 0:
-        raise NotHere(f"exit status {ran.returncode}: {ran.stderr.strip()[-200:]}")
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, ran.stdout
-
-
 def task(known):
     def run(profiler, directory):
         if profiler.name == "alone":
-            used, stdout = used_by(profiler.command(known.words(), known.frequency, directory), directory)
-            return [by_chance(known.truth(stdout), used * known.frequency), used], None, None
+            ran = execute(profiler.command(known.words(), known.frequency, directory), directory)
+            return [by_chance(known.truth(ran.stdout), ran.cpu_seconds * known.frequency), ran.cpu_seconds], None, None
         figures, stacks, says = measure(known, profiler, directory)
         return [figures["distance"], figures["rooted_ns"] / 1e9], stacks, says
     return Task([Row("truth", known.name, "%"), Row("rooted", known.name, "%", "more")], run,

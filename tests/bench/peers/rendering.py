@@ -1,0 +1,106 @@
+"""From the program's end to a picture and to a table of functions; rendering; opening the picture in a browser."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import profilers
+from harness import RENDER
+from peers import ENGINE
+from profilers import NotHere, Profiler, tool
+
+from cost import beyond, engine_rounds
+from figures_of_runs import Row
+from rounds import Task
+from runs import execute, shell
+
+MAKE_FOLDED = Path(__file__).resolve().parent.parent / "make_folded.py"
+FREQUENCY = 4000
+
+
+def profile_of_engine(profiler, samples, directory):
+    """Seconds of the run beyond what the engine's own work took; it leaves its profile in the directory."""
+    ran = execute(profiler.command([ENGINE, engine_rounds(samples / FREQUENCY)], FREQUENCY, directory), directory)
+    return ran.seconds - int(ran.stdout.split()[-2]) / 1e9
+
+
+def picture(samples):
+    def run(profiler, directory):
+        seconds = profile_of_engine(profiler, samples, directory)
+        command = profiler.to_picture(str(ENGINE), directory)
+        if command is not None:
+            seconds += shell(command, directory, timeout=60).seconds
+        if not [path for path in directory.glob("*.svg") if path.stat().st_size > 1000]:
+            raise NotHere("it makes no picture in a file")
+        return [seconds], None, None
+    return Task([Row("time", f"a run of {samples:,} samples: start, end and picture", "s")], run)
+
+
+def table(samples):
+    """go tool pprof reads what gperftools writes."""
+    ways = {
+        "FlameProbe": (profilers.FlameProbe, lambda place: f"'{RENDER}' '{place}/flameprobe.fprobe' --top 30"),
+        "perf dwarf": (profilers.PerfDwarf,
+                       lambda place: f"'{tool('perf')}' report --force --stdio --no-children -i '{place}/perf.data' -g none"),
+        "gperftools": (profilers.Gperftools, lambda place: f"'{tool('google-pprof')}' --text '{ENGINE}' '{place}/gperftools.prof'"),
+        "go tool pprof": (profilers.Gperftools, lambda place: f"'{tool('go')}' tool pprof -top '{ENGINE}' '{place}/gperftools.prof'"),
+    }
+
+    def run(way, directory):
+        profile_of_engine(way[0](), samples, directory)
+        ran = shell(f"{way[1](directory)} > table.txt", directory, timeout=60)
+        return [ran.seconds], None, None
+    return Task([Row("time", f"{samples:,} samples to a table of functions", "s")], run, of=ways)
+
+
+def folded(stacks):
+    """The text is made once, in the output's directory."""
+    path = profilers.OUTPUT / f"stacks-{stacks}.folded"
+    if not path.exists():
+        unfinished = path.with_suffix(".part")
+        with open(unfinished, "w", encoding="utf-8") as file:
+            subprocess.run([sys.executable, MAKE_FOLDED, str(stacks)], stdout=file, check=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+        unfinished.rename(path)
+    return path
+
+
+DRAWERS = {
+    "FlameProbe": lambda source, to: f"'{RENDER}' '{source}' --min-width 0.01 -o '{to}'",
+    "inferno": lambda source, to: f"'{tool('inferno-flamegraph')}' '{source}' > '{to}'",
+}
+
+
+def svg(stacks):
+    def run(drawer, directory):
+        source = folded(stacks)
+        ran = execute(["bash", "-c", drawer(source, f"{directory}/picture.svg")], directory, memory=True)
+        return [ran.seconds, ran.peak_bytes], None, None
+    return Task([Row("time", f"{stacks:,} distinct stacks to SVG", "s"), Row("time", f"{stacks:,} distinct stacks to SVG, memory", "MB")],
+                run, of=DRAWERS)
+
+
+def page(stacks):
+    """Beyond an empty page."""
+    pages = {"FlameProbe": (DRAWERS["FlameProbe"], "svg"), "FlameProbe, page": (DRAWERS["FlameProbe"], "html"),
+             "inferno": (DRAWERS["inferno"], "svg")}
+
+    def run(way, directory):
+        if isinstance(way, Profiler):
+            path = directory / "page.html"
+            path.write_text("<p>nothing</p>")
+        else:
+            path = directory / f"page.{way[1]}"
+            shell(way[0](folded(stacks), path), directory)
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        return [execute([tool("chromium"), "--headless=new", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
+                         *sandbox, f"--user-data-dir={directory}/home", f"--screenshot={directory}/page.png", path.as_uri()],
+                        directory).seconds], None, None
+    return Task([Row("time", f"{stacks:,} distinct stacks: opened by chromium", "s")], run, [beyond], of=pages)
+
+
+def tasks(options):
+    if options.small:
+        return [picture(300), table(300), svg(2000)]
+    few, many = (20_000, 1_000_000) if options.whole else (4000, 200_000)
+    return [picture(few), table(few), svg(many), page(20_000)]

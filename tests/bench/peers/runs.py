@@ -1,0 +1,70 @@
+"""One run of a command and all that it starts: its output, elapsed and CPU time, and memory where that is wanted."""
+
+import contextlib
+import re
+import resource
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import profilers
+from profilers import NotHere
+
+
+@dataclass
+class Ran:
+    stdout: str
+    stderr: str
+    seconds: float
+    cpu_seconds: float  # of all that was started
+    peak_bytes: int = 0
+
+
+def descendants(pid="self"):
+    found = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text().split():
+                found += [child, *descendants(child)]
+    return found
+
+
+class Memory:
+    """The most that all that was started had at one time (Pss, so that what is shared counts once), seen every 20 ms."""
+
+    def __enter__(self):
+        self.peak, self.over = 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def watch(self):
+        while not self.over.wait(0.02):
+            now = 0
+            for pid in descendants():
+                with contextlib.suppress(OSError, TypeError):
+                    now += int(re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)[1]) * 1024
+            self.peak = max(self.peak, now)
+
+
+def execute(command, directory, memory=False, timeout=120):
+    """NotHere where it fails."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with Memory() if memory else contextlib.nullcontext() as watched:
+        ran = profilers.run(command, directory, timeout=timeout)
+    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if ran.timed_out:
+        raise NotHere(f"it took more than {timeout} s")
+    if ran.returncode != 0:
+        raise NotHere(f"exit status {ran.returncode}: {ran.stderr.strip()[-200:]}")
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ran(ran.stdout, ran.stderr, seconds, used, watched.peak if memory else 0)
+
+
+def shell(command, directory, timeout=120):
+    return execute(["bash", "-o", "pipefail", "-c", command], directory, timeout=timeout)
