@@ -15,5 +15,8 @@ extern const std::string_view page_policy;
 /// The colour of text on light and on dark pages, "#rrggbb", from tokens.json.
 extern const std::string_view light_ink;
 extern const std::string_view dark_ink;
+/// How opaque shares are behind a name, "0.9".
+extern const std::string_view light_share;
+extern const std::string_view dark_share;
 
 }  // namespace flameprobe::assets

@@ -2,6 +2,7 @@
 
 #include "base/base_name.hpp"
 #include "render/numbers.hpp"
+#include "render/role.hpp"
 #include "render/short_name.hpp"
 #include "render/text.hpp"
 
@@ -18,7 +19,10 @@ std::string place_text(const NamedProfile& profile, const Function& function) {
         if (!text.empty()) text += ", ";
         text += part;
     };
-    if (function.kind != FrameKind::user) add(kind_text(function.kind));
+    if (function.kind == FrameKind::note)
+        add(role_text(role_of_note(profile.strings.view(function.name))));
+    else if (function.kind != FrameKind::user)
+        add(kind_text(function.kind));
     std::string place{base_name(profile.strings.view(function.file))};
     if (!place.empty() && function.line > 0) place += ":" + std::to_string(function.line);
     add(place);

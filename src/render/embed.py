@@ -2,7 +2,7 @@
 """Turns text files into C++ string constants: embed.py OUTPUT TOKENS NAME=FILE[+FILE...]...
 
 Whole-line comments, blank lines and indentation are left out: they are for the people who read the source.
-In style sheets $light.ink is a value of TOKENS, and $light all of them as custom properties. light_ink is a constant, too.
+In style sheets $light.ink is a value of TOKENS, and $light all of them as custom properties. light_ink and light_share are constants, too.
 A constant page_policy allows the inline elements of page_css and page_js by their hashes.
 """
 import base64
@@ -56,6 +56,7 @@ def main():
     texts["page_policy"] = policy(texts["page_css"], texts["page_js"])
     for side in ("light", "dark"):
         texts[side + "_ink"] = tokens[side]["ink"]
+        texts[side + "_share"] = tokens[side]["share"]
     for name, text in texts.items():
         # A string literal may have 65,536 characters at least, but MSVC's 16 KiB is the habit that costs nothing.
         pieces = [text[at:at + 8000] for at in range(0, len(text), 8000)]

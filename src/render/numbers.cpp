@@ -48,6 +48,13 @@ std::string percent_text(double part, double whole) {
     return fixed_text(share, 2) + " %";
 }
 
+std::string round_share(double part, double whole) {
+    const double share = whole > 0 ? part / whole * 100 : 0;
+    if (share > 0 && share < 0.05) return "<0.1 %";
+    if (share < 100 && share >= 99.95) return ">99.9 %";
+    return fixed_text(share, 1) + " %";
+}
+
 std::string duration_text(std::uint64_t ns) {
     const double seconds = static_cast<double>(ns) / 1e9;
     if (seconds < 1e-3) return short_decimal(seconds * 1e6, 1) + " µs";

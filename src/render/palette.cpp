@@ -25,6 +25,9 @@ constexpr Ramp pale_sand{{{"#e5e1d9", "#38352e"}, {"#ede8e0", "#3f3b35"}, {"#ddd
 constexpr Ramp green{{{"#5cbe96", "#095b41"}, {"#6cc495", "#206242"}, {"#4bb798", "#025542"}}};
 constexpr Ramp purple{{{"#c493e8", "#5b3177"}, {"#c49cf5", "#5d3a83"}, {"#c489db", "#5a296c"}}};
 constexpr Ramp yellow{{{"#e5d67f", "#625922"}, {"#f3db84", "#6d5e29"}, {"#d6d27a", "#58551e"}}};
+constexpr Ramp rose{{{"#e69dc6", "#6a3462"}, {"#f4a6c6", "#6d3369"}, {"#d795c5", "#6b2f5e"}}};
+constexpr Ramp brick{{{"#eb8376", "#6e2826"}, {"#f48e73", "#773224"}, {"#e07879", "#641f27"}}};
+constexpr Ramp indigo{{{"#9a9ce8", "#48468a"}, {"#ada2ef", "#584b90"}, {"#8f9ce3", "#3b4285"}}};
 constexpr Ramp ash{{{"#a09e9c", "#5c5b58"}, {"#a7a5a2", "#63615f"}, {"#999795", "#565553"}}};
 constexpr Ramp grey{{{"#c6c4c0", "#54524f"}, {"#d0cdc9", "#5d5a57"}, {"#bcbab6", "#4c4a47"}}};
 constexpr Ramp pale_grey{{{"#e0deda", "#44423f"}, {"#eae7e3", "#4c4a47"}, {"#d9d7d3", "#3f3d3a"}}};
@@ -48,6 +51,7 @@ constexpr Shade plain{"#e6e3de", "#3a3835"};
 struct Palette::Ramps {
     std::string_view name;
     Ramp own, own_inlined, library, library_inlined, glue, glue_inlined, kernel, scope, thread, note;
+    Ramp waiting = rose, preempted = brick, held = indigo;
 };
 
 namespace {
@@ -72,6 +76,12 @@ char letter_of(Role role, bool inlined) {
             return 't';
         case Role::note:
             return 'n';
+        case Role::waiting:
+            return 'w';
+        case Role::preempted:
+            return 'q';
+        case Role::held:
+            return 'h';
     }
     return 'n';
 }
@@ -113,7 +123,8 @@ std::vector<NamedShade> Palette::classes() const {
     for (const auto& [letter, ramp] :
          {std::pair{'u', of.own}, std::pair{'v', of.own_inlined}, std::pair{'l', of.library},
           std::pair{'j', of.library_inlined}, std::pair{'x', of.glue}, std::pair{'y', of.glue_inlined},
-          std::pair{'k', of.kernel}, std::pair{'s', of.scope}, std::pair{'t', of.thread}, std::pair{'n', of.note}}) {
+          std::pair{'k', of.kernel}, std::pair{'s', of.scope}, std::pair{'t', of.thread}, std::pair{'n', of.note},
+          std::pair{'w', of.waiting}, std::pair{'q', of.preempted}, std::pair{'h', of.held}}) {
         add(letter, ramp);
     }
     add('g', {&plain, 1});

@@ -118,7 +118,7 @@ public:
             case FrameKind::scope:
                 return Role::scope;
             case FrameKind::note:
-                return Role::note;
+                return role_of_note(profile_.strings.view(function.name));
             case FrameKind::thread:
                 return Role::thread;
             default:
@@ -171,8 +171,21 @@ std::string_view role_text(Role role) {
             return "not known";
         case Role::thread:
             return "thread";
+        case Role::waiting:
+            return "waiting";
+        case Role::preempted:
+            return "preempted";
+        case Role::held:
+            return "waiting for its holder";
     }
     return "";
+}
+
+Role role_of_note(std::string_view text) {
+    if (text == "[kernel]" || text.starts_with("[kernel: ")) return Role::kernel;
+    if (text == "[preempted]") return Role::preempted;
+    if (text.starts_with("[held by ")) return Role::held;
+    return text.starts_with('[') ? Role::note : Role::waiting;  // a system call's name
 }
 
 bool is_glue(std::string_view name) {

@@ -16,8 +16,11 @@ enum class Role : std::uint8_t {
     glue,     // starts threads and forwards calls: std::__invoke, start_thread, tokio::runtime
     kernel,
     scope,
-    note,
+    note,  // time that is not known, and that alone is grey
     thread,
+    waiting,    // off a CPU, in a system call
+    preempted,  // could have run
+    held,       // waits for a lock: what its holder does
 };
 
 /// "own code", "libraries", ...
@@ -25,6 +28,9 @@ std::string_view role_text(Role role);
 
 /// The role of each of the profile's functions. Without a module (folded text) the name alone tells.
 std::vector<Role> function_roles(const NamedProfile& profile);
+
+/// Of a frame of FlameProbe's own ("[kernel: read]", "futex" in a picture of waiting time, "[lost]"), by its text.
+Role role_of_note(std::string_view text);
 
 /// Whether a function by that name (demangled, whole) only starts threads or forwards calls.
 bool is_glue(std::string_view name);

@@ -106,8 +106,10 @@ private:
         out += "<text x=\"" + short_decimal(percent(box.start) + pad / frames_width * 100, 3) + "%\" y=\"" +
                std::to_string(y + size_.baseline) + "\">";
         append_xml(out, label);
-        const std::string share = percent_text(static_cast<double>(box.total), all_);
-        if (label == name && columns(label) + 1 + columns(share) <= fits) {
+        const std::string share = round_share(static_cast<double>(box.total), all_);
+        const bool differs =
+            box.depth == 0 || share != round_share(static_cast<double>(tree_.boxes[box.parent].total), all_);
+        if (label == name && differs && columns(label) + 1 + columns(share) <= fits) {
             out += "<tspan class=\"pc\" dx=\"7\">";  // librsvg drops spaces at the beginning of a tspan
             append_xml(out, share);
             out += "</tspan>";

@@ -87,7 +87,7 @@ std::string fit_columns(std::string_view clean, std::size_t room) {
             kept_bytes = at;
             kept_columns = used;
         }
-        if (used > room) return kept_columns < 2 ? std::string{} : std::string{clean.substr(0, kept_bytes)} + "…";
+        if (used > room) return kept_columns < 4 ? std::string{} : std::string{clean.substr(0, kept_bytes)} + "…";
     }
     return std::string{clean};
 }

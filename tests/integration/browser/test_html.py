@@ -45,8 +45,8 @@ class HtmlTest(PageTest):
             self.page.dark(dark)
             self.page.open(os.path.join(PICTURES, "early.html"))
             labels = self.page.run("return Array.from(document.querySelectorAll('#preview text'), (one) => one.textContent)")
-            self.assertIn("all100.00 %", labels)
-            self.assertIn("Parser::parse16.13 %", labels)
+            self.assertIn("all100.0 %", labels)
+            self.assertIn("[parse]16.1 %", labels)
             # The root is in sight, and as wide as the page.
             box = self.page.run("const b = document.querySelector('#preview rect').getBoundingClientRect(); return [b.width, b.bottom, innerHeight]")
             self.assertGreater(box[0], 1200)

@@ -9,7 +9,7 @@ const fit = (name, letters) => fitName(pen, name, letters * 7);
 test("what fits in one font is measured again in another", () => {
   const sized = (size) => ({font: `${size}px mono`, measureText(text) { return {width: Array.from(text).length * size}; }});
   assert.equal(fitName(sized(5), "worker-0", 40), "worker-0");
-  assert.equal(fitName(sized(10), "worker-0", 40), "wor…");
+  assert.equal(fitName(sized(10), "worker-0", 50), "work…");
   assert.equal(fitName(sized(5), "worker-0", 40), "worker-0");
 });
 test("a name that fits is whole", () => assert.equal(fit("shop::Server::answer", 20), "shop::Server::answer"));
@@ -23,5 +23,9 @@ test("of code without a name its address stays", () => {
   assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 11), "…+0x1a2b40]");
   assert.equal(fit("[libcrypto.so.3+0x1a2b40]", 10), "[libcrypt…");
 });
-test("one letter says nothing", () => assert.equal(fit("answer", 2), ""));
-test("a letter of two code units is not cut in half", () => assert.equal(fit("𝒳𝒳𝒳𝒳𝒳𝒳", 4), "𝒳𝒳𝒳…"));
+test("fewer than four letters say nothing", () => {
+  assert.equal(fit("answers", 4), "");
+  assert.equal(fit("answers", 5), "answ…");
+  assert.equal(fit("run", 3), "run");
+});
+test("a letter of two code units is not cut in half", () => assert.equal(fit("𝒳𝒳𝒳𝒳𝒳𝒳", 5), "𝒳𝒳𝒳𝒳…"));

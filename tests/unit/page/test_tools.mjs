@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {duration, matcher, percent} from "../../../src/render/assets/page/tools.js";
+import {duration, matcher, percent, roundShare} from "../../../src/render/assets/page/tools.js";
 
 test("a share that is there does not read as nothing, nor a part as the whole", () => {
   assert.deepEqual([percent(0, 9), percent(1, 1e6), percent(999999, 1e6), percent(9, 9), percent(1, 3), percent(1, 0)],
     ["0.00 %", "<0.01 %", ">99.99 %", "100.00 %", "33.33 %", "0.00 %"]);
+});
+test("in boxes one decimal is enough", () => {
+  assert.deepEqual([roundShare(0, 9), roundShare(1, 1e6), roundShare(9999, 1e4), roundShare(9, 9), roundShare(1, 3)],
+    ["0.0 %", "<0.1 %", ">99.9 %", "100.0 %", "33.3 %"]);
 });
 test("times have units", () => {
   assert.deepEqual([0, 1500, 2.5e6, 1.234e9, 245e9, 7320e9].map(duration), ["0 s", "1.5 µs", "2.5 ms", "1.23 s", "4 min 05 s", "2 h 02 min"]);

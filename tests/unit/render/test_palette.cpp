@@ -26,20 +26,64 @@ double contrast(std::string_view a, std::string_view b) {
     return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
 }
 
+/// The colour of text that is not quite opaque.
+std::string blended(std::string_view ink, std::string_view ground, std::string_view opacity) {
+    const double part = std::stod(std::string{opacity});
+    std::string color = "#";
+    for (std::size_t at = 1; at < 7; at += 2) {
+        const auto channel = [at](std::string_view of) {
+            return std::stoi(std::string{of.substr(at, 2)}, nullptr, 16);
+        };
+        const auto value = static_cast<unsigned>(std::lround(channel(ink) * part + channel(ground) * (1 - part)));
+        for (const unsigned digit : {value / 16, value % 16}) color += "0123456789abcdef"[digit];
+    }
+    return color;
+}
+void check_texts(const Shade& shade) {
+    CHECK(contrast(shade.light, assets::light_ink) >= 4.5);
+    CHECK(contrast(shade.dark, assets::dark_ink) >= 4.5);
+    CHECK(contrast(shade.light, blended(assets::light_ink, shade.light, assets::light_share)) >= 4.5);
+    CHECK(contrast(shade.dark, blended(assets::dark_ink, shade.dark, assets::dark_share)) >= 4.5);
+}
+
 }  // namespace
 
-TEST_CASE("every label can be read on every colour, in light and in dark") {
+TEST_CASE("every name and every share can be read on every colour, in light and in dark") {
     for (const char* name : {"hot", "cold", "mono", "module"}) {
         const auto palette = Palette::by_name(name);
         REQUIRE(palette);
         CHECK(palette->classes().size() > 8);
         for (const NamedShade& shade : palette->classes()) {
             CAPTURE(shade.name);
-            CHECK(contrast(shade.shade.light, assets::light_ink) >= 4.5);
-            CHECK(contrast(shade.shade.dark, assets::dark_ink) >= 4.5);
+            check_texts(shade.shade);
         }
     }
+    for (const ChangeShade& shade : change_shades) {
+        CAPTURE(shade.name);
+        check_texts(shade.shade);
+    }
     CHECK(contrast("#000000", "#ffffff") == doctest::Approx(21));
+}
+
+TEST_CASE("grey means not known, and nothing else") {
+    CHECK(role_of_note("[kernel]") == Role::kernel);
+    CHECK(role_of_note("[kernel: madvise]") == Role::kernel);
+    CHECK(role_of_note("[kernel: page fault]") == Role::kernel);
+    CHECK(role_of_note("futex") == Role::waiting);
+    CHECK(role_of_note("[preempted]") == Role::preempted);
+    CHECK(role_of_note("[held by worker-1]") == Role::held);
+    for (const char* unknown : {"[kernel, not permitted]", "[lost]", "[truncated]", "[not sampled: lived too briefly]",
+                                "[wait not sampled]", "[throttled]", "[note 9]"})
+        CHECK(role_of_note(unknown) == Role::note);
+    const auto grey = [](std::string_view color) {
+        const int red = std::stoi(std::string{color.substr(1, 2)}, nullptr, 16);
+        const int blue = std::stoi(std::string{color.substr(5, 2)}, nullptr, 16);
+        return std::abs(red - blue) < 12;
+    };
+    for (const NamedShade& shade : Palette::by_name("hot")->classes()) {
+        CAPTURE(shade.name);
+        CHECK(grey(shade.shade.light) == (shade.name[0] == 'n' || shade.name[0] == 'g'));
+    }
 }
 
 TEST_CASE("an unknown palette is refused with the list of known ones") {
@@ -129,7 +173,7 @@ TEST_CASE("own code differs in colour from the other roles, also for the colour-
         const auto& matrix = pair.second;
         CAPTURE(pair.first);
         // Own code beside each other role, and beside its own inlined functions.
-        for (const char* other : {"l0", "x0", "k0", "s0", "v0", "n0"}) {
+        for (const char* other : {"l0", "x0", "k0", "s0", "v0", "n0", "w0", "q0", "h0"}) {
             CAPTURE(other);
             CHECK(difference(shades["u0"].light, shades[other].light, matrix) > 0.05);
             CHECK(difference(shades["u0"].dark, shades[other].dark, matrix) > 0.05);

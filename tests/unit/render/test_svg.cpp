@@ -81,10 +81,25 @@ TEST_CASE("names, counts, shares, places and kinds are in the text") {
     const std::string text = svg_of(test::demo_profile());
     for (const char* part :
          {"Parser::parse(std::string_view)\n502 samples, 16.13 %, 5.07 s, self 10.64 %\nPar.cpp:7, demo</title>",
-          "[parse]\n502 samples, 16.13 %, 5.07 s, self 0\nscope</title>", "kernel</title>", "inlined, ",
-          ">main<tspan class=\"pc\" dx=\"7\">", "CPU flame graph of server, pid 4711", "./server --port 8080",
-          "2025-11-21 01:10:12 UTC", "12.35 s", "cpu-clock (software clock)", "99 Hz asked", "engine ring",
-          "unwinder dwarf", "lost 14", "truncated 9 (0.29 %)", "rooted 3,103 (99.71 %)", "99.24 %", "41 ms", "9 MiB"}) {
+          "[parse]\n502 samples, 16.13 %, 5.07 s, self 0\nscope</title>",
+          "kernel</title>",
+          "inlined, ",
+          ">server<tspan class=\"pc\" dx=\"7\">29.7 %</tspan>",
+          ">main</text>",
+          "CPU flame graph of server, pid 4711",
+          "./server --port 8080",
+          "2025-11-21 01:10:12 UTC",
+          "12.35 s",
+          "cpu-clock (software clock)",
+          "99 Hz asked",
+          "engine ring",
+          "unwinder dwarf",
+          "lost 14",
+          "truncated 9 (0.29 %)",
+          "rooted 3,103 (99.71 %)",
+          "99.24 %",
+          "41 ms",
+          "9 MiB"}) {
         CAPTURE(part);
         CHECK(text.find(part) != std::string::npos);
     }

@@ -11,7 +11,7 @@ export function textWidth(pen, text) {
   return width;
 }
 // The name if there is room, else as much of its end as begins behind a "::" (the last component tells most), else as many
-// letters of the last component as there is room for. Of "[libfoo.so+0x1a2b]" the address stays.
+// letters of the last component as there is room for, from four on. Of "[libfoo.so+0x1a2b]" the address stays.
 export function fitName(pen, name, room) {
   if (room < 14) return "";
   if (name.length < 400 && textWidth(pen, name) <= room) return name;
@@ -33,5 +33,5 @@ function beginning(pen, text, room) {
     const middle = (low + high + 1) >> 1;
     if (pen.measureText(letters.slice(0, middle).join("") + "…").width <= room) low = middle; else high = middle - 1;
   }
-  return low < 2 ? "" : letters.slice(0, low).join("") + "…";
+  return low < 4 ? "" : letters.slice(0, low).join("") + "…";
 }

@@ -14,7 +14,7 @@ import {Memory, Sums} from "./sums.js";
 import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
-import {copyText, escapeRegex, find, matcher, percent} from "./tools.js";
+import {copyText, escapeRegex, find, matcher, percent, roundShare} from "./tools.js";
 import {shareOf} from "./walk.js";
 
 export class Page {
@@ -57,7 +57,7 @@ export class Page {
     const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(), {profile} = this;
     const side = style("--dark") === "1" ? 2 : 1, shades = profile.shades.map((shade) => shade[side]);
     const colors = Object.fromEntries(profile.shades.map((shade) => [shade[0], shade[side]]));
-    this.theme = {shades, colors, soft: style("--soft"), page: style("--page"), plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
+    this.theme = {shades, colors, soft: style("--soft"), page: style("--page"), share: Number(style("--share")), plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
     this.legend();
     for (const graph of this.graphs) graph.paintSoon();
     this.functions.paint();
@@ -83,7 +83,8 @@ export class Page {
     const context = {
       font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (fn) => this.name(fn),
       color: (node, tree) => this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
-      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : percent(node.total, tree.all),
+      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : roundShare(node.total, tree.all),
+      shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
       searching: () => this.hits !== null, hit: (fn) => this.hits !== null && this.hits[fn] === 1, faded: (fn) => this.hits !== null && this.hits[fn] === 0
     };

@@ -52,9 +52,11 @@ class Painter {
   box(node, left, wide, top) {
     const {pen, context, graph, ink} = this, start = Math.max(left, 0), room = Math.min(left + wide, this.width) - start;
     const above = node.depth < graph.zoomed.depth && this.ancestors.has(node);
+    // Only the box is paler: its text stays as legible as others.
     pen.globalAlpha = above ? 0.55 : context.faded(node.fn) ? 0.3 : 1;
     pen.fillStyle = context.color(node, this.tree);
     pen.fillRect(start, top, Math.max(room - (wide > 3 ? 1 : 0), 0.5), ROW - 1);
+    pen.globalAlpha = 1;
     if (room > LETTERS) this.label(node, start, room, top);
     if (!above && context.hit(node.fn) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
     if (node === graph.hovered) this.outlines.push([start, top, room, ink, 1]);
@@ -75,13 +77,13 @@ class Painter {
     if (!text) return;
     pen.fillStyle = this.ink;
     pen.fillText(text, start + PAD, top + BASELINE);
-    const share = " " + context.share(node, this.tree), used = textWidth(pen, text);
-    if (text === name && used + textWidth(pen, share) < room) this.faint(share, start + PAD + used, top);
+    const of = context.share(node, this.tree), share = " " + of, used = textWidth(pen, text);
+    if (text === name && (!node.parent || of !== context.share(node.parent, this.tree)) && used + textWidth(pen, share) < room) this.faint(share, start + PAD + used, top);
   }
   faint(text, x, top) {
     const {pen} = this;
     pen.fillStyle = this.ink;
-    pen.globalAlpha *= 0.65;
+    pen.globalAlpha = this.context.shareAlpha();
     pen.fillText(text, x, top + BASELINE);
   }
   outline(left, top, wide, color, line) {

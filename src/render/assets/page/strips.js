@@ -1,8 +1,8 @@
 // How much of the CPU each thread used when, step by step of the profile's time; and how long it waited, where that was
 // measured as well.
-import {SCOPE} from "./data.js";
+import {NOTE, SCOPE} from "./data.js";
 
-const MOST_STRIPS = 12, NOT_KNOWN = 4;
+const MOST_STRIPS = 12;
 
 class Strip {
   // threads: number of threads in the strip; all: samples; unknown: those of them without a whole stack; waiting: in
@@ -20,7 +20,7 @@ class Strip {
 
 function addSamples(profile, stripOf) {
   const {countBox, countThread, countWeight, countBin, end, fn, functions} = profile;
-  const isGap = functions.name.map((name, of) => functions.kind[of] === NOT_KNOWN && /^\[(lost|truncated)/.test(name));
+  const isGap = functions.name.map((name, of) => functions.kind[of] === NOTE && /^\[(lost|truncated)/.test(name));
   let inScope = 0, inGap = 0, box = 0;
   for (let at = 0; at < countBox.length; at++) {
     for (; box <= countBox[at]; box++) {

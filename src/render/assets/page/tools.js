@@ -17,6 +17,11 @@ export function percent(part, whole) {
   if (share < 100 && share >= 99.995) return ">99.99 %";
   return share.toFixed(2) + " %";
 }
+// In boxes: "12.3 %".
+export function roundShare(part, whole) {
+  const share = whole > 0 ? part / whole * 100 : 0;
+  return share > 0 && share < 0.05 ? "<0.1 %" : share < 100 && share >= 99.95 ? ">99.9 %" : share.toFixed(1) + " %";
+}
 // "1.23 s", "4 min 05 s": as numbers.cpp writes them.
 export function duration(ns) {
   const seconds = ns / 1e9, whole = Math.floor(seconds), two = (number) => String(Math.floor(number)).padStart(2, "0");

@@ -66,7 +66,7 @@ function fit(text, room, font) {
     const middle = (low + high + 1) >> 1;
     if (measure(letters.slice(0, middle).join("") + "…", font) <= room) low = middle; else high = middle - 1;
   }
-  return low < 2 ? "" : letters.slice(0, low).join("") + "…";
+  return low < 4 ? "" : letters.slice(0, low).join("") + "…";
 }
 // A name's last component tells most, so what precedes it is cut first.
 function fitName(name, room, font) {
@@ -86,6 +86,7 @@ function fontOf(element) {
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
 
+const shareText = ({w}) => w < 0.05 ? "<0.1 %" : w < 100 && w >= 99.95 ? ">99.9 %" : w.toFixed(1) + " %";
 let zoomed = 0, graphWidth = 1176;
 function labelFrame(frame, x, width, font) {
   const room = width - 2 * PAD;
@@ -97,8 +98,8 @@ function labelFrame(frame, x, width, font) {
   if (!frame.text) frame.text = add(frame.g, SVG, "text", {y: frame.y + rowHeight - 5});
   frame.text.setAttribute("x", x + PAD);
   frame.text.textContent = label;
-  const share = frame.lines[1].match(/[<>+−]?[\d.]+ %/)?.[0];
-  if (share && label === frame.label && measure(label, font) + SHARE_GAP + measure(share, font) <= room) {
+  const share = shareText(frame);
+  if (label === frame.label && (!frame.parent || share !== shareText(frame.parent)) && measure(label, font) + SHARE_GAP + measure(share, font) <= room) {
     add(frame.text, SVG, "tspan", {class: "pc", dx: SHARE_GAP}, share);
   }
 }
