@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The speed table of docs/performance.md, "Names and formats", by one command: folded text to SVG beside flamegraph.pl
+"""Names and formats beside other programs, by one command: folded text to SVG beside flamegraph.pl
 and inferno, and naming addresses in a library with much debug information beside llvm-symbolizer, addr2line and perf script.
 
 usage: names_and_formats.py RENDER SYMBOLIZE_ADDRESSES [--stacks N] [--megabytes N] [--addresses N] [--rounds N]

@@ -63,8 +63,8 @@ class Counting(Case):
             figures.add(row, "ahead", ahead)
             figures.add(row, "near", near)
         text = "\n".join(tables.table("truth", figures, ["FlameProbe", "ahead", "near"]))
-        self.assertIn("**11.0 (10.0 to 12.0)**", text)
-        self.assertIn("| 31.0 (29.0 to 33.0) |", text)
+        self.assertIn("**11.0 (10.0–12.0)**", text)
+        self.assertIn("| 31.0 (29.0–33.0) |", text)
         self.assertEqual([line for line in tables.ahead_of_us(figures) if line.startswith("- ")],
                          ["- ahead, some (truth): 11.0 %, FlameProbe 31.0"])
 

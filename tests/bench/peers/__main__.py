@@ -68,13 +68,14 @@ def main():
     profilers.OUTPUT.mkdir(parents=True, exist_ok=True)
     wanted = [name for name in options.only.split(",") if name]
     refused = {} if options.no_install else install.all_of(wanted)
-    here, versions, absent = found(wanted, NOBODY if options.nobody else ())
+    user = NOBODY if options.nobody else ()
+    here, versions, absent = found(wanted, user)
     absent = {**refused, **absent}
     for name, why in absent.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
     figures = Figures(profilers.OUTPUT / "figures.jsonl")
-    rounds = Rounds(figures, here, Profiler(NOBODY if options.nobody else ()), options)
-    rounds.add([*truth.tasks(options), *cost.tasks(options), *rendering.tasks(options), *waiting.tasks(options, here)])
+    rounds = Rounds(figures, here, Profiler(user), options)
+    rounds.add([*truth.tasks(options), *cost.tasks(options, user), *rendering.tasks(options), *waiting.tasks(options, here)])
     begun = time.monotonic()
     rounds.until(begun + 60 * options.minutes)
     text = tables.whole(figures, list(here), versions, absent, "python3 tests/bench/peers " + shlex.join(sys.argv[1:]))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness import clean_environment, started, wait_until
 from kernel_heavy import forwarder
-from peers import ENGINE
-from profilers import BUILD, NotHere
+from peers import ENGINE, FLOOR
+from profilers import BUILD, NotHere, Profiler
 from programs import Missing, find, free_port, listening
 
 from figures_of_runs import Row
@@ -38,12 +38,23 @@ def on_disk(directory):
     return sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file())
 
 
-def engine(frequency, seconds):
+class Interrupt(Profiler):
+    """One event that records the instruction pointer alone: no profiler that samples by perf can cost less."""
+
+    name = "the interrupt alone"
+    in_process = False
+
+    def before(self, frequency, directory):
+        return [FLOOR, frequency]
+
+
+def engine(frequency, seconds, user):
     def run(profiler, directory):
         ran = execute(profiler.command([ENGINE, engine_rounds(seconds)], frequency, directory), directory)
         return [int(ran.stdout.split()[-2]), ran.cpu_seconds], None, None
     name = f"C++ engine, {frequency:,} Hz"
-    return Task([Row("cost", f"{name}, by its clock", "%"), Row("cost", f"{name}, CPU time of all", "%")], run, [slower, slower])
+    return Task([Row("cost", f"{name}, by its clock", "%"), Row("cost", f"{name}, CPU time of all", "%")], run, [slower, slower],
+                also={Interrupt.name: Interrupt(user)})
 
 
 def room(frequency, seconds):
@@ -119,10 +130,15 @@ def needing(run):
     return checked
 
 
-def tasks(options):
+def tasks(options, user):
+    engines = [(997, 0.2)] if options.small else [(99, 1.5), (997, 1.5), (4000, 1.5)] if options.whole else [(99, 0.5), (4000, 0.5)]
+    return [*(engine(frequency, seconds, user) for frequency, seconds in engines), *others(options)]
+
+
+def others(options):
     if options.small:
-        return [engine(997, 0.2), threads(300), starts(3), forks(10), room(997, 0.3), busy(200, 99)]
+        return [threads(300), starts(3), forks(10), room(997, 0.3), busy(200, 99)]
     if not options.whole:
-        return [engine(99, 0.8), engine(4000, 0.8), starts(11), threads(3000), forks(60), busy(200, 997), room(997, 1), redis(997, 30_000)]
-    return [engine(99, 1.5), engine(997, 1.5), engine(4000, 1.5), starts(25), threads(10_000), forks(200), busy(200, 997),
+        return [starts(7), threads(3000), forks(60), busy(200, 997), room(997, 2), redis(997, 30_000)]
+    return [starts(25), threads(10_000), forks(200), busy(200, 997),
             busy(2000, 997), room(997, 3), redis(99, 100_000), redis(997, 100_000), tokio(997, 3)]

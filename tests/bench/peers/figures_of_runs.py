@@ -29,7 +29,7 @@ class Figures:
         self.keep(row, profiler, value=value)
 
     def note(self, row, profiler, text):
-        self.notes[row][profiler] = text
+        self.notes[row][profiler] = text = " ".join(text.split())
         self.keep(row, profiler, note=text)
 
     def keep(self, row, profiler, **what):

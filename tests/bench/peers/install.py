@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from harness import ROOT
-from profilers import TOOLS
+from profilers import BUILD, TOOLS
 
 HERE = Path(__file__).resolve().parent
 ASYNC_PROFILER = "tools.profiler:async-profiler:4.1"
@@ -25,6 +25,17 @@ def command(argv, minutes=30, **popen):
         return f"installing it failed: {why}"
     last = (done.stdout.strip().splitlines() or ["no output"])[-1]
     return None if done.returncode == 0 else f"installing it failed: {last[:200]}"
+
+
+def built():
+    """FlameProbe itself and the programs that are measured."""
+    return command(["ninja", "-C", BUILD, "all", *(f"tests/bench/{program}" for program in ("peers/known", "whole/engine", "whole/floor",
+                                                                                             "whole/threads"))])
+
+
+def go_pprof():
+    """A newer go compiles its tools when they are first used."""
+    return command(["go", "tool", "pprof", "-h"]) if shutil.which("go") else None
 
 
 def debian():
@@ -59,13 +70,13 @@ def pprof_rs():
 
 def all_of(wanted):
     """{what could not be installed: why}. Without `wanted` everything."""
-    steps = {"Debian's packages": debian, "inferno": lambda: cargo_program("inferno-flamegraph"),
+    steps = {"Debian's packages": debian, "the build": built, "go tool pprof": go_pprof, "inferno": lambda: cargo_program("inferno-flamegraph"),
              "cargo flamegraph": lambda: cargo_program("flamegraph"), "async-profiler": async_profiler, "pprof-rs": pprof_rs,
              "samply": lambda: cargo_program("samply")}
     TOOLS.mkdir(parents=True, exist_ok=True)
     refused = {}
     for name, step in steps.items():
-        if wanted and name != "Debian's packages" and name not in wanted:
+        if wanted and name not in (*wanted, "Debian's packages", "the build"):
             continue
         if why := step():
             refused[name] = why

@@ -34,7 +34,7 @@ def picture(samples):
         if not [path for path in directory.glob("*.svg") if path.stat().st_size > 1000]:
             raise NotHere("it makes no picture in a file")
         return [seconds], None, None
-    return Task([Row("time", f"a run of {samples:,} samples: start, end and picture", "s")], run)
+    return Task([Row("time", f"a run of {samples:,} samples: start, end and picture", "s")], run, rare=True)
 
 
 def table(samples):
@@ -51,7 +51,7 @@ def table(samples):
         profile_of_engine(way[0](), samples, directory)
         ran = shell(f"{way[1](directory)} > table.txt", directory, timeout=60)
         return [ran.seconds], None, None
-    return Task([Row("time", f"{samples:,} samples to a table of functions", "s")], run, of=ways)
+    return Task([Row("time", f"{samples:,} samples to a table of functions", "s")], run, of=ways, rare=True)
 
 
 def folded(stacks):
@@ -77,7 +77,7 @@ def svg(stacks):
         ran = execute(["bash", "-c", drawer(source, f"{directory}/picture.svg")], directory, memory=True)
         return [ran.seconds, ran.peak_bytes], None, None
     return Task([Row("time", f"{stacks:,} distinct stacks to SVG", "s"), Row("time", f"{stacks:,} distinct stacks to SVG, memory", "MB")],
-                run, of=DRAWERS)
+                run, of=DRAWERS, rare=True)
 
 
 def page(stacks):
@@ -96,7 +96,7 @@ def page(stacks):
         return [execute([tool("chromium"), "--headless=new", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
                          *sandbox, f"--user-data-dir={directory}/home", f"--screenshot={directory}/page.png", path.as_uri()],
                         directory).seconds], None, None
-    return Task([Row("time", f"{stacks:,} distinct stacks: opened by chromium", "s")], run, [beyond], of=pages)
+    return Task([Row("time", f"{stacks:,} distinct stacks: opened by chromium", "s")], run, [beyond], of=pages, rare=True)
 
 
 def tasks(options):

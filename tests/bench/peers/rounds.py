@@ -7,12 +7,14 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
 import profilers
 from profilers import NotHere
+
+NO_RESULT = "no result"
 
 
 @dataclass
@@ -21,6 +23,8 @@ class Task:
     run: Callable  # (what is run, directory) -> ([value of each row or None], stacks or None, what it says or None)
     figures: list = None  # for each row, what to make of a profiler's value and of the alone run's in this round; None: no such run
     of: dict = None  # what is run by name; None: every profiler that is here
+    also: dict = field(default_factory=dict)  # what is run besides, for comparison
+    rare: bool = False  # takes long: the first round of three only
     shown_alone: list = ()  # for each row, under which name the alone run's own value is shown, or None
 
 
@@ -37,6 +41,8 @@ class Rounds:
         for number in range(1 if self.options.small else 1000):
             begun = 0
             for nth, task in enumerate(self.tasks):
+                if task.rare and number % 3 != 0:
+                    continue
                 if number > 0 and time.monotonic() + self.took.get(nth, 0) > deadline or number == 0 and time.monotonic() > deadline:
                     continue
                 start = time.monotonic()
@@ -51,7 +57,7 @@ class Rounds:
                 print(f"{task.rows[0].name}: no time was left", file=sys.stderr)
 
     def one(self, task, number):
-        names = [*(["alone"] if task.figures else []), *(task.of or self.here)]
+        names = [*(["alone"] if task.figures else []), *(task.of or self.here), *task.also]
         first = number % len(names)
         values = {}
         for name in names[first:] + names[:first]:
@@ -61,7 +67,7 @@ class Rounds:
                 values[name] = self.under(task, name)
             except (NotHere, OSError, ValueError, LookupError) as why:
                 self.failed[task.rows[0], name] = why
-                self.figures.note(task.rows[0], name, f"no result: {type(why).__name__ if not isinstance(why, NotHere) else ''} {why}".strip())
+                self.figures.note(task.rows[0], name, f"{NO_RESULT}: {'' if isinstance(why, NotHere) else type(why).__name__} {why}")
         alone = values.pop("alone", None)
         if task.figures and alone is None:
             return
@@ -76,7 +82,7 @@ class Rounds:
         with tempfile.TemporaryDirectory(prefix="flameprobe-peers-") as place:
             directory = Path(place)
             directory.chmod(0o777)
-            values, stacks, says = task.run((task.of or self.here).get(name, self.alone), directory)
+            values, stacks, says = task.run({**(task.of or self.here), **task.also}.get(name, self.alone), directory)
             if says is not None:
                 self.figures.note(task.rows[0], name, says)
             if stacks is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from figures_of_runs import ahead, spread
 from profilers import machine
+from rounds import NO_RESULT
 
 BEGIN, END = "<!-- tests/bench/peers: begin -->", "<!-- tests/bench/peers: end -->"
 HEADINGS = {
@@ -17,7 +18,8 @@ HEADINGS = {
     "waits": "Waiting",
 }
 OURS = "FlameProbe"
-NOT_PEERS = (OURS, "FlameProbe, page", "by chance")
+NOT_PEERS = (OURS, "FlameProbe, page", "by chance", "the interrupt alone")
+AT_THE_END = NOT_PEERS[2:]
 
 
 def cell(row, profiler, figures):
@@ -25,14 +27,14 @@ def cell(row, profiler, figures):
     if not values:
         return "–"
     middle, low, high = map(row.shown, spread(values))
-    text = middle if len(values) == 1 else f"{middle} ({low} to {high})"
+    text = middle if len(values) == 1 else f"{middle} ({low}–{high})"
     return f"**{text}**" if profiler not in NOT_PEERS and ahead(row, values, figures.values[row].get(OURS)) else text
 
 
 def table(name, figures, columns):
     rows = figures.rows(name)
-    others = [column for row in rows for column in figures.values[row] if column not in columns and column != "by chance"]
-    columns = [column for column in dict.fromkeys([*columns, *others, "by chance"]) if any(column in figures.values[row] for row in rows)]
+    others = [column for row in rows for column in figures.values[row] if column not in (*columns, *AT_THE_END)]
+    columns = [column for column in dict.fromkeys([*columns, *others, *AT_THE_END]) if any(column in figures.values[row] for row in rows)]
     if not rows or not columns:
         return []
     runs = sorted({len(values) for row in rows for values in figures.values[row].values()})
@@ -57,11 +59,17 @@ def ahead_of_us(figures):
 
 
 def what_they_say(figures):
-    lines = ["### What each says of what it missed", "", "| program | profiler | says |", "|-|-|-|"]
-    for row in [*figures.rows("truth"), *figures.rows("waits")]:
-        for profiler, text in figures.notes[row].items():
-            lines.append(f"| {row.name} | {profiler} | {(text or 'nothing').replace('|', '/')[:200]} |")
-    return [*lines, ""] if len(lines) > 4 else []
+    """Of each profiler in how many programs it says something of what it missed, and the longest; and where it failed."""
+    rows = [*figures.rows("truth"), *figures.rows("waits")]
+    lines = ["### What each says of what it missed", ""]
+    for profiler in dict.fromkeys(name for row in rows for name in figures.notes[row]):
+        told = {row: figures.notes[row].get(profiler) for row in rows if profiler in figures.notes[row]}
+        failed = {row.name: text for row, text in told.items() if text.startswith(NO_RESULT)}
+        says = {row.name: text for row, text in told.items() if text and row.name not in failed}
+        example = max(says.items(), key=lambda item: len(item[1]), default=("", ""))
+        lines.append(f"- {profiler}: " + (f"in {len(says)} of {len(told)} programs, such as ({example[0]}) `{example[1][:160]}`" if says else "nothing")
+                     + "".join(f"; {name}: {text[:120]}" for name, text in failed.items()))
+    return [*lines, ""] if len(lines) > 2 else []
 
 
 def today():

@@ -54,6 +54,7 @@ class Known:
     argv: Callable[[], list]
     truth: Callable[[str], dict]  # of standard output: function -> share, or a weight
     is_function: Callable = has_name
+    rare: bool = False  # as in rounds.py
     by_size: bool = False  # names are not expected: the leaves are compared with the truth in the order of their size
 
     def words(self):
@@ -162,8 +163,8 @@ def every(seconds, frequency):
         Known("in step with the period", frequency, lambda: [target("rhythm"), round(1e9 / frequency), round(1000 * seconds)],
               rhythm_truth),
         Known("half in system calls", frequency, lambda: [target("calls"), seconds], calls_truth, calls_function),
-        Known("JIT: node", frequency, lambda: node(round(200 * seconds)), told, jit_function),
-        Known("JIT: Java", frequency, lambda: java(round(90 * seconds)), told, jit_function),
+        Known("JIT: node", frequency, lambda: node(round(200 * seconds)), told, jit_function, rare=True),
+        Known("JIT: Java", frequency, lambda: java(round(90 * seconds)), told, jit_function, rare=True),
     ]
 
 
@@ -194,9 +195,10 @@ def task(known):
         figures, stacks, says = measure(known, profiler, directory)
         return [figures["distance"], figures["rooted_ns"] / 1e9], stacks, says
     return Task([Row("truth", known.name, "%"), Row("rooted", known.name, "%", "more")], run,
-                [lambda distance, chance: distance, lambda rooted, used: min(1, rooted / used)], shown_alone=["by chance", None])
+                [lambda distance, chance: distance, lambda rooted, used: min(1, rooted / used)], rare=known.rare,
+                shown_alone=["by chance", None])
 
 
 def tasks(options):
-    seconds = 0.3 if options.small else 3 if options.whole else 1.5
-    return [task(known) for known in every(seconds, 997 if options.small else 199)]
+    seconds, frequency = (0.3, 997) if options.small else (2, 199) if options.whole else (0.5, 499)
+    return [task(known) for known in every(seconds, frequency)]

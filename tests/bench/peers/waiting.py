@@ -100,4 +100,4 @@ def task(seconds, here):
 
 
 def tasks(options, here):
-    return [task(1 if options.small else 3, here)] if here else []
+    return [task(1 if options.small else 5 if options.whole else 2, here)] if here else []

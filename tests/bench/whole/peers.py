@@ -32,9 +32,8 @@ def works(argv, env, directory):
     return done.returncode == 0
 
 
-def contenders(frequency, directory, engines=("ring",), stacks=(), only=""):
-    """name -> (command before the program, environment); only what works here. "alone" comes first. `stacks`: FlameProbe
-    with so many bytes of stack a sample too; `only`: a part of the names that are wanted."""
+def contenders(frequency, directory, engines=("ring",)):
+    """name -> (command before the program, environment); only what works here. "alone" comes first."""
     perf = shutil.which("perf") or "perf"
     record = [perf, "record", "-q", "--no-buildid", "--no-buildid-cache", "-o", f"{directory}/perf.data", "-e", "cpu-clock",
               "-F", str(frequency)]
@@ -47,16 +46,11 @@ def contenders(frequency, directory, engines=("ring",), stacks=(), only=""):
     }
     for engine in engines:
         every[f"FlameProbe ({engine})"] = ([], {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_ENGINE": engine, **out})
-    for size in stacks:
-        every[f"FlameProbe (ring, {size} bytes of stack)"] = (
-            [], {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_ENGINE": "ring", "FLAMEPROBE_STACK": str(size), **out})
     if gperftools():
         every["gperftools"] = ([], {"LD_PRELOAD": gperftools(), "CPUPROFILE": f"{directory}/gperf.prof",
                                     "CPUPROFILE_FREQUENCY": str(min(frequency, 4000))})
     found = {}
     for name, (before, changes) in every.items():
-        if name not in ("alone", "floor") and only not in name:
-            continue
         env = clean_environment(**changes)
         if works([*before, ENGINE, "5"], env, directory):
             found[name] = (before, env)
