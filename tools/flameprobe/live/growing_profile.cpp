@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "profile_of_process.hpp"
+#include "base/output_directory.hpp"
 
 namespace flameprobe {
 
 namespace {
 
-std::uint64_t size_of(const std::string& path) {
+std::uint64_t size_of(const OpenProfile& profile) {
     struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    return ::fstat(profile.file.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 std::uint64_t unix_now() {
@@ -25,7 +25,15 @@ std::uint64_t unix_now() {
 
 bool GrowingProfile::running() const { return is_running(pid_); }
 
-bool GrowingProfile::has_grown() const { return path_.empty() || size_of(path_) != size_; }
+bool GrowingProfile::has_grown() const { return !profile_ || size_of(*profile_) != size_ || is_replaced(); }
+
+/// Whether the file's name leads to another one, as after it was written anew to be smaller.
+bool GrowingProfile::is_replaced() const {
+    struct stat open {
+    }, named{};
+    return ::fstat(profile_->file.get(), &open) == 0 && ::lstat(profile_->path.c_str(), &named) == 0 &&
+           !same_file(open, named);
+}
 
 std::chrono::milliseconds GrowingProfile::pause() const {
     using namespace std::chrono;
@@ -33,22 +41,23 @@ std::chrono::milliseconds GrowingProfile::pause() const {
 }
 
 Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns, bool times) {
-    if (path_.empty()) {
-        auto path = profile_of_process(pid_);
-        if (!path) return path.error();
-        path_ = std::move(*path);
+    if (!profile_ || is_replaced()) {
+        auto profile = profile_of_process(pid_);
+        if (profile)
+            profile_.emplace(std::move(*profile));
+        else if (!profile_)
+            return profile.error();
     }
     const auto begin = std::chrono::steady_clock::now();
-    size_ = size_of(path_);
+    size_ = size_of(*profile_);
     SampleFilter filter;
     filter.times = times;
     if (window_ns && start_unix_ns_ > 0) {
         const std::uint64_t last = ended_ns_ > 0 ? ended_ns_ : unix_now() - std::min(unix_now(), start_unix_ns_);
         filter.from_ns = last - std::min(last, *window_ns);
     }
-    auto source = ByteSource::open(path_);
-    if (!source) return source.error();
-    auto profile = load_profile(*source, filter, {}, &names_);
+    ByteSource source = profile_->from_start();
+    auto profile = load_profile(source, filter, {}, &names_);
     if (profile && start_unix_ns_ == 0) start_unix_ns_ = profile->run.start_unix_ns;
     if (profile && profile->summary.complete && !filter.from_ns) ended_ns_ = profile->summary.duration_ns;
     took_ = std::chrono::steady_clock::now() - begin;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "profile_of_process.hpp"
 #include "symbolize/load.hpp"
 
 namespace flameprobe {
@@ -24,13 +25,15 @@ public:
     bool has_grown() const;
     bool running() const;
     pid_t pid() const { return pid_; }
-    const std::string& path() const { return path_; }
+    bool found() const { return profile_.has_value(); }
     /// How long to wait between reads, so that reading takes a tenth of one CPU at most: a second or more.
     std::chrono::milliseconds pause() const;
 
 private:
+    bool is_replaced() const;
+
     pid_t pid_;
-    std::string path_;  // empty: not found yet
+    std::optional<OpenProfile> profile_;
     std::uint64_t size_ = 0;
     std::uint64_t start_unix_ns_ = 0;  // 0: not known yet
     std::uint64_t ended_ns_ = 0;       // after the start; 0: not known to have ended

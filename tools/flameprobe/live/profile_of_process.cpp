@@ -1,9 +1,13 @@
 #include "profile_of_process.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "base/proc.hpp"
@@ -15,6 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Reads a file that is open from its start, without its path. One reader at a time.
+ByteSource source_of(const Descriptor& file, const std::string& name) {
+    Descriptor again(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+    ::lseek(again.get(), 0, SEEK_SET);
+    return ByteSource(std::move(again), name);
+}
+
 /// Reads up to the run's facts, which are in the first block.
 class PidReader final : public PartialSink {
 public:
@@ -22,26 +33,57 @@ public:
     std::uint32_t pid = 0;
 };
 
-std::set<std::string> open_profiles(const fs::path& task) {
-    std::set<std::string> profiles;
+/// Users who could change the process as they like anyway.
+struct Believed {
+    bool contains(uid_t user) const { return user == 0 || user == process || user == ::geteuid(); }
+    uid_t process;
+};
+
+/// The user whose rights a process has. /proc/PID itself belongs to root where the process may not be dumped.
+std::optional<uid_t> user_of(const fs::path& process) {
+    const auto status = read_small_file((process / "status").c_str());
+    const auto line = status ? status->find("\nUid:\t") : std::string::npos;
+    unsigned real = 0, effective = 0;
+    if (line == std::string::npos || std::sscanf(status->c_str() + line, "\nUid:\t%u\t%u", &real, &effective) != 2)
+        return std::nullopt;
+    return effective;
+}
+
+bool is_believed(const struct stat& file, const Believed& believed) {
+    return S_ISREG(file.st_mode) && (file.st_mode & S_IWOTH) == 0 && believed.contains(file.st_uid);
+}
+
+/// Opens what `entry` in a /proc/PID/fd stands for, if it is a profile of `pid`. A pipe or a device in its place is not
+/// opened; one that gets there meanwhile is not waited for.
+Descriptor open_if_profile(const fs::path& entry, pid_t pid, const Believed& believed) {
+    struct stat status {};
+    if (::stat(entry.c_str(), &status) != 0 || !is_believed(status, believed)) return {};
+    Descriptor file(::open(entry.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!file || ::fstat(file.get(), &status) != 0 || !is_believed(status, believed)) return {};
+    ByteSource source = source_of(file, entry.string());
+    PidReader reader;
+    if (!read_profile(source, reader) || reader.pid != static_cast<std::uint32_t>(pid)) return {};
+    return file;
+}
+
+std::optional<OpenProfile> profile_in(const fs::path& task, pid_t pid, const Believed& believed) {
     std::error_code error;
+    std::set<std::string> seen;
     for (fs::directory_iterator fd(task / "fd", error), end; !error && fd != end; fd.increment(error)) {
         std::error_code gone;
         const std::string path = fs::read_symlink(fd->path(), gone).string();
-        if (!gone && path.ends_with(".fprobe")) profiles.insert(path);
+        if (gone || !path.ends_with(".fprobe") || !seen.insert(path).second) continue;
+        if (Descriptor file = open_if_profile(fd->path(), pid, believed)) return OpenProfile{path, std::move(file)};
     }
-    return profiles;
+    return std::nullopt;
 }
 
-std::string profile_among(const fs::path& process, pid_t pid) {
+std::optional<OpenProfile> profile_among(const fs::path& process, pid_t pid, const Believed& believed) {
     std::error_code error;
     for (fs::directory_iterator task(process / "task", error), end; !error && task != end; task.increment(error)) {
-        for (const std::string& path : open_profiles(task->path())) {
-            PidReader reader;
-            if (read_profile(path, reader) && reader.pid == static_cast<std::uint32_t>(pid)) return path;
-        }
+        if (auto found = profile_in(task->path(), pid, believed)) return found;
     }
-    return {};
+    return std::nullopt;
 }
 
 /// Whether a process is a collector: with the ring engine it is a task beside the host (src/session/task.hpp), with
@@ -60,15 +102,22 @@ bool is_running(pid_t pid) {
     return !state.empty() && state != "Z" && state != "X";
 }
 
-Result<std::string> profile_of_process(pid_t pid) {
+ByteSource OpenProfile::from_start() const { return source_of(file, path); }
+
+Result<OpenProfile> profile_of_process(pid_t pid) {
     const std::string number = std::to_string(pid);
-    if (!is_running(pid)) return Error{"there is no process " + number};
-    if (std::string path = profile_among("/proc/" + number, pid); !path.empty()) return path;
+    const fs::path process = "/proc/" + number;
+    const auto user = user_of(process);
+    if (!is_running(pid) || !user) return Error{"there is no process " + number};
+    const Believed believed{*user};
+    if (auto found = profile_among(process, pid, believed)) return std::move(*found);
     std::error_code error;
     for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
         const std::string name = entry->path().filename();
         if (name.find_first_not_of("0123456789") != name.npos || !is_collector(entry->path())) continue;
-        if (std::string path = profile_among(entry->path(), pid); !path.empty()) return path;
+        const auto its_user = user_of(entry->path());
+        if (!its_user || !believed.contains(*its_user)) continue;
+        if (auto found = profile_among(entry->path(), pid, believed)) return std::move(*found);
     }
     return Error{"process " + number + " is not being profiled, or not by this user: start it with 'flameprobe run'" +
                  (geteuid() != 0 ? ", or ask as its user" : "")};

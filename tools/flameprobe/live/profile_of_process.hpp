@@ -5,13 +5,25 @@
 
 #include <string>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "profile/byte_source.hpp"
 
 namespace flameprobe {
 
+struct OpenProfile {
+    std::string path;  // its name, for people: it may lead to another file by now
+    Descriptor file;
+
+    /// One at a time.
+    ByteSource from_start() const;
+};
+
 /// The `.fprobe` that is being written for process `pid`: of the files that its threads, or the collectors beside it,
-/// have open, the one whose run is that process. An Error if there is none, or this user may not see it.
-Result<std::string> profile_of_process(pid_t pid);
+/// have open, the one whose run is that process. Any process may call itself a collector and open any file, so only
+/// those of the process's user, of root and of the running user are believed, and only regular files of theirs. An
+/// Error if there is none, or this user may not see it.
+Result<OpenProfile> profile_of_process(pid_t pid);
 
 /// Whether the process runs. A zombie does not.
 bool is_running(pid_t pid);

@@ -146,7 +146,7 @@ int top_command(int argc, char* argv[]) {
     {
         // Errors at the start are printed before the terminal is taken over.
         GrowingProfile first(*pid);
-        if (auto profile = first.read(std::nullopt, false); !profile && first.path().empty())
+        if (auto profile = first.read(std::nullopt, false); !profile && !first.found())
             return complain(1, profile.error().message);
     }
     auto screen = Screen::open();
