@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -79,6 +80,24 @@ class Live(Case):
                 self.assertEqual(page.wait(30), 0)
                 page.stdout.close()
             (self.directory / "busy.fprobe").unlink()
+
+    def test_idle_connections_shut_nobody_out(self):
+        """Any user of the machine can make them: they know the port, not the token."""
+        child = self.busy()
+        page = self.enterContext(subprocess.Popen([COMMAND, "live", str(child.pid)], stdout=subprocess.PIPE, env=clean_environment(), text=True))
+        self.addCleanup(page.terminate)
+        url = page.stdout.readline().strip()
+        place = urllib.parse.urlsplit(url)
+        idle = []
+        for _ in range(3):
+            for _ in range(100):
+                idle.append(self.enterContext(socket.create_connection((place.hostname, place.port), timeout=5)))
+            owner = http.client.HTTPConnection(place.hostname, place.port, timeout=5)  # less than idle ones may last
+            owner.request("GET", place.path)
+            self.assertEqual(owner.getresponse().status, 200)
+            owner.close()
+        page.terminate()
+        self.assertEqual(page.wait(30), 0)
 
     def test_run_serves_while_the_command_runs(self):
         work = "import time\nend = time.time() + 4\nwhile time.time() < end: sum(range(1000))"
