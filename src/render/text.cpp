@@ -1,17 +1,11 @@
 #include "render/text.hpp"
 
+#include "base/printed.hpp"
 #include "base/utf8.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-bool showable(char32_t c) {
-    if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
-    if ((c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)) return false;
-    if (c == 0x2028 || c == 0x2029) return false;
-    return (c & 0xFFFE) != 0xFFFE && !(c >= 0xFDD0 && c <= 0xFDEF);
-}
 
 unsigned width(char32_t c) {
     if (c < 0x300) return 1;
@@ -24,22 +18,7 @@ unsigned width(char32_t c) {
 
 }  // namespace
 
-std::string clean_text(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const CodePoint c = first_code_point(text);
-        if (c.size == 1 && (c.value == '\t' || c.value == '\n' || c.value == '\r')) {
-            out.push_back(' ');
-        } else if (c.size == 0 || !showable(c.value)) {
-            out.append(replacement_character);
-        } else {
-            out.append(text.substr(0, c.size));
-        }
-        text.remove_prefix(c.size == 0 ? 1 : c.size);
-    }
-    return out;
-}
+std::string clean_text(std::string_view text) { return printable_line(text); }
 
 void append_xml(std::string& out, std::string_view clean) {
     for (const char c : clean) {

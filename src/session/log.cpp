@@ -11,6 +11,7 @@
 
 #include "base/host_process.hpp"
 #include "base/output_directory.hpp"
+#include "base/printed.hpp"
 
 namespace flameprobe {
 
@@ -26,7 +27,7 @@ Log::Log(LogMode mode, std::string path) : mode_(mode), path_(std::move(path)) {
 
 void Log::write(std::string_view text, bool important) {
     if (mode_ == LogMode::quiet) return;
-    const std::string line = "flameprobe: " + std::string(text) + "\n";
+    const std::string line = "flameprobe: " + printable_line(text) + "\n";
     if (mode_ == LogMode::file) {
         const std::string problem = append_to_file(line);
         if (problem.empty()) return;

@@ -1,8 +1,9 @@
 // The commands of `flameprobe`. argv[0] is the command's name; each returns the exit status.
 #pragma once
 
-#include <cstdio>
 #include <string>
+
+#include "base/printed.hpp"
 
 namespace flameprobe {
 
@@ -33,7 +34,7 @@ int doctor_command(int argc, char* argv[]);
 
 /// Prints the message, if there is one, as a line on stderr. Returns `status`.
 inline int complain(int status, const std::string& message) {
-    if (!message.empty()) std::fprintf(stderr, "flameprobe: %s\n", message.c_str());
+    if (!message.empty()) print_message("flameprobe", message);
     return status;
 }
 

@@ -26,8 +26,7 @@ int doctor_command(int argc, char* argv[]) {
     DoctorReport report;
     bool works = report_machine(report);
     if (argc == 2) works = report_program(report, argv[1]) && works;
-    std::fputs(report.text().c_str(), stdout);
-    return works && std::fflush(stdout) == 0 ? 0 : 1;
+    return print_text(stdout, report.text()) && works ? 0 : 1;
 }
 
 }  // namespace flameprobe

@@ -63,13 +63,13 @@ int main_command(int argc, char* argv[]) {
     if (command == "--help" || command == "-h") return std::fputs(usage, stdout) < 0 ? 1 : 0;
     if (command == "--version") return std::puts("flameprobe " FLAMEPROBE_VERSION) < 0 ? 1 : 0;
     const std::string why = command.empty() ? "name a command" : "'" + std::string(command) + "' is no command";
-    std::fprintf(stderr, "flameprobe: %s\n%s", why.c_str(), usage);
+    flameprobe::complain(2, why);
+    std::fputs(usage, stderr);
     return 2;
 }
 
 }  // namespace
 
 int main(int argc, char* argv[]) try { return main_command(argc, argv); } catch (const std::exception& exception) {
-    std::fprintf(stderr, "flameprobe: %s\n", exception.what());
-    return 1;
+    return flameprobe::complain(1, exception.what());
 }

@@ -11,12 +11,12 @@ namespace flameprobe {
 namespace {
 
 int fail(int status, const std::string& message) {
-    if (!message.empty()) std::fprintf(stderr, "flameprobe push: %s\n", message.c_str());
+    if (!message.empty()) print_message("flameprobe push", message);
     if (status == 2) std::fputs("Try 'flameprobe push --help'.\n", stderr);
     return status;
 }
 
-int print(const std::string& text) { return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : 1; }
+int print(const std::string& text) { return print_text(stdout, text) ? 0 : 1; }
 
 }  // namespace
 

@@ -3,8 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "base/printed.hpp"
 
 namespace flameprobe::push {
 
@@ -82,9 +83,9 @@ void MetricsSender::send(const std::vector<Figure>& figures, std::uint64_t since
     // An OpenTelemetry Collector without a pipeline for metrics answers so.
     ended_ = settings_.metrics_to_is_guessed && (answer.status == 404 || answer.status == 405 || answer.status == 501);
     if (!failing_)
-        std::fprintf(stderr, "flameprobe push: %s does not take metrics: %s; %s\n", origin_of(request.url).c_str(),
-                     answer.status == 0 ? answer.text.c_str() : std::to_string(answer.status).c_str(),
-                     ended_ ? "none are sent to it" : "they are sent again every minute");
+        print_message("flameprobe push", origin_of(request.url) + " does not take metrics: " +
+                                             (answer.status == 0 ? answer.text : std::to_string(answer.status)) +
+                                             (ended_ ? "; none are sent to it" : "; they are sent again every minute"));
     failing_ = true;
 }
 

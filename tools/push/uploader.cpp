@@ -4,9 +4,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
+#include "base/printed.hpp"
 #include "push/pieces.hpp"
 #include "push/report.hpp"
 #include "push/verdict.hpp"
@@ -22,7 +22,7 @@ volatile sig_atomic_t ended = 0;
 
 void end(int) { ended = 1; }
 
-void say(const std::string& sentence) { std::fprintf(stderr, "flameprobe push: %s\n", sentence.c_str()); }
+void say(const std::string& sentence) { print_message("flameprobe push", sentence); }
 
 void say_if_failed(const Result<void>& done) {
     if (!done) say(done.error().message);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/output_directory.hpp"
+#include "base/printed.hpp"
 #include "inputs.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
@@ -169,7 +170,7 @@ Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     std::vector<std::string> warnings;
     if (auto written = write_archive(input, raw, arguments, progress, writer, warnings); !written) return written;
     progress.clear();
-    for (const std::string& warning : warnings) std::fprintf(stderr, "flameprobe-render: %s\n", warning.c_str());
+    for (const std::string& warning : warnings) print_message("flameprobe-render", warning);
     return file.rename_into_place();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "archive.hpp"
+#include "base/printed.hpp"
 #include "export/output_file.hpp"
 #include "export/totals.hpp"
 #include "inputs.hpp"
@@ -61,7 +62,7 @@ int print_tables(const NamedProfile& profile, const Arguments& arguments) {
 /// To standard error if the picture goes to standard output.
 void print_processes(const std::vector<ProcessShare>& processes, const Arguments& arguments) {
     const bool to_stdout = only_text(arguments) || (!arguments.output.empty() && arguments.output != "-");
-    std::fputs(process_table(processes).c_str(), to_stdout ? stdout : stderr);
+    print_text(to_stdout ? stdout : stderr, process_table(processes));
 }
 
 Result<void> write_image_of(const NamedProfile& profile, const Arguments& arguments) {
@@ -144,16 +145,13 @@ Result<void> load_other_events(NamedProfile& profile, Arguments arguments, Progr
 }  // namespace
 
 int complain(ExitStatus status, const std::string& message) {
-    if (!message.empty()) std::fprintf(stderr, "flameprobe-render: %s\n", message.c_str());
+    if (!message.empty()) print_message("flameprobe-render", message);
     if (status == wrong_usage) std::fputs("Try 'flameprobe-render --help'.\n", stderr);
     return status;
 }
 
 int print(const std::string& text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-        return complain(failed, "standard output cannot be written");
-    }
-    return done;
+    return print_text(stdout, text) ? done : complain(failed, "standard output cannot be written");
 }
 
 int render_command(Arguments& arguments) {

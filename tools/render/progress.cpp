@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/printed.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
@@ -17,7 +18,8 @@ void Progress::show(const std::string& what, std::size_t done, std::size_t all) 
     if (!on_terminal_ || Clock::now() < next_) return;
     next_ = Clock::now() + 100ms;
     shown_ = true;
-    std::fprintf(stderr, "\r\x1b[K%s: %s of %s", what.c_str(), count_text(done).c_str(), count_text(all).c_str());
+    std::fprintf(stderr, "\r\x1b[K%s: %s of %s", printable_line(what).c_str(), count_text(done).c_str(),
+                 count_text(all).c_str());
 }
 
 void Progress::clear() {

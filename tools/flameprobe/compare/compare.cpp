@@ -162,8 +162,7 @@ int compare_command(int argc, char* argv[]) {
         if (auto written = write_form(path, *judgement, document, names); !written)
             return complain(1, written.error().message);
     }
-    if (std::fputs(bench::to_text(document).c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-        return complain(1, "standard output cannot be written");
+    if (!print_text(stdout, bench::to_text(document))) return complain(1, "standard output cannot be written");
     if (request->fail_above && judgement->worst() > *request->fail_above)
         return complain(3, "worse by " + share_text(judgement->worst()) + ", and --fail-above allows " +
                                share_text(*request->fail_above));

@@ -59,7 +59,7 @@ struct PageServer::State {
     std::function<PageAnswer(const std::string&)> answer;
     std::string token, url;
     std::array<std::string, 2> hosts;
-    std::list<Client> clients;  // oldest first; the server's thread only
+    std::list<Client> clients;                       // oldest first; the server's thread only
     std::unique_ptr<MHD_Daemon, DaemonStop> daemon;  // last member: it uses the others until it has stopped
 
     PageAnswer answer_to(MHD_Connection* connection, std::string_view path, std::string_view method) const;

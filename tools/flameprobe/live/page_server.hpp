@@ -17,7 +17,8 @@ struct PageAnswer {
 };
 
 /// Answers only GET requests to 127.0.0.1 that name this host (else another site could direct a browser here by its own
-/// host name) and whose path begins with the token; all others get 404. Short connections; many that send no token do not keep others out.
+/// host name) and whose path begins with the token; all others get 404. Short connections; many that send no token do
+/// not keep others out.
 class PageServer {
 public:
     /// `answer` gets the path after the token: "" or "data". It is called from the server's thread, one call at a time.

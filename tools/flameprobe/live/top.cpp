@@ -12,6 +12,7 @@
 #include "../commands.hpp"
 #include "growing_profile.hpp"
 #include "process_id.hpp"
+#include "render/text.hpp"
 #include "screen.hpp"
 #include "top_view.hpp"
 
@@ -107,7 +108,8 @@ private:
             options_.first = std::min(options_.first, profile_->functions.empty() ? 0 : profile_->functions.size() - 1);
             lines = top_view(*profile_, options_);
         }
-        if (!problem_.empty()) lines.insert(lines.begin(), {LineKind::title, problem_.substr(0, options_.columns)});
+        if (!problem_.empty())
+            lines.insert(lines.begin(), {LineKind::title, fit_columns(printable_line(problem_), options_.columns)});
         screen_.show(lines, paused_ ? std::string("paused  ") + help : help);
     }
 
@@ -125,7 +127,7 @@ int print_once(pid_t pid) {
     const auto profile = growing.read(std::nullopt, false);
     if (!profile) return complain(1, profile.error().message);
     TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};
-    for (const TopLine& line : top_view(*profile, options)) std::printf("%s\n", line.text.c_str());
+    for (const TopLine& line : top_view(*profile, options)) print_text(stdout, line.text + "\n");
     return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
 }
 

@@ -74,7 +74,7 @@ std::string ended_text(int status) {
 
 /// False if it could not be written, after a message.
 bool write_out(const StatRequest& request, const std::string& text) {
-    if (request.out.empty()) return std::fputs(text.c_str(), stderr) >= 0;
+    if (request.out.empty()) return print_text(stderr, text);
     OutputFile file(request.out);
     if (!file.failed()) file.write(text);
     const auto written = file.commit();
