@@ -68,6 +68,7 @@ def main():
     profilers.OUTPUT.mkdir(parents=True, exist_ok=True)
     wanted = [name for name in options.only.split(",") if name]
     refused = {} if options.no_install else install.all_of(wanted)
+    profilers.PATIENCE = 60 if options.whole else 20
     user = NOBODY if options.nobody else ()
     here, versions, absent = found(wanted, user)
     absent = {**refused, **absent}
@@ -75,7 +76,8 @@ def main():
         print(f"{name} is left out: {why}", file=sys.stderr)
     figures = Figures(profilers.OUTPUT / "figures.jsonl")
     rounds = Rounds(figures, here, Profiler(user), options)
-    rounds.add([*truth.tasks(options), *cost.tasks(options, user), *rendering.tasks(options), *waiting.tasks(options, here)])
+    tasks = [*truth.tasks(options), *cost.tasks(options, user), *waiting.tasks(options, here), *rendering.tasks(options)]
+    rounds.add(sorted(tasks, key=lambda task: task.rare))
     begun = time.monotonic()
     rounds.until(begun + 60 * options.minutes)
     text = tables.whole(figures, list(here), versions, absent, "python3 tests/bench/peers " + shlex.join(sys.argv[1:]))

@@ -17,6 +17,7 @@ import samply
 OUTPUT = BUILD / "peers"
 TOOLS = OUTPUT / "tools"
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+PATIENCE = 60  # seconds that a profiler may take to make text of a profile
 MISSED = re.compile(r"lost|drop|miss|skip|evict|overflow|throttl|WARN|truncat|fail|not permitted", re.IGNORECASE)
 
 
@@ -32,8 +33,9 @@ def tool(name):
     return found
 
 
-def output_of(*argv, directory=None, timeout=60):
+def output_of(*argv, directory=None):
     """Standard output; NotHere with the reason where the command fails."""
+    timeout = PATIENCE
     done = run(argv, directory or "/tmp", clean_environment(), timeout=timeout)
     if done.timed_out or done.returncode != 0:
         raise NotHere(f"{Path(str(argv[0])).name}: {'took more than %d s' % timeout if done.timed_out else done.stderr.strip()[-200:]}")
@@ -131,6 +133,10 @@ class PerfFramePointers(Perf):
 class PerfDwarf(Perf):
     name = "perf dwarf"
     options = ["--call-graph", "dwarf"]
+
+    def to_picture(self, program, directory):
+        """cargo flamegraph's program, which records so too."""
+        return f"'{tool('flamegraph')}' --perfdata '{directory}/perf.data' -o '{directory}/picture.svg' 2>&1"
 
 
 class Gperftools(Profiler):

@@ -30,7 +30,7 @@ def picture(samples):
         seconds = profile_of_engine(profiler, samples, directory)
         command = profiler.to_picture(str(ENGINE), directory)
         if command is not None:
-            seconds += shell(command, directory, timeout=60).seconds
+            seconds += shell(command, directory, timeout=profilers.PATIENCE).seconds
         if not [path for path in directory.glob("*.svg") if path.stat().st_size > 1000]:
             raise NotHere("it makes no picture in a file")
         return [seconds], None, None
@@ -49,7 +49,7 @@ def table(samples):
 
     def run(way, directory):
         profile_of_engine(way[0](), samples, directory)
-        ran = shell(f"{way[1](directory)} > table.txt", directory, timeout=60)
+        ran = shell(f"{way[1](directory)} > table.txt", directory, timeout=profilers.PATIENCE)
         return [ran.seconds], None, None
     return Task([Row("time", f"{samples:,} samples to a table of functions", "s")], run, of=ways, rare=True)
 
