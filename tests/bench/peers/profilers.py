@@ -183,7 +183,7 @@ class AsyncProfiler(Profiler):
         return {"LD_PRELOAD": self.library(), "ASPROF_COMMAND": self.arguments(frequency, directory)}
 
     def command(self, argv, frequency, directory):
-        if Path(str(argv[0])).name != "java":
+        if not argv or Path(str(argv[0])).name != "java":
             return super().command(argv, frequency, directory)
         return [*self.user, argv[0], f"-agentpath:{self.library()}={self.arguments(frequency, directory)}", *argv[1:]]
 

@@ -60,14 +60,15 @@ def ahead_of_us(figures):
 
 def what_they_say(figures):
     """Of each profiler in how many programs it says something of what it missed, and the longest; and where it failed."""
-    rows = [*figures.rows("truth"), *figures.rows("waits")]
+    rows = list(figures.notes)
     lines = ["### What each says of what it missed", ""]
     for profiler in dict.fromkeys(name for row in rows for name in figures.notes[row]):
         told = {row: figures.notes[row].get(profiler) for row in rows if profiler in figures.notes[row]}
         failed = {row.name: text for row, text in told.items() if text.startswith(NO_RESULT)}
-        says = {row.name: text for row, text in told.items() if text and row.name not in failed}
+        asked = [row for row in told if row.name not in failed]
+        says = {row.name: told[row] for row in asked if told[row]}
         example = max(says.items(), key=lambda item: len(item[1]), default=("", ""))
-        lines.append(f"- {profiler}: " + (f"in {len(says)} of {len(told)} programs, such as ({example[0]}) `{example[1][:160]}`" if says else "nothing")
+        lines.append(f"- {profiler}: " + (f"in {len(says)} of {len(asked)} programs, such as ({example[0]}) `{example[1][:160]}`" if says else "nothing")
                      + "".join(f"; {name}: {text[:120]}" for name, text in failed.items()))
     return [*lines, ""] if len(lines) > 2 else []
 
