@@ -1,6 +1,10 @@
 // sigaction(2) and its older relatives, as the host sees them. Where the host has SIG_DFL for a fatal signal, our
 // handler takes its place; everything the host reads back is what it set itself.
 //
+// Two kinds of the host's handlers are called through one of ours (`relay`): with SA_ONSTACK, since the kernel has a
+// stack of ours (alternate_stack.cpp); and for a fatal signal with SA_RESETHAND, since the kernel would set SIG_DFL
+// before the handler runs, and many such handlers raise the signal again.
+//
 // Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
 // threads that set one signal at the same time race here as they do in the kernel.
 #include "dispositions.hpp"
@@ -9,19 +13,23 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "alternate_stack.hpp"
 #include "core.hpp"
+#include "go_code.hpp"
 #include "interpose.hpp"
 
 namespace flameprobe {
 namespace {
 
 constexpr int signals = 65;
+using Handler = void (*)(int);
 
 struct StandIn {
     FatalHandler handler;   // null: not a signal that we handle
     struct sigaction host;  // what the host set with its SIG_DFL: flags and mask
 };
 constinit StandIn stand_ins[signals] = {};
+constinit struct sigaction relayed[signals] = {};  // what the host set, where the kernel has `relay`
 
 int (*next_sigaction)(int, const struct sigaction*, struct sigaction*) = nullptr;
 
@@ -52,12 +60,75 @@ struct sigaction in_place_of_default(FatalHandler handler) {
     return ours;
 }
 
+constexpr int resets = static_cast<int>(SA_RESETHAND);
+
+bool is_reset_by_us(int number, const struct sigaction& wanted) {
+    return (wanted.sa_flags & resets) != 0 && stand_ins[number].handler != nullptr;
+}
+
+/// The handler of a signal that is about to be delivered. With SA_RESETHAND the first thread that asks has it; the
+/// stand-in is in place before it runs.
+FatalHandler take_handler(int number) {
+    struct sigaction& host = relayed[number];
+    StandIn& entry = stand_ins[number];
+    if (!is_reset_by_us(number, host)) return host.sa_sigaction;
+    FatalHandler taken = nullptr;  // SIG_DFL: the union's two members have one place
+    __atomic_exchange(&host.sa_sigaction, &taken, &taken, __ATOMIC_ACQ_REL);
+    if (taken == nullptr) return entry.handler;
+    entry.host = host;
+    const struct sigaction ours = in_place_of_default(entry.handler);
+    real_sigaction(number, &ours, nullptr);
+    return taken;
+}
+
+// No frame of ours stays on the stack: a handler of the host sees the interrupted function behind it.
+void relay(int number, siginfo_t* info, void* context) {
+    const FatalHandler handler = take_handler(number);
+    call_on_hosts_stack(handler, number, info, context);
+    handler(number, info, context);
+}
+
+bool is_relay(const struct sigaction& action) { return action.sa_sigaction == relay; }
+
+bool wants_relay(int number, const struct sigaction& wanted) {
+    if (wanted.sa_handler == SIG_DFL || wanted.sa_handler == SIG_IGN) return false;
+    // Go asks the kernel itself for the stack of a thread, and ends the process if a handler of its own runs elsewhere.
+    const bool on_stack =
+        (wanted.sa_flags & SA_ONSTACK) != 0 && !is_go_code(reinterpret_cast<uintptr_t>(wanted.sa_sigaction));
+    return on_stack || is_reset_by_us(number, wanted);
+}
+
+struct sigaction by_relay(int number, const struct sigaction& wanted) {
+    struct sigaction ours = wanted;
+    ours.sa_sigaction = relay;
+    ours.sa_flags |= SA_SIGINFO;
+    if (is_reset_by_us(number, wanted)) ours.sa_flags &= ~resets;
+    return ours;
+}
+
+/// What the kernel has, or is to have, with the host's handler for `relay`.
+int sigaction_past_relay(int number, const struct sigaction* action, struct sigaction* old) {
+    if (number <= 0 || number >= signals) return real_sigaction(number, action, old);
+    const struct sigaction before = relayed[number];
+    struct sigaction ours;
+    if (action != nullptr && wants_relay(number, *action)) {
+        ours = by_relay(number, *action);
+        relayed[number] = *action;
+        action = &ours;
+    }
+    const int failed = real_sigaction(number, action, old);
+    if (failed != 0 || !is_relay(*old)) return failed;
+    old->sa_sigaction = before.sa_sigaction;
+    old->sa_flags = (old->sa_flags & ~SA_SIGINFO) | before.sa_flags;
+    return 0;
+}
+
 /// For signals without a stand-in. If an engine samples with this one, the host is told SIG_DFL, which is what the
 /// engine found there.
 int sigaction_past_engine(int number, const struct sigaction* action, struct sigaction* old) {
     if (action != nullptr) yield_to_host(number);
     struct sigaction real;
-    const int failed = real_sigaction(number, action, &real);
+    const int failed = sigaction_past_relay(number, action, &real);
     if (failed != 0 || old == nullptr) return failed;
     if (is_engines(real)) ::memset(&real, 0, sizeof real);
     *old = real;
@@ -73,24 +144,22 @@ int host_sigaction(int number, const struct sigaction* action, struct sigaction*
     struct sigaction real;
     int failed = 0;
     if (action == nullptr) {
-        failed = real_sigaction(number, nullptr, &real);
-    } else if (action->sa_handler == SIG_DFL) {  // the union's two members have one place
+        failed = sigaction_past_relay(number, nullptr, &real);
+    } else if (action->sa_handler == SIG_DFL) {
         const struct sigaction wanted = *action;
         const struct sigaction ours = in_place_of_default(entry.handler);
-        failed = real_sigaction(number, nullptr, &real);
+        failed = sigaction_past_relay(number, nullptr, &real);
         // The engine's handler stays: signals that are not the engine's it passes on to ours.
         if (failed == 0 && !is_engines(real)) failed = real_sigaction(number, &ours, nullptr);
         if (failed == 0) entry.host = wanted;
     } else {
         const struct sigaction wanted = *action;  // `old` may be the same object
         yield_to_host(number);
-        failed = real_sigaction(number, &wanted, &real);
+        failed = sigaction_past_relay(number, &wanted, &real);
     }
     if (failed == 0 && old != nullptr) *old = is_ours(number, real) || is_engines(real) ? before : real;
     return failed;
 }
-
-using Handler = void (*)(int);
 
 // signal(2) as BSD and glibc have it: restarts, and stays installed.
 Handler set_handler(int number, Handler handler, int flags) {
@@ -130,8 +199,11 @@ void stop_standing_in() {
         StandIn& entry = stand_ins[number];
         struct sigaction real;
         if (entry.handler == nullptr) continue;
-        if (real_sigaction(number, nullptr, &real) == 0 && is_ours(number, real)) {
-            real_sigaction(number, &entry.host, nullptr);
+        const bool known = real_sigaction(number, nullptr, &real) == 0;
+        if (known && is_ours(number, real)) real_sigaction(number, &entry.host, nullptr);
+        if (known && is_relay(real) && is_reset_by_us(number, relayed[number])) {
+            real.sa_flags |= resets;
+            real_sigaction(number, &real, nullptr);
         }
         entry.handler = nullptr;
     }

@@ -11,6 +11,7 @@
 #include "core.hpp"
 #include "dispositions.hpp"
 #include "interpose.hpp"
+#include "own_stacks.hpp"
 
 namespace flameprobe {
 namespace {
@@ -28,6 +29,7 @@ void expect_seccomp() noexcept {
     if (core == nullptr) return;
     const int saved = errno;
     stop_standing_in();
+    make_no_more_stacks();
     core->expect_seccomp();
     errno = saved;
 }

@@ -202,6 +202,7 @@ constexpr flameprobe_core table = {
         },
     .yield_signal = yield_signal,
     .is_own_handler = [](uintptr_t address) -> int { return handler::is_ours(address); },
+    .is_own_stack = [](uintptr_t base) -> int { return handler::gave_stack(base); },
     .is_own_signal = [](const void* info) -> int { return handler::has_sent(*static_cast<const siginfo_t*>(info)); },
     .signals_with = [](int number) -> int { return !host_is_filtered && handler::is_ours(handler::installed(number)); },
     .expect_seccomp = expect_seccomp,

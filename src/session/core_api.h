@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 11
+#define FLAMEPROBE_CORE_VERSION 12
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -74,6 +74,8 @@ struct flameprobe_core {
     void (*yield_signal)(int signal);
     /* Whether this address is a handler of ours, which the host must not be shown. */
     int (*is_own_handler)(uintptr_t handler);
+    /* Whether the alternate signal stack that begins at this address is one that an engine gave to a thread. */
+    int (*is_own_stack)(uintptr_t base);
     /* Whether an engine has sent the signal that this siginfo_t describes; and whether one samples with this number. */
     int (*is_own_signal)(const void* info);
     int (*signals_with)(int number);

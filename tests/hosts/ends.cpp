@@ -31,6 +31,16 @@ void leave_timer() {
     if (::pthread_create(&thread, nullptr, tell_when_timer_is_off, nullptr) != 0) ::_exit(1);
 }
 
+/// The handler is called once: what it raises again, or what happens again when it returns, has the default action.
+void handle_once(int number, int flags) {
+    struct sigaction action {};
+    action.sa_handler = [](int signal) {
+        if (signal == SIGTERM) ::raise(signal);
+    };
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | flags;
+    ::sigaction(number, &action, nullptr);
+}
+
 [[gnu::noinline]] void last_function(const char* mode) {
     const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
     if (is("timer")) leave_timer();
@@ -42,12 +52,15 @@ void leave_timer() {
     if (is("abort")) std::abort();
     if (is("throw")) throw std::runtime_error("not caught");
     if (is("terminate")) std::terminate();
-    if (is("segv")) *reinterpret_cast<volatile int*>(std::strlen(mode)) = 1;
+    if (is("once_segv")) handle_once(SIGSEGV, SA_ONSTACK);
+    if (is("segv") || is("once_segv")) *reinterpret_cast<volatile int*>(std::strlen(mode)) = 1;
     if (is("bus")) ::raise(SIGBUS);
     if (is("fpe")) ::raise(SIGFPE);
     if (is("ill")) asm volatile(".long 0xffffffff");  // an instruction of no CPU; __builtin_trap() may be a breakpoint
     if (is("int")) ::raise(SIGINT);
     if (is("term")) ::kill(::getpid(), SIGTERM);
+    if (is("once") || is("once_on_stack")) handle_once(SIGTERM, is("once") ? 0 : SA_ONSTACK);
+    if (is("once") || is("once_on_stack")) ::raise(SIGTERM);
     if (is("hup")) ::raise(SIGHUP);
     if (is("usr1")) ::raise(SIGUSR1);
     if (is("kill")) ::raise(SIGKILL);

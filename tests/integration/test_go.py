@@ -5,7 +5,7 @@ import os
 import unittest
 
 from formats.tools import Missing, go
-from harness import Case, clean_environment, profiled, run, shares
+from harness import ENGINES, Case, clean_environment, profiled, run, shares
 
 PROGRAM = """
 package main
@@ -46,11 +46,52 @@ func main() {
 }
 """
 
+LIBRARY_SOURCE = """
+package main
+
+import "C"
+import "runtime"
+
+//export collect_garbage
+func collect_garbage(rounds C.int) C.int {
+	total := 0
+	for i := 0; i < int(rounds); i++ {
+		total += len(make([]byte, 100))
+		if i%5000 == 0 {
+			runtime.GC() // the runtime sends itself signals for it
+		}
+	}
+	return C.int(total / 100)
+}
+
+func main() {}
+"""
+
+HOST = """
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+int collect_garbage(int);
+static void* work(void* given) {
+    const stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
+    sigaltstack(&stack, NULL);
+    printf("%d\\n", collect_garbage(100000));
+    return given;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(threads + i, NULL, work, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"""
+
 
 class Go(Case):
-    def build(self, *build):
+    def build(self, *build, program=PROGRAM, output="sample"):
         source = self.fresh_directory("source")
-        (source / "main.go").write_text(PROGRAM)
+        (source / "main.go").write_text(program)
         (source / "go.mod").write_text("module sample\n\ngo 1.19\n")
         try:
             compiler = go()
@@ -58,7 +99,7 @@ class Go(Case):
             self.skipTest(missing)
         environment = clean_environment(CGO_ENABLED=1, GOTOOLCHAIN="local", GOPROXY="off", GOFLAGS=None,
                                         HOME=os.environ.get("HOME", self.directory))
-        built = run([compiler, "build", *build, "-o", self.directory / "sample", "."], source, env=environment, timeout=200)
+        built = run([compiler, "build", *build, "-o", self.directory / output, "."], source, env=environment, timeout=200)
         self.assertEqual(built.returncode, 0, built.stderr)
 
     def profile(self, *build):
@@ -85,6 +126,21 @@ class Go(Case):
 
     def test_stripped(self):
         self.check("-ldflags=-s -w")
+
+    def test_a_library_in_threads_that_have_an_alternate_stack(self):
+        """Go's runtime asks the kernel for it, and ends the process if its handlers run elsewhere."""
+        self.need("gcc")
+        self.build("-buildmode=c-shared", program=LIBRARY_SOURCE, output="libgarbage.so")
+        source = self.directory / "host.c"
+        source.write_text(HOST)
+        built = run(["gcc", source, "-o", self.directory / "host", self.directory / "libgarbage.so", "-pthread",
+                     f"-Wl,-rpath,{self.directory}"], self.directory)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.need_engine(engine)
+                ran = run([self.directory / "host"], self.fresh_directory(engine), env=profiled(ENGINE=engine, FREQ=997))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "100000\n" * 4), ran.stderr[-2000:])
 
     def test_engines_that_need_a_signal_say_why_there_is_no_sample(self):
         self.build()

@@ -44,6 +44,14 @@ HOSTS = [
     (("dlopen_loop", "{plugin}", sized("1000", "1000", "100")), ("plugin_work",)),
     (("stacks", "switch"), ("fiber",)),
     (("stacks", "alternate"), ("work_in_handler",)),
+    (("alternate_stacks", "shared"), ("work_on_shared",)),
+    (("alternate_stacks", "small"), ("work_on_small",)),
+    (("alternate_stacks", "unmapped"), ("work_on_unmapped",)),
+    (("alternate_stacks", "many"), ("work_on_many",)),
+    (("alternate_stacks", "in_use"), ("at_work",)),
+    (("alternate_stacks", "disarm"), ("disarm",)),
+    (("alternate_stacks", "by_signal"), ("coroutine",)),
+    (("alternate_stacks", "rules"), ("rules",)),
     (("storms", "throw"), ("throw_storm",)),
     (("storms", "longjmp"), ("longjmp_storm",)),
     (("destructors",), ("work_before_main", "work_in_thread_local", "work_in_key", "work_in_atexit", "work_in_static")),
@@ -73,6 +81,8 @@ HANDLER_HOSTS = {
     ("handlers",), ("blocked_signals",), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
     ("threads", "raw"),
     ("last_thread", "pthread_exit"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
+    ("alternate_stacks", "shared"), ("alternate_stacks", "small"), ("alternate_stacks", "unmapped"), ("alternate_stacks", "many"),
+    ("alternate_stacks", "in_use"), ("alternate_stacks", "disarm"), ("alternate_stacks", "by_signal"), ("alternate_stacks", "rules"),
     ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"),
     ("limits", "memory"), ("registers",), ("sanitized", "none"),
 }
@@ -97,10 +107,10 @@ ENDS = {
     "return": 6, "exit": 7, "_exit": 8, "_Exit": 9, "quick_exit": 10, "exit_group": 11,
     "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
     "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "int": -signal.SIGINT, "term": -signal.SIGTERM,
-    "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
+    "once": -signal.SIGTERM, "once_on_stack": -signal.SIGTERM, "once_segv": -signal.SIGSEGV, "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
 }
 ONLY_SPOOL = {"kill", "exit_group"}  # where the collector is a thread
-HANDLER_ENDS = {"return", "_exit", "abort", "segv", "term", "kill"}
+HANDLER_ENDS = {"return", "_exit", "abort", "segv", "term", "kill", "once", "once_on_stack", "once_segv"}
 assert HANDLER_ENDS <= ENDS.keys()
 
 
@@ -173,6 +183,15 @@ class Lives(HostCase):
     def test_signal(self):
         self.check("signal")
 
+    def test_what_a_handler_interrupted_stands_behind_it(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = self.beside([str(host("stacks")), "alternate"], engine, {"ENGINE": engine, "FREQ": 997})
+                behind = [(frames[1:frames.index("work_in_handler")], count) for frames, count in ran.result().stacks()
+                          if "work_in_handler" in frames]  # of the caller's stack no more may be known than its end
+                known = sum(count for frames, count in behind if len([f for f in frames if f != "[truncated]"]) > 1)
+                self.assertGreater(known, 0.9 * sum(count for _, count in behind))
+
     def test_own_sigprof(self):
         for engine in ("auto", *ENGINES):
             with self.subTest(engine=engine):
@@ -222,6 +241,16 @@ class OrdinaryUser(HostCase):
                 endings = {"fprobe"} if mode in ONLY_SPOOL else {"fprobe", "folded", "svg"}
                 wait_until(lambda: endings <= ran.result().endings, 20, f"{endings} after {mode}")
                 self.check_whole(ran)
+
+    def test_signals_in_every_engine(self):
+        """What a host does with signals and their stacks, and how it ends by them."""
+        hosts = [argv for argv, _ in HOSTS if argv[0] == "alternate_stacks"]
+        hosts += [("ends", mode) for mode in ENDS if mode.startswith("once")]
+        for engine in ENGINES:
+            for argv in hosts:
+                with self.subTest(engine=engine, host=" ".join(argv)):
+                    ran = self.beside([str(host(argv[0])), *argv[1:]], f"{'-'.join(argv)}-{engine}", {"ENGINE": engine, "FREQ": 997})
+                    wait_until(lambda: any("svg" in each.endings for each in ran.results().values()), 20, "the picture")
 
     def test_nothing_is_interrupted(self):
         ran = self.beside([str(host("eintr")), "4000"], "eintr", {"FREQ": 4000}, timeout=120)

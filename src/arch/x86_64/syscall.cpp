@@ -1,8 +1,8 @@
-// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function, for seccomp(2) and in the first call
-// of all after flameprobe_before_syscall_.
+// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for seccomp(2) and sigaltstack(2), and
+// in the first call of all, to what flameprobe_before_syscall_ gives.
 #include <sys/syscall.h>
 
-static_assert(SYS_seccomp == 317);
+static_assert(SYS_seccomp == 317 && SYS_sigaltstack == 131);
 
 // The six registers that can hold arguments are kept over the call; 8 more bytes align the stack for it.
 asm(R"(
@@ -15,6 +15,8 @@ syscall:
     endbr64
     movq flameprobe_next_syscall_(%rip), %rax
     cmpq $317, %rdi
+    je 1f
+    cmpq $131, %rdi
     je 1f
     testq %rax, %rax
     je 1f

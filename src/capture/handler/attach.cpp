@@ -156,6 +156,17 @@ bool yield_signal(int signal, bool may_call) noexcept {
     return true;
 }
 
+bool gave_stack(std::uintptr_t base) noexcept {
+    const Visit visit;
+    const State* const state = visit.state();
+    if (state == nullptr) return false;
+    const std::uint32_t used = state->used.load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; i < used; ++i) {
+        if (state->slots[i].alternate.load(std::memory_order_relaxed) == base) return true;
+    }
+    return false;
+}
+
 void expect_seccomp() noexcept {
     const Visit visit;
     State* const state = visit.state();

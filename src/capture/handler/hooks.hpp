@@ -24,6 +24,9 @@ bool has_sent(const siginfo_t& info) noexcept;
 /// Is `handler`, as the kernel gave it, ours? Then the host is to be told SIG_DFL.
 bool is_ours(std::uintptr_t handler) noexcept;
 
+/// Is the alternate stack that begins at `base` one of ours? Then the host is to be told that there is none.
+bool gave_stack(std::uintptr_t base) noexcept;
+
 /// The calling thread is about to enter a seccomp filter: from now on no handler makes a system call, which the filter
 /// might kill for, nor reads the time-stamp counter (strict mode kills for that: PR_SET_TSC in prctl(2)). A handler
 /// whose signal names no slot then cannot ask for its thread's id: except in the calling thread, its samples are

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace flameprobe::cpu {
@@ -14,5 +15,8 @@ inline constexpr std::uint32_t rseq_signature = 0xd428bc00;
 inline constexpr std::array<long, 0> older_system_calls = {};
 /// Addresses of user space are below 2^48 (52 bits need asking for by mmap hint: Documentation/arm64/memory.rst).
 inline constexpr unsigned user_address_bits = 48;
+
+/// The smallest alternate signal stack that sigaltstack(2) accepts (the kernel's MINSIGSTKSZ; libc's may differ).
+inline constexpr std::size_t least_signal_stack = 5120;
 
 }  // namespace flameprobe::cpu

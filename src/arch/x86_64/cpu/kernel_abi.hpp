@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace flameprobe::cpu {
@@ -16,5 +17,8 @@ inline constexpr std::uint32_t rseq_signature = 0x53053053;
 inline constexpr std::array<long, 5> older_system_calls = {SYS_open, SYS_rename, SYS_unlink, SYS_readlink, SYS_access};
 /// Addresses of user space are below 2^47 (without five-level paging, which needs asking for by mmap hint).
 inline constexpr unsigned user_address_bits = 47;
+
+/// The smallest alternate signal stack that sigaltstack(2) accepts (the kernel's MINSIGSTKSZ; libc's may differ).
+inline constexpr std::size_t least_signal_stack = 2048;
 
 }  // namespace flameprobe::cpu
