@@ -43,6 +43,9 @@ public:
         bool operator==(const Function&) const = default;
     };
     Function function(std::uint64_t address, std::uint64_t bias);
+    bool begins_function(std::uint64_t address, std::uint64_t bias) const {
+        return index_.start_of(address - bias) == address - bias;
+    }
 
     /// .eh_frame_hdr's search table, at the file's virtual addresses.
     FunctionIndex::Place search_table() const { return index_.place(); }

@@ -27,6 +27,13 @@ inline std::uint64_t as_offset(std::int32_t value) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
+/// What those who make stacks put there as a first function's return address: zero, and minicoro's placeholder.
+template <class Cpu>
+bool leads_nowhere(std::uint64_t return_address) {
+    constexpr std::uint64_t minicoro = 0xdeaddeaddeaddead;
+    return return_address == 0 || return_address == Cpu::strip(minicoro);
+}
+
 /// One frame, which has saved registers of its caller.
 struct SavedFrame {
     const Cursor cursor;

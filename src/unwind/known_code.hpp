@@ -10,6 +10,12 @@ namespace flameprobe {
 /// If the bytes at `address`, for which no table has a rule, are such code: sets `rule`. Reads memory safely.
 bool known_code_rule(std::uint64_t address, UnwindRule& rule);
 
+/// Whether the bytes at `return_address` are where glibc's makecontext, or Boost's make_fcontext, lets a coroutine's
+/// first function return to. The caller checks that no call stands before. Reads memory safely.
+bool known_stack_start(std::uint64_t return_address);
+/// Whether a trap stands there, which no call returns to. Reads memory safely.
+bool is_trap(std::uint64_t address);
+
 /// In a module that Go's linker made: sets a `rule` that ends the walk where a goroutine begins (runtime.goexit), which
 /// the tables do not say, and where the runtime has left its caller's stack for another (asmcgocall, systemstack,
 /// mcall), for which the tables are wrong. Reads memory safely.

@@ -82,7 +82,8 @@ public:
         if (!stack_.word(record + 8, pc)) return WalkEnd::truncated;
         if (state != RecordState::before && !stack_.word(record, fp)) return WalkEnd::truncated;
         pc = Cpu::strip(pc);
-        if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !returns_to_interpreter(record, pc))
+        const bool ends = rule.kind != RuleKind::no_cfi ? starts_stack(pc) : pc == 0 && fp == 0;
+        if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !ends && !returns_to_interpreter(record, pc))
             return WalkEnd::no_unwind_info;
         cursor.pc = pc;
         cursor.fp = fp;
@@ -92,10 +93,17 @@ public:
         return std::nullopt;
     }
 
-    /// A signal handler returns to the interrupted instruction, and a goroutine's first function to behind a nop.
+    /// A signal handler returns to the interrupted instruction, and a coroutine's first function to where nothing
+    /// called it.
     bool needs_no_call(std::uint64_t return_address) {
         const UnwindRule* const rule = rules_.rule(return_address - 1);
-        return rule != nullptr && (rule->signal_frame || rule->uncalled);
+        return rule != nullptr && (rule->signal_frame || rule->starts_stack == StackStart::by_bytes);
+    }
+    /// Whether a stack's first function may return there.
+    bool starts_stack(std::uint64_t return_address) {
+        if (leads_nowhere<Cpu>(return_address)) return true;
+        const UnwindRule* const rule = rules_.rule(return_address - 1);
+        return rule != nullptr && rule->starts_stack != StackStart::no;
     }
 
 private:

@@ -22,8 +22,25 @@ const UnwindRule* RuleSource::fill(std::uint64_t lookup) {
     if (tables.cfi != nullptr && tables.cfi->is_go() && go_runtime_rule(lookup, rule)) return cache_.insert(rule);
     if ((rule.kind == RuleKind::no_cfi || rule.signal_frame) && known_code_rule(lookup, rule))
         return cache_.insert(rule);
+    if (tables.cfi != nullptr) rule.starts_stack = stack_start(rule, tables);
     if (rule.kind == RuleKind::no_cfi || with_records_) look_at_code(*region, tables, rule);
     return cache_.insert(rule);
+}
+
+/// What a coroutine's first function returns to is the first instruction of a function, as glibc's makecontext and
+/// libco have it, or a trap behind a jump (corosensei), or code without tables, known by its bytes (Boost).
+StackStart RuleSource::stack_start(const UnwindRule& rule, const ModuleTable::Tables& tables) const {
+    const std::uint64_t returns_to = rule.address + 1;
+    const bool begins_function = tables.cfi->begins_function(returns_to, tables.bias);
+    const bool is_odd = rule.kind == RuleKind::no_cfi || rule.kind == RuleKind::irregular || rule.signal_frame;
+    if (!begins_function && !is_odd) return StackStart::no;
+    const bool after_call = read_call_site(returns_to, map_).kind != CallSite::Kind::none;
+    if (!after_call && known_stack_start(returns_to)) return StackStart::by_bytes;
+    if (!after_call && is_trap(returns_to)) return StackStart::by_tables;
+    if (!begins_function) return StackStart::no;
+    const UnwindRule first = tables.cfi->rule(returns_to, tables.bias);
+    const bool described = first.kind != RuleKind::no_cfi && !first.signal_frame;
+    return described ? StackStart::by_tables : StackStart::no;
 }
 
 void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Tables& tables, UnwindRule& rule) const {

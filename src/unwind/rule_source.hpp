@@ -91,6 +91,7 @@ public:
 
 private:
     const UnwindRule* fill(std::uint64_t lookup);
+    StackStart stack_start(const UnwindRule& rule, const ModuleTable::Tables& tables) const;
     void look_at_code(const CodeRegion& region, const ModuleTable::Tables& tables, UnwindRule& rule) const;
     void forget_unmapped();
 

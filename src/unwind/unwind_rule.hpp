@@ -28,6 +28,14 @@ enum class RecordState : std::uint8_t {
     half,    // pushed, but the frame pointer does not point at it yet
 };
 
+/// Whether the address after this one is where a stack's first function returns to: put there by hand when the stack
+/// was made, for a coroutine or a goroutine. No call leads there, and no caller is above.
+enum class StackStart : std::uint8_t {
+    no,
+    by_tables,  // a function begins there, or a trap stands there: believed of a return address that is certain
+    by_bytes,   // code that is known to be one
+};
+
 /// CFA = base + cfa_offset, or the word at that address (cfa_is_loaded). A slot lies at its origin + offset.
 struct UnwindRule {
     static constexpr std::int32_t same = INT32_MIN;  // a slot's offset: the caller's value is still in the register
@@ -46,7 +54,7 @@ struct UnwindRule {
     SlotOrigin third_origin : 2 = SlotOrigin::cfa;
     bool cfa_is_loaded : 1 = false;
     bool signal_frame : 1 = false;
-    bool uncalled : 1 = false;  // a function that was not called returns here (a goroutine's first)
+    StackStart starts_stack : 2 = StackStart::no;
     // Only for code without CFI, or where records were asked for (RuleSource):
     bool after_syscall : 1 = false;
     bool keeps_records : 1 = false;  // frame records are set up in the code before it

@@ -49,6 +49,10 @@ private:
         std::uint64_t lookup = cursor.lookup();
         const UnwindRule* rule = rules_.rule(lookup);
         if (rule == nullptr) return not_code(cursor);
+        if (rule->starts_stack != StackStart::no && !cursor.interrupted && rule->kind != RuleKind::root) {
+            if (is_start(rule->starts_stack, cursor)) return WalkEnd::root;
+            rule = rules_.rule(lookup);
+        }
         // A thread in the kernel stands after its `syscall`, which may be its function's last instruction.
         if (rule->after_syscall && cursor.interrupted) rule = before_syscall(lookup);
         const std::size_t index = out_.frames.size();
@@ -69,10 +73,35 @@ private:
     }
 
     End not_code(const Cursor& cursor) {
-        if (!out_.frames.empty()) return WalkEnd::bad_return;
+        const bool ends = leads_nowhere<Cpu>(cursor.pc) && last_was_called() && nothing_above(cursor);
+        if (!out_.frames.empty()) return ends ? WalkEnd::root : WalkEnd::bad_return;
         out_.frames.push_back({cursor.lookup(), cursor.sp, CodeFrame::no_region});
         out_.frames_in_copy = 1;
         return WalkEnd::no_unwind_info;
+    }
+
+    /// Whether the frame below was never called: the first of a coroutine.
+    bool is_start(StackStart proof, const Cursor& cursor) {
+        if (proof == StackStart::by_bytes) return true;
+        if (cursor.doubtful && !frame_pointers) return false;
+        const auto call = rules_.judge_call(cursor.pc, out_.frames.back().address);
+        return call == CallCheck::Verdict::no && last_was_called() && nothing_above(cursor);
+    }
+    bool last_was_called() {
+        return out_.frames.size() == 1 || rules_.follows_any_call(out_.frames.back().address + 1);
+    }
+    /// Whether no frame seems to lie above. Where tables are wrong for a moment (libgcc's change to a landing pad) any
+    /// word may be taken for the return address, and profilers that redirect returns (uftrace) put a function's address
+    /// into every frame.
+    bool nothing_above(const Cursor& cursor) {
+        constexpr std::uint64_t words = 512;
+        std::uint64_t word = 0;
+        for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end && stack_.holds(slot); slot += 8) {
+            if (!stack_.word(slot, word) || word == 0) continue;
+            word = Cpu::strip(word);
+            if (word == cursor.pc || rules_.follows_any_call(word)) return false;
+        }
+        return true;
     }
 
     const UnwindRule* before_syscall(std::uint64_t& lookup) {
@@ -110,10 +139,10 @@ private:
     }
 
     End checked(End end, const Cursor& cursor) {
-        if (!end && cursor.doubtful && !cursor.interrupted && !rules_.follows_any_call(cursor.pc) &&
-            !no_cfi_.needs_no_call(cursor.pc))
-            return WalkEnd::no_unwind_info;
-        return end;
+        if (end || !cursor.doubtful || cursor.interrupted || rules_.follows_any_call(cursor.pc) ||
+            no_cfi_.needs_no_call(cursor.pc) || (frame_pointers && no_cfi_.starts_stack(cursor.pc)))
+            return end;
+        return WalkEnd::no_unwind_info;
     }
 
     End step_by_rule(const UnwindRule& known, Cursor& cursor) {

@@ -23,9 +23,10 @@ bool sets_stack_pointer(std::uint64_t address) {
 bool go_runtime_rule(std::uint64_t address, UnwindRule& rule) {
     constexpr std::uint64_t before = 48, after = 64;
     address &= ~std::uint64_t{3};  // a caller is looked up by the byte before its return address
-    rule.uncalled = is_goroutine_start(address);
-    rule.kind = rule.uncalled ? RuleKind::root : RuleKind::no_cfi;
-    if (rule.uncalled) return true;
+    const bool start = is_goroutine_start(address);
+    rule.kind = start ? RuleKind::root : RuleKind::no_cfi;
+    rule.starts_stack = start ? StackStart::by_bytes : StackStart::no;
+    if (start) return true;
     for (std::uint64_t at = address - before; at < address + after; at += 4)
         if (sets_stack_pointer(at)) return true;
     return false;

@@ -63,6 +63,23 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
     return address % 4 == 0 && plt_rule(address, rule);
 }
 
+bool known_stack_start(std::uint64_t return_address) {
+    // glibc's __startcontext: mov x0, x19; cbnz x0. make_fcontext's "finish": mov x0, #0 (or w0); bl _exit, after
+    // `ret`.
+    constexpr std::uint32_t mov_x0_x19 = 0xaa1303e0, cbnz_x0 = 0xb5000000, cbnz_mask = 0xff00001f;
+    constexpr std::uint32_t clear_x0 = 0xd2800000, clear_w0 = 0x52800000, bl = 0x94000000, bl_mask = 0xfc000000;
+    if (return_address % 4 != 0) return false;
+    const std::uint32_t first = a64::at(return_address), second = a64::at(return_address + 4);
+    if (first == mov_x0_x19) return (second & cbnz_mask) == cbnz_x0;
+    const bool clears = first == clear_x0 || first == clear_w0;
+    return clears && (second & bl_mask) == bl && a64::is_return(a64::at(return_address - 4));
+}
+
+bool is_trap(std::uint64_t address) {
+    constexpr std::uint32_t brk = 0xd4200000, brk_mask = 0xffe0001f;
+    return address % 4 == 0 && (a64::at(address) & brk_mask) == brk;
+}
+
 // The tables of glibc's _dl_runtime_resolve do not count what the PLT's first entry has pushed: they have x30 at CFA +
 // 8, and no such rule yet for the nop or BTI with which it begins.
 void mend_table_rule(UnwindRule& rule) {

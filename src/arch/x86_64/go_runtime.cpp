@@ -40,7 +40,7 @@ bool go_runtime_rule(std::uint64_t address, UnwindRule& rule) {
     const bool start = is_goroutine_start(code.subspan(here));
     if (!start && !sets_stack_pointer(code)) return false;
     rule.kind = start ? RuleKind::root : RuleKind::no_cfi;
-    rule.uncalled = start;
+    rule.starts_stack = start ? StackStart::by_bytes : StackStart::no;
     return true;
 }
 

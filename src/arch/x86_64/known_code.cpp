@@ -66,6 +66,24 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
     return false;
 }
 
+bool known_stack_start(std::uint64_t return_address) {
+    // glibc's __start_context: mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi; je; call __setcontext
+    constexpr std::string_view start_context = "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74?\xe8"sv;
+    // make_fcontext's "finish": xor %rdi, %rdi; call _exit; hlt
+    constexpr std::string_view finish = "\x48\x31\xff\xe8????\xf4"sv;
+    std::array<char, start_context.size()> bytes{};
+    const std::size_t size = read_self(return_address, std::as_writable_bytes(std::span(bytes)));
+    const std::string_view code(bytes.data(), size);
+    return matches(code, start_context) || matches(code, finish);
+}
+
+bool is_trap(std::uint64_t address) {
+    std::array<char, 2> bytes{};
+    const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));
+    const std::string_view code(bytes.data(), size);
+    return code.starts_with('\xcc') || code.starts_with('\xf4') || code.starts_with("\x0f\x0b"sv);  // int3, hlt, ud2
+}
+
 void mend_table_rule(UnwindRule&) {}
 
 }  // namespace flameprobe

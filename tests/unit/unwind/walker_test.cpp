@@ -132,8 +132,10 @@ TEST_CASE("how a walk ends early") {
         caller.cfa_offset = -8;
         CHECK(scene.go().end == WalkEnd::bad_cfa);
     }
-    SUBCASE("the return address is zero") {
+    SUBCASE("the return address is zero, but a caller lies above") {
         caller.cfa_offset = 8;
+        scene.words[5] = 0x9001;
+        scene.rules.calls = {0x9001};
         CHECK(scene.go().end == WalkEnd::bad_return);
         CHECK(scene.walk.frames.size() == 2);
     }
@@ -212,4 +214,66 @@ TEST_CASE("a walk of equal frames ends with the stack") {
     for (auto& word : scene.words) word = 0x2001;
     CHECK(scene.go().end == WalkEnd::truncated);
     CHECK(scene.walk.frames.size() == scene.words.size() + 1);
+}
+
+TEST_CASE("a coroutine's stack ends with the function that nothing called") {
+    Scene scene;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 16;
+    scene.words[1] = 0x3001;
+    scene.rules.add(0x3000, RuleKind::step).cfa_offset = 8;
+    scene.words[2] = 0x9001;
+    const auto ends = [&](WalkEnd end) {
+        CHECK(addresses(scene.go()) == Addresses{0x1000});
+        CHECK(scene.walk.end == end);
+    };
+    const auto goes_on = [&] {
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x3000, 0x9000});
+        CHECK(scene.walk.end == WalkEnd::root);
+    };
+    SUBCASE("known code") {
+        scene.rules.rules[0x3000].starts_stack = StackStart::by_bytes;
+        ends(WalkEnd::root);
+        scene.rules.rules[0x1000].kind = RuleKind::no_cfi;  // also above code without tables
+        scene.rules.rules[0x1000].keeps_records = true;
+        scene.cursor.fp = stack_at;
+        ends(WalkEnd::root);
+    }
+    SUBCASE("a function begins there") {
+        scene.rules.rules[0x3000].starts_stack = StackStart::by_tables;
+        ends(WalkEnd::root);
+        scene.rules.rules[0x1000].kind = RuleKind::no_cfi;
+        scene.rules.rules[0x1000].keeps_records = true;
+        scene.cursor.fp = stack_at;
+        ends(WalkEnd::no_unwind_info);  // it may be any pointer to a function
+    }
+    SUBCASE("a function begins there, behind a call that never returns") {
+        scene.rules.rules[0x3000].starts_stack = StackStart::by_tables;
+        scene.rules.calls = {0x3001};
+        goes_on();
+    }
+    SUBCASE("returns are redirected there") {
+        scene.rules.rules[0x3000].starts_stack = StackStart::by_tables;
+        scene.words[9] = 0x3001;
+        goes_on();
+    }
+    SUBCASE("zero") {
+        scene.words[1] = 0;
+        ends(WalkEnd::root);
+    }
+    SUBCASE("minicoro's placeholder") {
+        scene.words[1] = 0xdeaddeaddeaddead;
+        ends(WalkEnd::root);
+    }
+    SUBCASE("what is not code proves nothing") {
+        scene.words[1] = 0x5001;
+        ends(WalkEnd::bad_return);
+    }
+    SUBCASE("zero above code without tables proves nothing") {
+        scene.rules.rules[0x1000].kind = RuleKind::no_cfi;
+        scene.rules.rules[0x1000].keeps_records = true;
+        scene.cursor.fp = stack_at;
+        scene.words[0] = stack_at + 64;
+        scene.words[1] = 0;
+        ends(WalkEnd::no_unwind_info);
+    }
 }

@@ -36,7 +36,7 @@ TEST_CASE("the return address of a goroutine's first function is the root") {
     const auto [known, rule] = rule_at(goexit, 0);
     CHECK(known);
     CHECK(rule.kind == RuleKind::root);
-    CHECK(rule.uncalled);
+    CHECK(rule.starts_stack == StackStart::by_bytes);
     CHECK_FALSE(rule_at(goexit, 1).first);
     CHECK_FALSE(rule_at("\x90\xe8\x5a\x25\x00\x00\xc3"sv, 0).first);
 }

@@ -38,6 +38,25 @@ TEST_CASE("PLT entries of mold and lld are known by their bytes") {
     CHECK(offsets("\x53\xff\x25\x10\x20\x00\x00\xc3"sv) == "--------");  // another's jump through memory
 }
 
+TEST_CASE("where glibc and Boost let a coroutine return to is known by its bytes") {
+    const auto known = [](std::string_view code) {
+        return known_stack_start(reinterpret_cast<std::uint64_t>(code.data()));
+    };
+    CHECK(known("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08\xe8\x0f\xf6\xfe\xff"sv));
+    CHECK(known("\x48\x31\xff\xe8\x49\xfe\xff\xff\xf4\x0f\x1f\x84\x00\x00"sv));
+    CHECK(!known("\x48\x31\xff\xe8\x49\xfe\xff\xff\xc3\x0f\x1f\x84\x00\x00"sv));  // goes on to return
+    CHECK(!known("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\xc3\x08\xe8\x0f\xf6"sv));
+}
+
+TEST_CASE("traps are what no call returns to") {
+    const auto trap = [](std::string_view code) { return is_trap(reinterpret_cast<std::uint64_t>(code.data())); };
+    CHECK(trap("\xcc\x90"sv));
+    CHECK(trap("\xf4\x90"sv));
+    CHECK(trap("\x0f\x0b"sv));
+    CHECK(!trap("\x0f\x1f"sv));
+    CHECK(!trap("\x90\xcc"sv));
+}
+
 TEST_CASE("a PLT entry at the beginning of the first readable page is known") {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void* const pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
