@@ -139,6 +139,6 @@ def others(options):
     if options.small:
         return [threads(300), starts(3), forks(10), room(997, 0.3), busy(200, 99)]
     if not options.whole:
-        return [starts(7), threads(3000), forks(60), busy(200, 997), room(997, 2), redis(997, 30_000)]
+        return [starts(3), threads(3000), forks(60), busy(200, 997), room(997, 2), redis(997, 20_000)]
     return [starts(25), threads(10_000), forks(200), busy(200, 997),
             busy(2000, 997), room(997, 3), redis(99, 100_000), redis(997, 100_000), tokio(997, 3)]

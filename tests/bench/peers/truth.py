@@ -131,8 +131,9 @@ def node(rounds):
 
 def java(rounds):
     """Compiled once, into the output's directory."""
-    if not (profilers.OUTPUT / "Work.class").exists():
-        subprocess.run([profilers.tool("javac"), "-d", profilers.OUTPUT, HERE / "Work.java"], check=True, capture_output=True)
+    made, source = profilers.OUTPUT / "Work.class", HERE / "Work.java"
+    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run([profilers.tool("javac"), "-d", profilers.OUTPUT, source], check=True, capture_output=True)
     return [profilers.tool("java"), "-XX:+UnlockDiagnosticVMOptions", "-XX:+PreserveFramePointer", "-XX:+DumpPerfMapAtExit", "-cp",
             profilers.OUTPUT, "Work", rounds]
 
