@@ -119,8 +119,26 @@ bool continue_like(std::vector<CodeFrame>& frames, std::size_t proven, const std
     return joint != 0;
 }
 
+/// The thread's stack in which these frames, of a copy, probably lie: the one that ends next above them. Another one
+/// shares nothing with them, so a wrong guess proves nothing.
+Continuations::Chains::const_iterator Continuations::chain_around(ThreadId thread,
+                                                                  const std::vector<CodeFrame>& frames) const {
+    const auto next = frames.empty() ? chains_.end() : chains_.lower_bound({thread, frames.back().cfa});
+    return next != chains_.end() && next->first.first == thread ? next : chains_.end();
+}
+
+/// The thread's stack that has this outermost frame, or the one whose outermost frame is not known.
+Continuations::Chains::iterator Continuations::chain_up_to(ThreadId thread, std::uint64_t outermost_cfa) {
+    const auto exact = chains_.find({thread, outermost_cfa});
+    if (exact != chains_.end()) return exact;
+    auto unknown = chains_.extract({thread, not_known});
+    if (!unknown) return chains_.end();
+    unknown.key().second = outermost_cfa;
+    return chains_.insert(std::move(unknown)).position;
+}
+
 bool Continuations::extend(ThreadId thread, Walk& walk) const {
-    const auto found = chains_.find(thread);
+    const auto found = chain_around(thread, walk.frames);
     if (found == chains_.end()) return false;
     const Chain& chain = found->second;
     if (chain.pending.empty()) return continue_like(walk.frames, walk.frames_in_copy, chain.whole);
@@ -129,7 +147,7 @@ bool Continuations::extend(ThreadId thread, Walk& walk) const {
 }
 
 bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
-    const auto found = chains_.find(thread);
+    const auto found = chain_around(thread, read.frames);
     if (found == chains_.end() || !found->second.pending.empty()) return false;
     const auto& whole = found->second.whole;
     const std::size_t joint = joins(read.frames, read.frames_in_copy, whole, between_two_alike);
@@ -139,7 +157,13 @@ bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
 void Continuations::add(DeepSample deep, bool extended) {
     // With fewer than two frames in the copy no other sample can prove anything: it is decided at once.
     if (deep.proven < 2) return decide(deep, false);
-    Chain& chain = chains_[deep.sample.thread];
+    if (chains_.size() >= most_chains) forget_idle(~std::uint64_t{0});
+    const ThreadId thread = deep.sample.thread;
+    const bool up_to_start = extended || deep.read_ns != 0;
+    const auto known = up_to_start ? chain_up_to(thread, deep.frames.back().cfa) : chain_around(thread, deep.frames);
+    const Key key =
+        known != chains_.end() ? known->first : Key{thread, up_to_start ? deep.frames.back().cfa : not_known};
+    Chain& chain = chains_[key];
     chain.seen_ns = deep.came_ns;
     deep.read_round = round_;
     if (chain.pending.empty() && extended) {
@@ -171,7 +195,7 @@ bool Continuations::taken_after_reading(const DeepSample& deep) const {
 }
 
 void Continuations::saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns) {
-    const auto found = chains_.find(thread);
+    const auto found = frames.empty() ? chains_.end() : chain_up_to(thread, frames.back().cfa);
     if (found == chains_.end()) return;
     settle(found->second, frames);
     found->second.seen_ns = now_ns;
@@ -208,15 +232,19 @@ void Continuations::decide(DeepSample& deep, bool whole) {
 
 void Continuations::give_up(std::uint64_t oldest_ns, std::uint64_t idle_ns) {
     ++round_;
-    for (auto& [thread, chain] : chains_)
+    for (auto& [key, chain] : chains_)
         if (!chain.pending.empty() && chain.pending.front().came_ns < oldest_ns) cut(chain, chain.pending.size());
+    forget_idle(idle_ns);
+}
+
+void Continuations::forget_idle(std::uint64_t idle_ns) {
     std::erase_if(chains_,
                   [&](const auto& each) { return each.second.seen_ns < idle_ns && each.second.pending.empty(); });
 }
 
 std::size_t Continuations::memory() const {
     std::size_t bytes = 0;
-    for (const auto& [thread, chain] : chains_) {
+    for (const auto& [key, chain] : chains_) {
         bytes += sizeof chain + chain.whole.capacity() * sizeof(CodeFrame);
         for (const auto& deep : chain.pending) bytes += sizeof deep + deep.frames.capacity() * sizeof(CodeFrame);
     }

@@ -16,7 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "profile/model.hpp"
@@ -106,15 +107,24 @@ private:
         std::vector<DeepSample> pending;
         std::uint64_t seen_ns = 0;
     };
-    static constexpr std::size_t most_pending = 1024;  // of a thread
+    static constexpr std::size_t most_pending = 1024;  // of a stack
+    static constexpr std::size_t most_chains = 4096;
+    /// A thread and its stack, known by the CFA of its outermost frame: coroutines have one each, and a thread goes
+    /// from one to the other. not_known: no sample has reached the outermost frame yet.
+    using Key = std::pair<ThreadId, std::uint64_t>;
+    static constexpr std::uint64_t not_known = ~std::uint64_t{0};
+    using Chains = std::map<Key, Chain>;
 
+    Chains::const_iterator chain_around(ThreadId thread, const std::vector<CodeFrame>& frames) const;
+    Chains::iterator chain_up_to(ThreadId thread, std::uint64_t outermost_cfa);
     bool taken_after_reading(const DeepSample& deep) const;
     void decide(DeepSample& deep, bool whole);
     void settle(Chain& chain, const std::vector<CodeFrame>& whole);
+    void forget_idle(std::uint64_t idle_ns);
     void cut(Chain& chain, std::size_t count);
 
     Emit emit_;
-    std::unordered_map<ThreadId, Chain> chains_;  // of threads that had deep stacks
+    Chains chains_;  // of threads that had deep stacks
     std::uint64_t accepted_ = 0, rejected_ = 0;
     std::uint64_t round_ = 0;  // number of drains
 };

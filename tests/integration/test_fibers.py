@@ -54,6 +54,13 @@ class Fibers(Case):
                 if not EMULATED:  # a slow machine reads late, never wrongly
                     self.assertGreater(whole, 0.9)
 
+    def test_deep_recursion_on_stacks_that_take_turns(self):
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                whole = self.whole(self.stacks(engine, "context", 95, 3), "context", 95)
+                if not EMULATED:
+                    self.assertGreater(whole, 0.8)
+
 
 if __name__ == "__main__":
     unittest.main()

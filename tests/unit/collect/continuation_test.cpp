@@ -12,9 +12,9 @@ constexpr std::uint64_t stack_top = 0x7000'0000;
 constexpr ThreadId thread = 3;
 
 /// A stack, leaf first, of `calls`, root first: each letter is a frame's address.
-std::vector<CodeFrame> stack(const std::string& calls, std::uint64_t frame_size = 512) {
+std::vector<CodeFrame> stack(const std::string& calls, std::uint64_t frame_size = 512, std::uint64_t top = stack_top) {
     std::vector<CodeFrame> frames;
-    std::uint64_t cfa = stack_top;
+    std::uint64_t cfa = top;
     for (const char call : calls) {
         frames.insert(frames.begin(), {static_cast<std::uint64_t>(call), cfa, 0});
         cfa -= frame_size;
@@ -44,9 +44,10 @@ struct Fixture {
 
     /// A sample of a stack whose copy holds `proven` frames. Live memory, read at `read_ns`, gives the whole stack; 0:
     /// it was not read.
-    bool sample(const std::string& calls, std::size_t proven, std::uint64_t time_ns, std::uint64_t read_ns = 0) {
+    bool sample(const std::string& calls, std::size_t proven, std::uint64_t time_ns, std::uint64_t read_ns = 0,
+                std::uint64_t top = stack_top) {
         Walk walk;
-        walk.frames = first(stack(calls), proven);
+        walk.frames = first(stack(calls, 512, top), proven);
         walk.frames_in_copy = proven;
         const bool extended = continuations.extend(thread, walk);
         if (extended) CHECK(walk.frames.size() == calls.size());
@@ -57,7 +58,7 @@ struct Fixture {
         bool went_on = false;
         if (!extended && read_ns != 0) {
             deep.read_ns = read_ns;
-            walk.frames = stack(calls);
+            walk.frames = stack(calls, 512, top);
             went_on = continuations.agrees_with_last(thread, walk);
         }
         deep.frames = walk.frames;
@@ -209,4 +210,24 @@ TEST_CASE("continue: a whole stack of another thread proves nothing") {
     f.sample(usual_path, 30, 100, 110);
     f.continuations.saw_whole(thread + 1, stack(usual_path), 120);
     CHECK(f.told.empty());
+}
+
+TEST_CASE("continue: each of a thread's coroutines has a stack of its own") {
+    Fixture fixture;
+    constexpr std::uint64_t other_top = stack_top + 0x100'0000;
+    fixture.sample(usual_path, 30, 10, 15);
+    fixture.sample(other_middle, 30, 20, 25, other_top);
+    CHECK(fixture.told.empty());
+    CHECK(fixture.sample(usual_path, 30, 30));
+    CHECK(fixture.sample(other_middle, 30, 40, 0, other_top));
+    CHECK(fixture.told == std::vector<ToldStack>{{52, true, 30}, {52, true, 10}, {52, true, 40}, {52, true, 20}});
+    SUBCASE("another one that is seen whole says nothing about them") {
+        const std::string other_way = "abcdeXghijklmnopqrstuvwxyzabcXefghijklmnopqrstuvwxyz";
+        fixture.sample(other_way, 30, 50, 55);
+        fixture.continuations.saw_whole(thread, stack(usual_path, 512, other_top), 60);
+        CHECK(fixture.told.size() == 4);
+        fixture.sample(other_way, 30, 70);
+        CHECK(fixture.told.size() == 6);
+        CHECK(fixture.told.back() == ToldStack{52, true, 50});
+    }
 }
