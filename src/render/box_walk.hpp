@@ -100,7 +100,7 @@ class BoxWalk {
 public:
     /// `shown`: for each function the one that is shown in its place, as shown_functions() gives.
     BoxWalk(const NamedProfile& profile, const StackIndex& stacks, std::uint64_t all, double min_width,
-            std::vector<FunctionId> shown, Sink& sink)
+            std::vector<FunctionId> shown, Sink& sink, bool by_weight = false)
         : profile_(profile),
           stacks_(stacks),
           omitted_(static_cast<FunctionId>(profile.functions.size())),
@@ -108,7 +108,8 @@ public:
           shown_(std::move(shown)),
           ranks_(ranks_by_name(profile)),
           slots_(profile.functions.size() + 1, no_group),
-          sink_(sink) {
+          sink_(sink),
+          by_weight_(by_weight) {
         shown_.push_back(omitted_);
         for (std::uint32_t& rank : ranks_) ++rank;
         ranks_.push_back(0);
@@ -180,7 +181,7 @@ private:
         groups_.erase(narrow, groups_.end());
         std::sort(groups_.begin(), groups_.end(),
                   [&](const Group& a, const Group& b) { return ranks_[a.box.function] < ranks_[b.box.function]; });
-        if (id == 0 && profile_.process_first) {
+        if (by_weight_ || (id == 0 && profile_.process_first)) {
             std::stable_sort(groups_.begin(), groups_.end(),
                              [](const Group& a, const Group& b) { return a.box.total > b.box.total; });
         }
@@ -227,6 +228,7 @@ private:
     std::vector<Group> groups_;
     std::vector<std::uint32_t> slots_;  // by function: its place in groups_
     Sink& sink_;
+    bool by_weight_;
 };
 
 }  // namespace flameprobe

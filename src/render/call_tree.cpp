@@ -131,7 +131,7 @@ Result<CallTree> build_call_tree(const NamedProfile& profile, const CallTreeOpti
     TreeSink sink;
     GatheredThreads threads =
         options.gather_threads ? gather_threads(profile) : GatheredThreads{shown_functions(profile), {}};
-    BoxWalk(profile, stacks, *all, options.min_width, std::move(threads.shown), sink).run();
+    BoxWalk(profile, stacks, *all, options.min_width, std::move(threads.shown), sink, options.by_weight).run();
     sink.tree.names = std::move(threads.names);
     sink.tree.deepest_stack = shortened.deepest;
     return std::move(sink.tree);

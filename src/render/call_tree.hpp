@@ -36,6 +36,8 @@ enum class BoxKind : std::uint8_t {
     function,
     gathered,  // siblings that are each narrower than the minimum, and all that is above them
     omitted,   // the middle of stacks that are too deep to draw
+    folded,    // frames that only lead on (fold_tree.hpp)
+    above,     // what is above the highest wide box
 };
 
 struct Box {
@@ -43,7 +45,7 @@ struct Box {
     std::uint32_t depth = 0;   // the root is 0
     BoxKind kind = BoxKind::function;
     FunctionId function = 0;     // of BoxKind::function
-    std::uint32_t gathered = 0;  // how many siblings, of BoxKind::gathered
+    std::uint32_t gathered = 0;  // how many frames, of gathered, folded and above
     std::uint64_t start = 0;     // weight to the left of it
     std::uint64_t total = 0;
     std::uint64_t self = 0;  // weight of samples that ended here; 0 in a gathered box
@@ -53,15 +55,17 @@ struct Box {
 /// Boxes in depth-first order, children by name, so that a box's parent is the last one before it that is one level up.
 struct CallTree {
     std::vector<Box> boxes;
-    std::uint32_t depth = 0;                  // of the deepest box
-    std::uint32_t deepest_stack = 0;          // frames, before the middle was left out
-    std::map<FunctionId, std::string> names;  // of functions that stand for others, too: "worker-*"
+    std::uint32_t depth = 0;                                  // of the deepest box
+    std::uint32_t deepest_stack = 0;                          // frames, before the middle was left out
+    std::map<FunctionId, std::string> names;                  // of functions that stand for others, too: "worker-*"
+    std::map<std::uint32_t, std::vector<FunctionId>> folded;  // of each such box, the functions from the root on
 };
 
 struct CallTreeOptions {
     bool reverse = false;             // merge from the leaves: the functions that use the time, and their callers above
     double min_width = 0.1;           // percent of all weight; 0 or less: every box is kept
     std::uint32_t most_frames = 256;  // deeper stacks are shown without their middle
+    bool by_weight = false;           // the heaviest siblings first, else by name
     bool gather_threads = false;      // more than four threads with like names are one box (thread_groups.hpp)
 };
 

@@ -1,5 +1,8 @@
 #include "render/describe.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/base_name.hpp"
 #include "render/numbers.hpp"
 #include "render/role.hpp"
@@ -43,6 +46,29 @@ std::string weight_text(const NamedProfile& profile, const CallTree& tree, const
     return text;
 }
 
+/// What a function belongs to, in a word: its outermost namespace or crate, else its file.
+std::string family_of(const NamedProfile& profile, FunctionId id) {
+    const std::string name = clean_text(short_name(profile, id));
+    const std::size_t at = name.find("::");
+    if (at != name.npos && at > 0 && name.find_first_of(" (<&)") > at) return name.substr(0, at);
+    std::string file = clean_text(base_name(profile.strings.view(profile.functions[id].module)));
+    file.resize(std::min(file.size(), file.find(".so")));
+    return file.empty() ? name : file;
+}
+
+/// "… 27 frames of tokio, std".
+std::string folded_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> families;
+    for (const FunctionId id : tree.folded.at(static_cast<std::uint32_t>(&box - tree.boxes.data()))) {
+        const std::string family = family_of(profile, id);
+        if (std::find(families.begin(), families.end(), family) == families.end()) families.push_back(family);
+    }
+    std::string text = "… " + count_text(box.gathered) + " frames of ";
+    for (std::size_t at = 0; at < std::min(most, families.size()); ++at) text += (at == 0 ? "" : ", ") + families[at];
+    return text + (families.size() > most ? " …" : "");
+}
+
 }  // namespace
 
 std::string_view kind_text(FrameKind kind) {
@@ -82,6 +108,10 @@ std::string box_name(const NamedProfile& profile, const CallTree& tree, const Bo
             return count_text(box.gathered) + (box.gathered == 1 ? " frame" : " frames");
         case BoxKind::omitted:
             return "[frames left out: the deepest stack has " + count_text(tree.deepest_stack) + "]";
+        case BoxKind::above:
+            return count_text(box.gathered) + (box.gathered == 1 ? " frame" : " frames") + " above";
+        case BoxKind::folded:
+            return folded_name(profile, tree, box);
         case BoxKind::function:
             break;
     }
@@ -104,6 +134,10 @@ std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const
     text += "\n" + weight_text(profile, tree, box, options.self);
     if (box.kind == BoxKind::gathered) {
         text += "\nnarrower than " + short_decimal(options.min_width, 4) + " %" + (box.gathered == 1 ? "" : " each");
+    } else if (box.kind == BoxKind::above) {
+        text += "\nin narrow towers, which do not make the picture high";
+    } else if (box.kind == BoxKind::folded) {
+        text += "\nframes that only lead on: click to see them";
     } else if (box.kind == BoxKind::function) {
         const std::string place = place_text(profile, profile.functions[box.function]);
         if (!place.empty()) text += "\n" + place;

@@ -5,6 +5,7 @@
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
+#include "render/fold_tree.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
 #include "render/preview.hpp"
@@ -31,21 +32,26 @@ std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree
     return classes;
 }
 
+constexpr double least_tower = 1;  // percent of the width: narrower ones do not make a picture high
+
 /// Of a row, in pixels.
 struct RowSize {
     unsigned row = svg::row, fill = svg::row_fill, baseline = svg::baseline;
 };
+constexpr std::size_t longest_folded = 200;                         // bytes of a name in a folded box
 constexpr RowSize page_row{.row = 19, .fill = 18, .baseline = 14};  // as assets/page/paint.js paints them
 
 class Frames {
 public:
     Frames(const NamedProfile& profile, const CallTree& tree, const std::vector<std::string>& classes,
-           const FlameGraphOptions& options, RowSize size = {})
+           const Palette& palette, const FlameGraphOptions& options, RowSize size = {})
         : profile_(profile),
           tree_(tree),
           classes_(classes),
+          palette_(palette),
           options_(options),
           size_(size),
+          roles_(function_roles(profile)),
           all_(static_cast<double>(tree.boxes[0].total)) {}
 
     std::string markup() const {
@@ -55,9 +61,9 @@ public:
     }
 
     /// Boxes and labels alone, in the colours of a light page.
-    std::string plain_markup(const Palette& palette) const {
+    std::string plain_markup() const {
         std::map<std::string, Shade> shades;
-        for (const NamedShade& named : palette.classes()) shades[named.name] = named.shade;
+        for (const NamedShade& named : palette_.classes()) shades[named.name] = named.shade;
         std::string out;
         for (std::size_t at = 0; at < tree_.boxes.size(); ++at) {
             const Box& box = tree_.boxes[at];
@@ -81,18 +87,35 @@ private:
         // into.
         const std::string name = box_name(profile_, tree_, box), label = box_label(profile_, tree_, box);
         out += "<g class=\"" + color + "\"";
-        if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted) out += " data-more=\"1\"";
+        if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted || box.kind == BoxKind::above)
+            out += " data-more=\"1\"";
+        if (box.kind == BoxKind::folded) add_folded(out, box);
         if (label != name) {
             out += " data-n=\"";
             append_xml(out, label);
             out += "\"";
         }
         out += "><title>";
-        append_xml(out,
-                   box_tooltip(profile_, tree_, box, {.self = !options_.reverse, .min_width = options_.min_width}));
+        std::string tooltip =
+            box_tooltip(profile_, tree_, box, {.self = !options_.reverse, .min_width = options_.min_width});
+        if (options_.brief) tooltip.resize(std::min(tooltip.size(), tooltip.find('\n', tooltip.find('\n') + 1)));
+        append_xml(out, tooltip);
         out += "</title><rect" + place(box);
         add_label(out, box, top(box), label);
         out += "</g>\n";
+    }
+
+    /// What the script makes the frames of when they are asked for: a line each, class and name.
+    void add_folded(std::string& out, const Box& box) const {
+        out += " data-f=\"";
+        bool first = true;
+        for (const FunctionId id : tree_.folded.at(static_cast<std::uint32_t>(&box - tree_.boxes.data()))) {
+            out += first ? "" : "&#10;";
+            first = false;
+            out += palette_.class_of(profile_, id, roles_[id]) + " ";
+            append_xml(out, shorten(clean_text(profile_.strings.view(profile_.functions[id].name)), longest_folded));
+        }
+        out += "\"";
     }
 
     void add_label(std::string& out, const Box& box, unsigned y, const std::string& name) const {
@@ -120,8 +143,10 @@ private:
     const NamedProfile& profile_;
     const CallTree& tree_;
     const std::vector<std::string>& classes_;
+    const Palette& palette_;
     const FlameGraphOptions& options_;
     RowSize size_;
+    std::vector<Role> roles_;
     double all_;
 };
 
@@ -179,6 +204,15 @@ std::uint64_t hash_of(const NamedProfile& profile, const CallTree& tree, const F
     return hash;
 }
 
+/// And the classes of boxes that appear when the reader opens a folded one.
+std::vector<std::string> with_folded(std::vector<std::string> classes, const NamedProfile& profile,
+                                     const CallTree& tree, const Palette& palette) {
+    const std::vector<Role> roles = function_roles(profile);
+    for (const auto& [box, functions] : tree.folded)
+        for (const FunctionId id : functions) classes.push_back(palette.class_of(profile, id, roles[id]));
+    return classes;
+}
+
 std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::string> used,
                                     const std::vector<LegendEntry>& legend) {
     for (const LegendEntry& entry : legend) used.push_back(entry.color_class);
@@ -194,21 +228,28 @@ std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::str
 Result<std::string> preview_markup(const NamedProfile& profile, const Palette& palette,
                                    const FlameGraphOptions& options, bool colored) {
     constexpr double least = 0.8;  // percent: about ten pixels
-    const auto tree = build_call_tree(
-        profile, {.reverse = options.reverse, .min_width = least, .gather_threads = !options.each_thread});
+    // As the page first shows it, but for the narrowest.
+    auto tree = build_call_tree(
+        profile,
+        {.reverse = options.reverse, .min_width = least, .by_weight = colored, .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
+    if (!options.reverse) fold_chains(*tree, profile);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette) : std::vector(tree->boxes.size(), Palette::plain_class());
     return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
-           Frames(profile, *tree, classes, options, page_row).plain_markup(palette) + "</svg>";
+           Frames(profile, *tree, classes, palette, options, page_row).plain_markup() + "</svg>";
 }
 
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
     const auto palette = Palette::by_name(options.colors);
     if (!palette) return palette.error();
-    const auto tree = build_call_tree(
+    auto tree = build_call_tree(
         profile, {.reverse = options.reverse, .min_width = options.min_width, .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
+    if (!options.every_frame && options.min_width > 0) {
+        if (!options.reverse) fold_chains(*tree, profile);
+        cut_towers(*tree, least_tower);
+    }
     SvgPage page;
     page.hash = hash_of(profile, *tree, options);
     page.title = options.title.empty() ? default_title(profile) : options.title;
@@ -217,11 +258,15 @@ Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& opt
                         : options.subtitle;
     const std::vector<std::string> classes = box_classes(profile, *tree, *palette);
     page.legend = legend_of(profile, *tree, *palette, classes);
-    page.shades = used_shades(*palette, classes, page.legend);
+    page.shades = used_shades(*palette, with_folded(classes, profile, *tree, *palette), page.legend);
     page.facts = run_facts(profile);
+    if (options.brief)
+        std::erase_if(page.facts, [](const Fact& fact) {
+            return fact.label != "Command" && fact.label != "Run" && fact.label != "Samples" && fact.label != "Time";
+        });
     page.width = options.width;
     page.rows = tree->depth + 1;
-    page.frames = Frames(profile, *tree, classes, options).markup();
+    page.frames = Frames(profile, *tree, classes, *palette, options).markup();
     write_svg_page(page, out);
     return {};
 }

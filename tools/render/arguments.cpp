@@ -46,6 +46,15 @@ Problem format(Arguments& into, const Text& name) {
     return {};
 }
 
+/// A picture in a page of text: as wide as GitHub's column, so that labels keep their size.
+Problem picture_for(Arguments& into, const Text& place) {
+    if (place != "readme") return "'" + place + "' is not readme";
+    into.graph.width = 840;
+    into.graph.min_width = 0.5;
+    into.graph.brief = true;
+    return {};
+}
+
 Problem expression(const Text& text, std::string& into) {
     if (auto good = check_expression(text); !good) return good.error().message;
     into = text;
@@ -90,6 +99,11 @@ std::vector<CommandOption<A>> known_options() {
         {"hide", value, [](A& a, const Text& v) { return expression(v, a.cut.hide); }},
         {"no-inline", none, always([](A& a, const Text&) { a.cut.inlined = false; })},
         {"short-names", none, always([](A& a, const Text&) { a.cut.short_names = true; })},
+        {"long-names", none, always([](A& a, const Text&) { a.long_names = true; })},
+        {"own-code", none, always([](A& a, const Text&) { a.cut.own_code = true; })},
+        {"fold-glue", none, always([](A& a, const Text&) { a.cut.fold_glue = true; })},
+        {"unfold", none, always([](A& a, const Text&) { a.graph.every_frame = true; })},
+        {"for", value, picture_for},
         {"merge-threads", none, always([](A& a, const Text&) { a.cut.merge_threads = true; })},
         {"pprof-threads", maybe, pprof_threads},
         {"debug-dir", value, always([](A& a, const Text& v) { a.debug_directories.push_back(v); })},

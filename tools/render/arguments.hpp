@@ -29,7 +29,8 @@ struct Arguments {
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison
     Gates gates;
-    bool tree = false;  // the process is the first frame
+    bool long_names = false;  // in tables
+    bool tree = false;        // the process is the first frame
     bool info = false;
     bool by_scope = false;
     bool archive = false;

@@ -36,21 +36,21 @@ std::vector<StringId> innermost_scopes(const NamedProfile& profile) {
 }
 
 /// The innermost frame that is not a scope, since a sample may be taken between a guard and the next call.
-std::string leaf_name(const NamedProfile& profile, NodeId node) {
+std::string leaf_name(const NamedProfile& profile, NodeId node, const TableNames& names) {
     for (; node != 0; node = profile.nodes[node].parent) {
         const FunctionId id = profile.frames[profile.nodes[node].frame].function;
-        if (profile.functions[id].kind != FrameKind::scope) return display_name(profile, id);
+        if (profile.functions[id].kind != FrameKind::scope) return names.text(profile, id, 0);
     }
     return "";
 }
 
-std::map<StringId, Row> rows_of(const NamedProfile& profile) {
+std::map<StringId, Row> rows_of(const NamedProfile& profile, const TableNames& names) {
     std::map<StringId, Row> rows;
     const std::vector<StringId> scope = innermost_scopes(profile);
     for (const NamedCount& count : profile.counts) {
         Row& row = rows[scope[count.node]];
         row.innermost = add_saturated(row.innermost, count.weight);
-        std::uint64_t& of_function = row.functions[leaf_name(profile, count.node)];
+        std::uint64_t& of_function = row.functions[leaf_name(profile, count.node, names)];
         of_function = add_saturated(of_function, count.weight);
     }
     for (const FunctionTotal& total : function_totals(profile).functions) {
@@ -79,8 +79,8 @@ std::string busiest(const Row& row) {
 
 }  // namespace
 
-std::string scope_table(const NamedProfile& profile, std::uint64_t rows) {
-    const auto by_label = rows_of(profile);
+std::string scope_table(const NamedProfile& profile, std::uint64_t rows, const TableNames& names) {
+    const auto by_label = rows_of(profile, {.whole = names.whole});
     std::vector<const Row*> sorted;
     for (const auto& [label, row] : by_label) sorted.push_back(&row);
     std::stable_sort(sorted.begin(), sorted.end(), [](const Row* a, const Row* b) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "archive.hpp"
 #include "base/printed.hpp"
@@ -54,8 +55,9 @@ Result<Format> output_format(Arguments& arguments) {
 
 int print_tables(const NamedProfile& profile, const Arguments& arguments) {
     constexpr std::uint64_t all_scopes = ~std::uint64_t{0};
-    if (arguments.by_scope) return print(scope_table(profile, arguments.top.value_or(all_scopes)));
-    if (arguments.top) return print(top_table(profile, *arguments.top, arguments.sort.value_or(SortBy::self)));
+    if (arguments.by_scope) return print(scope_table(profile, arguments.top.value_or(all_scopes), names_of(arguments)));
+    if (arguments.top)
+        return print(top_table(profile, *arguments.top, arguments.sort.value_or(SortBy::self), names_of(arguments)));
     return done;
 }
 
@@ -163,6 +165,10 @@ int render_command(Arguments& arguments) {
         return complain(wrong_usage, "say where the picture goes: -o FILE.svg (or --top 20 for a table)");
     }
     arguments.filter.times = *format == Format::html;
+    if (*format == Format::html && !only_text(arguments)) {  // where the reader can switch them off
+        arguments.graph.own_code = std::exchange(arguments.cut.own_code, false);
+        arguments.graph.fold_glue = std::exchange(arguments.cut.fold_glue, false);
+    }
     Progress progress;
     std::vector<ProcessShare> processes;
     auto profile = load_inputs(arguments.inputs, arguments, progress, &processes);

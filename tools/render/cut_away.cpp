@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "export/totals.hpp"
+#include "render/role.hpp"
 #include "render/short_name.hpp"
 #include "render/thread_groups.hpp"
 
@@ -90,12 +91,15 @@ NodeId add_hidden_note(NamedProfile& profile) {
     return static_cast<NodeId>(profile.nodes.size() - 1);
 }
 
-void hide(NamedProfile& profile, const Marks& hidden) {
+/// `hidden`: by node. recursion: a function that calls itself is one frame.
+void hide(NamedProfile& profile, const Marks& hidden, bool recursion) {
     std::vector<NodeId> now(profile.nodes.size());
     for (NodeId id = 1; id < now.size(); ++id) {
         NamedNode& node = profile.nodes[id];
         node.parent = now[node.parent];
-        now[id] = hidden[function_of(profile, id)] ? node.parent : id;
+        const bool again =
+            recursion && node.parent != 0 && function_of(profile, node.parent) == function_of(profile, id);
+        now[id] = hidden[id] || again ? node.parent : id;
     }
     NodeId note = 0;
     for (NamedCount& count : profile.counts) {
@@ -107,8 +111,20 @@ void hide(NamedProfile& profile, const Marks& hidden) {
     }
 }
 
+/// The nodes of glue, and with own_code those of other's code that other's code called.
+void mark_by_role(const NamedProfile& profile, const CutOptions& options, Marks& hidden) {
+    if (!options.own_code && !options.fold_glue) return;
+    const std::vector<Role> roles = function_roles(profile);
+    const auto role = [&](NodeId id) { return id == 0 ? Role::own : roles[function_of(profile, id)]; };
+    const auto foreign = [](Role of) { return of == Role::library || of == Role::glue || of == Role::kernel; };
+    for (NodeId id = 1; id < hidden.size(); ++id) {
+        const bool inner = options.own_code && foreign(role(id)) && foreign(role(profile.nodes[id].parent));
+        if (role(id) == Role::glue || inner) hidden[id] = true;
+    }
+}
+
 Result<void> hide_frames(NamedProfile& profile, const CutOptions& options) {
-    if (options.hide.empty() && options.inlined) return {};
+    if (options.hide.empty() && options.inlined && !options.own_code && !options.fold_glue) return {};
     Marks hidden(profile.functions.size());
     if (!options.hide.empty()) {
         auto marks = matching(profile, options.hide);
@@ -120,7 +136,10 @@ Result<void> hide_frames(NamedProfile& profile, const CutOptions& options) {
         if (kind == FrameKind::thread) hidden[id] = false;
         if (kind == FrameKind::inlined && !options.inlined) hidden[id] = true;
     }
-    hide(profile, hidden);
+    Marks nodes(profile.nodes.size());
+    for (NodeId id = 1; id < nodes.size(); ++id) nodes[id] = hidden[function_of(profile, id)];
+    mark_by_role(profile, options, nodes);
+    hide(profile, nodes, options.fold_glue);
     return {};
 }
 
@@ -133,6 +152,8 @@ std::string CutOptions::description() const {
     if (!ignore.empty()) add("without stacks of '" + ignore + "'");
     if (!hide.empty()) add("without frames '" + hide + "'");
     if (!inlined) add("without inlined frames");
+    if (own_code) add("own code");
+    if (fold_glue) add("without glue");
     return text;
 }
 

@@ -1,4 +1,5 @@
-// Removes stacks and frames by name (--focus, --ignore, --hide, --no-inline).
+// Removes stacks and frames by name, or by whose code they are (--focus, --ignore, --hide, --no-inline, --own-code,
+// --fold-glue).
 #pragma once
 
 #include <string>
@@ -11,10 +12,12 @@ namespace flameprobe {
 /// Regular expressions (POSIX, extended), each tried on the whole name of a function and on its short one; empty: not
 /// given.
 struct CutOptions {
-    std::string focus{};   // keep only the stacks with a match
-    std::string ignore{};  // drop the stacks with a match
-    std::string hide{};    // leave out matching frames: their time becomes their caller's own
-    bool inlined = true;   // false: leave out inlined frames
+    std::string focus{};     // keep only the stacks with a match
+    std::string ignore{};    // drop the stacks with a match
+    std::string hide{};      // leave out matching frames: their time becomes their caller's own
+    bool inlined = true;     // false: leave out inlined frames
+    bool own_code = false;   // of each run of frames of libraries and the kernel leave the first, of glue none
+    bool fold_glue = false;  // leave out glue, and make a function that calls itself one frame
     bool merge_threads = false;
     bool short_names = false;
 

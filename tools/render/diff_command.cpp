@@ -78,8 +78,8 @@ int diff_command(Arguments& arguments) {
     const std::string provenance = provenance_of_both(*before, *after);
     auto diff = diff_profiles(std::move(*before), std::move(*after));
     if (!diff) return complain(failed, diff.error().message);
-    const DiffTable table =
-        diff_table(*diff, arguments.top.value_or(rows_by_default), sort_of(arguments), arguments.fail_above);
+    const DiffTable table = diff_table(*diff, arguments.top.value_or(rows_by_default), sort_of(arguments),
+                                       arguments.fail_above, names_of(arguments));
     if (arguments.output != "-") {
         if (const int status = print(table.text); status != done) return status;
     }

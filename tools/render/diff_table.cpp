@@ -26,6 +26,8 @@ std::string columns(const Change& change) {
            right_aligned(with_sign(change.difference()), 9);
 }
 
+constexpr std::size_t change_figures = 62;  // columns before the name
+
 bool grew(const Change& change, double by) { return !change.is_noise() && change.difference() > by; }
 
 void sort_rows(std::vector<FunctionChange>& rows, SortBy sort, const NamedProfile& profile) {
@@ -42,7 +44,8 @@ void sort_rows(std::vector<FunctionChange>& rows, SortBy sort, const NamedProfil
 
 }  // namespace
 
-DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above) {
+DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above,
+                     const TableNames& names) {
     std::vector<FunctionChange> changes = function_changes(diff);
     sort_rows(changes, sort, diff.profile);
     const std::size_t shown = std::min<std::uint64_t>(rows, changes.size());
@@ -57,15 +60,15 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
         const FunctionChange& row = changes[i];
         const std::string said = note(row);
         out += columns(row.self) + columns(row.total) + "  " + said + std::string(6 - said.size(), ' ') +
-               display_name(diff.profile, row.function) + "\n";
+               names.text(diff.profile, row.function, change_figures) + "\n";
     }
     if (shown < changes.size()) out += "and " + count_text(changes.size() - shown) + " more functions\n";
     if (!fail_above) return table;
     for (const FunctionChange& row : changes) {
         if (!grew(row.self, *fail_above / 100) && !grew(row.total, *fail_above / 100)) continue;
         ++table.grown;
-        out += "above " + short_decimal(*fail_above, 4) + "%: " + display_name(diff.profile, row.function) + ": self " +
-               with_sign(row.self.difference()) + ", total " + with_sign(row.total.difference()) + "\n";
+        out += "above " + short_decimal(*fail_above, 4) + "%: " + names.text(diff.profile, row.function, 0) +
+               ": self " + with_sign(row.self.difference()) + ", total " + with_sign(row.total.difference()) + "\n";
     }
     return table;
 }

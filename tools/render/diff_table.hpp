@@ -6,6 +6,7 @@
 
 #include "arguments.hpp"
 #include "diff.hpp"
+#include "tables.hpp"
 
 namespace flameprobe {
 
@@ -15,6 +16,7 @@ struct DiffTable {
 };
 
 /// The `rows` functions that changed most, those beyond noise first. `fail_above` is in percent of all samples.
-DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above);
+DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above,
+                     const TableNames& names = {});
 
 }  // namespace flameprobe

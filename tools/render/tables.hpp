@@ -9,12 +9,22 @@
 
 namespace flameprobe {
 
+/// How names of functions stand in a table.
+struct TableNames {
+    bool whole = false;     // with template arguments and parameters
+    std::size_t width = 0;  // of the terminal in columns; 0: lines may have any length
+
+    /// In what is left of the line behind `used` columns.
+    std::string text(const NamedProfile& profile, FunctionId function, std::size_t used) const;
+};
+TableNames names_of(const Arguments& arguments);
+
 /// The `rows` functions with most samples, as a table for a terminal: self, total, name, module.
-std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort);
+std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names = {});
 
 /// One row for each scope, and one for samples in none: samples while it was the innermost open scope, samples while it
 /// was open at all, and the functions with most samples of their own while it was innermost.
-std::string scope_table(const NamedProfile& profile, std::uint64_t rows);
+std::string scope_table(const NamedProfile& profile, std::uint64_t rows, const TableNames& names = {});
 
 /// What was measured and how, the threads, and the files whose code was sampled: "Label: value" lines.
 std::string info_text(const NamedProfile& profile);

@@ -6,6 +6,7 @@
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
+#include "render/text.hpp"
 #include "tables.hpp"
 
 namespace flameprobe {
@@ -16,9 +17,11 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + "%";
 }
 
+constexpr std::size_t figures = 44;  // columns before the name
+
 }  // namespace
 
-std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort) {
+std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names) {
     Totals totals = function_totals(profile);
     auto& functions = totals.functions;
     const auto key = [sort](const FunctionTotal& f) { return sort == SortBy::self ? f.self : f.total; };
@@ -36,9 +39,9 @@ std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy so
         const FunctionTotal& row = functions[i];
         out += right_aligned(amount_text(profile, row.self), 12) + right_aligned(share(row.self, totals.samples), 9);
         out += right_aligned(amount_text(profile, row.total), 12) + right_aligned(share(row.total, totals.samples), 9);
-        out += "  " + display_name(profile, row.function);
-        const std::string module = module_name(profile, row.function);
-        if (!module.empty()) out += "  (" + module + ")";
+        std::string module = module_name(profile, row.function);
+        if (!module.empty()) module = "  (" + module + ")";
+        out += "  " + names.text(profile, row.function, figures + columns(module)) + module;
         out += '\n';
     }
     if (shown < functions.size()) out += "and " + count_text(functions.size() - shown) + " more functions\n";

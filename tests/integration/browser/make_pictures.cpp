@@ -225,6 +225,9 @@ int main(int argc, char** argv) {
     good = make_source(directory + "source.html") && good;
     good = make(directory + "hostile.html", write_html, hostile_profile(), {}) && good;
     good = make(directory + "large.html", write_html, large_profile(), {}) && good;
-    good = make(directory + "large.svg", write_svg, large_profile(), {}) && good;
+    good = make(directory + "folded.svg", write_svg, large_profile(), {}) && good;
+    FlameGraphOptions every;
+    every.every_frame = true;
+    good = make(directory + "large.svg", write_svg, large_profile(), every) && good;
     return good ? 0 : 1;
 }

@@ -33,7 +33,7 @@ class PageTest(BrowserCase):
         """Moves to the middle of a row, counted from the root's. Offsets count from the middle of the element."""
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
         height, visible = self.page.run("return [parseFloat(document.querySelector('#graph .spacer').style.height), arguments[0].clientHeight]", canvas)
-        return ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, int(height - 19 * (level + .5) - visible / 2))
+        return ActionChains(self.page.driver).move_to_element_with_offset(canvas, 0, int(max(height, visible) - 19 * (level + .5) - visible / 2))
 
     def rows(self):
         """Read in one step, since the page may draw its table again in between."""

@@ -81,7 +81,7 @@ class DiffTest(PageTest):
     def test_each_side_is_what_it_is_alone(self):
         subprocess.run([RENDER, "before.folded", "-o", "alone.html"], cwd=self.directory, check=True)
         told = []
-        for name, fragment in (("alone.html", ""), ("diff.html", "#side=before")):
+        for name, fragment in (("alone.html", "#names=1"), ("diff.html", "#side=before")):
             self.show(fragment, name)
             self.page.run("document.querySelector('#graph canvas').focus()")
             lines = []

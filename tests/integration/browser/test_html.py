@@ -27,7 +27,7 @@ class HtmlTest(PageTest):
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
         self.page.run("arguments[0].focus()", canvas)
         self.keys(Keys.ARROW_UP)
-        self.assertIn("[lost] – 14 samples, 0.45 %", self.details())
+        self.assertIn("worker-1 – 1,448 samples, 46.53 %", self.details())  # the heaviest first
         self.keys(Keys.ARROW_RIGHT)
         self.assertIn("server – 924 samples, 29.69 %, 9.33 s, self 0.00 %, thread", self.details())
         self.keys(Keys.ENTER)
@@ -72,7 +72,7 @@ class HtmlTest(PageTest):
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
         self.over_row(1).perform()
         self.settle()
-        self.assertIn("worker-1 – 1,448 samples, 46.53 %, 14.63 s", self.details())
+        self.assertIn("server – 924 samples, 29.69 %, 9.33 s", self.details())
         # What is told has a place of its own: it covers nothing, and the picture stands still.
         self.assertEqual(self.page.run("return document.elementsFromPoint(650, 300)[0].localName"), "canvas")
         before = canvas.location["y"], canvas.size["height"]
@@ -80,7 +80,7 @@ class HtmlTest(PageTest):
         self.assertEqual((canvas.location["y"], canvas.size["height"]), before)
         self.over_row(1).click().perform()
         self.settle()
-        self.assertIn("worker-1", self.details())
+        self.assertIn("server", self.details())
         self.assertRegex(self.page.run("return location.hash"), r"^#z=\d+$")
         hash_ = self.page.run("return location.hash")
         self.open(fragment=hash_)
@@ -222,8 +222,7 @@ class HtmlTest(PageTest):
         self.open("large.html", "#view=table")
         self.assertGreater(int(self.page.driver.find_element(By.ID, "functions").get_attribute("aria-rowcount")), 20000)
         self.assertLess(len(self.rows()), 80)
-        self.id("tab-graph").click()
-        self.settle()
+        self.open("large.html", "#chains=0")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
         self.assertLess(canvas.size["height"], 800)
         self.assertGreater(self.page.run("return document.querySelector('#graph').scrollHeight"), 19 * 5000)
@@ -312,7 +311,7 @@ class HtmlTest(PageTest):
         self.over_row(0).perform()
         self.assertIn("all – 779 samples, 100.00 %, 31.43 s", self.details())
         self.over_row(1).perform()
-        self.assertIn("worker-1 – 364 samples, 46.53 %, 14.63 s", self.details())
+        self.assertIn("server – 232 samples, 29.69 %, 9.33 s", self.details())
         self.page.run("document.getElementById('tab-table').click()")
         title = self.page.run("return document.querySelector('.body .line .cell').title")
         self.assertRegex(title, r"^140 samples, 5\.66 s$")
@@ -432,7 +431,7 @@ class HtmlTest(PageTest):
         self.assertEqual(rows["Json::dump"], ["8.55 %", "8.61 %"])
 
     def test_the_menu_does_what_its_letters_do(self):
-        self.open()
+        self.open(fragment="#names=1")
         self.over_row(1).context_click().perform()
         self.assertEqual(self.page.run("return document.activeElement.getAttribute('role')"), "menuitem")
         self.keys(Keys.ESCAPE)
@@ -453,6 +452,52 @@ class HtmlTest(PageTest):
         # Four frames of one recursion are one box.
         self.assertEqual(texts.count("Trie::walk"), 1)
 
+    def test_frames_that_only_lead_on_are_one_row(self):
+        self.open("large.html")
+        texts = [text for text, _ in self.drawn()]
+        self.assertIn("… 5,999 frames of demo", texts)
+        self.assertNotIn("recursion0", texts)
+        self.assertLess(self.page.run("return document.querySelector('#graph').scrollHeight"), 700)
+        # A click shows them, and a search finds them before that.
+        self.keys("/", "recursion0")
+        self.assertEqual(self.text("result"), "matched 54.55 %")
+        self.keys(Keys.ESCAPE)
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas")
+        self.over_row_of_folded_frames(canvas).click().perform()
+        self.settle()
+        self.assertIn("recursion0", [text for text, _ in self.drawn()])
+        self.assertGreater(self.page.run("return document.querySelector('#graph').scrollHeight"), 19 * 5000)
+        # By a key all at once, in the address too.
+        self.keys("x")
+        self.assertIn("chains=0", self.page.run("return location.hash"))
+
+    def over_row_of_folded_frames(self, canvas):
+        size = canvas.size
+        return ActionChains(self.page.driver).move_to_element_with_offset(canvas, -size["width"] // 4, size["height"] // 2 - int(19 * 2.5))
+
+    def test_own_code_alone(self):
+        self.open()
+        self.id("own").click()
+        self.settle()
+        texts = [text for text, _ in self.drawn()]
+        self.assertIn("Cart::total", texts)
+        self.assertIn("std::map::find", texts)
+        for inner in ("…less::operator()", "start_thread", "clone3"):
+            self.assertNotIn(inner, texts)
+        # What a library's function calls in libraries is its own time.
+        self.id("tab-table").click()
+        rows = {row[2]: row[:2] for row in self.rows()}
+        self.assertNotIn("std::less::operator()", rows)
+        self.assertIn("own=1", self.page.run("return location.hash"))
+
+    def test_roots_stand_at_the_bottom_of_the_page(self):
+        self.page.size(1300, 1200)
+        self.open()
+        ActionChains(self.page.driver).move_to_element_with_offset(self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas"), 0, 0).perform()
+        self.assertIn("Point at a box", self.details())
+        self.over_row(0).perform()
+        self.assertIn("all – ", self.details())
+
     def test_the_root_stays_in_sight(self):
         self.open("large.html")
         self.page.run("document.getElementById('graph').scrollTop = 0")
@@ -463,8 +508,9 @@ class HtmlTest(PageTest):
         self.assertIn("all – 55,000 samples", self.details())
 
     def test_narrow_frames_are_found_by_zooming_in(self):
-        self.open("large.html")
-        self.page.run("window.scrolled = document.getElementById('graph')")
+        self.open("large.html", "#chains=0&names=1")
+        self.page.run("document.getElementById('graph').scrollTop = 1e9")  # down to the roots
+        self.settle()
         self.over_row_of_flat_frames().perform()
         self.assertRegex(self.details(), r"^[\d,]+ frames too narrow to draw")
         self.over_row_of_flat_frames().click().perform()

@@ -188,6 +188,31 @@ class SvgTest(BrowserCase):
         self.assertLess(self.page.run("return document.querySelectorAll('.frames > g').length"), 300)
         self.assertIn("[frames left out: the deepest stack has 6,001]", self.page.run(SHOWN))
 
+    def test_frames_that_only_lead_on_are_one_row_until_asked_for(self):
+        self.open("folded.svg")
+        labels = "return Array.from(document.querySelectorAll('.frames text'), t => t.firstChild?.data ?? '')"
+        folded = next(label for label in self.page.run(labels) if label.startswith("… "))
+        self.assertEqual(folded, "… 126 frames of demo")
+        before = self.page.run("return document.querySelectorAll('.frames > g').length")
+        self.assertLess(self.page.run("return document.documentElement.height.baseVal.value"), 400)
+        root = "return document.querySelector('.frames > g > rect').getBoundingClientRect().top"
+        top = self.page.run(root)
+        self.keys("/", "recursion0")
+        self.assertEqual(self.status(), "matched at least 54.55 %")
+        self.keys(Keys.ESCAPE)
+        rects = self.page.driver.find_elements(By.CSS_SELECTOR, ".frames > g[data-f] > rect")
+        ActionChains(self.page.driver).move_to_element(rects[0]).click().perform()
+        self.assertEqual(self.page.run("return document.querySelectorAll('.frames > g').length"), before + 125)
+        self.assertEqual(self.focused(), "recursion0")
+        self.assertIn("recursion2", self.page.run(labels))
+        self.assertGreater(top, 0)
+        self.assertLess(self.page.run(root), self.page.run("return innerHeight"))
+        self.assertEqual(self.page.run(OVERFLOW), [])
+        # Its frames are frames: they can be zoomed into, and the stack can be copied.
+        self.keys(Keys.ARROW_UP, Keys.ENTER)
+        self.assertEqual(self.focused(), "recursion1")
+        self.assertAlmostEqual(self.width("recursion1"), self.graph_width(), delta=2)
+
     def test_search_says_that_there_may_be_more(self):
         self.open("large.svg")
         self.keys("/", "function17")

@@ -55,6 +55,23 @@ TEST_CASE("samples of a hidden function count for its caller, and none is lost")
           Stacks{{"worker-1", 5}, {"worker-2", 2}, {"worker-3", 3}, {"worker-4", 1}, {"worker-5", 1}, {"[hidden]", 4}});
 }
 
+TEST_CASE("of a run of others' frames the first stays, and has its time") {
+    const Stacks own = cut({.focus = "less", .own_code = true});
+    CHECK(own == Stacks{{"worker-1;main;shop::Cart<int>::total(int)", 5}});  // which is in a library here
+    const auto of = [](const std::string& folded, const CutOptions& options) {
+        ProfileOf made;
+        made.folded(folded);
+        REQUIRE(cut_away(made.profile, options));
+        std::string stack;
+        for (NodeId node = made.profile.counts[0].node; node != 0; node = made.profile.nodes[node].parent)
+            stack = std::string(made.profile.name(made.profile.nodes[node].frame)) + (stack.empty() ? "" : ";") + stack;
+        return stack;
+    };
+    const std::string stack = "t:w;_start;start_thread;main;std::sort;std::swap;mine;mine;std::__invoke;std::move 1\n";
+    CHECK(of(stack, {.own_code = true}) == "w;main;std::sort;mine;mine");
+    CHECK(of(stack, {.fold_glue = true}) == "w;main;std::sort;std::swap;mine;std::move");
+}
+
 TEST_CASE("names are shortened and like threads merged on request") {
     CHECK(cut({.focus = "Cart", .merge_threads = true, .short_names = true}) ==
           Stacks{{"worker-*;main;shop::Cart::total;std::less::operator();sys", 5},

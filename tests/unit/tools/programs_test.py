@@ -97,6 +97,19 @@ class Render(unittest.TestCase):
         self.refuse(2, "--focus: 'a(' is no regular expression", "--focus", "a(", self.folded)
         self.refuse(1, "only stacks with 'nothing'", "--focus", "nothing", "--top", "3", self.folded)
 
+    def test_tables_have_short_names_unless_long_ones_are_asked_for(self):
+        long_name = "std::vector<int, std::allocator<int> >::push_back(int const&)"
+        folded = self.write(self.path("long.folded"), f"main;{long_name} 3\n".encode())
+        self.assertRegex(run(RENDER, "--top", "5", folded)[1], r"  std::vector::push_back\n")
+        self.assertIn(long_name, run(RENDER, "--top", "5", "--long-names", folded)[1])
+        self.assertIn(long_name, run(RENDER, "--format", "folded", folded)[1])
+
+    def test_a_picture_for_a_page_of_text(self):
+        status, picture, _ = run(RENDER, "--for", "readme", "-f", "svg", self.folded)
+        self.assertEqual(status, 0)
+        self.assertIn('width="840"', picture)
+        self.refuse(2, "'nowhere' is not readme", "--for", "nowhere", self.folded)
+
     def test_images_need_their_module(self):
         alone = shutil.copy(RENDER, self.path("flameprobe-render"))
         code, _, err = run(alone, self.folded, "-o", self.path("x.png"))

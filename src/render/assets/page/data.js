@@ -66,7 +66,7 @@ const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 429496729
 const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
 const SUFFIXES = ["", "_[i]", "_[k]"];  // in folded text
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
-export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, GLUE = 2;
+export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3;
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree.
 // A count has the weight of a thread's samples that ended in a box, and, where it differs, their number: a timer's
@@ -133,6 +133,11 @@ class Profile {
   place(fn) {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
     return [this.kind(fn) === NOTE ? ROLES[this.functions.role[fn]] : KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");
+  }
+  // What a function belongs to, in a word: its outermost namespace or crate, else its file.
+  family(fn) {
+    const name = this.shortName(fn).replace(/^[<(&]+/, ""), at = name.indexOf("::");
+    return at > 0 && !/[ )]/.test(name.slice(0, at)) ? name.slice(0, at) : this.module(fn).replace(/^.*\//, "").replace(/\.so.*$/, "") || this.shortName(fn);
   }
   // Waiting time is measured, so there is no number of samples to show.
   samplesText(hits) { return this.waiting ? "" : samples(hits); }

@@ -19,6 +19,7 @@ export class Details {
     const {profile, compare} = this.page;
     if (kids) return this.describeNarrow(tree, kids);
     const numbers = compare ? compare.describe(tree, node) : this.numbers(tree, node.weight ?? node.total, this.page.sums.hitsIn(tree, node), tree.up ? null : tree.selfOf(node));
+    if (node.folded) return {name: node.folded.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: `${node.folded.length} frames that only lead on, ${numbers}`, place: "click or Enter shows them"};
     return {name: profile.name(node.fn), numbers, place: profile.place(node.fn)};
   }
   describeNarrow(tree, kids) {

@@ -5,11 +5,10 @@ import {element} from "./tools.js";
 const MOST_PRINTED = 4000;
 
 export class Graph {
-  // settle: a graph lower than its holder stands at the holder's bottom. `on` has the callbacks hover(spot, event),
-  // focus(node), zoom(), key(event, node) and menu(node, event). A spot is a node, or several too narrow to paint:
-  // {node: their caller, kids, x, total}.
-  constructor(holder, label, context, on, settle = false) {
-    Object.assign(this, {holder, context, on, settle, tree: null, zoomed: null, focused: null, hovered: null, rootBelow: false, from: 0, to: 1});
+  // `on` has the callbacks hover(spot, event), focus(node), zoom(), key(event, node) and menu(node, event). A spot is a node,
+  // or several too narrow to paint: {node: their caller, kids, x, total}. Roots stand at the holder's bottom, or at its top.
+  constructor(holder, label, context, on) {
+    Object.assign(this, {holder, context, on, rows: 1, tree: null, zoomed: null, focused: null, hovered: null, rootBelow: false, from: 0, to: 1});
     this.spacer = element(holder, "div", {class: "spacer"});
     this.canvas = element(this.spacer, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "flame graph",
       "aria-label": label + ". Arrow keys walk from frame to frame, Enter zooms, Escape shows everything, the menu key has more."});
@@ -32,9 +31,25 @@ export class Graph {
     Object.assign(this, {tree, rootBelow, zoomed, focused: zoomed, hovered: null, from: zoomed.x, to: zoomed.x + zoomed.total});
     this.goal = [this.from, this.to];
     cancelAnimationFrame(this.moving);
-    this.spacer.style.height = tree.rows * ROW + "px";
-    this.holder.scrollTop = rootBelow ? tree.rows * ROW : 0;
+    this.measure();
+    // The heaviest path is in sight up to its end; the root's row always is.
+    const far = Math.max(0, (tree.heaviest?.(zoomed).depth ?? 0) + 2 - this.holder.clientHeight / ROW) * ROW;
+    this.scrolled = far;
     this.paintSoon();
+  }
+  // As high as what is in sight, or will be after the movement.
+  measure() {
+    const {scrolled} = this;
+    this.rows = this.tree.rowsIn(...this.goal);
+    this.spacer.style.height = this.rows * ROW + "px";
+    this.scrolled = scrolled;
+  }
+  // Opens a folded box.
+  unfold(box) {
+    const first = this.tree.unfold(box);
+    if (this.zoomed === box) this.zoomed = first;
+    this.measure();
+    this.focus(first);
   }
   // Pixels scrolled from the root's end.
   get scrolled() { return this.rootBelow ? this.holder.scrollHeight - this.holder.scrollTop - this.holder.clientHeight : this.holder.scrollTop; }
@@ -51,6 +66,7 @@ export class Graph {
   moveTo(from, to) {
     const start = performance.now(), old = [this.from, this.to];
     this.goal = [from, to];
+    this.measure();
     cancelAnimationFrame(this.moving);
     const step = (now) => {
       const part = Math.min((now - start) / 160, 1), ease = 1 - (1 - part) ** 3;
@@ -70,8 +86,8 @@ export class Graph {
   // For paper all rows, up to a limit; afterwards again the visible ones.
   print(on) {
     if (!this.tree || this.holder.clientWidth === 0) return;
-    this.holder.style.height = on ? Math.min(this.tree.rows * ROW, MOST_PRINTED) + "px" : "";
-    if (on && this.rootBelow) this.holder.scrollTop = this.tree.rows * ROW;
+    this.holder.style.height = on ? Math.min(this.rows * ROW, MOST_PRINTED) + "px" : "";
+    if (on && this.rootBelow) this.holder.scrollTop = this.rows * ROW;
     this.paint();
   }
   paintSoon() {
@@ -79,8 +95,8 @@ export class Graph {
     this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); });
   }
   top(depth) {
-    const lift = this.settle ? Math.max(this.holder.clientHeight - this.tree.rows * ROW, 0) : 0;
-    const top = (this.rootBelow ? this.tree.rows - 1 - depth : depth) * ROW + lift - this.holder.scrollTop;
+    const lift = this.rootBelow ? Math.max(this.holder.clientHeight - this.rows * ROW, 0) : 0;
+    const top = (this.rootBelow ? this.rows - 1 - depth : depth) * ROW + lift - this.holder.scrollTop;
     // The root row stays visible while scrolling.
     if (depth > 0) return top;
     return this.rootBelow ? Math.min(top, this.holder.clientHeight - ROW) : Math.max(top, 0);
@@ -117,6 +133,7 @@ export class Graph {
     const spot = this.spot(event);
     if (!spot) return;
     if (!spot.kids) {
+      if (spot.node.folded) return this.unfold(spot.node);
       this.on.focus(spot.node);
       return this.zoom(spot.node);
     }
@@ -147,6 +164,7 @@ export class Graph {
     const from = Math.max(0, Math.min(this.from + (span - wanted) * part + shift, all - wanted));
     cancelAnimationFrame(this.moving);
     Object.assign(this, {from, to: from + wanted, zoomed: this.tree.root, goal: [from, from + wanted]});
+    this.measure();
     this.paintSoon();
     this.on.zoom(this);
   }
@@ -168,7 +186,7 @@ export class Graph {
       ArrowUp: () => this.rootBelow ? this.child() : parent(), ArrowDown: () => this.rootBelow ? parent() : this.child(),
       Home: () => this.tree.root
     };
-    if (event.key === "Enter" || event.key === " ") this.zoom(this.focused);
+    if (event.key === "Enter" || event.key === " ") if (this.focused.folded) this.unfold(this.focused); else this.zoom(this.focused);
     else if (event.key === "Escape" && !this.whole) this.zoom(this.tree.root);
     else if (keys[event.key]) this.focus(keys[event.key]());
     else return this.on.key(event, this.focused);

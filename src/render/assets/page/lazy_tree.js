@@ -1,28 +1,31 @@
 // The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
-import {outermost, ownWeights, rowsOf} from "./walk.js";
+import {NOTE, SCOPE, THREAD} from "./data.js";
+import {outermost, ownWeights} from "./walk.js";
+
+const LONGEST_CHAIN = 5, WORTH_FOLDING = 1 / 1000;
 
 class LazyNode {
   constructor(fn, parent) {
-    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, kids: null});
+    Object.assign(this, {fn, parent, depth: parent ? parent.depth + 1 : 0, x: 0, total: 0, boxes: [], origins: null, made: null, kids: null, folded: null});
   }
 }
 
 export class LazyTree {
   // up: from callee to caller, and a node's `origins` are the boxes, one for each of its own, whose samples it has. Else
-  // from caller to callee.
-  constructor(profile, total, shape, up, rows) {
-    Object.assign(this, {profile, total, shape, up, rows, fromLeaves: false, worth: total, owns: new Map()});
+  // from caller to callee. look: {byName, chains}: how siblings are sorted, and whether long chains are one box.
+  constructor(profile, total, shape, up, look = {byName: true, chains: false}) {
+    Object.assign(this, {profile, total, shape, up, look, fromLeaves: false, worth: total, owns: new Map()});
     this.root = new LazyNode(profile.all, null);
   }
-  static roots(profile, total, shape) {
-    const tree = new LazyTree(profile, total, shape, false, rowsOf(profile, total, shape));
+  static roots(profile, total, shape, look) {
+    const tree = new LazyTree(profile, total, shape, false, look);
     tree.root.boxes = [0];
     tree.root.total = total[0];
     return tree;
   }
-  static leaves(profile, total, shape) {
-    const {own, rows} = ownWeights(profile, total, shape), tree = new LazyTree(profile, total, shape, true, rows + 1);
+  static leaves(profile, total, shape, look) {
+    const own = ownWeights(profile, total, shape), tree = new LazyTree(profile, total, shape, true, look);
     Object.assign(tree, {fromLeaves: true, worth: own});
     tree.root.total = total[0];
     // Means of two shares do not add up exactly; a smaller rest is rounding.
@@ -32,15 +35,41 @@ export class LazyTree {
     return tree;
   }
   static around(profile, total, shape, fn, up) {
-    const tree = new LazyTree(profile, total, shape, up, 0), found = outermost(profile, total, shape, fn);
+    const tree = new LazyTree(profile, total, shape, up), found = outermost(profile, total, shape, fn);
     Object.assign(tree.root, {fn, boxes: found});
     tree.root.origins = found;
     for (const box of found) tree.root.total += total[box];
-    tree.rows = tree.measure();
     return tree;
   }
   get all() { return this.total[0]; }
-  kids(node) { return node.kids ??= this.expand(node); }
+  kids(node) { return node.kids ??= this.look.chains && !this.up ? this.allKids(node).map((kid) => kid.total >= this.all * WORTH_FOLDING ? this.fold(kid) : kid) : this.allKids(node); }
+  allKids(node) { return node.made ??= this.expand(node); }
+  // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`.
+  fold(first) {
+    const {kind} = this.profile.functions, chain = [first];
+    const leads = (node) => ![NOTE, SCOPE, THREAD].includes(kind[node.fn]) && !node.open;
+    for (let node = first; leads(node);) {
+      const [kid, ...others] = this.allKids(node);
+      if (!kid || others.length || kid.total !== node.total || !leads(kid)) break;
+      chain.push(node = kid);
+    }
+    if (chain.length <= LONGEST_CHAIN) return first;
+    const last = chain.pop(), {fn, parent, x, total, boxes, origins} = first;
+    const folded = Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, folded: chain, kids: [last]});
+    this.place(last, folded);
+    return folded;
+  }
+  place(node, parent) { Object.assign(node, {parent, depth: parent.depth + 1, made: null, kids: null}); }
+  // Puts the frames of a folded box in its place; returns the first.
+  unfold(box) {
+    const {folded, parent, kids: [last]} = box;
+    for (const node of folded) Object.assign(node, {open: true, kids: null});
+    last.open = true;
+    this.place(last, folded[folded.length - 1]);
+    folded[folded.length - 1].made = [last];
+    parent.kids[parent.kids.indexOf(box)] = folded[0];
+    return folded[0];
+  }
   expand(node) {
     const groups = new Map();
     const add = (box, weight, origin) => {
@@ -57,7 +86,7 @@ export class LazyTree {
     if (this.fromLeaves && node === this.root) node.boxes.forEach((box) => add(box, this.worth[box], box));
     else if (this.up) this.callers(node, add);
     else this.callees(node, add);
-    const order = this.profile.order, kids = Array.from(groups.values()).sort((a, b) => order[a.fn] - order[b.fn]);
+    const {profile: {order}, look: {byName}} = this, kids = Array.from(groups.values()).sort((a, b) => (byName ? 0 : b.total - a.total) || order[a.fn] - order[b.fn]);
     let x = node.x;
     for (const kid of kids) {
       kid.x = x;
@@ -66,21 +95,21 @@ export class LazyTree {
     return kids;
   }
   callees(node, add) {
-    const {end, fn} = this.profile, {hidden, alias, recursion} = this.shape, {total} = this, todo = node.boxes.slice();
+    const {end, fn} = this.profile, {hidden, inner, alias, recursion} = this.shape, {total} = this, todo = node.boxes.slice();
     while (todo.length) {
       const box = todo.pop();
       for (let below = box + 1; below < end[box]; below = end[below]) {
         if (total[below] === 0) continue;
         const of = alias[fn[below]];
-        if (hidden[of] || recursion && of === node.fn) todo.push(below); else add(below, total[below]);
+        if (hidden[of] || inner && inner[below] || recursion && of === node.fn) todo.push(below); else add(below, total[below]);
       }
     }
   }
   callers(node, add) {
-    const parents = this.profile.parents, {fn} = this.profile, {hidden, alias, recursion} = this.shape;
+    const parents = this.profile.parents, {fn} = this.profile, {hidden, inner, alias, recursion} = this.shape;
     node.boxes.forEach((box, at) => {
       let above = parents[box];
-      while (above > 0 && (hidden[alias[fn[above]]] || recursion && alias[fn[above]] === node.fn)) above = parents[above];
+      while (above > 0 && (hidden[alias[fn[above]]] || inner && inner[above] || recursion && alias[fn[above]] === node.fn)) above = parents[above];
       if (above > 0) add(above, this.worth[node.origins[at]], node.origins[at]);
     });
   }
@@ -89,22 +118,31 @@ export class LazyTree {
     let worth = column;
     if (this.fromLeaves) {
       if (node === this.root) return column[0];
-      if (!this.owns.has(column)) this.owns.set(column, ownWeights(this.profile, column, this.shape).own);
+      if (!this.owns.has(column)) this.owns.set(column, ownWeights(this.profile, column, this.shape));
       worth = this.owns.get(column);
     }
     return (this.up ? node.origins : node.boxes).reduce((sum, box) => sum + worth[box], 0);
   }
   selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.total, node.total); }
-  // The number of rows with a box that is wide enough to be seen.
-  measure() {
-    const least = this.root.total / 3000, todo = [this.root];
+  // The number of rows with a box of a hundredth of what is in sight: narrow towers do not make a graph high.
+  rowsIn(from, to) {
+    const least = (to - from) / 100, todo = [this.root];
     let rows = 1;
     while (todo.length) {
       const node = todo.pop();
       rows = Math.max(rows, node.depth + 1);
-      for (const kid of this.kids(node)) if (kid.total >= least) todo.push(kid);
+      for (const kid of this.kids(node)) if (Math.min(kid.x + kid.total, to) - Math.max(kid.x, from) >= least) todo.push(kid);
     }
     return rows;
+  }
+  // Where the heaviest path ends.
+  heaviest(node) {
+    for (let kids = this.kids(node); kids.length; kids = this.kids(node)) {
+      const kid = kids.reduce((a, b) => b.total > a.total ? b : a);
+      if (kid.total < node.total / 3) break;
+      node = kid;
+    }
+    return node;
   }
   path(node) {
     const nodes = [];
@@ -114,7 +152,7 @@ export class LazyTree {
   // The path as text for the address: function numbers, "7*3" for three in a row.
   address(node) {
     const runs = [];
-    for (const {fn} of this.path(node).slice(1)) {
+    for (const {fn} of this.path(node).slice(1).flatMap((one) => one.folded ?? [one])) {
       const last = runs[runs.length - 1];
       if (last && last[0] === fn) last[1]++; else runs.push([fn, 1]);
     }
@@ -122,14 +160,13 @@ export class LazyTree {
   }
   // The node of such a text, or the last existing one on its path.
   at(address) {
+    const fns = (address ? address.split(".") : []).flatMap((run) => { const [fn, times] = run.split("*").map(Number); return new Array(times || 1).fill(fn); });
     let node = this.root;
-    for (const run of address ? address.split(".") : []) {
-      const [fn, times] = run.split("*").map(Number);
-      for (let time = 0; time < (times || 1); time++) {
-        const kid = this.kids(node).find((one) => one.fn === fn);
-        if (!kid) return node;
-        node = kid;
-      }
+    for (let at = 0; at < fns.length;) {
+      const kid = this.kids(node).find((one) => one.fn === fns[at]);
+      if (!kid) return node;
+      node = kid;
+      at += kid.folded ? kid.folded.length : 1;
     }
     return node;
   }

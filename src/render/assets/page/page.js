@@ -14,7 +14,7 @@ import {Memory, Sums} from "./sums.js";
 import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
-import {copyText, escapeRegex, find, matcher, percent, roundShare} from "./tools.js";
+import {copyText, count, escapeRegex, find, matcher, percent, roundShare} from "./tools.js";
 import {shareOf} from "./walk.js";
 
 export class Page {
@@ -67,7 +67,14 @@ export class Page {
     const shades = this.compare && (this.compare.differs || this.state.view === "table");
     fillLegend(this.profile, this.theme.colors, shades ? this.compare.legend() : null);
   }
+  // Of a folded box what it folds: "27 frames of tokio, std …".
+  nameOf(node) {
+    if (!node.folded) return this.name(node.fn);
+    const places = Array.from(new Set(node.folded.map(({fn}) => this.profile.family(fn)))), some = places.slice(0, 3).join(", ");
+    return `… ${count(node.folded.length)} frames of ${some}${places.length > 3 ? " …" : ""}`;
+  }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
+  isHit(node) { return this.hits !== null && (node.folded ?? [node]).some(({fn}) => this.hits[fn] === 1); }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
   get differs() { return this.compare !== null && this.compare.differs; }
   // In a comparison a zoom in one graph is repeated in the other.
@@ -81,18 +88,18 @@ export class Page {
 
   makeViews() {
     const context = {
-      font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (fn) => this.name(fn),
-      color: (node, tree) => this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
+      font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (node) => this.nameOf(node),
+      color: (node, tree) => node.folded ? this.theme.plain : this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
       share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : roundShare(node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
-      searching: () => this.hits !== null, hit: (fn) => this.hits !== null && this.hits[fn] === 1, faded: (fn) => this.hits !== null && this.hits[fn] === 0
+      searching: () => this.hits !== null, hit: (node) => this.isHit(node), faded: (node) => this.hits !== null && !this.isHit(node)
     };
-    const graph = (id, label, onZoom, settle) => {
+    const graph = (id, label, onZoom) => {
       const made = new Graph(find(id), label, context, {
         hover: (spot) => this.tell(made, spot), focus: (node) => this.choose(made, node), zoom: () => onZoom(made),
         key: (event, node) => this.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, this.kindsOf(node), event)
-      }, settle);
+      });
       this.graphs.push(made);
       return made;
     };
@@ -105,7 +112,7 @@ export class Page {
     };
     this.main = graph("graph", "Flame graph", zoomed);
     if (this.compare) this.other = graph("graph-after", "Flame graph of the later profile", zoomed);
-    this.callers = graph("callers", "Callers", open, true);
+    this.callers = graph("callers", "Callers", open);
     this.callees = graph("callees", "Callees", open);
     this.timeline = new Timeline((time) => this.change({time, zoom: ""}), (text) => { if (text) this.details.note(text); else this.tell(null, null); });
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
@@ -123,7 +130,7 @@ export class Page {
   }
   // The kinds of actions that apply to a frame.
   kindsOf(node) {
-    return {node: node.fn !== this.profile.all, compare: this.compare !== null, time: this.profile.bins > 1, source: this.source?.has(node.fn) === true};
+    return {node: node.fn !== this.profile.all && !node.folded, compare: this.compare !== null, time: this.profile.bins > 1, source: this.source?.has(node.fn) === true};
   }
   key(event, node) {
     const action = ACTIONS.find((one) => one.key === event.key);
@@ -134,15 +141,17 @@ export class Page {
   act(key, node, graph) {
     const {state} = this, only = () => "^" + escapeRegex(this.profile.name(node.fn)) + "$";
     const more = (old) => old ? old + "|" + only() : only();
-    const path = () => graph.tree.path(node).filter((one) => one.fn !== this.profile.all).map((one) => this.profile.name(one.fn));
+    const path = () => graph.tree.path(node).flatMap((one) => one.folded ?? [one]).filter((one) => one.fn !== this.profile.all).map((one) => this.profile.name(one.fn));
     const actions = {
       f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
       o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
       g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
+      w: () => this.change({own: !state.own, zoom: ""}),
+      x: () => this.change({chains: !state.chains}), b: () => this.change({byName: !state.byName}),
       s: () => this.source?.has(node.fn) && this.change({fn: node.fn, view: "source"}),
       y: () => this.profile.bins > 1 && this.change({chart: !state.chart, zoom: ""}),
       d: () => this.compare && this.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
-      u: () => this.change({focus: "", hide: "", ignore: "", fold: false, inlined: true, time: "", zoom: ""})
+      u: () => this.change({focus: "", hide: "", ignore: "", fold: false, own: false, inlined: true, time: "", zoom: ""})
     };
     actions[key]();
   }
@@ -163,7 +172,7 @@ export class Page {
       find("tab-" + view).setAttribute("aria-selected", state.view === view);
       find("tab-" + view).tabIndex = state.view === view ? 0 : -1;
     }
-    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined], ["chart", state.chart]]) find(id).setAttribute("aria-pressed", on);
+    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["own", state.own], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined], ["chart", state.chart]]) find(id).setAttribute("aria-pressed", on);
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("orders").hidden = state.view !== "graph";
     find("details").hidden = state.view === "table" || state.view === "source";
@@ -187,8 +196,8 @@ export class Page {
   }
   showGraph() {
     const {state, profile} = this;
-    if (this.memory.changed("graph", this.sums.key, state.reverse, state.icicle, state.chart)) {
-      const tree = state.chart ? this.chart() : state.reverse ? LazyTree.leaves(profile, this.sums.total, this.sums.shape) : LazyTree.roots(profile, this.sums.total, this.sums.shape);
+    if (this.memory.changed("graph", this.sums.key, state.reverse, state.icicle, state.chart, state.byName, state.chains)) {
+      const tree = state.chart ? this.chart() : this.tree(this.sums.total);
       this.main.show(tree, !state.icicle, state.zoom);
       find("caption-before").hidden = !state.chart;
       if (this.other) this.showOther();
@@ -196,6 +205,7 @@ export class Page {
       for (const graph of this.graphs) graph.paintSoon();
     }
   }
+  tree(total) { return LazyTree[this.state.reverse ? "leaves" : "roots"](this.profile, total, this.sums.shape, this.state); }
   // The flame chart of the selected thread, or of the busiest.
   chart() {
     const {profile, state} = this, use = new Map();
@@ -205,10 +215,10 @@ export class Page {
     return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range);
   }
   showOther() {
-    const {state, profile, compare: {sides: {total}}} = this, both = state.side === "both";
+    const {state, compare: {sides: {total}}} = this, both = state.side === "both";
     for (const id of ["caption-before", "caption-after", "graph-after"]) find(id).hidden = !both;
     find("graphs").classList.toggle("two", both);
-    if (both) this.other.show(state.reverse ? LazyTree.leaves(profile, total[1], this.sums.shape) : LazyTree.roots(profile, total[1], this.sums.shape), !state.icicle, state.zoom);
+    if (both) this.other.show(this.tree(total[1]), !state.icicle, state.zoom);
   }
   showTable() {
     const {hits} = this;
@@ -257,7 +267,7 @@ export class Page {
     on("reverse", "click", () => this.change({reverse: !state.reverse, zoom: ""}));
     on("icicle", "click", () => this.change({icicle: !state.icicle}));
     on("no-inlined", "click", () => this.change({inlined: !state.inlined, zoom: ""}));
-    for (const [id, key] of [["fold", "g"], ["merge", "m"], ["long", "l"], ["chart", "y"]]) on(id, "click", () => this.act(key));
+    for (const [id, key] of [["fold", "g"], ["own", "w"], ["merge", "m"], ["long", "l"], ["chart", "y"]]) on(id, "click", () => this.act(key));
     on("reset", "click", () => this.main.zoom(this.main.tree.root));
     for (const view of VIEWS) on("tab-" + view, "click", () => this.change({view}));
     on("open", "click", () => this.chosen && this.act("o", this.chosen.node, this.chosen.graph));

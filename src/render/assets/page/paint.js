@@ -53,19 +53,24 @@ class Painter {
     const {pen, context, graph, ink} = this, start = Math.max(left, 0), room = Math.min(left + wide, this.width) - start;
     const above = node.depth < graph.zoomed.depth && this.ancestors.has(node);
     // Only the box is paler: its text stays as legible as others.
-    pen.globalAlpha = above ? 0.55 : context.faded(node.fn) ? 0.3 : 1;
+    pen.globalAlpha = above ? 0.55 : context.faded(node) ? 0.3 : 1;
     pen.fillStyle = context.color(node, this.tree);
     pen.fillRect(start, top, Math.max(room - (wide > 3 ? 1 : 0), 0.5), ROW - 1);
     pen.globalAlpha = 1;
+    // A tower that goes on above the rows that there are.
+    if (top < 1 && room > 2 && graph.rootBelow && graph.holder.scrollTop < 1 && this.tree.kids(node).length) {
+      pen.fillStyle = ink;
+      pen.fillRect(start, top, room, 2);
+    }
     if (room > LETTERS) this.label(node, start, room, top);
-    if (!above && context.hit(node.fn) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
+    if (!above && context.hit(node) && wide > 2) this.outline(start, top, room, context.mark(), 1.5);
     if (node === graph.hovered) this.outlines.push([start, top, room, ink, 1]);
     if (node === graph.focused && document.activeElement === graph.canvas) this.outlines.push([start, top, room, context.focus(), 2]);
   }
   run(node, first, end, left, wide, top) {
     const {pen, context} = this, kids = this.tree.kids(node), start = Math.max(left, 0), room = Math.min(left + wide, this.width) - start;
     let hit = false;
-    for (let at = first; at < end && !hit; at++) hit = context.hit(kids[at].fn);
+    for (let at = first; at < end && !hit; at++) hit = context.hit(kids[at]);
     pen.globalAlpha = context.searching() && !hit ? 0.3 : 1;
     pen.fillStyle = hit ? context.mark() : context.plain();
     pen.fillRect(start, top, Math.max(room, 0.5), ROW - 1);
@@ -73,7 +78,7 @@ class Painter {
   }
   // At the box's beginning, or at the edge of the view.
   label(node, start, wide, top) {
-    const {pen, context} = this, room = wide - 2 * PAD, name = context.name(node.fn), text = fitName(pen, name, room);
+    const {pen, context} = this, room = wide - 2 * PAD, name = context.name(node), text = fitName(pen, name, room);
     if (!text) return;
     pen.fillStyle = this.ink;
     pen.fillText(text, start + PAD, top + BASELINE);

@@ -5,13 +5,13 @@ export const VIEWS = ["graph", "table", "sandwich", "source"];
 const bit = (text) => text === "1";
 const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String], ["c", "exact", bit],
   ["r", "reverse", bit], ["i", "icicle", bit], ["fn", "fn", Number], ["z", "zoom", String], ["focus", "focus", String], ["hide", "hide", String],
-  ["ignore", "ignore", String], ["fold", "fold", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String],
+  ["ignore", "ignore", String], ["fold", "fold", bit], ["own", "own", bit], ["chains", "chains", bit], ["names", "byName", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String],
   ["side", "side", String], ["which", "which", String], ["code", "code", bit], ["y", "chart", bit]];
 
 export class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
-      focus: "", hide: "", ignore: "", fold: false, inlined: true, merge: profile.merged.length > 0, long: false, time: "",
+      focus: "", hide: "", ignore: "", fold: profile.fold === true, own: profile.own === true, chains: true, byName: profile.sides !== undefined || "live" in document.body.dataset, inlined: true, merge: profile.merged.length > 0, long: false, time: "",
       side: "difference", which: "", code: false, chart: false};
     this.load(profile);
   }

@@ -49,8 +49,8 @@ export class Sums {
   }
   // A key that changes with every input of graphs and tables.
   get key() {
-    const {thread, scope, focus, ignore, time, fold, inlined, hide, merge, side} = this.state;
-    return [thread, scope, focus, ignore, time, fold, inlined, hide, merge, side].join("\n");
+    const {thread, scope, focus, ignore, time, fold, own, inlined, hide, merge, side} = this.state;
+    return [thread, scope, focus, ignore, time, fold, own, inlined, hide, merge, side].join("\n");
   }
   get shape() {
     if (this.memory.changed("shape", this.key)) this.lastShape = shapeOf(this.profile, this.state);

@@ -24,14 +24,15 @@ export class TimeTree {
     this.rows = deepest + 1;
     this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: Math.max(x, (end - first) * room), weight, hits, from: 0, to: entries.length, kids: null};
   }
+  rowsIn() { return this.rows; }
   get all() { return this.root.total; }
   // The shown functions from the root to a box.
   chain(box) {
     let chain = this.chains.get(box);
     if (!chain) {
-      const {parents, fn} = this.profile, {hidden, alias, recursion} = this.shape;
+      const {parents, fn} = this.profile, {hidden, inner, alias, recursion} = this.shape;
       chain = [];
-      for (let at = box; at > 0; at = parents[at]) if (!hidden[alias[fn[at]]]) chain.push(alias[fn[at]]);
+      for (let at = box; at > 0; at = parents[at]) if (!hidden[alias[fn[at]]] && !(inner && inner[at])) chain.push(alias[fn[at]]);
       chain.reverse();
       if (recursion) chain = chain.filter((one, at) => at === 0 || chain[at - 1] !== one);
       this.chains.set(box, chain);

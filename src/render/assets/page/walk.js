@@ -51,7 +51,7 @@ export function shareOf(profile, total, marks) {
 // Self and total of every function that is shown; a recursion's time counts once. Time of hidden functions is their
 // caller's own.
 export function functionTable(profile, total, shape) {
-  const {size, end, fn, functions} = profile, {hidden, alias} = shape, functionCount = profile.functionCount;
+  const {size, end, fn, functions} = profile, {hidden, inner, alias} = shape, functionCount = profile.functionCount;
   const self = new Float64Array(functionCount), sum = new Float64Array(functionCount), until = new Int32Array(functionCount);
   const open = new Int32Array(profile.depth + 2), openFn = new Int32Array(profile.depth + 2);
   let level = -1;
@@ -59,7 +59,7 @@ export function functionTable(profile, total, shape) {
     if (total[box] === 0) { box = end[box] - 1; continue; }
     while (level >= 0 && end[open[level]] <= box) level--;
     const of = alias[fn[box]];
-    if (hidden[of]) continue;
+    if (hidden[of] || inner && inner[box]) continue;
     if (level >= 0) self[openFn[level]] -= total[box];
     self[of] += total[box];
     if (box >= until[of]) {
@@ -88,34 +88,18 @@ export function outermost(profile, total, shape, wanted) {
   return found;
 }
 
-// The samples that end in each shown box, in the order of `total`, and the greatest depth.
+// The samples that end in each shown box, in the order of `total`.
 export function ownWeights(profile, total, shape) {
-  const {size, end, fn} = profile, {hidden, alias} = shape;
+  const {size, end, fn} = profile, {hidden, inner, alias} = shape;
   const own = new Float64Array(size), open = new Int32Array(profile.depth + 2);
-  let level = -1, rows = 0;
+  let level = -1;
   for (let box = 0; box < size; box++) {
     if (total[box] === 0) { box = end[box] - 1; continue; }
     while (level >= 0 && end[open[level]] <= box) level--;
-    if (hidden[alias[fn[box]]]) continue;
+    if (hidden[alias[fn[box]]] || inner && inner[box]) continue;
     if (level >= 0) own[open[level]] -= total[box];
     own[box] = total[box];
     open[++level] = box;
-    if (level + 1 > rows) rows = level + 1;
   }
-  return {own, rows};
-}
-export function rowsOf(profile, total, shape) {
-  // All of it is shown.
-  if (shape.whole && total[0] === profile.samples) return profile.depth + 1;
-  const {size, end, fn} = profile, {hidden, alias} = shape, open = new Int32Array(profile.depth + 2);
-  let level = -1, rows = 1;
-  for (let box = 0; box < size; box++) {
-    if (total[box] === 0) { box = end[box] - 1; continue; }
-    while (level >= 0 && end[open[level]] <= box) level--;
-    const of = alias[fn[box]];
-    if (hidden[of] || shape.recursion && level >= 0 && alias[fn[open[level]]] === of) continue;
-    open[++level] = box;
-    if (level >= rows) rows = level + 1;
-  }
-  return rows;
+  return own;
 }

@@ -19,14 +19,16 @@ function add(parent, namespace, name, attributes, text) {
 // Frames stand in depth-first order; `end` is the index behind the last one above or below a frame.
 const frames = [], frameOf = new WeakMap();
 const rowHeight = Number(graph.dataset.row);
+[...graph.children].forEach((g, at) => { g.id_ = at; });
 function readFrames() {
   const open = [];
+  frames.length = 0;
   for (const g of graph.children) {
     const rect = g.querySelector("rect");
     const lines = g.querySelector("title").textContent.split("\n");
     const y = Number(rect.getAttribute("y"));
     const frame = {
-      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: g.dataset.n ?? lines[0], more: "more" in g.dataset, y, index: frames.length,
+      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: g.dataset.n ?? lines[0], more: "more" in g.dataset, id: g.id_, y, index: frames.length, folded: g.dataset.f?.split("\n").map((line) => line.split(/ (.*)/s, 2)),
       x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")), hit: false, shown: true
     };
     frame.level = frames.length ? Math.round(Math.abs(y - frames[0].y) / rowHeight) : 0;
@@ -42,6 +44,32 @@ function readFrames() {
   while (open.length) open.pop().end = frames.length;
   graph.setAttribute("role", "tree");
   graph.setAttribute("aria-label", "Flame graph");
+}
+
+// Opens a folded box: a box for each of its frames, and what stands on it moves up. Returns the first.
+function unfold(frame) {
+  const {g, folded, lines, index, end} = frame, down = frames.length > 1 && frames[1].y > frames[0].y ? 1 : -1, far = (folded.length - 1) * rowHeight;
+  const move = (one, by) => { for (const part of [one.rect, one.text]) part?.setAttribute("y", Number(part.getAttribute("y")) + by); };
+  for (let at = index + 1; at < end; at++) move(frames[at], down * far);
+  folded.forEach(([kind, name], at) => {
+    const made = g.cloneNode(true);
+    made.setAttribute("class", kind);
+    for (const key of ["data-f", "data-n"]) made.removeAttribute(key);
+    made.querySelector("title").textContent = name + "\n" + lines[1];
+    made.querySelector("rect").setAttribute("y", frame.y + down * at * rowHeight);
+    made.querySelector("text")?.remove();
+    made.id_ = g.id_;
+    graph.insertBefore(made, g);
+  });
+  g.remove();
+  readFrames();
+  const over = down < 0 ? Math.max(0, -Math.min(...frames.map(({y}) => y))) : Math.max(0, Math.max(...frames.map(({y}) => y)) + rowHeight - graphHeight);
+  if (over > 0) {
+    graphHeight += over;
+    if (down < 0) for (const one of frames) move(one, over);
+    readFrames();
+  }
+  return frames[index];
 }
 
 // Text is measured, since the reader's fonts may differ from those that the picture was made for.

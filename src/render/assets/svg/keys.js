@@ -32,8 +32,8 @@ function onGraphKey(event) {
     ArrowUp: () => focusFrame(rootBelow ? firstChild() : focused.parent, true),
     ArrowDown: () => focusFrame(rootBelow ? focused.parent : firstChild(), true),
     Home: () => focusFrame(frames[0], true),
-    Enter: () => zoom(focused),
-    " ": () => zoom(focused),
+    Enter: () => open(focused, true),
+    " ": () => open(focused, true),
     n: () => focusFrame(nextHit(1), true),
     N: () => focusFrame(nextHit(-1), true)
   };
@@ -65,7 +65,7 @@ function onKey(event) {
 function onCopy(event) {
   if (document.activeElement !== focused.g || String(getSelection()) !== "") return;
   const names = [];
-  for (let frame = focused; frame.parent; frame = frame.parent) names.unshift(frame.name);
+  for (let frame = focused; frame.parent; frame = frame.parent) names.unshift(...frame.folded?.map(([, name]) => name) ?? [frame.name]);
   event.clipboardData.setData("text/plain", names.join("\n"));
   event.preventDefault();
 }

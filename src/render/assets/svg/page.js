@@ -2,14 +2,15 @@
 const facts = Array.from(svg.querySelectorAll(".fact"), (element) => ({
   element, key: element.previousElementSibling, words: Array.from(element.children, (line) => line.textContent).join(" ").split(" ")
 }));
-const wholeHeight = Number(svg.getAttribute("height")), firstFact = Number(facts[0]?.key.getAttribute("y")), rule = svg.querySelector(".rule"), ruleTop = rule?.y.baseVal.value;
+let graphHeight = graph.height.baseVal.value;
+const restHeight = Number(svg.getAttribute("height")) - graphHeight, firstFact = Number(facts[0]?.key.getAttribute("y")) - graphHeight, rule = svg.querySelector(".rule"), ruleTop = rule?.y.baseVal.value - graphHeight;
 function breakFacts() {
-  svg.setAttribute("height", wholeHeight - cut);
+  svg.setAttribute("height", restHeight + graphHeight - cut);
   if (facts.length === 0) return;
-  rule.setAttribute("y", ruleTop - cut);
+  rule.setAttribute("y", ruleTop + graphHeight - cut);
   const x = Number(facts[0].element.getAttribute("x")), font = fontOf(facts[0].element);
   const room = svg.getBoundingClientRect().width - x - MARGIN;
-  let y = firstFact - cut;
+  let y = firstFact + graphHeight - cut;
   for (const fact of facts) {
     fact.key.setAttribute("y", y);
     fact.element.setAttribute("y", y);
@@ -45,7 +46,6 @@ function layOut() {
 
 // A picture taller than its window opens at its roots under its header. The rows above are cut off until the reader moves;
 // the document is not scrolled, so that what is photographed or printed from its top is whole. Then the header follows.
-const graphHeight = graph.height.baseVal.value;
 let cut = 0;
 function openAtRoots() {
   if (!alone) return;
@@ -81,8 +81,7 @@ const under = (event) => frameOf.get(event.target.closest?.(".frames > g"));
 graph.addEventListener("click", (event) => {
   const frame = under(event);
   if (!frame) return;
-  focusFrame(frame, false);
-  zoom(frame);
+  open(frame, false);
 });
 graph.addEventListener("mouseover", (event) => describe(under(event)));
 graph.addEventListener("mouseleave", () => describe(null));

@@ -27,7 +27,7 @@ function find() {
   for (const frame of frames) {
     // Frames that are not drawn are in a gathered box; in one that is not below a match there may be more matches.
     hidden = hidden || frame.more && frame.index >= covered;
-    frame.hit = active && !frame.more && (match.test(frame.name) || match.test(frame.label));
+    frame.hit = active && !frame.more && (frame.folded ? frame.folded.some(([, name]) => match.test(name)) : match.test(frame.name) || match.test(frame.label));
     frame.g.classList.toggle("hit", frame.hit);
     if (!frame.hit) continue;
     search.hits.push(frame);
@@ -50,7 +50,7 @@ function saveState() {
   if (!alone && hash !== "" && !hash.includes("=")) return;
   const state = new URLSearchParams(hash);
   const put = (key, value) => value ? state.set(prefix + key, value) : state.delete(prefix + key);
-  put("z", zoomed || "");
+  put("z", frames[zoomed].id || "");
   put("s", search.term);
   put("c", search.exact ? "1" : "");
   try {
@@ -59,8 +59,7 @@ function saveState() {
 }
 function loadState() {
   const state = new URLSearchParams(location.hash.slice(1));
-  const zoom = Number(state.get(prefix + "z"));
-  zoomed = Number.isInteger(zoom) && zoom > 0 && zoom < frames.length ? zoom : 0;
+  zoomed = Math.max(0, frames.findIndex(({id}) => String(id) === state.get(prefix + "z")));
   search.term = state.get(prefix + "s") || "";
   search.exact = state.get(prefix + "c") === "1";
   input.value = search.term;
@@ -84,6 +83,20 @@ function bringIntoSight(frame) {
   if (!alone) return frame.rect.scrollIntoView({block: "nearest"});
   const {top, bottom} = frame.rect.getBoundingClientRect(), low = bottom + PAD - innerHeight;
   if (top < HEAD) scrollBy(0, top - HEAD); else if (low > 0) scrollBy(0, low);
+}
+// Zooms; of frames that only lead on, shows each.
+function open(frame, scroll) {
+  if (!frame.folded) {
+    focusFrame(frame, false);
+    return zoom(frame);
+  }
+  const view = frames[zoomed].g, grown = graphHeight, first = unfold(frame);
+  zoomed = Math.max(0, frames.findIndex(({g}) => g === view));
+  focused = first;
+  find();
+  layOut();
+  if (alone && frames[frames.length - 1].y < frames[0].y) scrollBy(0, graphHeight - grown);
+  focusFrame(first, scroll);
 }
 function zoom(frame) {
   zoomed = frame.index;

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {LazyTree} from "../../../src/render/assets/page/lazy_tree.js";
+
+// a > b > ... > g > (x 3, y 5), all of them one after the other; `kinds` of a to g.
+function profileOf(kinds = [0, 0, 0, 0, 0, 0, 0]) {
+  const names = [..."abcdefgxy", "all"], fn = [9, 0, 1, 2, 3, 4, 5, 6, 7, 8], end = [10, 10, 10, 10, 10, 10, 10, 10, 9, 10];
+  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6]},
+    total: [8, 8, 8, 8, 8, 8, 8, 8, 3, 5], shape: {hidden: new Uint8Array(10), inner: null, alias: Uint32Array.from(names, (_, at) => at), recursion: false}};
+}
+const treeOf = (profile, look) => LazyTree.roots(profile, profile.total, profile.shape, look);
+const shown = (tree, profile, node = tree.root) => [(node.folded ?? [node]).map(({fn}) => profile.functions.name[fn]).join(""), ...tree.kids(node).flatMap((kid) => shown(tree, profile, kid))];
+
+test("frames that only lead on are one box, but for the last", () => {
+  const profile = profileOf(), tree = treeOf(profile, {byName: true, chains: true});
+  assert.deepEqual(shown(tree, profile), ["all", "abcdef", "g", "x", "y"]);
+  const [box] = tree.kids(tree.root), [g] = tree.kids(box);
+  assert.deepEqual([box.total, tree.selfOf(box), g.depth, tree.rowsIn(0, 8)], [8, 0, 2, 4]);
+  assert.equal(tree.address(tree.kids(g)[1]), "0.1.2.3.4.5.6.8");
+  assert.equal(tree.at("0.1.2.3.4.5.6.8"), tree.kids(g)[1]);
+  assert.equal(tree.at("0.1.2"), box);
+});
+test("opened it is as without folding", () => {
+  const profile = profileOf(), tree = treeOf(profile, {byName: true, chains: true}), plain = treeOf(profile, {byName: true, chains: false});
+  const first = tree.unfold(tree.kids(tree.root)[0]);
+  assert.equal(first.fn, 0);
+  assert.deepEqual(shown(tree, profile), shown(plain, profile));
+  assert.equal(tree.at("0.1.2.3.4.5.6.8").depth, 8);
+  assert.equal(tree.rowsIn(0, 8), 9);
+});
+test("threads and scopes are never folded, nor short chains", () => {
+  const profile = profileOf([5, 0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(shown(treeOf(profile, {byName: true, chains: true}), profile), ["all", "a", "bcdef", "g", "x", "y"]);
+  const scope = profileOf([0, 0, 0, 3, 0, 0, 0]);
+  assert.equal(shown(treeOf(scope, {byName: true, chains: true}), scope).length, 10);
+});
+test("the heaviest first, or by name", () => {
+  const profile = profileOf();
+  assert.deepEqual(shown(treeOf(profile, {byName: false, chains: true}), profile).slice(-2), ["y", "x"]);
+});
+test("narrow towers do not make it high", () => {
+  const profile = profileOf();
+  profile.total = [800, 800, 800, 3, 3, 3, 3, 3, 1, 2];
+  const tree = treeOf(profile, {byName: true, chains: false});
+  assert.equal(tree.rowsIn(0, 800), 3);
+  assert.equal(tree.rowsIn(0, 3), 9);
+  assert.equal(tree.heaviest(tree.root).fn, 1);
+});

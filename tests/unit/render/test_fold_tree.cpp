@@ -1,0 +1,60 @@
+#include <doctest/doctest.h>
+
+#include "profile_of.hpp"
+#include "render/describe.hpp"
+#include "render/fold_tree.hpp"
+
+using namespace flameprobe;
+using test::ProfileOf;
+
+namespace {
+
+/// Names and totals, with as many spaces as a box is deep.
+std::string shown(const NamedProfile& profile, const CallTree& tree) {
+    std::string text;
+    for (const Box& box : tree.boxes)
+        text += std::string(box.depth, ' ') + box_label(profile, tree, box) + " " + std::to_string(box.total) + "\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("frames that only lead on are one row, but for the last") {
+    ProfileOf made;
+    made.folded("t:w;lib::a;lib::b;std::c;d;e;f;x 3\nt:w;lib::a;lib::b;std::c;d;e;f;y 5\n");
+    const NamedProfile& profile = made.profile;
+    auto tree = build_call_tree(profile, {.min_width = 0});
+    REQUIRE(tree);
+    fold_chains(*tree, profile);
+    CHECK(shown(profile, *tree) == "all 8\n w 8\n  … 5 frames of lib, std, demo 8\n   f 8\n    x 3\n    y 5\n");
+    CHECK(tree->depth == 4);
+    CHECK(tree->folded.at(2).size() == 5);
+    CHECK(tree->boxes[3].parent == 2);
+}
+
+TEST_CASE("five frames, branches and scopes are not folded") {
+    for (const char* folded : {"a;b;c;d;e 8\n", "a;b;c;d;e;f 8\na;b;c 1\n", "a;b;c;s:load;d;e;f 8\n"}) {
+        ProfileOf made;
+        made.folded(folded);
+        const NamedProfile& profile = made.profile;
+        auto tree = build_call_tree(profile, {.min_width = 0});
+        REQUIRE(tree);
+        const std::string before = shown(profile, *tree);
+        fold_chains(*tree, profile);
+        CHECK(shown(profile, *tree) == before);
+    }
+}
+
+TEST_CASE("narrow towers end where the wide boxes do, and nothing is lost") {
+    ProfileOf made;
+    made.folded("a;b;c 990\na;b;d;e1;f;g;h 4\na;b;d;e2;f;g 5\na;b;d 1\n");
+    const NamedProfile& profile = made.profile;
+    auto tree = build_call_tree(profile, {.min_width = 0});
+    REQUIRE(tree);
+    cut_towers(*tree, 1);
+    CHECK(shown(profile, *tree) == "all 1000\n a 1000\n  b 1000\n   c 990\n   d 10\n    7 frames above 9\n");
+    CHECK(tree->boxes.back().hits == 9);
+    auto whole = build_call_tree(profile, {.min_width = 0});
+    cut_towers(*whole, 0.5);  // only two rows would go
+    CHECK(whole->depth == 7);
+}
