@@ -1,5 +1,5 @@
 /* A host that blocks every signal and waits for them: none comes but those that it sends itself, and none is pending.
- */
+ * With "exec" it replaces its image meanwhile: what is pending then reaches the next one, which has no handler. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,29 @@ static NOINLINE void* blocked_work(void* unused) {
     return unused;
 }
 
-int main(void) {
+static void unblock_after_exec(void) {
+    sigset_t all;
+    sigfillset(&all);
+    nothing_is_pending();
+    CHECK(sigprocmask(SIG_UNBLOCK, &all, NULL) == 0);
+    puts("nothing came");
+}
+
+static int replace(const char* self) {
+    sigset_t all;
+    sigfillset(&all);
+    CHECK(sigprocmask(SIG_BLOCK, &all, NULL) == 0);
+    work_ms(100);
+    CHECK(execl("/nowhere", "nowhere", NULL) == -1 && errno == ENOENT);
+    work_ms(100);
+    char* const nothing[] = {NULL}; /* so that the next image has no handler of a profiler's either */
+    execle(self, self, "after", NULL, nothing);
+    return 1;
+}
+
+int main(int argc, char** argv) {
+    if (argc > 1 && strcmp(argv[1], "exec") == 0) return replace(argv[0]);
+    if (argc > 1) return unblock_after_exec(), 0;
     sigset_t all;
     pthread_t thread;
     siginfo_t info;
