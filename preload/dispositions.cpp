@@ -29,6 +29,7 @@ struct StandIn {
     struct sigaction host;  // what the host set with its SIG_DFL: flags and mask
 };
 constinit StandIn stand_ins[signals] = {};
+constinit bool given_up = false;
 constinit struct sigaction relayed[signals] = {};  // what the host set, where the kernel has `relay`
 
 int (*next_sigaction)(int, const struct sigaction*, struct sigaction*) = nullptr;
@@ -183,6 +184,7 @@ int real_sigaction(int number, const struct sigaction* action, struct sigaction*
 }
 
 void stand_in_for_default(int number, FatalHandler handler) {
+    if (given_up) return;
     struct sigaction now;
     if (real_sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) {
         // Ignored for now (nohup): if the host sets the default later, our handler takes its place then.
@@ -195,6 +197,7 @@ void stand_in_for_default(int number, FatalHandler handler) {
 }
 
 void stop_standing_in() {
+    given_up = true;
     for (int number = 1; number < signals; ++number) {
         StandIn& entry = stand_ins[number];
         struct sigaction real;

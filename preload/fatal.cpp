@@ -23,21 +23,26 @@ bool is_crash(int number) {
            number == SIGTRAP || number == SIGSYS;
 }
 
+bool is_fault(int number, const siginfo_t* info) { return is_crash(number) && info->si_code > 0; }
+
 // Lets the signal do what it would have done. A fault happens again when the handler returns, and abort() raises once
 // more by itself (abort(3)); anything else is sent again with its siginfo, and waits until the handler has returned.
 void die_by(int number, siginfo_t* info) {
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     real_sigaction(number, &standard, nullptr);
-    const bool fault = is_crash(number) && info->si_code > 0;
-    if (fault) return;
+    if (is_fault(number, info)) return;
     const auto pid = ::syscall(SYS_getpid);
     if (::syscall(SYS_rt_tgsigqueueinfo, pid, ::syscall(SYS_gettid), number, info) != 0) {
         ::syscall(SYS_tgkill, pid, ::syscall(SYS_gettid), number);
     }
 }
 
+/// The first process of a pid namespace: the kernel ignores what would end it by default, unless it is its own fault.
+bool is_init() { return ::syscall(SYS_getpid) == 1; }
+
 void on_fatal_signal(int number, siginfo_t* info, void* context) {
+    if (!is_fault(number, info) && is_init()) return;
     const int saved = errno;
     const int tid = static_cast<int>(::syscall(SYS_gettid));
     int none = 0;
@@ -54,14 +59,27 @@ void on_fatal_signal(int number, siginfo_t* info, void* context) {
     errno = saved;
 }
 
+// A signal that is ignored must not interrupt what waits in init either.
+constinit bool left_out = false;
+void stand_in() {
+    const bool ignores = is_init();
+    left_out = ignores;
+    for (const int number : fatal_signals) {
+        if (!ignores || is_crash(number)) stand_in_for_default(number, on_fatal_signal);
+    }
+}
+
 }  // namespace
 
 void watch_fatal_signals() {
     static constinit bool watching = false;
     if (__atomic_exchange_n(&watching, true, __ATOMIC_ACQ_REL)) return;
-    for (const int number : fatal_signals) stand_in_for_default(number, on_fatal_signal);
+    stand_in();
 }
 
-void forget_ending_in_child() { __atomic_store_n(&ending, 0, __ATOMIC_RELEASE); }
+void forget_ending_in_child() {
+    __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+    if (left_out) stand_in();
+}
 
 }  // namespace flameprobe

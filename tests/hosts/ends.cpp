@@ -41,6 +41,13 @@ void handle_once(int number, int flags) {
     ::sigaction(number, &action, nullptr);
 }
 
+/// For the first process of a pid namespace, which is not ended by them.
+[[gnu::noinline]] void work_after_signals() {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::kill(::getpid(), number);
+    work_ms(200);
+    asm volatile("");
+}
+
 [[gnu::noinline]] void last_function(const char* mode) {
     const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
     if (is("timer")) leave_timer();
@@ -63,6 +70,7 @@ void handle_once(int number, int flags) {
     if (is("once") || is("once_on_stack")) ::raise(SIGTERM);
     if (is("hup")) ::raise(SIGHUP);
     if (is("usr1")) ::raise(SIGUSR1);
+    if (is("ignored")) work_after_signals();
     if (is("kill")) ::raise(SIGKILL);
     asm volatile("");
 }
@@ -75,5 +83,5 @@ int main(int argc, char** argv) {
     std::printf("ending by %s\n", mode);
     std::fflush(stdout);
     last_function(mode);
-    return std::strcmp(mode, "return") == 0 ? 6 : 99;
+    return std::strcmp(mode, "return") == 0 || std::strcmp(mode, "ignored") == 0 ? 6 : 99;
 }
