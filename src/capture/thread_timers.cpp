@@ -91,7 +91,7 @@ void ThreadTimers::drop_duplicates() {
         if (owned[i].first != owned[i - 1].first) continue;
         const bool first_is_ours = !slots_[owned[i - 1].second].by_itself;
         const std::size_t drop = first_is_ours ? owned[i - 1].second : owned[i].second;
-        handler::delete_timer(slots_[drop]);
+        handler::delete_timer(state_, slots_[drop]);
         slots_[drop].duplicate = true;
         --live_;
     }
@@ -200,10 +200,16 @@ void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, Eve
     if (slots_[index].timer < 0 && handler::make_timer(state_, static_cast<std::uint32_t>(index)) != 0) return;
     if (slots_.blocks_our_signal(record.tid)) {
         record.masked = true;
+        note_blocking(record);
         return;
     }
     record.masked = false;
     arm(index, cpu_ns);
+}
+
+void ThreadTimers::note_blocking(Record& record) {
+    blocking_ += record.noted_blocking ? 0 : 1;
+    record.noted_blocking = true;
 }
 
 // Whether a thread without samples blocks the signal itself. Our handler takes microseconds: a thread that used more
@@ -232,6 +238,7 @@ void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSin
     if (suspect && blocks_for_long(index, cpu_ns, now_ns)) {
         handler::arm_timer(state_, slots_[index], 0);
         record.masked = true;
+        note_blocking(record);
         record.blocked_cpu_ns = 0;
         sink.unsampled(record.tid, missing * state_.period_ns, false);
     } else if (missing == 0 && record.sampled != 0 && state_.period_ns > tick_ns_) {

@@ -36,6 +36,8 @@ public:
     /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.
     std::size_t without_timer() const { return slots_.without_timer(); }
     std::size_t with_timer() const { return slots_.with_timer(); }
+    /// Threads that used CPU time while they blocked the signal.
+    std::size_t blocking() const { return blocking_; }
 
 private:
     struct Record {
@@ -44,6 +46,7 @@ private:
         bool masked = false;
         bool stack_known = false;
         bool sampled_before = false;
+        bool noted_blocking = false;
         std::uint8_t stack_tries = 0;
         std::uint64_t cpu_ns = 0;          // the thread's CPU time when last read
         std::uint64_t delivered = 0;       // periods sampled since the timer was last armed
@@ -62,6 +65,7 @@ private:
     void drop_duplicates();
     std::uint64_t expected(std::size_t index, std::uint64_t cpu_ns) const;
     void visit(std::size_t index, EventSink& sink, std::uint64_t now_ns);
+    void note_blocking(Record& record);
     /// Reports what found no free cell since the last call as lost.
     void count_dropped(std::size_t index, EventSink& sink);
     void visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
@@ -77,6 +81,7 @@ private:
     std::uint64_t next_scan_ns_ = 0;
     std::size_t next_visit_ = 0;
     std::size_t live_ = 0;
+    std::size_t blocking_ = 0;
 };
 
 }  // namespace flameprobe

@@ -26,7 +26,7 @@ TimerSlots::TimerSlots(handler::State& state)
 // the child's own timers.
 void TimerSlots::stop() {
     for (std::size_t i = 0; i < size(); ++i) {
-        if (owner(i) != 0 && ready(i)) handler::delete_timer((*this)[i]);
+        if (owner(i) != 0 && ready(i)) handler::delete_timer(state_, (*this)[i]);
     }
 }
 
@@ -120,7 +120,7 @@ bool TimerSlots::runs_in_kernel(std::uint32_t tid) const {
 }
 
 void TimerSlots::free(std::size_t index) {
-    handler::delete_timer((*this)[index]);
+    handler::delete_timer(state_, (*this)[index]);
     ++(*this)[index].generation;
     (*this)[index].ready.store(0, std::memory_order_relaxed);
     // Release: partner of the acquire in claim_slot.

@@ -1,9 +1,13 @@
 #include "capture/timer_source.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/proc.hpp"
+#include "capture/handler/attach.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/signal_choice.hpp"
 
@@ -14,6 +18,13 @@ namespace {
 std::uint32_t cells_needed(const CaptureOptions& options) {
     const std::uint64_t per_second = std::min(options.frequency, 1'000'000'000 / tick_ns());
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(cpu_count() * per_second / 2, 128, 4096));
+}
+
+// Of the user, in all processes (proc(5)); 0 without /proc.
+std::uint64_t pending_signals() {
+    const auto status = read_small_file("/proc/self/status");
+    const char* const line = status ? std::strstr(status->c_str(), "\nSigQ:\t") : nullptr;
+    return line == nullptr ? 0 : std::strtoull(line + sizeof "\nSigQ:\t" - 1, nullptr, 10);
 }
 
 // In a forked child the parent's memory reads as zeros (MADV_WIPEONFORK).
@@ -149,16 +160,24 @@ void TimerSource::end_round(EventSink& sink) {
     if (is_parents(memory_.state())) return;
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);
-    note_missing_timers();
+    note_unsampled_threads();
 }
 
-void TimerSource::note_missing_timers() {
-    if (timers_.without_timer() <= noted_missing_) return;
-    noted_missing_ = timers_.without_timer();
-    facts_.note =
-        std::to_string(noted_missing_) +
-        " threads could not be sampled for want of a timer: raise the limit of pending signals (ulimit -i); " +
-        own_note_;
+void TimerSource::note_unsampled_threads() {
+    if (timers_.without_timer() <= noted_missing_ && timers_.blocking() <= noted_blocking_) return;
+    noted_missing_ = std::max(noted_missing_, timers_.without_timer());
+    noted_blocking_ = timers_.blocking();
+    const auto threads = [](std::size_t count) {
+        return std::to_string(count) + (count == 1 ? " thread" : " threads");
+    };
+    facts_.note.clear();
+    if (noted_missing_ != 0)
+        facts_.note += threads(noted_missing_) +
+                       " could not be sampled for want of a timer: raise the limit of pending signals (ulimit -i), "
+                       "half of which is left to the program; ";
+    if (noted_blocking_ != 0)
+        facts_.note += threads(noted_blocking_) + " could not be sampled while blocking the signal for it; ";
+    facts_.note += own_note_;
 }
 
 Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& options, std::uint64_t period_ns,
@@ -169,6 +188,8 @@ Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& opt
     memory->state().period_ns = period_ns;
     // The coarse clock is exact enough to order these samples among perf's: between the tick and the handler the thread
     // is in its system call, so perf has no sample of it.
+    memory->state().others_pending = pending_signals();
+    handler::read_timer_limit(memory->state());
     memory->state().kernel_only = samples == Samples::kernel_time;
     // Refused here rather than at start, so that another engine can be tried.
     const auto signal = choose_signal();

@@ -42,7 +42,7 @@ private:
     void describe(const CaptureOptions& options);
     void keep_signal();
     void count_in_user_code(const handler::CellHead& cell);
-    void note_missing_timers();
+    void note_unsampled_threads();
 
     HandlerMemory memory_;
     ThreadTimers timers_;
@@ -52,7 +52,7 @@ private:
     CaptureFacts facts_;
     int first_signal_ = 0;  // chosen by open() for the first start(), which follows
     std::string own_note_;  // facts_.note as it was at first
-    std::size_t noted_missing_ = 0;
+    std::size_t noted_missing_ = 0, noted_blocking_ = 0;
     std::uint64_t round_ns_ = 0;
     std::size_t next_ = 0, gathered_ = 0;  // in this round
 };

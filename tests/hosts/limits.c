@@ -1,6 +1,8 @@
-/* A host that uses up what it may have: limits descriptors | memory | files. It must get as much as without FlameProbe
-   (descriptors: exactly), and go on. */
+/* A host that uses up what it may have: limits descriptors | memory | files | signals. It must get as much as without
+   FlameProbe (descriptors: exactly), and go on. */
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -35,6 +37,48 @@ static NOINLINE void short_files(void) {
     printf("short files, and on\n");
 }
 
+static unsigned long queued_signals(void) {
+    char line[200];
+    unsigned long queued = 0;
+    FILE* const status = fopen("/proc/self/status", "r");
+    CHECK(status != NULL);
+    while (fgets(line, sizeof line, status) != NULL) sscanf(line, "SigQ: %lu", &queued);
+    fclose(status);
+    return queued;
+}
+
+static void* wait_for_end(void* barrier) {
+    pthread_barrier_wait(barrier);
+    work_ms(2);
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+/* Timers and queued signals, of a user that may have a hundred more in all processes. */
+static NOINLINE void signals_of_a_crowd(void) {
+    enum { threads = 100, wanted = 15 };
+    pthread_t thread[threads];
+    pthread_barrier_t barrier;
+    timer_t timer;
+    sigset_t queued;
+    const unsigned long most = queued_signals() + threads;
+    const struct rlimit limit = {most, most};
+    int timers = 0, signals = 0;
+    CHECK(setrlimit(RLIMIT_SIGPENDING, &limit) == 0);
+    sigemptyset(&queued);
+    sigaddset(&queued, SIGRTMIN);
+    CHECK(pthread_sigmask(SIG_BLOCK, &queued, NULL) == 0);
+    CHECK(pthread_barrier_init(&barrier, NULL, threads + 1) == 0);
+    for (int i = 0; i < threads; ++i) CHECK(pthread_create(&thread[i], NULL, wait_for_end, &barrier) == 0);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < wanted; ++i) timers += timer_create(CLOCK_MONOTONIC, NULL, &timer) == 0;
+    for (int i = 0; i < wanted; ++i) signals += sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = i}) == 0;
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < threads; ++i) CHECK(pthread_join(thread[i], NULL) == 0);
+    work_ms(80);
+    printf("%d timers, %d signals of %d\n", timers, signals, wanted);
+}
+
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "descriptors") == 0)
@@ -43,6 +87,8 @@ int main(int argc, char** argv) {
         all_memory();
     else if (strcmp(mode, "files") == 0)
         short_files();
+    else if (strcmp(mode, "signals") == 0)
+        signals_of_a_crowd();
     else
         return 2;
     return 0;

@@ -17,6 +17,7 @@ from harness import (EMULATED, ENGINES, LIBRARY, MAIN_ENGINES, MISSES_TICKS, SIZ
 HOSTS = [
     (("handlers",), ()),
     (("blocked_signals",), ()),
+    (("blocked_signals", "exec"), ()),
     (("family", "fork"), ("parent_work", "child_work")),
     (("family", "exec"), ("child_work",)),
     (("family", "vfork"), ("parent_work", "child_work")),
@@ -68,6 +69,7 @@ HOSTS = [
     (("limits", "descriptors"), ("all_descriptors",)),
     (("limits", "memory"), ("all_memory",)),
     (("limits", "files"), ()),
+    (("limits", "signals"), ("signals_of_a_crowd",)),
     (("system_calls",), ()),
     (("registers",), ("watch_errno", "watch_rounding", "watch_sums")),
     (("forking_server", "4"), ("answer",)),
@@ -78,7 +80,7 @@ HOSTS = [
 # Hosts that a signal handler may disturb: signals, threads, stacks, libc's locks, sandboxes. In the quick set the engines with
 # handlers run only these, in the full set every host.
 HANDLER_HOSTS = {
-    ("handlers",), ("blocked_signals",), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
+    ("handlers",), ("blocked_signals",), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
     ("threads", "raw"),
     ("last_thread", "pthread_exit"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
     ("alternate_stacks", "shared"), ("alternate_stacks", "small"), ("alternate_stacks", "unmapped"), ("alternate_stacks", "many"),
@@ -244,7 +246,7 @@ class OrdinaryUser(HostCase):
 
     def test_signals_in_every_engine(self):
         """What a host does with signals and their stacks, and how it ends by them."""
-        hosts = [argv for argv, _ in HOSTS if argv[0] == "alternate_stacks"]
+        hosts = [argv for argv, _ in HOSTS if argv[0] in ("alternate_stacks", "blocked_signals") or argv == ("limits", "signals")]
         hosts += [("ends", mode) for mode in ENDS if mode.startswith("once")]
         for engine in ENGINES:
             for argv in hosts:
@@ -359,6 +361,32 @@ class Ends(HostCase):
             if ran.stdout == "ending by timer\nthe timer is off\n":
                 return
         self.fail("the timer was never off")
+
+
+class Init(HostCase):
+    """The first process of a pid namespace, as in containers, is not ended by signals that end others."""
+
+    def check(self, engines):
+        unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        if run([*self.user, *unshare, "true"], self.directory).returncode != 0:
+            self.skipTest("this user may not make namespaces")
+        for engine in engines:
+            with self.subTest(engine=engine):
+                directory = self.fresh_directory(engine)
+                os.chmod(directory, 0o777)
+                env = profiled(ENGINE=engine, FREQ=997)
+                ran = run([*self.user, *unshare, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", host("ends"), "ignored"], directory, env)
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by ignored\n"), ran.stderr)
+                stacks = ran.result("host-ends").stacks()
+                self.assert_function(stacks, "work_after_signals", at_least=40)
+
+    def test_every_engine(self):
+        self.check(ENGINES)
+
+    def test_ordinary_user(self):
+        self.user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+        self.check(("auto", *ENGINES))
 
 
 class OtherUser(Case):

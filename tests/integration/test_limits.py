@@ -72,6 +72,12 @@ class Taken(Case):
                 self.assertIn(why, render(ran.result().path("fprobe"), "--info").stdout)
                 self.assert_function(ran.result().stacks(), "early_work", at_least=15)
 
+    def test_blocked_signals(self):
+        ran = run([host("blocked_signals")], self.directory, profiled(ENGINE="timer", FREQ=499))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(render(ran.result().path("fprobe"), "--info").stdout,
+                         "threads? could not be sampled while blocking the signal for it")
+
     def test_system_calls(self):
         """A filter for every thread is the collector's too: it ends before one that would kill, and says so. With the rings
         the collector is no thread of the host, and goes on."""

@@ -1,8 +1,10 @@
 #include "capture/handler/attach.hpp"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -77,9 +79,23 @@ std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept {
     return state.slot_count;
 }
 
+void read_timer_limit(State& state) noexcept {
+    rlimit limit{};
+    if (system_call(SYS_prlimit64, 0L, long{RLIMIT_SIGPENDING}, 0L, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    const std::uint64_t half = limit.rlim_cur / 2;
+    state.most_timers.store(half - (half < state.others_pending ? half : state.others_pending),
+                            std::memory_order_relaxed);
+}
+
 int make_timer(State& state, std::uint32_t index) noexcept {
     ThreadSlot& slot = state.slots[index];
     if (!state.timers) return 0;
+    if (state.timers_made.fetch_add(1, std::memory_order_relaxed) >=
+        state.most_timers.load(std::memory_order_relaxed)) {
+        state.timers_made.fetch_sub(1, std::memory_order_relaxed);
+        return EAGAIN;
+    }
     const std::uint32_t tid = state.owners[index].load(std::memory_order_relaxed);
     const Token token{secret(0), static_cast<std::uint16_t>(slot.generation), static_cast<std::uint16_t>(index)};
     sigevent event{};
@@ -90,6 +106,7 @@ int make_timer(State& state, std::uint32_t index) noexcept {
     std::int32_t timer = -1;
     const long result = system_call(SYS_timer_create, long{thread_cpu_clock(tid)}, &event, &timer);
     slot.timer = result == 0 ? timer : -1;
+    if (result != 0) state.timers_made.fetch_sub(1, std::memory_order_relaxed);
     return static_cast<int>(-result);
 }
 
@@ -103,9 +120,11 @@ int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noex
     return static_cast<int>(-system_call(SYS_timer_settime, long{slot.timer}, long{TIMER_ABSTIME}, &when, 0L));
 }
 
-void delete_timer(ThreadSlot& slot) noexcept {
-    if (slot.timer >= 0) system_call(SYS_timer_delete, long{slot.timer});
+void delete_timer(State& state, ThreadSlot& slot) noexcept {
+    if (slot.timer < 0) return;
+    system_call(SYS_timer_delete, long{slot.timer});
     slot.timer = -1;
+    state.timers_made.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
@@ -134,6 +153,7 @@ void attach_this_thread() noexcept {
     slot.by_itself = true;
     if (!state->kernel_only) system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);  // else perf's records have it
     use_alternate_stack(*state, slot);
+    if (state->timers) read_timer_limit(*state);
     if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) {
         arm_timer(*state, slot, 1 + random_phase(*state, std::uint64_t{tid} << 32 | slot.generation));
     }

@@ -11,12 +11,15 @@ namespace flameprobe::handler {
 /// Claims a slot for `tid`. Gives its index, or slot_count where the table is full. Its fields are then the caller's
 /// until it stores `ready`.
 std::uint32_t claim_slot(State& state, std::uint32_t tid) noexcept;
-/// timer_create for the CPU clock of the slot's thread; the timer is not armed. Gives 0 or an error number.
+/// Reads the limit of pending signals, which the host may have changed, and how many of them are ours.
+void read_timer_limit(State& state) noexcept;
+/// timer_create for the CPU clock of the slot's thread; the timer is not armed. Gives 0 or an error number:
+/// EAGAIN if the rest is the host's.
 int make_timer(State& state, std::uint32_t slot) noexcept;
 /// The timer expires first at `first_ns` of the thread's CPU time, then every period; 0 disarms it. Once the signal was
 /// yielded to the host no timer is armed. Gives 0 or an error number.
 int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept;
-void delete_timer(ThreadSlot& slot) noexcept;
+void delete_timer(State& state, ThreadSlot& slot) noexcept;
 /// Maps an alternate stack for the slot unless it has one from an earlier thread.
 void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept;
 /// Uniform in [0, period): where a thread is sampled within each period. The same for the same `salt`.

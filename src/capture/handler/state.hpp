@@ -45,6 +45,11 @@ struct State {
     std::atomic<std::uint64_t> filtered_base{0};
     std::atomic<std::uint32_t> filtered_tid{0};
     std::atomic<std::uint32_t> filtered_slot{0};
+    // Timers count as pending signals, of which the user may have so many in all processes (RLIMIT_SIGPENDING in
+    // getrlimit(2)): half of them are the host's. Others may have some when the engine opens.
+    std::atomic<std::uint64_t> most_timers{~std::uint64_t{0}};
+    std::atomic<std::uint64_t> timers_made{0};
+    std::uint64_t others_pending = 0;
     std::atomic<std::uint64_t> dropped{0};  // of the signal engine, which has no slots: samples that found no free cell
     std::atomic<std::uint64_t> stray{0};    // signals that were not ours
 };
