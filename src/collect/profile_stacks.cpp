@@ -11,12 +11,18 @@ namespace {
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
 
 // The kernel gives it for mappings made while sampling is on. For others it is read from the file, if that is still the
-// one that was mapped, else from the process's memory.
-std::string build_id_of(const CodeRegion& region) {
-    if (!region.build_id.empty() || region.kind != RegionKind::file) return region.build_id;
-    if (const auto image = ElfImage::from_file(region)) return image->build_id();
-    if (const auto image = ElfImage::from_memory(region)) return image->build_id();
-    return {};
+// one that was mapped, else from the process's memory. A file without one is known by its inode.
+void identify(const CodeRegion& region, Mapping& mapping) {
+    mapping.build_id = region.build_id;
+    if (!region.build_id.empty() || region.kind != RegionKind::file) return;
+    auto image = ElfImage::from_file(region);
+    if (image)
+        mapping.file = image->file();
+    else
+        mapping.file = {.device = region.device, .inode = region.inode};
+    if (!image) image = ElfImage::from_memory(region);
+    if (image) mapping.build_id = image->build_id();
+    if (!mapping.build_id.empty()) mapping.file = {};
 }
 
 }  // namespace
@@ -111,7 +117,7 @@ MappingId ProfileStacks::mapping_of(std::uint32_t region_id, std::uint64_t addre
     mapping.file_offset = region->file_offset;
     mapping.since_ns = monotonic_ns() - start_ns_;
     mapping.path = region->path;
-    mapping.build_id = build_id_of(*region);
+    identify(*region, mapping);
     const MappingId id = next_mapping_++;
     mapping_of_region_.emplace(region_id, id);
     sink_.mapping(id, mapping);

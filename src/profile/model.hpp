@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/base_name.hpp"
+#include "base/file_identity.hpp"
 
 namespace flameprobe {
 
@@ -67,6 +68,8 @@ struct Mapping {
     std::uint64_t since_ns = 0;  // nanoseconds after the run's start
     std::string path;
     std::string build_id;  // raw bytes of the GNU build id, empty if none
+    /// Of a file without a build id. Without size and time if no file at the path was the mapped one.
+    FileIdentity file = {};
 };
 
 /// Whether a mapped file is a just-in-time compiler's dump (jit-PID.dump), by its name: it is mapped executable so that

@@ -122,6 +122,7 @@ template <class Codec, FieldsOf<Mapping> Record>
 void list_fields(Codec& field, Record& mapping) {
     field(mapping.kind), field(mapping.start), field(mapping.size), field(mapping.file_offset), field(mapping.since_ns);
     field(mapping.path), field(mapping.build_id);
+    field(mapping.file.device), field(mapping.file.inode), field(mapping.file.size), field(mapping.file.time_ns);
 }
 
 template <class Codec, FieldsOf<ThreadAccount> Record>

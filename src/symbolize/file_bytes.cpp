@@ -38,6 +38,7 @@ Result<std::unique_ptr<FileBytes>> FileBytes::open(const std::string& path, File
 
     auto bytes = std::make_unique<FileBytes>();
     bytes->size_ = static_cast<std::uint64_t>(status.st_size);
+    bytes->identity_ = FileIdentity::of(status);
     if (access.how == FileAccess::map && bytes->size_ > 0) {
         void* address = ::mmap(nullptr, bytes->size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
         if (address == MAP_FAILED) return Error{path + ": " + std::strerror(errno)};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/file_identity.hpp"
 #include "base/memory_map.hpp"
 #include "base/result.hpp"
 #include "symbolize/string_table.hpp"
@@ -44,6 +45,8 @@ public:
     static std::unique_ptr<FileBytes> borrow(Bytes bytes);
 
     std::uint64_t size() const { return size_; }
+    /// When it was opened; not known of memory.
+    const FileIdentity& identity() const { return identity_; }
     bool holds(std::uint64_t offset, std::uint64_t size) const { return offset <= size_ && size <= size_ - offset; }
     /// Empty if the range is not wholly inside the file, or cannot be read.
     Bytes view(std::uint64_t offset, std::uint64_t size) const;
@@ -63,6 +66,7 @@ private:
     std::optional<std::string_view> text_in_piece(std::uint64_t offset, std::uint64_t most) const;
 
     std::uint64_t size_ = 0;
+    FileIdentity identity_;
     MemoryMap map_;
     std::string memory_;
     Bytes whole_;  // of map_, memory_ or borrowed; empty where every view is read from file_

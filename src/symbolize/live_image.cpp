@@ -25,6 +25,9 @@ struct LoadedFile {
     std::string path;
     std::vector<MapsLine> lines;
 
+    bool is(const FileIdentity& wanted) const {
+        return !wanted.known() || (lines.front().inode == wanted.inode && lines.front().device == wanted.device);
+    }
     bool holds(std::uint64_t address) const {
         return std::any_of(lines.begin(), lines.end(),
                            [address](const MapsLine& line) { return line.start <= address && address < line.end; });
@@ -61,6 +64,7 @@ std::vector<MapsLine> lines_of(const Mapping& mapping) {
     std::vector<MapsLine> by_path, by_address;
     auto files = loaded_files();
     for (LoadedFile& file : files) {
+        if (!file.is(mapping.file)) continue;
         const bool is_there = file.holds(mapping.start), has_path = file.path == mapping.path;
         if (is_there && has_path) return std::move(file.lines);
         if (has_path)
@@ -71,9 +75,11 @@ std::vector<MapsLine> lines_of(const Mapping& mapping) {
     return by_path.empty() ? by_address : by_path;
 }
 
-std::optional<std::string> read_whole(const std::string& path) {
+std::optional<std::string> read_whole(const std::string& path, const FileIdentity& wanted) {
     const auto file = FileBytes::open(path, FileAccess::read);
     if (!file || (*file)->size() > most_image_bytes) return std::nullopt;
+    const FileIdentity& found = (*file)->identity();
+    if (wanted.known() && (found.inode != wanted.inode || found.device != wanted.device)) return std::nullopt;
     std::string bytes((*file)->size(), '\0');
     if (!(*file)->read_into(0, std::as_writable_bytes(std::span(bytes)))) return std::nullopt;
     return bytes;
@@ -132,12 +138,12 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
 
 std::optional<std::string> read_live_image(const Mapping& mapping) {
     if (is_own_program(mapping.path))
-        if (auto image = read_whole("/proc/thread-self/exe")) return image;
+        if (auto image = read_whole("/proc/thread-self/exe", mapping.file)) return image;
     const std::vector<MapsLine> lines = lines_of(mapping);
     if (lines.empty()) return std::nullopt;
     char path[80];
     std::snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, lines[0].start, lines[0].end);
-    if (auto image = read_whole(path)) return image;
+    if (auto image = read_whole(path, mapping.file)) return image;
     return copy_lines(lines);
 }
 

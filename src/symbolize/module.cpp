@@ -40,8 +40,13 @@ bool imports(const ElfFile& file, std::string_view name) {
     });
 }
 
-bool is_that_file(const ElfFile& file, const Mapping& mapping) {
-    return mapping.build_id.empty() || file.build_id() == mapping.build_id;
+// Numbers of devices may change when a machine boots.
+bool is_that_file(const ElfFile& file, const Mapping& mapping, bool same_boot) {
+    if (!mapping.build_id.empty()) return file.build_id() == mapping.build_id;
+    FileIdentity found = file.bytes().identity();
+    if (!mapping.file.known() || !found.known()) return true;
+    if (!same_boot) found.device = mapping.file.device;
+    return found == mapping.file;
 }
 
 }  // namespace
@@ -89,7 +94,7 @@ Module Module::open(const Mapping& mapping, const SymbolizeOptions& options, Mod
 bool Module::open_in_container(const Mapping& mapping, const SymbolizeOptions& options) {
     if (!options.root) return false;
     auto file = ElfFile::open(mapping.path, debug_search(options).access);
-    if (!file || !is_that_file(**file, mapping)) return false;
+    if (!file || !is_that_file(**file, mapping, options.same_boot)) return false;
     main_ = std::move(*file);
     return true;
 }
@@ -103,22 +108,23 @@ void Module::open_main(const Mapping& mapping, const SymbolizeOptions& options, 
         return;
     }
     auto file = ElfFile::open(mapping.path, options.map_files ? FileAccess::map : FileAccess::read);
-    if (file && is_that_file(**file, mapping)) {
+    if (file && is_that_file(**file, mapping, options.same_boot)) {
         main_ = std::move(*file);
         return;
     }
     if (options.read_image) {
         if (auto bytes = options.read_image(mapping)) {
             auto image = ElfFile::parse(FileBytes::from_memory(std::move(*bytes)), mapping.path);
-            if (image && is_that_file(**image, mapping)) {
+            if (image && is_that_file(**image, mapping, options.same_boot)) {
                 main_ = std::move(*image);
                 return;
             }
         }
     }
-    problems.file = file ? mapping.path +
-                               ": replaced since it was mapped (its build id differs), so it was not used; names in it "
-                               "are missing"
+    problems.replaced = static_cast<bool>(file);
+    problems.file = file ? mapping.path + ": replaced since it was mapped (its " +
+                               (mapping.build_id.empty() ? "inode, size or time" : "build id") +
+                               " differs), so it was not used; names in it are missing"
                          : file.error().message + ", so names in it are missing";
 }
 

@@ -42,7 +42,8 @@ DebugFileSearch debug_search(const SymbolizeOptions& options);
 
 /// What is missing, each a line for the user; empty if nothing is.
 struct ModuleProblems {
-    std::string file;  // shown only if names are missing in the end
+    std::string file;       // shown only if names are missing in the end
+    bool replaced = false;  // another file lies at its path
     std::string debuginfod;
 };
 

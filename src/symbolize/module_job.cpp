@@ -35,6 +35,11 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
         named.name = name;
         chains[wanted.id].assign(1, std::move(named));
     }
+    if (!problems_.replaced) return;
+    for (const LocationId id : ids_) {
+        if (!chains[id].empty()) continue;
+        chains[id].emplace_back().name = unknown_in_replaced(mapping_->path);
+    }
 }
 
 std::vector<std::string> ModuleJob::warnings(const SymbolChains& chains) const {

@@ -18,6 +18,11 @@ inline std::string unknown_in(std::string_view path) {
     return std::string(unknown_prefix).append(base_name(path)).append("]");
 }
 
+/// `[unknown in libfoo.so (replaced)]`: another file lies at its path now.
+inline std::string unknown_in_replaced(std::string_view path) {
+    return std::string(unknown_prefix).append(base_name(path)).append(" (replaced)]");
+}
+
 /// `[libfoo.so+0x1a2b40]`: the function that starts at this virtual address of the file, independent of where the file
 /// is loaded.
 inline std::string function_at(std::string_view path, std::uint64_t start) {
@@ -26,7 +31,7 @@ inline std::string function_at(std::string_view path, std::uint64_t start) {
     return std::string("[").append(base_name(path)).append(offset);
 }
 
-/// Whether a name is one of these two forms for the file at `path`.
+/// Whether a name is one of these forms for the file at `path`.
 inline bool is_stand_in(std::string_view name, std::string_view path) {
     if (name.starts_with(unknown_prefix)) return true;
     const std::string_view file = base_name(path);

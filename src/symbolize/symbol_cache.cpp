@@ -2,6 +2,18 @@
 
 namespace flameprobe {
 
+namespace {
+
+std::string to_text(const FileIdentity& file) {
+    if (!file.known()) return {};
+    std::string text;
+    for (const std::uint64_t part : {file.device, file.inode, file.size, file.time_ns})
+        text += std::to_string(part) + ' ';
+    return text;
+}
+
+}  // namespace
+
 std::size_t SymbolCache::PlaceHash::operator()(const Place& place) const {
     const std::uint64_t hash = (place.offset ^ std::uint64_t{place.file} << 40) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 32;
@@ -9,7 +21,7 @@ std::size_t SymbolCache::PlaceHash::operator()(const Place& place) const {
 
 std::optional<std::string> SymbolCache::file_key(const Mapping& mapping, const SymbolizeOptions& options) {
     if (mapping.kind == MappingKind::file && mapping.build_id.empty() && !options.same_place) return std::nullopt;
-    if (mapping.kind == MappingKind::file) return mapping.path + '\0' + mapping.build_id;
+    if (mapping.kind == MappingKind::file) return mapping.path + '\0' + mapping.build_id + '\0' + to_text(mapping.file);
     if (mapping.kind == MappingKind::kernel && options.same_boot) return std::string();
     return std::nullopt;
 }

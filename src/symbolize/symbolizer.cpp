@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "symbolize/module_job.hpp"
@@ -26,13 +27,13 @@ constexpr const char* late_warning =
 
 /// Locations of the same file, whichever mapping they came through.
 std::vector<ModuleJob> group_by_module(const std::vector<Mapping>& mappings, const std::vector<Location>& locations) {
-    std::map<std::pair<std::string_view, std::string_view>, std::size_t> known;
+    std::map<std::tuple<std::string_view, std::string_view, FileIdentity>, std::size_t> known;
     std::vector<ModuleJob> jobs;
     for (LocationId id = 0; id < locations.size(); ++id) {
         if (locations[id].mapping >= mappings.size()) continue;
         const Mapping& mapping = mappings[locations[id].mapping];
         if (mapping.kind != MappingKind::file) continue;
-        const auto [entry, is_new] = known.try_emplace({mapping.path, mapping.build_id}, jobs.size());
+        const auto [entry, is_new] = known.try_emplace({mapping.path, mapping.build_id, mapping.file}, jobs.size());
         if (is_new) jobs.emplace_back(mapping);
         jobs[entry->second].add(mapping, locations[id], id);
     }

@@ -18,10 +18,26 @@
 namespace flameprobe {
 namespace {
 
-bool same_file(const CodeRegion& region, const struct stat& found, const ElfImage& image) {
-    if (!region.build_id.empty()) return image.build_id() == region.build_id;
-    if (region.inode != 0) return found.st_ino == region.inode && found.st_dev == region.device;
+/// Whether the region still holds what lies at its offset in a file. Of another file the first piece tells.
+bool has_code_of(const CodeRegion& region, int file) {
+    constexpr std::size_t piece = 64 * 1024;
+    std::vector<std::byte> of_file(piece), mapped(piece);
+    for (std::uint64_t at = region.start; at < region.end;) {
+        const std::size_t size = std::min<std::uint64_t>(piece, region.end - at);
+        const std::size_t there =
+            read_at(file, region.file_offset + (at - region.start), std::span(of_file).first(size));
+        if (there == 0) return at != region.start;  // the file ends before the region's last page does
+        if (read_self(at, std::span(mapped).first(there)) != there) return false;
+        if (std::memcmp(of_file.data(), mapped.data(), there) != 0) return false;
+        at += there;
+    }
     return true;
+}
+
+bool same_file(const CodeRegion& region, const struct stat& found, const ElfImage& image, int file) {
+    if (!region.build_id.empty()) return image.build_id() == region.build_id;
+    if (region.inode == 0) return true;
+    return (found.st_ino == region.inode && found.st_dev == region.device) || has_code_of(region, file);
 }
 
 constexpr std::uint64_t page = 4096;
@@ -111,7 +127,8 @@ std::optional<ElfImage> ElfImage::from_file(const CodeRegion& region) {
     Elf* const elf = ::elf_begin(file.get(), ELF_C_READ, nullptr);
     if (elf == nullptr) return std::nullopt;
     ElfImage image(elf, file.release(), MemoryMap());
-    if (::elf_kind(elf) != ELF_K_ELF || !same_file(region, status, image)) return std::nullopt;
+    if (::elf_kind(elf) != ELF_K_ELF || !same_file(region, status, image, image.fd_)) return std::nullopt;
+    image.file_ = FileIdentity::of(status);
     return image;
 }
 
@@ -140,11 +157,15 @@ std::optional<ElfImage> ElfImage::from_bytes(MemoryMap bytes) {
 }
 
 ElfImage::ElfImage(ElfImage&& other) noexcept
-    : elf_(std::exchange(other.elf_, nullptr)), fd_(std::exchange(other.fd_, -1)), bytes_(std::move(other.bytes_)) {}
+    : elf_(std::exchange(other.elf_, nullptr)),
+      fd_(std::exchange(other.fd_, -1)),
+      file_(other.file_),
+      bytes_(std::move(other.bytes_)) {}
 
 ElfImage& ElfImage::operator=(ElfImage&& other) noexcept {
     std::swap(elf_, other.elf_);
     std::swap(fd_, other.fd_);
+    std::swap(file_, other.file_);
     std::swap(bytes_, other.bytes_);
     return *this;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_identity.hpp"
 #include "base/memory_map.hpp"
 #include "unwind/code_map.hpp"
 
@@ -19,8 +20,9 @@ namespace flameprobe {
 /// Owns an Elf, and the descriptor or the memory that it reads.
 class ElfImage {
 public:
-    /// The file at region.path, or nothing if it is not the one mapped, by build id, else by device and inode; where
-    /// neither is known it is taken for the one mapped.
+    /// The file at region.path, or nothing if it is not the one mapped: by build id, else by device and inode, or, as
+    /// file systems of layers show others for what is mapped, by the code itself. Where none is known it is taken for
+    /// the one mapped.
     static std::optional<ElfImage> from_file(const CodeRegion& region);
     /// For the vdso, and for files that were deleted, replaced or cannot be read. What the loader mapped of it: program
     /// headers, .eh_frame_hdr, .eh_frame and notes; no sections.
@@ -33,6 +35,8 @@ public:
     ~ElfImage();
 
     Elf* elf() const { return elf_; }
+    /// The file that is read; not known if it is memory.
+    const FileIdentity& file() const { return file_; }
     bool in_memory() const { return static_cast<bool>(bytes_); }
     /// Copies what lies at `offset` of the file; gives how many bytes there were.
     std::size_t read(std::uint64_t offset, std::span<std::byte> out) const;
@@ -48,6 +52,7 @@ private:
 
     Elf* elf_ = nullptr;
     int fd_ = -1;  // kept: ELF_C_READ reads parts when they are first wanted
+    FileIdentity file_;
     MemoryMap bytes_;
 };
 

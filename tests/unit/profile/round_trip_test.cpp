@@ -94,8 +94,8 @@ TEST_CASE("the bytes are those of the example in docs/formats.md") {
         hex += digits[static_cast<unsigned char>(c) & 15];
     }
     CHECK(hex ==
-          "4650524f42451a0101000000270000006bc482ff250800e707046d61696e"
-          "1d11048080800280200000062f62696e2f780003c6040100a484d10901");
+          "4650524f42451a01010000002b000000b2688b38250800e707046d61696e"
+          "1d15048080800280200000062f62696e2f78000000000003c6040100a484d10901");
 }
 
 TEST_CASE("summaries take a tenth of the file at most, and the last one is always written") {

@@ -47,10 +47,42 @@ TEST_CASE("a file that was replaced is not used, with a warning") {
     const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
     std::vector<std::string> warnings;
     const SymbolChains chains = symbolize({mapping}, {{0, address}}, {}, {}, warnings);
-    CHECK(chains[0].at(0).name == "[unknown in cxx-dwarf5]");
+    CHECK(chains[0].at(0).name == "[unknown in cxx-dwarf5 (replaced)]");
     REQUIRE(warnings.size() == 1);
     CHECK(warnings[0].find("replaced") != std::string::npos);
     CHECK(warnings[0].find(cxx_program) != std::string::npos);
+}
+
+TEST_CASE("a file without a build id is known by device, inode, size and time") {
+    const auto file = open_elf(cxx_program);
+    Mapping mapping = mapping_of(*file);
+    mapping.build_id.clear();
+    mapping.file = file->bytes().identity();
+    REQUIRE(mapping.file.known());
+    SymbolizeOptions options;
+    options.same_boot = true;
+    const std::uint64_t address = addresses_of(cxx_program, "mark_").at("leaf") + load_bias;
+    const auto name = [&] {
+        std::vector<std::string> warnings;
+        const std::string found = symbolize({mapping}, {{0, address}}, {}, options, warnings)[0].at(0).name;
+        CHECK(warnings.size() == (found == "shop::leaf" ? 0 : 1));
+        return found;
+    };
+    const FileIdentity mapped = mapping.file;
+    CHECK(name() == "shop::leaf");
+    for (const auto part : {&FileIdentity::inode, &FileIdentity::size, &FileIdentity::time_ns, &FileIdentity::device}) {
+        ++(mapping.file.*part);
+        CHECK(name() == "[unknown in cxx-dwarf5 (replaced)]");
+        mapping.file = mapped;
+    }
+    mapping.file.size = mapping.file.time_ns = 0;  // no file at the path was the mapped one
+    CHECK(name() == "[unknown in cxx-dwarf5 (replaced)]");
+    mapping.file = {};  // an earlier version's profile does not know
+    CHECK(name() == "shop::leaf");
+    mapping.file = mapped;
+    ++mapping.file.device;  // it may be another after a boot
+    options.same_boot = false;
+    CHECK(name() == "shop::leaf");
 }
 
 TEST_CASE("a deleted file is read through the hook, if that gives the right one") {

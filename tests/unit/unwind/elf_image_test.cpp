@@ -84,12 +84,21 @@ TEST_CASE("this program's bias is the same from disk and from memory, although i
 TEST_CASE("a file that is not the one mapped is refused") {
     CodeRegion region = library_region();
     SUBCASE("by its build id") { region.build_id = std::string(20, 'x'); }
-    SUBCASE("by its inode") { region.inode += 1; }
-    SUBCASE("by its device") { region.device += 1; }
+    SUBCASE("by its inode and its code") { region.path = "/proc/self/exe"; }
     SUBCASE("it is gone") { region.path = "/nonexistent/lib.so"; }
     SUBCASE("it is a directory") { region.path = "/tmp"; }
     CHECK_FALSE(ElfImage::from_file(region).has_value());
     CHECK(ElfImage::from_memory(region).has_value());
+}
+
+TEST_CASE("a file with the mapped code is the mapped one, whatever inode a file system of layers shows") {
+    CodeRegion region = library_region();
+    region.inode += 1;
+    region.device += 1;
+    const auto image = ElfImage::from_file(region);
+    REQUIRE(image.has_value());
+    CHECK(image->file().inode == region.inode - 1);
+    CHECK(image->file().size == std::filesystem::file_size(region.path));
 }
 
 TEST_CASE("a build id counts more than an inode, which some file systems report differently") {
