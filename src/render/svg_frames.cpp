@@ -105,15 +105,21 @@ private:
         out += "</g>\n";
     }
 
-    /// What the script makes the frames of when they are asked for: a line each, class and name.
+    /// What the script makes the frames of when they are asked for: a line each of class, short name and whole name
+    /// where that differs.
     void add_folded(std::string& out, const Box& box) const {
         out += " data-f=\"";
         bool first = true;
         for (const FunctionId id : tree_.folded.at(static_cast<std::uint32_t>(&box - tree_.boxes.data()))) {
             out += first ? "" : "&#10;";
             first = false;
-            out += palette_.class_of(profile_, id, roles_[id]) + " ";
-            append_xml(out, shorten(clean_text(profile_.strings.view(profile_.functions[id].name)), longest_folded));
+            const std::string name = clean_text(profile_.strings.view(profile_.functions[id].name));
+            const std::string label = clean_text(short_name(profile_, id));
+            out += palette_.class_of(profile_, id, roles_[id]) + "&#9;";
+            append_xml(out, shorten(label, longest_folded));
+            if (name == label) continue;
+            out += "&#9;";
+            append_xml(out, shorten(name, longest_folded));
         }
         out += "\"";
     }

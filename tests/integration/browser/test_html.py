@@ -189,10 +189,52 @@ class HtmlTest(PageTest):
         self.assertEqual(self.text("result"), "no match")
         self.id("case").click()
         self.page.run("const s = document.getElementById('search'); s.value = ''; s.focus()")
-        self.keys("operator new(")
-        self.assertEqual(self.text("result"), "matched 2.41 % (as text)")
+        self.keys("[checkout")
+        self.assertEqual(self.text("result"), "matched 43.70 % (as text)")
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.text("result"), "")
+
+    def test_search_finds_what_is_shown_and_goes_from_match_to_match(self):
+        self.open()
+        self.keys("/", "string_view")  # stands in template arguments and parameters alone
+        self.assertEqual(self.text("result"), "no match")
+        self.assertEqual(self.text("found"), "")
+        self.page.run("const s = document.getElementById('search'); s.value = ''; s.focus()")
+        self.keys("trie::walk")
+        self.assertEqual((self.text("result"), self.text("found")), ("matched 14.49 %", "5 boxes"))
+        for keys, place in ((Keys.ENTER, "1"), (Keys.ENTER, "2"), ("n", "3"), ("N", "2")):
+            if keys == "n":
+                self.page.run("document.querySelector('#graph canvas').focus()")
+            self.keys(keys)
+            self.assertEqual(self.text("found"), f"{place} of 5 boxes")
+            self.assertIn("Trie::walk", self.details())
+        self.id("next").click()
+        self.assertEqual(self.text("found"), "3 of 5 boxes")
+
+    def test_keys_work_without_a_click_and_are_listed(self):
+        self.open()
+        self.keys(Keys.ARROW_UP)
+        self.assertIn("worker-1 – ", self.details())
+        self.open()
+        self.keys("?")
+        self.assertIn("Next and previous match", self.id("keys").text)
+        self.assertIn("Fold glue", self.id("keys").text)
+        self.keys(Keys.ESCAPE)
+        self.assertFalse(self.id("keys").is_displayed())
+
+    def test_nothing_jumps(self):
+        self.open()
+        place = "const r = document.querySelector('#graph canvas').getBoundingClientRect(); return [r.top, r.height]"
+        before = self.page.run(place)
+        self.keys(Keys.ARROW_UP, Keys.ENTER)
+        self.assertTrue(self.id("reset").is_displayed())
+        self.assertEqual(self.page.run(place), before)
+        # What is opened below takes rows from the graph's far end.
+        self.page.size(1300, 500)
+        self.page.driver.find_element(By.CSS_SELECTOR, ".facts summary").click()
+        self.settle()
+        self.over_row(0).perform()
+        self.assertIn("all – ", self.details())
 
     def test_dark_follows_the_reader_and_the_button(self):
         self.open()

@@ -104,13 +104,24 @@ class SvgTest(BrowserCase):
 
     def test_a_search_that_is_no_regular_expression_is_text(self):
         self.open()
-        self.keys("/", "operator new(")
-        self.assertEqual(self.status(), "matched at least 2.41 % (as text)")
+        self.keys("/", "[checkout")
+        self.assertEqual(self.status(), "matched 43.70 % (as text)")
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.status(), "")
         self.assertEqual(self.page.run("return document.querySelectorAll('.hit').length"), 0)
         self.keys("/", "^ma(in|lloc)$")
         self.assertEqual(self.page.run("return document.querySelectorAll('.hit').length"), 2)
+
+    def test_search_finds_what_is_shown_and_keys_work_from_the_start(self):
+        self.open()
+        self.keys(Keys.ARROW_UP)
+        self.assertEqual(self.focused(), "[lost]")
+        self.keys("?")
+        self.assertIn("next and previous match", self.page.run("return document.querySelector('.details').textContent"))
+        self.keys("/", "string_view")
+        self.assertTrue(self.status().startswith("no match"), self.status())
+        self.keys(Keys.ESCAPE, "/", "trie::walk")
+        self.assertEqual(self.page.run("return document.querySelector('.found').textContent"), "5 boxes")
 
     def test_everything_is_reached_by_keys(self):
         self.open()

@@ -145,7 +145,12 @@ class Profile {
     if (this.counted) return count(weight) + " " + this.counted;
     return this.period > 0 ? duration(weight * this.period) : "";
   }
-  // The functions that a search, focus, hide or ignore matches, by the whole name, the short one or the one in folded text.
+  // The functions that a search finds: by the name that is shown.
+  showing(test, whole) {
+    const {name, short, kind} = this.functions;
+    return Uint8Array.from(name, (text, fn) => kind[fn] !== NO_KIND && test(!whole && short[fn] || text) ? 1 : 0);
+  }
+  // The functions that a focus, hide or ignore matches, by the whole name, the short one or the one in folded text.
   matching(test) {
     const {name, short, kind} = this.functions;
     const matches = (text, fn) => test(text) || short[fn] !== "" && test(short[fn]) || SUFFIXES[kind[fn]] && test(text + SUFFIXES[kind[fn]]);

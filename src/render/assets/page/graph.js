@@ -14,8 +14,14 @@ export class Graph {
       "aria-label": label + ". Arrow keys walk from frame to frame, Enter zooms, Escape shows everything, the menu key has more."});
     this.pen = this.canvas.getContext("2d");
     this.frame = this.moving = 0;
-    holder.addEventListener("scroll", () => this.paintSoon());
-    new ResizeObserver(() => this.paintSoon()).observe(holder);
+    // A holder that becomes lower keeps the rows nearest the root.
+    this.far = this.height = 0;
+    holder.addEventListener("scroll", () => { if (holder.clientHeight === this.height) this.far = this.scrolled; this.paintSoon(); });
+    new ResizeObserver(() => {
+      if (holder.clientHeight !== this.height) this.scrolled = this.far;
+      this.height = holder.clientHeight;
+      this.paintSoon();
+    }).observe(holder);
     const {canvas} = this;
     canvas.addEventListener("mousemove", (event) => this.hover(event));
     canvas.addEventListener("mouseleave", () => { this.hovered = null; on.hover(null); this.paintSoon(); });
@@ -173,6 +179,12 @@ export class Graph {
     visit(this, this.holder.clientWidth, Infinity, (node) => { if (node.depth === focused.depth) row.push(node); }, () => {});
     row.sort((a, b) => a.x - b.x);
     return row[row.indexOf(focused) + step];
+  }
+  // The boxes that a search found and that are wide enough to be seen, in any row, from the left.
+  matching() {
+    const found = [];
+    if (this.tree) visit(this, this.holder.clientWidth, Infinity, (node) => { if (this.context.hit(node)) found.push(node); }, () => {}, true);
+    return found.sort((a, b) => a.x - b.x || a.depth - b.depth);
   }
   child() {
     const kids = this.tree.kids(this.focused);

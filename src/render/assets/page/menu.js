@@ -20,6 +20,20 @@ export const ACTIONS = [
   {key: "u", text: "Show everything again"}
 ];
 
+const OTHER_KEYS = [["arrows, Home", "From frame to frame, to the root"], ["Enter", "Zoom; open a folded box"], ["Escape", "Back"],
+  ["/", "Search; Enter and Shift-Enter: next, previous"], ["n, N", "Next and previous match"], ["Ctrl and wheel", "Zoom freely"], ["Shift and wheel", "Move sideways"], ["?", "These keys"]];
+
+// Fills a dialog with all keys.
+export function keyList(dialog) {
+  const list = element(dialog, "dl", {});
+  for (const [key, text] of [...OTHER_KEYS, ...ACTIONS.map((action) => [action.key, action.text])]) {
+    element(list, "dt", {}, key);
+    element(list, "dd", {}, text);
+  }
+  dialog.addEventListener("click", () => dialog.close());
+  return dialog;
+}
+
 export class Menu {
   // act(key, node) does it.
   constructor(act) {

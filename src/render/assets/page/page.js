@@ -7,7 +7,7 @@ import {NO_KIND} from "./data.js";
 import {Details} from "./details.js";
 import {Graph} from "./graph.js";
 import {LazyTree} from "./lazy_tree.js";
-import {ACTIONS, Menu} from "./menu.js";
+import {ACTIONS, Menu, keyList} from "./menu.js";
 import {SourceView} from "./source.js";
 import {State, VIEWS} from "./state.js";
 import {Memory, Sums} from "./sums.js";
@@ -126,13 +126,15 @@ export class Page {
   choose(graph, node) {
     this.chosen = {graph, node};
     this.tell(graph, {node});
-    for (const button of document.querySelectorAll(".status button")) button.hidden = false;
+    for (const button of [find("open"), find("copy")]) button.hidden = false;
   }
   // The kinds of actions that apply to a frame.
   kindsOf(node) {
     return {node: node.fn !== this.profile.all && !node.folded, compare: this.compare !== null, time: this.profile.bins > 1, source: this.source?.has(node.fn) === true};
   }
   key(event, node) {
+    if (event.key === "n" || event.key === "N") return this.goOn(event.key === "n" ? 1 : -1);
+    if (event.key === "?") return find("keys").showModal();
     const action = ACTIONS.find((one) => one.key === event.key);
     if (!action || action.of && !this.kindsOf(node)[action.of]) return;
     event.preventDefault();
@@ -186,7 +188,7 @@ export class Page {
     }
     this.chosen = null;
     this.tell(null, null);
-    for (const button of document.querySelectorAll(".status button")) button.hidden = true;
+    for (const button of [find("open"), find("copy")]) button.hidden = true;
     if (state.view === "graph") this.showGraph();
     if (state.view === "table") this.showTable();
     if (state.view === "sandwich") this.showSandwich();
@@ -242,11 +244,24 @@ export class Page {
   }
   search() {
     const {profile, state} = this, match = matcher(state.search, state.exact);
-    this.hits = match.test && profile.matching(match.test);
+    this.hits = match.test && profile.showing(match.test, state.long);
     const share = this.hits ? shareOf(profile, this.sums.total, this.hits) : 0, least = profile.gathered > 0 ? "at least " : "";
     find("result").textContent = !this.hits ? "" : share > 0 ? `matched ${least}${percent(share, this.sums.all)}${match.note}` : "no match" + match.note;
     if (state.view === "table") this.showTable();
     for (const graph of this.graphs) graph.paintSoon();
+    this.tellFound();
+  }
+  // The boxes in sight that match, and which of them has the focus.
+  tellFound() {
+    const found = this.hits && this.state.view === "graph" ? this.main.matching() : [], at = found.indexOf(this.main.focused) + 1;
+    find("found").textContent = found.length ? `${at > 0 ? at + " of " : ""}${count(found.length)} ${found.length === 1 ? "box" : "boxes"}` : "";
+    for (const id of ["previous", "next"]) find(id).hidden = found.length === 0;
+  }
+  goOn(step) {
+    const found = this.main.matching(), at = found.indexOf(this.main.focused);
+    if (!this.hits || found.length === 0) return;
+    this.main.focus(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length]);
+    this.tellFound();
   }
 
   // For printing: all rows, and light colours.
@@ -263,6 +278,11 @@ export class Page {
     on("threads", "change", (event) => this.change({thread: Number(event.target.value), zoom: ""}));
     on("scopes", "change", (event) => this.change({scope: event.target.value, zoom: ""}));
     on("search", "input", (event) => { state.search = event.target.value; this.search(); state.save(); });
+    on("search", "keydown", (event) => { if (event.key === "Enter") this.goOn(event.shiftKey ? -1 : 1); });
+    on("next", "click", () => this.goOn(1));
+    on("previous", "click", () => this.goOn(-1));
+    const keys = keyList(find("keys"));
+    on("help", "click", () => keys.showModal());
     on("case", "click", () => this.change({exact: !state.exact}));
     on("reverse", "click", () => this.change({reverse: !state.reverse, zoom: ""}));
     on("icicle", "click", () => this.change({icicle: !state.icicle}));
@@ -276,6 +296,14 @@ export class Page {
     chooseThemes(() => this.readTheme());
     for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => this.print(on));
     addEventListener("hashchange", () => { this.memory = new Memory(); state.load(this.profile); this.show(); });
-    addEventListener("keydown", (event) => onKey(event, () => { find("search").value = ""; this.change({search: ""}); }));
+    addEventListener("keydown", (event) => {
+      const shown = state.view === "graph" ? this.main : null, free = event.target === document.body;
+      if (free && event.key === "?") return keys.showModal();
+      onKey(event, () => { find("search").value = ""; this.change({search: ""}); });
+      // Without a click first: what nothing else takes is for the graph.
+      if (!free || !shown || event.defaultPrevented || event.key === "Tab") return;
+      shown.canvas.focus({preventScroll: true});
+      shown.key(event);
+    });
   }
 }

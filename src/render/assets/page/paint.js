@@ -8,14 +8,14 @@ const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4;
 const endOf = bisector((node) => node.x + node.total);
 
 // Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all visible ones;
-// a run is several kids that are too narrow to be painted one by one.
-export function visit(graph, width, height, box, run) {
+// a run is several kids that are too narrow to be painted one by one. all: in rows that are scrolled out of sight, too.
+export function visit(graph, width, height, box, run, all = false) {
   const {tree, from, to, rootBelow} = graph, scale = width / Math.max(to - from, 1e-9), todo = [tree.root];
   while (todo.length) {
     const node = todo.pop(), left = (node.x - from) * scale, wide = node.total * scale, top = graph.top(node.depth);
-    if (top > -ROW && top < height) box(node, left, wide, top);
+    if (all || top > -ROW && top < height) box(node, left, wide, top);
     const above = graph.top(node.depth + 1);
-    if (rootBelow ? above <= -ROW : above >= height) continue;
+    if (!all && (rootBelow ? above <= -ROW : above >= height)) continue;
     const kids = tree.kids(node), inSight = above > -ROW && above < height;
     for (let at = endOf.right(kids, from); at < kids.length && kids[at].x < to; at++) {
       if (kids[at].total * scale >= NARROW) {

@@ -28,7 +28,7 @@ function readFrames() {
     const lines = g.querySelector("title").textContent.split("\n");
     const y = Number(rect.getAttribute("y"));
     const frame = {
-      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: g.dataset.n ?? lines[0], more: "more" in g.dataset, id: g.id_, y, index: frames.length, folded: g.dataset.f?.split("\n").map((line) => line.split(/ (.*)/s, 2)),
+      g, rect, text: g.querySelector("text"), lines, name: lines[0], label: g.dataset.n ?? lines[0], more: "more" in g.dataset, id: g.id_, y, index: frames.length, folded: g.dataset.f?.split("\n").map((line) => { const [kind, label, name] = line.split("\t"); return [kind, label, name ?? label]; }),
       x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")), hit: false, shown: true
     };
     frame.level = frames.length ? Math.round(Math.abs(y - frames[0].y) / rowHeight) : 0;
@@ -51,10 +51,11 @@ function unfold(frame) {
   const {g, folded, lines, index, end} = frame, down = frames.length > 1 && frames[1].y > frames[0].y ? 1 : -1, far = (folded.length - 1) * rowHeight;
   const move = (one, by) => { for (const part of [one.rect, one.text]) part?.setAttribute("y", Number(part.getAttribute("y")) + by); };
   for (let at = index + 1; at < end; at++) move(frames[at], down * far);
-  folded.forEach(([kind, name], at) => {
+  folded.forEach(([kind, label, name], at) => {
     const made = g.cloneNode(true);
     made.setAttribute("class", kind);
     for (const key of ["data-f", "data-n"]) made.removeAttribute(key);
+    if (name !== label) made.setAttribute("data-n", label);
     made.querySelector("title").textContent = name + "\n" + lines[1];
     made.querySelector("rect").setAttribute("y", frame.y + down * at * rowHeight);
     made.querySelector("text")?.remove();

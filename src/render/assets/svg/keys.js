@@ -4,7 +4,8 @@ const holder = add(header, SVG, "foreignObject", {x: 0, y: 0, width: "100%", hei
 holder.style.pointerEvents = "none";
 const bar = add(holder, HTML, "div", {class: "bar", role: "search"});
 const result = add(bar, HTML, "output", {"aria-live": "polite"});
-const input = add(bar, HTML, "input", {type: "text", placeholder: "Search, regex  ( / )", "aria-label": "Search functions, regular expression", spellcheck: "false", autocomplete: "off"});
+const found = add(bar, HTML, "output", {class: "found"});
+const input = add(bar, HTML, "input", {type: "search", placeholder: "Search, regex  ( / )", "aria-label": "Search functions, regular expression", spellcheck: "false", autocomplete: "off"});
 const exact = add(bar, HTML, "button", {type: "button", "aria-pressed": "false", title: "Match case", "aria-label": "Match case"}, "Aa");
 const reset = add(bar, HTML, "button", {type: "button", title: "Show everything again (Escape)"}, "Reset zoom");
 bar.insertBefore(reset, result);
@@ -57,7 +58,12 @@ function onKey(event) {
     }
     if (typing) focusFrame(focused, false);
   } else if (typing && event.key === "Enter") {
-    focusFrame(nextHit(1) || focused, true);
+    focusFrame(nextHit(event.shiftKey ? -1 : 1) || focused, true);
+  } else if (mine && event.key === "?" && !typing && details) {
+    details.textContent = "Keys: arrows and Home walk, Enter or a click zooms, Escape goes back, / searches, n and N are the next and previous match, Ctrl-C copies a stack";
+    if (legend) legend.style.display = "none";
+  } else if (alone && !typing && event.target === svg) {
+    onGraphKey(event);
   }
 }
 
@@ -65,7 +71,7 @@ function onKey(event) {
 function onCopy(event) {
   if (document.activeElement !== focused.g || String(getSelection()) !== "") return;
   const names = [];
-  for (let frame = focused; frame.parent; frame = frame.parent) names.unshift(...frame.folded?.map(([, name]) => name) ?? [frame.name]);
+  for (let frame = focused; frame.parent; frame = frame.parent) names.unshift(...frame.folded?.map(([, , name]) => name) ?? [frame.name]);
   event.clipboardData.setData("text/plain", names.join("\n"));
   event.preventDefault();
 }

@@ -27,7 +27,7 @@ function find() {
   for (const frame of frames) {
     // Frames that are not drawn are in a gathered box; in one that is not below a match there may be more matches.
     hidden = hidden || frame.more && frame.index >= covered;
-    frame.hit = active && !frame.more && (frame.folded ? frame.folded.some(([, name]) => match.test(name)) : match.test(frame.name) || match.test(frame.label));
+    frame.hit = active && !frame.more && (frame.folded ? frame.folded.some(([, name]) => match.test(name)) : match.test(frame.label));
     frame.g.classList.toggle("hit", frame.hit);
     if (!frame.hit) continue;
     search.hits.push(frame);
@@ -38,6 +38,7 @@ function find() {
     }
   }
   svg.classList.toggle("searching", active);
+  found.textContent = search.hits.length ? `${search.hits.length} ${search.hits.length === 1 ? "box" : "boxes"}` : "";
   result.textContent = !active ? "" : search.hits.length === 0
     ? (hidden ? "no match in the frames drawn" : "no match") + match.note : `matched ${hidden ? "at least " : ""}${share.toFixed(2)} %${match.note}`;
 }
