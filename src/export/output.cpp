@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <stdexcept>
 #include <type_traits>
 
 #include "export/output_file.hpp"
@@ -50,6 +51,9 @@ constexpr std::array formats = {
     OutputFormat{Format::otlp_json, "otlp-json", ".otlp.json", with<write_otlp_json, &OutputOptions::engine>, false},
     OutputFormat{Format::json, "json", ".json", plain<write_json_summary>},
 };
+
+constexpr const char* too_much =
+    "it would be too large; make it of a part: flameprobe-render with --thread, --scope, --focus or --from and --to";
 
 template <class Part>
 std::string list_of(std::string_view separator, Part part) {
@@ -114,8 +118,12 @@ Result<void> write_output(const NamedProfile& profile, Format format, const std:
         if (!file.failed()) {
             const auto known =
                 std::find_if(formats.begin(), formats.end(), [&](const OutputFormat& f) { return f.format == format; });
-            const Result<void> written =
-                known->write(profile, options, [&file](std::string_view text) { file.write(text); });
+            std::uint64_t left = options.most_bytes;
+            const Result<void> written = known->write(profile, options, [&](std::string_view text) {
+                if (text.size() > left) throw std::length_error(too_much);
+                left -= text.size();
+                file.write(text);
+            });
             if (!written) return Error{path + ": not written: " + written.error().message};
         }
         return file.commit();

@@ -51,10 +51,13 @@ bool holds_all_events(Format format);
 struct OutputOptions {
     FlameGraphOptions graph;
     EngineOptions engine;
+    /// A small profile may stand for much text, as each line of folded text repeats its stack.
+    std::uint64_t most_bytes = std::uint64_t{1} << 30;
 };
 
-/// Writes `profile` to `path`. An existing file stays as it is unless the new one is whole: a full disk, or a profile
-/// without samples, is an Error and leaves nothing behind. "-" is stdout; devices and pipes are written in place.
+/// Writes `profile` to `path`. An existing file stays as it is unless the new one is whole: a full disk, a profile
+/// without samples, or more text than `most_bytes` is an Error and leaves nothing behind. "-" is stdout; devices and
+/// pipes are written in place.
 Result<void> write_output(const NamedProfile& profile, Format format, const std::string& path,
                           const OutputOptions& options);
 

@@ -15,6 +15,14 @@ namespace flameprobe {
 namespace {
 
 constexpr std::uint64_t most_output = std::uint64_t{4} << 30;
+
+/// What so many compressed bytes may become: debug information shrinks to a third or a tenth, and what would grow more
+/// was made to fill the memory.
+std::uint64_t most_of(std::size_t compressed) {
+    constexpr std::uint64_t always = std::uint64_t{16} << 20, growth = 64;
+    return std::min(most_output, std::max(always, compressed * growth));
+}
+
 constexpr std::uint64_t lzma_memory = std::uint64_t{256} << 20;
 
 /// Size of the output buffer: at first what the header announces, within a limit since the header may be hostile, then
@@ -78,8 +86,8 @@ std::string decompress_section(Bytes section) {
     Elf64_Chdr header{};
     if (section.size() < sizeof header) return {};
     std::memcpy(&header, section.data(), sizeof header);
-    if (header.ch_size > most_output) return {};
     const Bytes compressed = section.subspan(sizeof header);
+    if (header.ch_size > most_of(compressed.size())) return {};
     if (header.ch_type == ELFCOMPRESS_ZLIB) return inflate_all(compressed, header.ch_size);
     constexpr std::uint32_t elfcompress_zstd = 2;  // newer than some elf.h
     return header.ch_type == elfcompress_zstd ? unzstd_all(compressed, header.ch_size) : std::string();
@@ -92,7 +100,7 @@ std::string decompress_xz(Bytes file) {
     std::string out(next_size(0, file.size() * 4), '\0');
     stream.next_in = reinterpret_cast<const std::uint8_t*>(file.data());
     stream.avail_in = file.size();
-    for (std::size_t done = 0; done < most_output;) {
+    for (std::size_t done = 0; done < most_of(file.size());) {
         stream.next_out = reinterpret_cast<std::uint8_t*>(out.data() + done);
         stream.avail_out = out.size() - done;
         const lzma_ret status = lzma_code(&stream, LZMA_FINISH);

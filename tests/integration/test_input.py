@@ -44,6 +44,14 @@ class BadFolded(RenderCase):
                 path.write_bytes(content if content is not None else RENDER.read_bytes()[:100000])
                 self.bad(path, mentions=(path.name,))
 
+    def test_more_memory_than_it_may_use(self):
+        """A budget keeps an input from taking what other programs need."""
+        path = self.directory / "large.folded"
+        path.write_text("".join(f"main;a{i};b{i};c{i} 1\n" for i in range(300_000)))
+        said = self.bad(path, "--max-memory", "48M", mentions=("large.folded", "memory"))
+        self.assertNotIn("bad_alloc", said)
+        self.assertEqual(render(path, "--max-memory", "2G", "--top", "1").returncode, 0)
+
     def test_missing_file(self):
         self.bad(self.directory / "nothing.folded", mentions=("nothing.folded",))
 

@@ -1,10 +1,12 @@
 // The program flameprobe, which has its functions as commands.
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include "commands.hpp"
+#include "memory_budget.hpp"
 
 namespace {
 
@@ -52,6 +54,9 @@ int live([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
 
 int main_command(int argc, char* argv[]) {
     const std::string_view command = argc > 1 ? argv[1] : "";
+    // Those that start programs would hand the budget on to them.
+    if (command == "compare" || command == "top" || command == "live" || command == "push")
+        flameprobe::set_memory_budget(flameprobe::default_memory_budget());
     if (command == "run") return flameprobe::run_command(argc - 1, argv + 1);
     if (command == "bench") return flameprobe::bench_command(argc - 1, argv + 1);
     if (command == "compare") return flameprobe::compare_command(argc - 1, argv + 1);
@@ -70,6 +75,8 @@ int main_command(int argc, char* argv[]) {
 
 }  // namespace
 
-int main(int argc, char* argv[]) try { return main_command(argc, argv); } catch (const std::exception& exception) {
+int main(int argc, char* argv[]) try { return main_command(argc, argv); } catch (const std::bad_alloc&) {
+    return flameprobe::complain(1, flameprobe::memory_message());
+} catch (const std::exception& exception) {
     return flameprobe::complain(1, exception.what());
 }

@@ -9,10 +9,10 @@
 
 namespace flameprobe {
 
-std::string output_of(const std::vector<std::string>& command) {
+std::string output_of(const std::vector<std::string>& command, std::size_t most) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return {};
-    const Descriptor from(ends[0]);
+    Descriptor from(ends[0]);
     Descriptor to(ends[1]);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -28,8 +28,10 @@ std::string output_of(const std::vector<std::string>& command) {
     if (failed != 0) return {};
     std::string output;
     char piece[4096];
-    for (ssize_t got; (got = read(from.get(), piece, sizeof piece)) > 0;)
+    for (ssize_t got; output.size() <= most && (got = read(from.get(), piece, sizeof piece)) > 0;)
         output.append(piece, static_cast<std::size_t>(got));
+    if (output.size() > most) output.clear();
+    from.reset();  // one that prints on ends by SIGPIPE
     int status = 0;
     waitpid(pid, &status, 0);
     return status == 0 ? output : std::string();

@@ -5,7 +5,8 @@
 
 namespace flameprobe {
 
-/// What a program prints on standard output; empty if it cannot be run or fails. No shell is involved.
-std::string output_of(const std::vector<std::string>& command);
+/// What a program prints on standard output; empty if it cannot be run, fails or prints more than `most` bytes. No
+/// shell is involved.
+std::string output_of(const std::vector<std::string>& command, std::size_t most = std::size_t{64} << 20);
 
 }  // namespace flameprobe

@@ -55,6 +55,14 @@ Problem picture_for(Arguments& into, const Text& place) {
     return {};
 }
 
+Problem memory(Arguments& into, const Text& text) {
+    constexpr std::uint64_t mega = std::uint64_t{1} << 20, giga = mega << 10;
+    const auto bytes = quantity_in(text, {{"M", mega}, {"G", giga}}, giga << 10);
+    if (!bytes || *bytes == 0) return "'" + text + "' is not a size such as 500M or 16G";
+    into.most_memory = *bytes;
+    return {};
+}
+
 Problem expression(const Text& text, std::string& into) {
     if (auto good = check_expression(text); !good) return good.error().message;
     into = text;
@@ -106,6 +114,7 @@ std::vector<CommandOption<A>> known_options() {
         {"for", value, picture_for},
         {"merge-threads", none, always([](A& a, const Text&) { a.cut.merge_threads = true; })},
         {"pprof-threads", maybe, pprof_threads},
+        {"max-memory", value, memory},
         {"debug-dir", value, always([](A& a, const Text& v) { a.debug_directories.push_back(v); })},
         {"debuginfod", maybe,
          [](A& a, const Text& v) {

@@ -10,6 +10,7 @@
 #include "export/output.hpp"
 #include "gates.hpp"
 #include "image.hpp"
+#include "memory_budget.hpp"
 #include "symbolize/load.hpp"
 
 namespace flameprobe {
@@ -41,6 +42,7 @@ struct Arguments {
     std::vector<std::string> source_directories;
     bool debuginfod = false;
     std::uint64_t debuginfod_ns = 60'000'000'000;  // for all requests together
+    std::uint64_t most_memory = default_memory_budget();
     bool help = false;
     bool version = false;
 };

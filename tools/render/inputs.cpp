@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "export/folded_reader.hpp"
+#include "memory_budget.hpp"
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
@@ -202,8 +203,7 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
     if (auto cut = cut_away(profile, arguments.cut); !cut) return cut.error();
     return profile;
 } catch (const std::bad_alloc&) {
-    return Error{
-        "there is not enough memory for these inputs together; merge fewer, or select with --thread or --scope"};
+    return Error{(all.size() == 1 ? all.front() : "these inputs together") + ": " + memory_message()};
 }
 
 void keep_wanted(NamedProfile& profile, const SampleFilter& filter) {

@@ -1,7 +1,9 @@
 // flameprobe-render: from profiles and folded stacks to pictures, tables and other tools' formats.
 #include <exception>
+#include <new>
 
 #include "commands.hpp"
+#include "memory_budget.hpp"
 
 namespace flameprobe {
 
@@ -12,6 +14,7 @@ int run(int argc, char** argv) {
     if (!arguments) return complain(wrong_usage, arguments.error().message);
     if (arguments->help) return print(usage_text().c_str());
     if (arguments->version) return print("flameprobe-render " FLAMEPROBE_VERSION "\n");
+    set_memory_budget(arguments->most_memory);
     if (arguments->archive) return archive_command(*arguments);
     return arguments->diff ? diff_command(*arguments) : render_command(*arguments);
 }
@@ -20,6 +23,8 @@ int run(int argc, char** argv) {
 
 }  // namespace flameprobe
 
-int main(int argc, char** argv) try { return flameprobe::run(argc, argv); } catch (const std::exception& exception) {
+int main(int argc, char** argv) try { return flameprobe::run(argc, argv); } catch (const std::bad_alloc&) {
+    return flameprobe::complain(flameprobe::failed, flameprobe::memory_message());
+} catch (const std::exception& exception) {
     return flameprobe::complain(flameprobe::failed, exception.what());
 }

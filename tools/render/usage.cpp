@@ -70,6 +70,7 @@ constexpr std::string_view text =
     "      --short-names     without template arguments, parameters and return types, in every output;\n"
     "                        labels in pictures are short anyway\n"
     "      --long-names      whole names in tables\n"
+    "      --max-memory SIZE how much it may use, as 16G (default 4G, at most half of the machine's)\n"
     "      --debug-dir DIR   look for separate debug files here too (may be repeated)\n"
     "      --debuginfod[=TIME]\n"
     "                        ask the servers in DEBUGINFOD_URLS for debug files, for TIME in all (60s)\n"

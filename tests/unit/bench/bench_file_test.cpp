@@ -84,6 +84,10 @@ TEST_CASE("an error names the line, what is wrong and what is accepted") {
           std::string::npos);
     CHECK(error_of(with_scenario("sweep = { n = [] }\n")).find("has to be a list that is not empty") !=
           std::string::npos);
+    std::string many = "[0";
+    for (int i = 1; i < 2000; ++i) many += ", " + std::to_string(i);
+    CHECK(error_of(with_scenario("sweep = { a = " + many + "], b = " + many + "], c = " + many + "] }\n"))
+              .find("more than 10,000 combinations") != std::string::npos);
     CHECK(error_of(with_scenario("sweep = { n = [1, 1] }\n")).find("has the value 1 twice") != std::string::npos);
     CHECK(error_of(with_scenario("load = [\"x\", \"{io}\"]\n"))
               .find("'{io}' is no variable; accepted: {directory}, {port}") != std::string::npos);

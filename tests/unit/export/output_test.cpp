@@ -222,3 +222,16 @@ TEST_CASE("every format but HTML: no descriptor is left open, and equal profiles
     }
     CHECK(open_files() == before);
 }
+
+TEST_CASE("a small profile that stands for much text leaves no output") {
+    const Directory directory;
+    std::string stack = "main", text;
+    for (int depth = 0; depth < 500; ++depth) text += (stack += ";function" + std::to_string(depth)) + " 1\n";
+    const NamedProfile profile = read_folded(text).profile;
+    OutputOptions options;
+    options.most_bytes = 100'000;
+    const std::string error = error_of(write_output(profile, Format::folded, directory / "x.folded", options));
+    CHECK(error.find("not written: it would be too large; make it of a part") != std::string::npos);
+    CHECK(directory.files() == 0);
+    CHECK(write_output(profile, Format::folded, directory / "x.folded", {}));
+}

@@ -1,5 +1,7 @@
 // Files that are cut off or damaged: any names may come out, but no crash, no hang, no read out of bounds (ASan).
 #include <doctest/doctest.h>
+#include <elf.h>
+#include <zstd.h>
 
 #include <cstring>
 #include <fstream>
@@ -144,4 +146,21 @@ TEST_CASE("compressed data with a wrong size in its header is refused") {
         for (std::size_t size = 0; size < zstd.size(); ++size)
             CHECK(decompress_section(std::as_bytes(std::span(zstd).first(size))).empty());
     }
+}
+
+TEST_CASE("compressed data that would grow more than debug information does is refused") {
+    const auto section_of = [](std::size_t size) {
+        const std::string plain(size, 'x');
+        std::string packed(ZSTD_compressBound(size), '\0');
+        const std::size_t made = ZSTD_compress(packed.data(), packed.size(), plain.data(), size, 1);
+        REQUIRE_FALSE(ZSTD_isError(made));
+        Elf64_Chdr header{};
+        header.ch_type = 2;  // ELFCOMPRESS_ZSTD
+        header.ch_size = size;
+        return std::string(reinterpret_cast<const char*>(&header), sizeof header) + packed.substr(0, made);
+    };
+    const std::string little = section_of(8 << 20), much = section_of(64 << 20);
+    REQUIRE(much.size() < 100'000);
+    CHECK(decompress_section(std::as_bytes(std::span(little))).size() == 8 << 20);
+    CHECK(decompress_section(std::as_bytes(std::span(much))).empty());
 }

@@ -144,6 +144,16 @@ Sweep read_sweep(const toml::table* table, Sweep sweep) {
     return sweep;
 }
 
+/// Each combination is a run or more, and they are planned before the first one.
+void check_size_of(const Sweep& sweep, const toml::node& where) {
+    constexpr std::size_t most = 10'000;
+    std::size_t points = 1;
+    for (const auto& [name, values] : sweep) {
+        points = points > most ? points : points * values.size();
+    }
+    if (points > most) bad("the sweep has more than 10,000 combinations of its values", where);
+}
+
 void read_environment(const toml::table* table, std::map<std::string, std::string>& environment) {
     if (table == nullptr) return;
     for (const auto& [key, node] : *table) environment[std::string(key.str())] = sweep_value(node).text;
@@ -216,6 +226,7 @@ Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::
     scenario.seconds = fields.duration("seconds", defaults.seconds);
     scenario.timeout = fields.duration("timeout", defaults.timeout);
     scenario.sweep = read_sweep(fields.table("sweep"), defaults.sweep);
+    check_size_of(scenario.sweep, table);
     if (const std::string problem = placeholder_problem(scenario); !problem.empty())
         bad("scenario " + quoted(scenario.name) + ": " + problem,
             fields.find("command") ? *fields.find("command") : table);

@@ -17,7 +17,8 @@ Result<Measurement> read_archive(const std::string& path) {
     // tar takes a name with a colon for a file on another machine.
     const std::string report =
         output_of({"tar", "--force-local", "-xOf", path, "--wildcards", "--occurrence=1", "*report.json"});
-    if (report.empty()) return Error{path + ": cannot be unpacked by tar, or has no report.json of flameprobe bench"};
+    if (report.empty())
+        return Error{path + ": cannot be unpacked by tar, or has no report.json of flameprobe bench of at most 64 MB"};
     return parse_measurement(report, path);
 }
 
