@@ -8,7 +8,8 @@ namespace flameprobe {
 
 inline constexpr std::uint64_t ns_per_ms = 1'000'000, ns_per_second = 1'000'000'000;
 
-/// Nanoseconds of any clock; 0 if the clock does not exist (its thread ended). Async-signal-safe (signal-safety(7)).
+/// Nanoseconds of any clock; 0 if the clock does not exist (its thread ended). Async-signal-safe. In a host it is the
+/// kernel that answers (kernel_answers.cpp).
 inline std::uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};
     if (::clock_gettime(clock, &now) != 0) return 0;

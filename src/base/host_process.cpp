@@ -1,6 +1,5 @@
 #include "base/host_process.hpp"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,19 +12,16 @@ namespace {
 
 constinit std::atomic<pid_t> host{0};
 
-// Not getpid(), which the host may interpose.
-pid_t calling_process() noexcept { return static_cast<pid_t>(::syscall(SYS_getpid)); }
-
 }  // namespace
 
 void set_host_process(pid_t pid) noexcept { host.store(pid, std::memory_order_relaxed); }
 
 pid_t host_process() noexcept {
     const pid_t known = host.load(std::memory_order_relaxed);
-    return known != 0 ? known : calling_process();
+    return known != 0 ? known : ::getpid();
 }
 
-bool is_in_host_process() noexcept { return host_process() == calling_process(); }
+bool is_in_host_process() noexcept { return host_process() == ::getpid(); }
 
 std::string host_proc_directory() { return "/proc/" + std::to_string(host_process()); }
 

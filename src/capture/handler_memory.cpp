@@ -1,6 +1,5 @@
 #include "capture/handler_memory.hpp"
 
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
@@ -12,21 +11,11 @@
 #include <new>
 
 #include "base/clock.hpp"
+#include "base/vdso_clock.hpp"
 #include "cpu/instructions.hpp"
-#include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
 namespace {
-
-// Not libc's clock_gettime, which a host may interpose (libfaketime) and which may set errno. The vdso is in the link
-// map under this name (vdso(7)); valgrind hides it.
-handler::State::ClockFunction vdso_clock() {
-    void* const vdso = ::dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    if (vdso == nullptr) return nullptr;
-    const auto clock = reinterpret_cast<handler::State::ClockFunction>(::dlsym(vdso, cpu::vdso_clock_gettime));
-    ::dlclose(vdso);
-    return clock;
-}
 
 std::uint64_t random_seed() {
     std::uint64_t seed = 0;
@@ -79,7 +68,7 @@ Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
     state->page_bytes = static_cast<std::uint32_t>(page);
     state->pid = ::getpid();
     state->seed = random_seed();
-    state->clock = vdso_clock();
+    state->clock = find_vdso_clock();
     state->has_thread_pointer = cpu::has_thread_pointer();
     handler::secret(static_cast<std::uint32_t>(random_seed() >> 32));
     made.state_ = state;

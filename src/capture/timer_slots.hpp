@@ -16,8 +16,8 @@
 
 namespace flameprobe {
 
-/// CPU time of `tid` in nanoseconds; nullopt if the thread has ended. By a bare system call, since a host may interpose
-/// clock_gettime; read_clock() gives 0 for a thread that ended as for one that has not run yet.
+/// CPU time of `tid` in nanoseconds; nullopt if the thread has ended: read_clock() gives 0 for such a one as for one
+/// that has not run yet.
 inline std::optional<std::uint64_t> cpu_time(std::uint32_t tid) {
     timespec time{};
     if (handler::system_call(SYS_clock_gettime, long{thread_cpu_clock(tid)}, &time) != 0) return std::nullopt;

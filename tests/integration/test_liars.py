@@ -1,0 +1,43 @@
+"""Other preloaded libraries, and the host, may have functions of libc's names that say something else. What FlameProbe asks about
+time, processes and threads is answered by the kernel."""
+
+import json
+import os
+import time
+
+from harness import ENGINES, LIBRARY, Case, host, ordinary_user, profiled, run
+
+LIAR = host("liar").with_name("libhost-liar.so")  # each clock a day ahead, another process, another thread
+
+
+class Liars(Case):
+    def check(self, engine, order, user):
+        directory = self.fresh_directory(f"{engine}-{order[0].name}")
+        os.chmod(directory, 0o777)
+        env = profiled(ENGINE=engine, FREQ=397, FORMAT="folded,json")
+        del env["LD_PRELOAD"]
+        before = time.time()
+        ran = run([*user, "env", f"LD_PRELOAD={':'.join(map(str, order))}", host("ends"), "return", "500"], directory, env)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+        result = ran.result("host-ends")
+        told = json.loads(result.path("json").read_text())
+        self.assertEqual(result.pid, ran.pid)
+        self.assertTrue(before - 1 < told["run"]["start_unix_ns"] / 1e9 < time.time() + 1, told["run"])
+        self.assertLess(told["run"]["duration_ns"], 1e9 * (time.time() - before))
+        self.assertTrue(0.45e9 < told["cpu_time"]["process_ns"] < 2e9, told["cpu_time"])
+        shown = sum(count for _, count in result.stacks()) * told["sampling"]["period_ns"]
+        self.assertAlmostEqual(shown / told["cpu_time"]["process_ns"], 1, delta=0.1)
+        self.assert_function(result.stacks(), "work_ms", at_least=100)
+
+    def test_every_engine(self):
+        for engine in ENGINES:
+            for order in ((LIAR, LIBRARY), (LIBRARY, LIAR)):
+                with self.subTest(engine=engine, first=order[0].name):
+                    self.check(engine, order, [])
+
+    def test_ordinary_user(self):
+        user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+        for engine in ("auto", *ENGINES):
+            with self.subTest(engine=engine):
+                self.check(engine, (LIAR, LIBRARY), user)
