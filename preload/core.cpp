@@ -41,14 +41,7 @@ void* open_core() {
     return nullptr;
 }
 
-void while_no_thread_forks(void (*act)(void*), void* argument) {
-    lock_core_opening();
-    act(argument);
-    unlock_core_opening();
-}
-
-constexpr flameprobe_services services = {.read_unit_counts = read_unit_counts,
-                                          .while_no_thread_forks = while_no_thread_forks};
+constexpr flameprobe_services services = {.read_unit_counts = read_unit_counts};
 
 void open_once() {
     void* handle = open_core();

@@ -53,7 +53,6 @@ FunctionIndex::FunctionIndex(std::span<const std::byte> header, std::uint64_t ad
     entries_ = bytes + table;
     count_ = count;
     header_address_ = address;
-    table_address_ = address + table;
 }
 
 std::uint64_t FunctionIndex::word(std::size_t entry, std::size_t which) const {

@@ -26,13 +26,7 @@ public:
     };
     /// The entry whose start start_of() gives.
     std::optional<Entry> entry_of(std::uint64_t address) const;
-
-    struct Place {
-        std::uint64_t header_address = 0;  // what the table's offsets count from
-        std::uint64_t address = 0;
-        std::size_t entries = 0;
-    };
-    Place place() const { return {header_address_, table_address_, count_}; }
+    std::size_t size() const { return count_; }
 
 private:
     std::uint64_t word(std::size_t entry, std::size_t which) const;
@@ -41,7 +35,7 @@ private:
 
     const std::byte* entries_ = nullptr;
     std::size_t count_ = 0;
-    std::uint64_t header_address_ = 0, table_address_ = 0;
+    std::uint64_t header_address_ = 0;  // what the offsets count from
 };
 
 /// Where the function of an FDE begins and ends, given the FDE's first 16 bytes, which lie at virtual address

@@ -83,14 +83,10 @@ void note_thread_storage(const void* address) {
     Dl_info info{};
     if (::dladdr(address, &info) == 0) return;
     if (void* const own = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
-        note_thread_storage_of(own);
+        Visited visited;
+        note(own, visited);
         ::dlclose(own);
     }
-}
-
-void note_thread_storage_of(void* library) {
-    Visited visited;
-    note(library, visited);
 }
 
 bool allocate_thread_storage() {

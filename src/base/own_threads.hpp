@@ -47,8 +47,6 @@ private:
 /// long as it does. Not by dl_iterate_phdr(3), whose lock a forked child inherits locked if another thread held it
 /// (glibc 2.36). Only while one thread of ours runs at most.
 void note_thread_storage(const void* address);
-/// The same for a library by its handle (dlopen(3)).
-void note_thread_storage_of(void* library);
 
 /// Gives the calling thread its storage of the libraries noted. False if there is no memory for it: the thread must end
 /// without an exception, which would need that storage. Not for signal handlers; allocates.

@@ -1,9 +1,9 @@
 #include "collect/off_cpu.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/clock.hpp"
+#include "base/elementary.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -81,7 +81,7 @@ void OffCpu::records_lost() { registry_.lost(last_record_ns_); }
 void OffCpu::set_next_look(std::uint64_t now_ns) {
     const double uniform = (static_cast<double>(random_()) + 1) / (static_cast<double>(std::minstd_rand::max()) + 2);
     next_look_ns_ =
-        now_ns + static_cast<std::uint64_t>(-std::log(uniform) * 1e9 / static_cast<double>(settings_.frequency));
+        now_ns + static_cast<std::uint64_t>(-natural_log(uniform) * 1e9 / static_cast<double>(settings_.frequency));
 }
 
 std::uint64_t OffCpu::until_look_ns() const {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "base/elementary.hpp"
 #include "collect/wait_reasons.hpp"
 #include "profile/model.hpp"
 
@@ -38,7 +38,7 @@ public:
     double probability_of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
         const auto exact = static_cast<double>(wait_ns);
         const double seen = std::max(exact - static_cast<double>(took_ns), exact / 8);
-        return -std::expm1(-seen / mean_pause_ns()) * shorter_than(wait_ns);
+        return -exp_minus_1(-seen / mean_pause_ns()) * shorter_than(wait_ns);
     }
 
 private:
@@ -49,7 +49,7 @@ private:
         const auto size = static_cast<std::size_t>(std::bit_width(ns));
         double shorter = 0;
         for (std::size_t i = 0; i < size; ++i) shorter += static_cast<double>(by_size_[i]);
-        const double lowest = std::exp2(static_cast<double>(size - 1));
+        const double lowest = static_cast<double>(std::uint64_t{1} << (size - 1));
         shorter += static_cast<double>(by_size_[size]) * (static_cast<double>(ns) - lowest) / lowest;
         return std::max(shorter / static_cast<double>(looks_), least);
     }
@@ -92,7 +92,7 @@ public:
             so_far += estimate.ns;
             const double part = static_cast<double>(exact_ns) * so_far / all;
             const bool last = &estimate == &estimates_.back();
-            const auto upto = last ? exact_ns : std::min(exact_ns, static_cast<std::uint64_t>(std::llround(part)));
+            const auto upto = last ? exact_ns : std::min(exact_ns, rounded(part));
             if (upto > emitted) emit(estimate, upto - emitted);
             emitted = std::max(upto, emitted);
         }

@@ -173,7 +173,7 @@ void Recording::write_account() {
         summary.counters["scopes found open"] = scopes.accepted;
         summary.counters["scopes past the copy, not proven"] = scopes.unproven;
     }
-    summary.counters["libunwind steps"] = statistics.libunwind_steps;
+    summary.counters["steps by expressions"] = statistics.irregular_steps;
 }
 
 // The process's clock ends with the host, and read from outside it is behind: but the process used no less than its

@@ -1,7 +1,8 @@
 #include "collect/shared_stacks.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/elementary.hpp"
 
 namespace flameprobe {
 
@@ -24,7 +25,7 @@ std::vector<Sample> FaultStacks::share(std::uint32_t tid, std::uint64_t periods)
     std::uint64_t given = 0;
     for (std::size_t i = 0; i < count; ++i) {
         so_far += static_cast<double>(thread.last[i].faults);
-        const auto upto = static_cast<std::uint64_t>(std::llround(static_cast<double>(periods) * so_far / all));
+        const auto upto = rounded(static_cast<double>(periods) * so_far / all);
         if (upto == given) continue;
         Sample sample = thread.last[i].sample;
         sample.weight = upto - given;

@@ -1,8 +1,8 @@
 #include "collect/wait_reasons.hpp"
 
-#include <cmath>
 #include <string_view>
 
+#include "base/elementary.hpp"
 #include "base/system_call_names.hpp"
 #include "capture/blocked_reader.hpp"
 
@@ -42,7 +42,7 @@ void WaitReasons::add_to(Counters& counters, std::uint64_t all_waits) const {
         if (!sum.channel.empty()) call.channels[sum.channel] += sum.ns;
     }
     for (auto& [name, call] : calls) {
-        call.waits = static_cast<std::uint64_t>(std::llround(waits[name]));
+        call.waits = rounded(waits[name]);
         set_blocked_call(counters, call);
     }
 }

@@ -16,7 +16,6 @@
 #include "sandbox/filtered.hpp"
 #include "session/core_api.h"
 #include "session/current_session.hpp"
-#include "session/delay_load.hpp"
 #include "session/family.hpp"
 #include "session/settings.hpp"
 
@@ -143,7 +142,6 @@ constinit const flameprobe_services* of_library = nullptr;
 
 void use_services(const flameprobe_services* services) {
     of_library = services;
-    delay_loading(services->while_no_thread_forks);
     read_unit_counts_by({.read =
                              [] {
                                  std::array<flameprobe_unit_count, 256> found;

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 12
+#define FLAMEPROBE_CORE_VERSION 13
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -23,8 +23,6 @@ struct flameprobe_unit_count {
 struct flameprobe_services {
     /* Units of work that the host counts: fills in at most `most`, and gives how many; threads go on counting. */
     size_t (*read_unit_counts)(struct flameprobe_unit_count* counts, size_t most);
-    /* Runs act(argument) while no thread of the host is in fork(). */
-    void (*while_no_thread_forks)(void (*act)(void* argument), void* argument);
 };
 
 struct flameprobe_core {

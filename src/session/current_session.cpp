@@ -9,7 +9,6 @@
 
 #include "collect/unit_counts.hpp"
 #include "sandbox/filtered.hpp"
-#include "session/delay_load.hpp"
 #include "session/family.hpp"
 
 namespace flameprobe {
@@ -90,7 +89,6 @@ Outcome follow_fork() {
     if (parent != nullptr && parent->of_this_process()) return {};
     new (&starting) std::mutex;  // the thread that held it is not in this process
     if (parent == nullptr) return {};
-    libraries_are_loading = false;
     begin_unit_counts();
     const bool wanted = parent->children_wanted();
     auto* session = new Session(parent->settings(), true);

@@ -4,7 +4,6 @@
 
 #include "base/clock.hpp"
 #include "base/proc.hpp"
-#include "session/delay_load.hpp"
 #include "session/family.hpp"
 #include "session/push_spool.hpp"
 #include "session/results.hpp"
@@ -67,8 +66,6 @@ void ProfileSeries::begin_recording(const Engine& engine, const std::string& ste
 }
 
 Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) {
-    if (load_libraries != nullptr)
-        if (auto loaded = load_libraries(); !loaded) return loaded;
     rotation_ = Rotation(options_.most_bytes);
     begin_recording(engine, expand_path(options_.out, paths_), start_ns);
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;

@@ -15,7 +15,6 @@
 #include "base/proc.hpp"
 #include "sandbox/filtered.hpp"
 #include "session/connections.hpp"
-#include "session/delay_load.hpp"
 #include "session/family.hpp"
 #include "session/run_info.hpp"
 
@@ -24,15 +23,10 @@ namespace {
 
 // The longest that a host thread waits on a collector that makes no progress at all.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
-// The same while it loads libraries: this very thread may hold the dynamic linker's lock, in a constructor.
-constexpr std::uint64_t patience_with_linker_ns = 1'000'000'000;
 constexpr const char* no_memory = "there is no memory for the collector's thread, so nothing is sampled";
 constexpr const char* no_thread =
     "nothing is sampled: no thread can be created for the collector: raise the limit of processes (ulimit -u, a "
     "cgroup's pids.max) or of memory (ulimit -v); under SCHED_DEADLINE the kernel permits none";
-constexpr const char* linker_is_held =
-    "the collector waits for the dynamic linker, whose lock a constructor holds that runs in dlopen: if the program "
-    "ends there, nothing of it is written";
 constexpr const char* no_answer = "the collector thread does not answer: it waits for something that this thread holds";
 
 Options parse(const std::vector<std::string>& settings, std::vector<std::string>& problems) {
@@ -125,11 +119,7 @@ Outcome Session::launch() {
 
 bool Session::ask_and_wait(Request request) noexcept {
     CommandQueue& commands = collector_.commands();
-    const std::uint32_t ticket = commands.ask(request);
-    if (commands.wait(ticket, patience_with_linker_ns)) return true;
-    if (!libraries_are_loading) return commands.wait(ticket, patience_ns - patience_with_linker_ns);
-    linker_is_held_ = true;
-    return false;
+    return commands.wait(commands.ask(request), patience_ns);
 }
 
 Outcome Session::unanswered(flameprobe_code code) const {
@@ -264,7 +254,6 @@ void Session::finish() noexcept {
 }
 void Session::messages() {
     if (collector_.takes_without_memory()) log_.warning(no_memory);
-    if (linker_is_held_.exchange(false)) log_.warning(linker_is_held);
     log_.release();
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {

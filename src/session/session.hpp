@@ -99,8 +99,7 @@ private:
     std::string settings_problem_;
     std::mutex mutex_;  // launching, dumping
     std::atomic<bool> launched_{false};
-    std::atomic<bool> starting_{false};        // asked to, and not stopped since
-    std::atomic<bool> linker_is_held_{false};  // for messages(): a wait was given up for that
+    std::atomic<bool> starting_{false};  // asked to, and not stopped since
     unsigned dumps_ = 0;
     std::optional<std::uint32_t> late_dump_;  // the ticket of one whose caller has stopped waiting
     Collector collector_;

@@ -4,7 +4,6 @@
 #include <gelf.h>
 
 #include <array>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -174,20 +173,20 @@ Dwarf_CFI_s* CfiTables::debug_frame() {
     return debug_frame_;
 }
 
-UnwindRule CfiTables::rule(std::uint64_t address, std::uint64_t bias) {
+FrameOwner CfiTables::frame(std::uint64_t file_address) {
     Dwarf_Frame* frame = nullptr;
-    if (frames_) frames_->want(address - bias);
-    const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, address - bias, &frame) == 0) ||
-                       (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame_, address - bias, &frame) == 0);
-    if (!found) {
-        UnwindRule none;
-        none.address = address;
-        none.kind = RuleKind::no_cfi;
-        return none;
-    }
-    const UnwindRule rule = rule_of_frame(*frame, address);
-    std::free(frame);  // as libdw.h says: "a malloc'd pointer"
-    return rule;
+    if (frames_) frames_->want(file_address);
+    const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, file_address, &frame) == 0) ||
+                       (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame_, file_address, &frame) == 0);
+    return FrameOwner(found ? frame : nullptr);
+}
+
+UnwindRule CfiTables::rule(std::uint64_t address, std::uint64_t bias) {
+    if (const FrameOwner found = frame(address - bias)) return rule_of_frame(*found, address);
+    UnwindRule none;
+    none.address = address;
+    none.kind = RuleKind::no_cfi;
+    return none;
 }
 
 CfiTables::Function CfiTables::function(std::uint64_t address, std::uint64_t bias) {

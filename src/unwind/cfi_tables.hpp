@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,9 +15,15 @@
 #include "unwind/unwind_rule.hpp"
 
 struct Dwarf_CFI_s;
+struct Dwarf_Frame_s;
 struct Dwarf;
 
 namespace flameprobe {
+
+struct FreeFrame {
+    void operator()(Dwarf_Frame_s* frame) const { std::free(frame); }  // as libdw.h says: "a malloc'd pointer"
+};
+using FrameOwner = std::unique_ptr<Dwarf_Frame_s, FreeFrame>;
 
 /// One thread only.
 class CfiTables {
@@ -32,6 +39,8 @@ public:
     /// The rule for the instruction at `address` of the process, which the file has at `address - bias`. Its kind is
     /// no_cfi where neither .eh_frame nor .debug_frame covers it.
     UnwindRule rule(std::uint64_t address, std::uint64_t bias);
+    /// What the tables say of the instruction at the file's virtual address; null where neither covers it.
+    FrameOwner frame(std::uint64_t file_address);
 
     /// Which function an address lies in, as far as the tables tell functions apart.
     struct Function {
@@ -46,9 +55,6 @@ public:
     bool begins_function(std::uint64_t address, std::uint64_t bias) const {
         return index_.start_of(address - bias) == address - bias;
     }
-
-    /// .eh_frame_hdr's search table, at the file's virtual addresses.
-    FunctionIndex::Place search_table() const { return index_.place(); }
 
 private:
     Dwarf_CFI_s* debug_frame();

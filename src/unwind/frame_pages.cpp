@@ -75,7 +75,7 @@ std::optional<FramePages> FramePages::of(const ElfImage& image) {
     frames.distance_ = index.p_offset - index.p_vaddr;
     if (!frames.fill(index.p_offset, index.p_filesz)) return std::nullopt;
     frames.index_ = {bytes.subspan(index.p_offset, index.p_filesz), index.p_vaddr};
-    if (frames.index_.place().entries == 0) return std::nullopt;
+    if (frames.index_.size() == 0) return std::nullopt;
     return frames;
 }
 

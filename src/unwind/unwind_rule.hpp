@@ -16,7 +16,7 @@ enum class RuleKind : std::uint8_t {
     empty,      // a free place in the cache
     step,       // the fields below say how to go on
     root,       // the CFI calls the return address undefined: a thread's or the program's first function
-    irregular,  // there is CFI that no rule can express: libunwind steps
+    irregular,  // there is CFI that no rule can express: IrregularStepper steps
     no_cfi,     // code without CFI
 };
 

@@ -6,7 +6,7 @@
 #include "unwind/call_check.hpp"
 #include "unwind/code_bytes.hpp"
 #include "unwind/cursor.hpp"
-#include "unwind/libunwind_stepper.hpp"
+#include "unwind/irregular_stepper.hpp"
 #include "unwind/rule_source.hpp"
 #include "unwind/stack_reader.hpp"
 #include "unwind/walker.hpp"
@@ -117,7 +117,7 @@ public:
         return one_frame ? &frame_of_called_ : nullptr;
     }
     std::optional<WalkEnd> step_irregular(Cursor& cursor, StackReader& stack) {
-        ++libunwind_steps_;
+        ++irregular_steps_;
         const bool is_leaf = cursor.pc == registers_->pc() && cursor.sp == registers_->sp();
         return stepper_.step(cursor, is_leaf ? registers_ : nullptr, stack);
     }
@@ -133,17 +133,17 @@ public:
     void add_to(UnwindStatistics& out) const {
         out.rule_hits = source_.hits();
         out.rule_misses = source_.misses();
-        out.libunwind_steps = libunwind_steps_;
+        out.irregular_steps = irregular_steps_;
         out.memory = source_.memory() + calls_.memory();
     }
 
 private:
     RuleSource source_;
     CallCheck calls_;
-    LibunwindStepper stepper_;
+    IrregularStepper stepper_;
     UnwindRule frame_of_called_;
     const Registers* registers_ = nullptr;
-    std::uint64_t libunwind_steps_ = 0;
+    std::uint64_t irregular_steps_ = 0;
 };
 
 template <bool frame_pointers>

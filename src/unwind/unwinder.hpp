@@ -60,7 +60,7 @@ struct UnwindStatistics {
     std::uint64_t frames = 0;
     std::uint64_t rule_hits = 0;
     std::uint64_t rule_misses = 0;
-    std::uint64_t libunwind_steps = 0;  // where no rule can be encoded
+    std::uint64_t irregular_steps = 0;  // where no rule can be encoded
     std::size_t memory = 0;             // bytes, estimated
 };
 

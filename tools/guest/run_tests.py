@@ -31,7 +31,7 @@ HOSTS = [
     ("test_hosts.OrdinaryUser", 85),
     ("test_hosts.Processes", 25),
     ("test_hosts.Refused", 10),
-    ("test_delay_load", 50),
+    ("test_exports", 50),
     ("test_task", 30),
 ]
 SHARES = [("test_shares.Shares.test_ring_at_4000", 50),

@@ -106,7 +106,7 @@ TEST_CASE("a thread in the kernel is looked up before its pc, which is behind th
     CHECK(addresses(scene.go()) == Addresses{0xfff, 0x9000});
 }
 
-TEST_CASE("libunwind steps over frames that no unwind rule describes") {
+TEST_CASE("expressions lead over frames that no unwind rule describes") {
     Scene scene;
     scene.rules.add(0x1000, RuleKind::irregular);
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x9000});

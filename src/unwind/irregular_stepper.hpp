@@ -1,8 +1,6 @@
-// One step by libunwind's remote interface over a copied stack: for frames that no UnwindRule can describe, and as a
-// second opinion in tests.
+// One step over a frame that no UnwindRule can describe: by the table's expressions, worked out anew each time.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "base/registers.hpp"
@@ -13,19 +11,18 @@
 namespace flameprobe {
 
 /// One thread only.
-class LibunwindStepper {
+class IrregularStepper {
 public:
     /// Both must outlive it. The owner of `modules` must make that forget what was unmapped.
-    LibunwindStepper(const CodeMap& map, ModuleTable& modules);
-    ~LibunwindStepper();
+    IrregularStepper(const CodeMap& map, ModuleTable& modules) : map_(map), modules_(modules) {}
 
     /// Moves the cursor to its frame's caller, or says why it cannot. `all` are the thread's registers, null once the
     /// walk has left the frame they belong to: then only the cursor's are known.
     std::optional<WalkEnd> step(Cursor& cursor, const Registers* all, StackReader& stack);
 
 private:
-    class Space;
-    std::unique_ptr<Space> space_;
+    const CodeMap& map_;
+    ModuleTable& modules_;
 };
 
 }  // namespace flameprobe

@@ -1,0 +1,106 @@
+"""A host may export any name: nothing of ours calls it, or is called through it (the libraries that we bring are linked in,
+with hidden names)."""
+
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from harness import ENGINES, LIBRARY, Case, host, named, ordinary_user, profiled, run
+
+CORE = LIBRARY.with_name("libflameprobe-core.so")
+PLUGIN = host("constructor").with_name("libhost-forking-plugin.so")
+BROUGHT = ("libdw.so.1", "libelf.so.1", "libz.so.1", "liblzma.so.5", "libzstd.so.1", "libbz2.so.1.0", "libunwind.so.8",
+           "libunwind-x86_64.so.8", "libstdc++.so.6", "libm.so.6")
+WORK = """
+#include <stdio.h>
+#include <time.h>
+int work(void) {
+    volatile int x = 0;
+    for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;) for (int i = 0; i < 100000; ++i) x = x * 3 + i;
+    return x;
+}
+int main(void) { work(); puts("fine"); return 7; }
+"""
+
+
+def names_of(library, *options):
+    listed = subprocess.run(["nm", "-D", *options, library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listed.splitlines()}
+
+
+def needed_by(library):
+    listed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", listed)
+
+
+class Exports(Case):
+    def build(self):
+        """A library that exports each name of what we bring, and aborts in it; and a program with compressed debug sections."""
+        self.need("cc", "nm")
+        self.directory.chmod(0o777)
+        known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True,
+                               env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}).stdout
+        found = dict(re.findall(r"^\s*(\S+) \(libc6,x86-64[^)]*\) => (\S+)", known, re.MULTILINE))
+        names = set().union(*(names_of(found[name], "--defined-only") for name in BROUGHT if name in found))
+        names -= names_of(found["libc.so.6"], "--defined-only")
+        self.assertLessEqual({"adler32", "inflateInit2_", "elf_begin", "dwarf_end", "lzma_code", "log", "_ZSt9terminatev"}, names)
+        lines = [f'.globl "{name}"\n.type "{name}", @function\n"{name}":' for name in sorted(names) if name.isidentifier()]
+        (self.directory / "names.S").write_text(".text\n" + "\n".join(lines) + '\njmp abort@PLT\n.section .note.GNU-stack,""\n')
+        (self.directory / "work.c").write_text(WORK)
+        for command in (["-shared", "-o", "libnames.so", "names.S"], ["-O1", "-g", "-gz", "-o", "work", "work.c"]):
+            subprocess.run(["cc", *command], cwd=self.directory, check=True)
+
+    def check(self, engine, *user):
+        env = profiled(ENGINE=engine, FREQ=499, FORMAT="svg,folded,html,pprof,json", OUT=f"result.{engine}.{len(user)}")
+        env["LD_PRELOAD"] = f"{self.directory / 'libnames.so'}:{LIBRARY}"
+        # env(1) with what it runs: setpriv itself must not be preloaded.
+        variables = [f"{name}={env.pop(name)}" for name in list(env) if name.startswith(("LD_", "FLAMEPROBE_"))]
+        ran = run([*user, "env", *variables, self.directory / "work"], self.directory, env, timeout=60)
+        self.assertEqual((ran.returncode, ran.stdout), (7, "fine\n"), ran.stderr)
+        stem = self.directory / f"result.{engine}.{len(user)}"
+        self.assertIn("work", Path(f"{stem}.folded").read_text(), ran.stderr)
+        self.assertTrue(Path(f"{stem}.svg").exists(), ran.stderr)
+
+    def test_every_name(self):
+        self.build()
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.check(engine)
+
+    def test_every_name_as_ordinary_user(self):
+        user = ordinary_user(self)
+        self.build()
+        for engine in ("auto", *ENGINES):
+            with self.subTest(engine=engine):
+                self.check(engine, *user)
+
+    def test_core_needs_libc_only(self):
+        self.assertEqual([name for name in needed_by(CORE) if not re.match(r"libc\.so|ld-linux", name)], [])
+
+    def test_core_exports_its_table_only(self):
+        self.assertEqual(names_of(CORE, "--defined-only"), {"flameprobe_core_table"})
+
+
+class Constructors(Case):
+    """A constructor that dlopen runs, with the dynamic linker's lock: the collector does not need it."""
+
+    def test_fork(self):
+        ran = run([host("constructor"), PLUGIN], self.directory, profiled(FREQ=499), timeout=60)
+        self.assertEqual((ran.returncode, ran.stdout, ran.timed_out), (0, "opened\n", False), ran.stderr)
+        results = ran.results()
+        self.assertEqual(len(results), 2)
+        stacks = results[ran.pid, "host-constructor"].stacks()
+        for function in ("constructor_work", "work_after_constructor"):
+            self.assertGreater(sum(n for frames, n in stacks if named(frames, function)), 20, function)
+
+    def test_end(self):
+        ran = run([host("constructor"), PLUGIN, "ends"], self.directory, profiled(FREQ=499), timeout=60)
+        self.assertEqual((ran.returncode, ran.stdout, ran.timed_out), (3, "", False), ran.stderr)
+        stacks = ran.result().stacks()
+        self.assertGreater(sum(n for frames, n in stacks if named(frames, "constructor_work")), 20)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
