@@ -30,7 +30,7 @@ public:
         const bool interpreter = !code.keeps_records && !pushing && !code.in_file &&
                                  returns_to_run_time_code(cursor.fp) && records_lead_out(cursor.fp);
         if (interpreter && cursor.interrupted && returns_from_top(lookup, cursor)) return std::nullopt;
-        if (code.keeps_records || pushing || interpreter) {
+        if (code.keeps_records || pushing || interpreter || (!code.in_file && has_own_record(cursor))) {
             Cursor caller = cursor;
             if (!by_frame_pointer(code, lookup, caller)) {
                 const bool certain = rules_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
@@ -114,6 +114,23 @@ private:
         if (record % 8 != 0 || !stack_.word(record + 8, pc)) return false;
         const UnwindRule* const rule = rules_.rule(pc - 1);
         return rule != nullptr && rule->kind == RuleKind::no_cfi && !rule->in_file;
+    }
+
+    /// Whether the record is the frame's own, though no code nearby sets one up (V8's baseline code calls a builtin
+    /// that does): the frame must have a return address, and below the record lies none. An address in code made at run
+    /// time counts as one, since an interpreter's follow no call.
+    bool has_own_record(const Cursor& cursor) {
+        constexpr std::uint64_t largest = 4096;
+        if (Cpu::return_address_in_register || cursor.fp < cursor.sp || cursor.fp - cursor.sp > largest) return false;
+        for (std::uint64_t slot = cursor.sp; slot < cursor.fp; slot += 8) {
+            std::uint64_t word = 0;
+            if (!stack_.word(slot, word)) return false;
+            const UnwindRule* const rule = rules_.rule(word - 1);
+            if (rule == nullptr) continue;
+            const bool run_time_code = rule->kind == RuleKind::no_cfi && !rule->in_file;
+            if (run_time_code || rules_.follows_any_call(word)) return false;
+        }
+        return records_lead_out(cursor.fp);
     }
 
     /// Whether each record from this one on leads to one above it, through code without tables, until one returns

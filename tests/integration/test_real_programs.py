@@ -86,6 +86,17 @@ for i = 1, 20000 do words[#words + 1] = string.format("%d:%s", i, string.rep("x"
 table.sort(words, function(a, b) return a > b end)
 print(#table.concat(words) > 0)
 """
+# The time is spent in C++ that compiled JavaScript and V8's builtins call.
+NATIVES_JAVASCRIPT = """
+const zlib = require("zlib");
+const data = Buffer.alloc(1 << 16, "abcdefgh1234");
+function leafA() { return zlib.deflateSync(data).length; }
+function leafB() { return JSON.parse(JSON.stringify({ values: [1, 2, 3, { text: "x".repeat(3000) }] })).values.length; }
+function mid(n) { let sum = 0; for (let i = 0; i < n; ++i) sum += leafA() + leafB(); return sum; }
+function outer(n) { return mid(n) + 1; }
+const end = process.cpuUsage().user + 1500000;
+while (process.cpuUsage().user < end) outer(10);
+"""
 CALLERS = {"leafA": "mid", "leafB": "mid", "mid": "outer"}
 
 
@@ -128,6 +139,13 @@ class JustInTime(Case):
             stacks = self.stacks(str(times), "node", "--perf-basic-prof", "--no-turbo-inlining", self.directory / "hot.js")
             self.assert_whole(stacks, 0.98)
             self.assert_calls(stacks, self.of_v8)
+
+    def test_node_natives(self):
+        self.need("node")
+        (self.directory / "natives.js").write_text(NATIVES_JAVASCRIPT)
+        stacks = self.stacks("natives", "node", "--perf-basic-prof", "--no-turbo-inlining", self.directory / "natives.js")
+        self.assert_whole(stacks, 0.98)
+        self.assert_calls(stacks, self.of_v8)
 
     def test_names_of_a_dump(self):
         """node --perf-prof writes jit-PID.dump instead of a map."""

@@ -122,8 +122,18 @@ TEST_CASE("frame records in code made at run time are accepted if they lead out 
     SUBCASE("a record of code with tables may be that of the caller") {
         scene.words[6] = 0x3001;
         scene.words[7] = 0x9001;
+        scene.words[4] = 0x2801;  // for here is another return address
         CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000});
         CHECK(scene.walk.end == WalkEnd::no_unwind_info);
+        scene.words[4] = 0x9001;
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000});
+    }
+    SUBCASE("it is the frame's own if no return address lies below") {
+        scene.words[6] = 0x3001;
+        scene.words[7] = 0x9001;
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000, 0x9000});
+        scene.rules.calls = {0x9001};  // but must return behind a call
+        CHECK(addresses(scene.go()) == Addresses{0x1000});
     }
     SUBCASE("the innermost may be the interpreter, or a piece that it called") {
         scene.rules.rules[0x1000].keeps_records = false;
