@@ -269,7 +269,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="flameprobe-shots-") as directory, Browser() as page:
         if not WANTED or "demo" in WANTED:
             demo(os.path.join(directory, "demo"))
-            subprocess.run([RENDER, "demo.fprobe", "-o", os.path.join(OUT, "demo.svg"), "--min-width", "0.2"], cwd=directory, check=True)
+            subprocess.run([RENDER, "demo.fprobe", "-o", os.path.join(OUT, "demo.svg"), "--for", "readme"], cwd=directory, check=True)
         for name, made in make(directory).items():
             if not WANTED or name in WANTED:
                 shoot(page, name, "file://" + made())

@@ -343,6 +343,9 @@ class HtmlTest(PageTest):
             self.keys(Keys.ARROW_RIGHT)
             seen.append(self.details().split(" – ")[0])
         self.assertEqual(seen, ["Json::dump(int) const", "entry_SYSCALL_64", "Cart::total() const"])
+        # On the axis of the strips: the first tenth of time is the first tenth of the graph.
+        graph, strips = (self.page.driver.find_element(By.CSS_SELECTOR, f"#{of} canvas") for of in ("graph", "times"))
+        self.assertEqual((graph.location["x"], graph.size["width"]), (strips.location["x"], strips.size["width"]))
         self.assertIn("y=1", self.page.run("return location.hash"))
         self.keys("y")
         self.assertEqual(self.id("chart").get_attribute("aria-pressed"), "false")
@@ -587,10 +590,10 @@ class HtmlTest(PageTest):
         self.assertTrue(self.id("times").is_displayed())
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
         self.assertEqual(self.text("share"), "")
-        # The first tenth: names take 150 pixels, the rest is time. Offsets count from the middle.
+        # The first tenth. Offsets count from the middle.
         width = canvas.size["width"]
-        tenth = (width - 150) / 10
-        start = -width / 2 + 150
+        tenth = width / 10
+        start = -width / 2
         drag = ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(start + 3), -10).click_and_hold()
         drag.move_by_offset(int(tenth / 2), 0).release().perform()
         self.settle()
@@ -609,10 +612,10 @@ class HtmlTest(PageTest):
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
         self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")  # waits are read when the page has been shown
         width, height = canvas.size["width"], canvas.size["height"]
-        tenth = (width - 150) / 10
+        tenth = width / 10
 
         def told(step, row):
-            x, y = 150 + tenth * (step + .5) - width / 2, 22 * (row + .5) - height / 2
+            x, y = tenth * (step + .5) - width / 2, 22 * (row + .5) - height / 2
             ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(x), int(y)).perform()
             return self.details()
         first = [told(0, row) for row in range(2)]

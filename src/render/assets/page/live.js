@@ -10,6 +10,8 @@ export class Live {
     Object.assign(this, {page: null, last: "", paused: false});
     const button = find("live");
     button.hidden = false;
+    find("window").parentNode.hidden = false;
+    find("window").addEventListener("change", () => { if (this.page) this.choose(this.page.profile); });
     button.addEventListener("click", () => {
       this.paused = !this.paused;
       button.setAttribute("aria-pressed", !this.paused);
@@ -38,6 +40,11 @@ export class Live {
       return true;
     }
   }
+  // The last seconds, or all.
+  choose(profile) {
+    const steps = Math.ceil(Number(find("window").value) * 1e9 / (profile.bin || 1)), {bins} = profile;
+    this.page.change({time: steps > 0 && steps < bins ? `${bins - steps}-${bins}` : "", zoom: ""});
+  }
   async show(data) {
     const profile = await readProfile(data.profile, data.columns);
     document.title = document.querySelector("h1").textContent = data.title;
@@ -48,7 +55,11 @@ export class Live {
       element(list, "dt", {}, label);
       element(list, "dd", {}, value);
     }
-    if (this.page) return this.page.replace(profile);
+    if (this.page) {
+      this.page.replace(profile);
+      if (Number(find("window").value) > 0) this.choose(profile);
+      return;
+    }
     this.page = new Page(profile);
     find("loading").remove();
   }

@@ -90,7 +90,7 @@ export class Page {
     const context = {
       font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (node) => this.nameOf(node),
       color: (node, tree) => node.folded ? this.theme.plain : this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
-      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : roundShare(node.total, tree.all),
+      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
       searching: () => this.hits !== null, hit: (node) => this.isHit(node), faded: (node) => this.hits !== null && !this.isHit(node)
@@ -213,8 +213,8 @@ export class Page {
     const {profile, state} = this, use = new Map();
     profile.countThread.forEach((thread, at) => use.set(thread, (use.get(thread) || 0) + profile.countWeight[at]));
     const thread = state.thread >= 0 ? state.thread : Array.from(use).reduce((a, b) => b[1] > a[1] ? b : a)[0], [tid, name] = profile.threads[thread];
-    find("caption-before").textContent = `Over time: ${name || "thread"}${tid ? ` (${tid})` : ""}; where nothing stands it did not run`;
-    return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range);
+    find("caption-before").textContent = `Over time: ${name || "thread"}${tid ? ` (${tid})` : ""}; each column shows the stack with most of its samples, blank: it did not run`;
+    return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range, this.timeline.stepsIn(state.range));
   }
   showOther() {
     const {state, compare: {sides: {total}}} = this, both = state.side === "both";

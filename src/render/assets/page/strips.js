@@ -2,7 +2,6 @@
 // measured as well.
 import {NOTE, SCOPE} from "./data.js";
 
-const MOST_STRIPS = 12;
 
 class Strip {
   // threads: number of threads in the strip; all: samples; unknown: those of them without a whole stack; waiting: in
@@ -65,8 +64,8 @@ function addWaits(profile, waits, stripOf) {
 }
 
 // Of the threads that were sampled, the busiest first. merge: threads that are alike are one; waits: the profile of waiting
-// time, or null.
-export function stripsOf(profile, merge, waits) {
+// time, or null; most: the number of strips beside that of all others.
+export function stripsOf(profile, merge, waits, most = 12) {
   const groups = new Map(merge ? profile.merged.map(([of, group]) => [profile.name(of), profile.name(group)]) : []), strips = new Map();
   const stripOf = profile.threads.map(([tid, name], thread) => {
     const label = groups.get(name) || (name || "thread") + (tid ? ` (${tid})` : ""), key = groups.has(name) ? label : thread;
@@ -77,7 +76,7 @@ export function stripsOf(profile, merge, waits) {
   addSamples(profile, stripOf);
   if (waits && waits.period > 0 && profile.period > 0) addWaits(profile, waits, stripOf);
   const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
-  const others = busiest.splice(MOST_STRIPS);
+  const others = busiest.splice(busiest.length > most + 1 ? most : busiest.length);
   if (others.length) {
     const sum = new Strip(`${others.length} other threads`, profile.bins);
     for (const strip of others) sum.add(strip);

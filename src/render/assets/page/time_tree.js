@@ -1,31 +1,29 @@
-// A flame chart: one thread's stacks in the order of time. Width is time, in the profile's steps; in gaps the thread
-// did not run. Nodes are made when they become visible, as in LazyTree.
+// A flame chart: one thread's stacks in the order of time, on the axis of the strips. Each column of time shows the stack
+// that has most of it: at each level the function with most of the samples that are left; a column without samples is
+// blank, since the thread did not run. Nodes are made when they become visible, as in LazyTree.
 export class TimeTree {
-  // kept: for each box whether its samples are selected; range: [first step, behind the last] or null.
-  constructor(profile, shape, thread, kept, range) {
+  // kept: for each box whether its samples are selected; range: [first step, behind the last] or null; steps: in a column.
+  constructor(profile, shape, thread, kept, range, steps) {
     Object.assign(this, {profile, shape, up: false, chains: new Map()});
-    const {countBox, countThread, countBin, countWeight, countHits} = profile, [first, end] = range || [0, profile.bins], entries = [];
+    const {countBox, countThread, countBin, countWeight, countHits} = profile, [first, end] = range || [0, profile.bins], columns = new Map();
+    const wide = Math.max(1, Math.ceil(steps));
     for (let at = 0; at < countBox.length; at++) {
-      if (countThread[at] === thread && countBin[at] >= first && countBin[at] < end && kept[countBox[at]]) entries.push(at);
+      if (countThread[at] !== thread || countBin[at] < first || countBin[at] >= end || !kept[countBox[at]]) continue;
+      const column = Math.floor((countBin[at] - first) / wide);
+      if (!columns.has(column)) columns.set(column, []);
+      columns.get(column).push({chain: this.chain(countBox[at]), weight: countWeight[at], hits: (countHits || countWeight)[at]});
     }
-    entries.sort((a, b) => countBin[a] - countBin[b] || a - b);
-    // The number of samples that fit a step; if a coarse clock gives more, later ones are moved on.
-    const room = profile.period > 0 ? profile.bin / profile.period : 1;
-    this.entries = [];
-    let x = 0, weight = 0, hits = 0, deepest = 0;
-    for (const at of entries) {
-      x = Math.max(x, (countBin[at] - first) * room);
-      this.entries.push({box: countBox[at], x, weight: countWeight[at], hits: (countHits || countWeight)[at]});
-      x += countWeight[at];
-      weight += countWeight[at];
-      hits += (countHits || countWeight)[at];
-      deepest = Math.max(deepest, this.chain(countBox[at]).length);
-    }
-    this.rows = deepest + 1;
-    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: Math.max(x, (end - first) * room), weight, hits, from: 0, to: entries.length, kids: null};
+    this.columns = Array.from(columns).sort(([a], [b]) => a - b).map(([column, samples]) => {
+      const x = column * wide;
+      return {x, total: Math.min(wide, end - first - x), stack: heaviest(samples)};
+    });
+    const all = this.columns.map(({stack}) => stack[0]), sum = (of) => all.reduce((total, one) => total + one[of], 0);
+    this.rows = Math.max(1, ...this.columns.map(({stack}) => stack.length));
+    this.root = {fn: profile.all, parent: null, depth: 0, x: 0, total: end - first, weight: sum("weight"), hits: sum("hits"), from: 0, to: this.columns.length, kids: null};
   }
   rowsIn() { return this.rows; }
-  get all() { return this.root.total; }
+  // The whole, as weights are: a box's share is of the samples, not of the time that it is wide.
+  get all() { return this.root.weight; }
   // The shown functions from the root to a box.
   chain(box) {
     let chain = this.chains.get(box);
@@ -41,21 +39,22 @@ export class TimeTree {
   }
   kids(node) { return node.kids ??= this.expand(node); }
   expand(node) {
-    const kids = [], least = this.root.total * 1e-9;
+    const kids = [], depth = node.depth + 1;
     for (let at = node.from; at < node.to; at++) {
-      const {box, x, weight, hits} = this.entries[at], fn = this.chain(box)[node.depth], last = kids[kids.length - 1];
-      if (fn === undefined) continue;
-      if (last && last.fn === fn && last.to === at && x - (last.x + last.total) <= least) {
-        last.total += weight;
-        last.hits += hits;
+      const {x, total, stack} = this.columns[at], level = stack[depth], last = kids[kids.length - 1];
+      if (!level) continue;
+      if (last && last.fn === level.fn && last.to === at && last.x + last.total === x) {
+        last.total += total;
+        last.weight += level.weight;
+        last.hits += level.hits;
         last.to = at + 1;
       } else {
-        kids.push({fn, parent: node, depth: node.depth + 1, x, total: weight, hits, from: at, to: at + 1, kids: null});
+        kids.push({fn: level.fn, parent: node, depth, x, total, weight: level.weight, hits: level.hits, from: at, to: at + 1, kids: null});
       }
     }
     return kids;
   }
-  selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.total, node.weight ?? node.total); }
+  selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.weight, node.weight); }
   path(node) {
     const nodes = [];
     for (; node; node = node.parent) nodes.push(node);
@@ -64,4 +63,22 @@ export class TimeTree {
   // Nodes of a flame chart have no address; the selected stretch of time has.
   address() { return ""; }
   at() { return this.root; }
+}
+
+// Of samples {chain, weight, hits} what most of them are in, level by level, with what is in it: [{fn, weight, hits}],
+// first of all of them.
+function heaviest(samples) {
+  const sum = (of, list) => list.reduce((total, one) => total + one[of], 0), stack = [{fn: -1, weight: sum("weight", samples), hits: sum("hits", samples)}];
+  for (let left = samples; ;) {
+    const groups = new Map(), level = stack.length - 1;
+    for (const sample of left) {
+      const fn = sample.chain[level] ?? -1;
+      if (!groups.has(fn)) groups.set(fn, []);
+      groups.get(fn).push(sample);
+    }
+    const [fn, most] = Array.from(groups).reduce((a, b) => sum("weight", b[1]) > sum("weight", a[1]) ? b : a);
+    if (fn < 0) return stack;
+    stack.push({fn, weight: sum("weight", most), hits: sum("hits", most)});
+    left = most;
+  }
 }

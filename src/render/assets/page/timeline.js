@@ -5,7 +5,7 @@ import {fitName} from "./labels.js";
 import {stripsOf} from "./strips.js";
 import {duration, element, find, percent} from "./tools.js";
 
-const STRIP = 22, AXIS = 18, NAME = 150, TICK_ROOM = 110;
+const STRIP = 22, AXIS = 18, TICK_ROOM = 110, LEAST_STRIPS = 2;
 const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
 
 export class Timeline {
@@ -23,6 +23,7 @@ export class Timeline {
     canvas.addEventListener("pointerleave", () => this.tell(""));
     canvas.addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.paint(this.theme)).observe(this.holder);
+    addEventListener("resize", () => { if (this.theme) this.show(this.merge, this.range, this.theme); });
   }
   use(profile) {
     Object.assign(this, {profile, waits: null, key: null, strips: []});
@@ -30,20 +31,22 @@ export class Timeline {
   }
   // The same run's waiting time, which shows in the same strips.
   addWaits(waits) {
-    Object.assign(this, {waits, strips: stripsOf(this.profile, this.key, waits)});
-    this.paint(this.theme);
+    Object.assign(this, {waits, key: null});
+    this.show(this.merge, this.range, this.theme);
   }
   show(merge, range, theme) {
-    this.range = range;
+    Object.assign(this, {merge, range});
     if (this.holder.hidden) return;
-    if (this.key !== merge) this.strips = stripsOf(this.profile, merge, this.waits);
-    this.key = merge;
+    const key = merge + " " + this.most;
+    if (this.key !== key) this.strips = stripsOf(this.profile, merge, this.waits, this.most);
+    this.key = key;
     this.paint(theme);
   }
-  get left() { return Math.min(NAME, this.canvas.clientWidth / 4); }
-  x(bin) { return this.left + bin / this.profile.bins * (this.canvas.clientWidth - this.left); }
+  // So many that they take a sixth of the window, with their axis; other threads share one.
+  get most() { return Math.max(LEAST_STRIPS, Math.floor((innerHeight / 6 - AXIS) / STRIP)) - 1; }
+  x(bin) { return bin / this.profile.bins * this.canvas.clientWidth; }
   bin(event) {
-    const area = this.canvas.getBoundingClientRect(), part = (event.clientX - area.left - this.left) / (area.width - this.left);
+    const area = this.canvas.getBoundingClientRect(), part = (event.clientX - area.left) / area.width;
     return Math.max(0, Math.min(part, 1)) * this.profile.bins;
   }
   paint(theme) {
@@ -65,7 +68,7 @@ export class Timeline {
     if (!range) return;
     pen.globalAlpha = 0.65;
     pen.fillStyle = theme.page;
-    pen.fillRect(this.left, 0, this.x(range[0]) - this.left, height - AXIS);
+    pen.fillRect(0, 0, this.x(range[0]), height - AXIS);
     pen.fillRect(this.x(range[1]), 0, width - this.x(range[1]), height - AXIS);
     pen.globalAlpha = 1;
     pen.strokeStyle = theme.focus;
@@ -74,14 +77,19 @@ export class Timeline {
   paintAxis(pen, width, height) {
     const {profile, theme} = this, time = profile.bins * profile.bin, unit = time < 2 * MINUTE ? SECOND : time < 2 * HOUR ? MINUTE : HOUR;
     pen.fillStyle = theme.soft;
-    for (const tick of ticks(0, time / unit, Math.max(2, Math.floor((width - this.left) / TICK_ROOM)))) {
+    for (const tick of ticks(0, time / unit, Math.max(2, Math.floor(width / TICK_ROOM)))) {
       const x = this.x(tick * unit / profile.bin), text = duration(tick * unit), half = pen.measureText(text).width / 2;
       pen.fillRect(Math.min(x, width - 1), height - AXIS, 1, 4);
-      pen.fillText(text, Math.max(this.left, Math.min(x - half, width - 2 * half)), height - 3);
+      pen.fillText(text, Math.max(0, Math.min(x - half, width - 2 * half)), height - 3);
     }
   }
   // The least number of steps in a column: fewer than ten samples would show noise.
-  get steps() { return Math.max(this.profile.bins / (this.canvas.clientWidth - this.left), 10 * this.profile.period / this.profile.bin, 1); }
+  get steps() { return this.stepsIn(null); }
+  // Of a stretch of time that is as wide as the strips.
+  stepsIn(range) {
+    const bins = range ? range[1] - range[0] : this.profile.bins, ten = this.profile.period > 0 ? 10 * this.profile.period / this.profile.bin : 1;
+    return Math.max(bins / Math.max(this.canvas.clientWidth, 1), Math.min(ten, bins / 20), 1);
+  }
   // Sums of a strip's columns, as wide as a pixel or as ten samples.
   columns(strip) {
     const {bins} = this.profile, many = Math.max(1, Math.floor(bins / this.steps)), columns = [];
@@ -97,8 +105,6 @@ export class Timeline {
     const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
     const busiest = columns.reduce((most, {from, to, all, waiting}) => Math.max(most, (all + waiting) / (to - from)), 0);
     const most = (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
-    pen.fillStyle = theme.soft;
-    pen.fillText(fitName(pen, strip.label, this.left - 8), 0, top + 14);
     for (const {from, to, all, unknown, waiting, scope} of columns) {
       const left = Math.round(this.x(from)), wide = Math.max(Math.round(this.x(to)) - left, 1), scale = high / most / (to - from);
       const fill = (color, below, amount, least = 0) => {
@@ -114,7 +120,21 @@ export class Timeline {
       if (scope) pen.fillRect(left, top + high + 1, wide, 2);
     }
     pen.fillStyle = theme.plain;
-    pen.fillRect(this.left, top + high, width - this.left, 0.7);
+    pen.fillRect(0, top + high, width, 0.7);
+    this.paintText(pen, fitName(pen, strip.label, width / 3), 2, top);
+    // What a full row is.
+    if (whole === 0) return;
+    const unit = profile.waiting ? "thread" : "CPU", full = most / whole, text = `${full.toFixed(full < 1.05 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;
+    this.paintText(pen, text, width - pen.measureText(text).width - 2, top);
+  }
+  paintText(pen, text, x, top) {
+    const {theme} = this;
+    pen.globalAlpha = 0.8;
+    pen.fillStyle = theme.page;
+    pen.fillRect(x - 2, top, pen.measureText(text).width + 4, 14);
+    pen.globalAlpha = 1;
+    pen.fillStyle = theme.ink;
+    pen.fillText(text, x, top + 11);
   }
   // Thread, time and use near the pointer.
   describe(event) {
