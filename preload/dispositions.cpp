@@ -15,6 +15,7 @@
 
 #include "alternate_stack.hpp"
 #include "core.hpp"
+#include "cpu/signal_frame.hpp"
 #include "go_code.hpp"
 #include "interpose.hpp"
 
@@ -85,7 +86,8 @@ FatalHandler take_handler(int number) {
 // No frame of ours stays on the stack: a handler of the host sees the interrupted function behind it.
 void relay(int number, siginfo_t* info, void* context) {
     const FatalHandler handler = take_handler(number);
-    call_on_hosts_stack(handler, number, info, context);
+    // Another kind of frame, for instance valgrind's, stays where it is.
+    if (cpu::is_kernels_frame(context, __builtin_dwarf_cfa())) call_on_hosts_stack(handler, number, info, context);
     handler(number, info, context);
 }
 
@@ -120,7 +122,7 @@ int sigaction_past_relay(int number, const struct sigaction* action, struct siga
     const int failed = real_sigaction(number, action, old);
     if (failed != 0 || !is_relay(*old)) return failed;
     old->sa_sigaction = before.sa_sigaction;
-    old->sa_flags = (old->sa_flags & ~SA_SIGINFO) | before.sa_flags;
+    old->sa_flags = (old->sa_flags & ~SA_SIGINFO) | (before.sa_flags & (SA_SIGINFO | resets));
     return 0;
 }
 

@@ -197,6 +197,31 @@ static void by_signal(void) {
     for (int i = 0; i < coroutines; ++i) CHECK(totals[i] == rounds * once);
 }
 
+/* The stack overflows again and again, and the handler leaves by longjmp each time. */
+static sigjmp_buf before_overflow;
+static volatile int overflows;
+static void recover(int number, siginfo_t* info, void* context) {
+    (void)number, (void)info, (void)context;
+    is_set(shared, sizeof shared, SS_ONSTACK);
+    ++overflows;
+    siglongjmp(before_overflow, 1);
+}
+static NOINLINE unsigned long overflow(unsigned long depth) {
+    volatile char filler[4096];
+    filler[0] = (char)depth;
+    return depth == ~0UL ? 0 : overflow(depth + 1) + (unsigned long)filler[0];
+}
+static void* overflow_often(void* given) {
+    set(shared, sizeof shared, 0);
+    for (volatile int i = 0; i < 20; ++i) {
+        if (sigsetjmp(before_overflow, 1) == 0) overflow(0);
+        is_set(shared, sizeof shared, 0);
+        busy_ms(5);
+    }
+    CHECK(overflows == 20);
+    return given;
+}
+
 /* What sigaltstack(2) promises, by libc's function and by number; a forked child keeps the stack, a thread does not. */
 static void* without(void* given) {
     is_set(NULL, 0, SS_DISABLE);
@@ -247,6 +272,12 @@ int main(int argc, char** argv) {
         disarm();
     } else if (strcmp(mode, "by_signal") == 0) {
         by_signal();
+    } else if (strcmp(mode, "overflow") == 0) {
+        pthread_attr_t small; /* an overflow of the main thread's stack takes long */
+        pthread_t thread;
+        handle(SIGSEGV, recover, 0);
+        CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 1 << 18) == 0);
+        CHECK(pthread_create(&thread, &small, overflow_often, NULL) == 0 && pthread_join(thread, NULL) == 0);
     } else if (strcmp(mode, "rules") == 0) {
         rules();
     } else {

@@ -21,6 +21,9 @@ inline std::uintptr_t interrupted_sp(const ucontext_t& context) noexcept {
 /// Bytes below the stack pointer that belong to the interrupted function (psABI, 3.2.2).
 inline constexpr std::uintptr_t red_zone = 128;
 
+/// `cfa` of the handler: there the return address ends, and in the kernel's frame the ucontext begins.
+inline bool is_kernels_frame(const void* context, const void* cfa) noexcept { return context == cfa; }
+
 /// Where a frame was moved to, in bytes; 0: there was no room.
 using Distance = std::intptr_t;
 
