@@ -1,5 +1,6 @@
 """Bad input: one clear line, the documented exit status, never a crash, never an earlier result overwritten."""
 
+import gzip
 import os
 import random
 import unittest
@@ -174,6 +175,97 @@ class BadSettings(Case):
         ran = run([host("ends"), "return", "200"], self.directory, profiled(FREQ=199, FORMAT="folded", KERNEL="off"))
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (6, "ending by return\n", ""))
         self.assertEqual(ran.result().endings, {"fprobe", "folded"})
+
+
+PERF_SCRIPT = b"""# captured on: Thu Nov 26 08:50:35 2026
+#
+my server  4711/4712 [001] 12.345678:    1010101 cycles:u:\r
+\tffffffff81a2b3c4 entry_SYSCALL_64_after_hwframe+0x6e ([kernel.kallsyms])\r
+\t          401136 std::vector<int, A<(B)1> >::push_back(int&&)+0x12 (/usr/bin/my (old) server)
+\t          401100 work(int) (inlined)
+\t          4010f0 main+0x20 (/usr/bin/my (old) server)
+\t    7f00deadbeef [unknown] (/usr/lib/libodd.so.1)
+
+my server  4711 [001] 12.345679:    1010101 cycles:u:
+\t          4010f0 main+0x20 (/usr/bin/my server)
+
+other 17 12.345680:          1 page-faults:
+\t          4010f0 main+0x20 (/usr/bin/my server)
+
+swapper     0 [000] 12.4:     250000 cycles:u:  ffffffff81a00000 default_idle+0xb ([kernel.kallsyms])
+"""
+PERF_FOLDED = """my server;[unknown in libodd.so.1];main;work(int)_[i];std::vector<int, A<(B)1> >::push_back(int&&);entry_SYSCALL_64_after_hwframe_[k] 1
+my server;main 1
+swapper;default_idle_[k] 1
+"""
+
+
+class Others(RenderCase):
+    """What other profilers write is read, or named with what makes it readable."""
+
+    def folded(self, name, content):
+        path = self.directory / name
+        path.write_bytes(content)
+        ran = render(path, "-o", "-", "--format", "folded")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran.stdout, ran.stderr
+
+    def test_folded_text_as_editors_and_archives_leave_it(self):
+        expected = "main;parse 2\nmain;parse;read 5\nmain;work 10\n"
+        plain = GOOD.encode()
+        large = b"".join(b"main;f%d 1\n" % i for i in range(60_000))
+        for name, content in {"bom": b"\xef\xbb\xbf" + plain, "crlf": plain.replace(b"\n", b"\r\n"), "gz": gzip.compress(plain),
+                              "members": gzip.compress(plain[:18]) + gzip.compress(plain[18:]),
+                              "bom.gz": gzip.compress(b"\xef\xbb\xbf" + plain)}.items():
+            with self.subTest(name=name):
+                self.assertEqual(self.folded(name, content), (expected, ""))
+        self.assertEqual(self.folded("large.gz", gzip.compress(large))[0].count("\n"), 60_000)
+        self.assertEqual(render("-", "-o", "-", "--format", "folded", stdin=(self.directory / "gz").open("rb")).stdout, expected)
+
+    def test_perf_script(self):
+        for name, content in {"script": PERF_SCRIPT, "script.gz": gzip.compress(PERF_SCRIPT)}.items():
+            out, said = self.folded(name, content)
+            self.assertEqual(out, PERF_FOLDED)
+            self.assertIn("only samples of cycles:u are shown; 1 of other events are left out", said)
+
+    def test_pprof(self):
+        folded = self.directory / "good.folded"
+        folded.write_text(GOOD + "main;work;inner_[i] 3\n")
+        made = self.directory / "good.pb.gz"
+        self.assertEqual(render(folded, "-o", made).returncode, 0)
+        expected = render(folded, "-o", "-", "--format", "folded").stdout
+        self.assertEqual(self.folded("again.pb.gz", made.read_bytes()), (expected, ""))
+        raw = gzip.decompress(made.read_bytes())
+        self.assertEqual(self.folded("again.pb", raw), (expected, ""))
+        for name, content, why in (("half.pb", raw[:len(raw) // 2], "damaged or cut off"),
+                                   ("half.gz", made.read_bytes()[:60], "its gzip data is cut off")):
+            (self.directory / name).write_bytes(content)
+            self.bad(self.directory / name, mentions=(name, why))
+
+    def test_what_is_not_read_is_named(self):
+        for content, what in ((b"PERFILE2" + bytes(200), "perf script -i FILE"),
+                              (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[]}}', "speedscope's JSON"),
+                              (b'{"meta":{"interval":1,"processType":0},"threads":[]}', "Firefox Profiler's JSON"),
+                              (b'[{"name": "x", "ph": "X"}]', "is JSON"), (GOOD.encode("utf-16"), "iconv -f UTF-16"),
+                              (b"\x28\xb5\x2f\xfd" + bytes(50), "zstdcat")):
+            path = self.directory / "foreign"
+            for packed in (content, gzip.compress(content)):
+                path.write_bytes(packed)
+                self.bad(path, mentions=("foreign", what))
+
+    def test_damaged_ones_end_with_a_sentence(self):
+        made = self.directory / "good.pb.gz"
+        (self.directory / "good.folded").write_text(GOOD)
+        render(self.directory / "good.folded", "-o", made)
+        raw, chance = gzip.decompress(made.read_bytes()), random.Random(4)
+        for _ in range(sized(40, 400)):
+            damaged = bytearray(chance.choice((raw, PERF_SCRIPT, made.read_bytes())))
+            for _ in range(3):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            path = self.directory / "damaged"
+            path.write_bytes(damaged)
+            ran = render(path, "-o", "-", "--format", "folded")
+            self.assertIn(ran.returncode, (0, 1), ran.stderr)
 
 
 class BadPlaces(Case):

@@ -18,6 +18,7 @@
 #include "profile/reader.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/learn_names.hpp"
+#include "text_input.hpp"
 
 namespace flameprobe {
 
@@ -104,14 +105,7 @@ Result<void> Loader::add_folded(ByteSource& source) {
     } else {
         reader_.emplace(folded_, source.name());
     }
-    std::string piece;
-    for (;;) {
-        piece.clear();
-        auto got = source.read(256 * 1024, piece);
-        if (!got) return got.error();
-        if (*got == 0) return reader_->finish();
-        reader_->feed(piece);
-    }
+    return read_text_input(source, *reader_, folded_.warnings);
 }
 
 NamedProfile Loader::take() {

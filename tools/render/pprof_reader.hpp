@@ -1,0 +1,19 @@
+// A pprof profile (github.com/google/pprof, profile.proto), as folded stacks.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/byte_sink.hpp"
+#include "base/result.hpp"
+
+namespace flameprobe {
+
+/// Whether the bytes, no longer compressed, begin as a pprof profile does.
+bool is_pprof(std::string_view head);
+
+/// Writes the stacks with their counts of samples, or where there are none with the value that pprof shows by default.
+/// Returns the name of what was counted: "samples", "inuse_space in bytes". The Error is a reason without the file.
+Result<std::string> fold_pprof(std::string_view bytes, const ByteSink& folded);
+
+}  // namespace flameprobe

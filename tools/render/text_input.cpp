@@ -1,0 +1,192 @@
+#include "text_input.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "perf_script.hpp"
+#include "pprof_reader.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr std::size_t piece_size = 256 * 1024, head_size = 64 * 1024;
+constexpr std::size_t longest_line = 64 * 1024 * 1024;
+constexpr std::size_t largest_pprof = std::size_t{1} << 30;
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf", gzip_magic = "\x1f\x8b";
+
+/// Undoes gzip (RFC 1952), also of several members one behind the other.
+class Gunzip {
+public:
+    Gunzip() { ok_ = ::inflateInit2(&stream_, 15 + 16) == Z_OK; }
+    ~Gunzip() { ::inflateEnd(&stream_); }
+    Gunzip(const Gunzip&) = delete;
+    Gunzip& operator=(const Gunzip&) = delete;
+
+    bool add(std::string_view packed, std::string& out) {
+        stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+        stream_.avail_in = static_cast<uInt>(packed.size());
+        do {
+            if (ended_ && stream_.avail_in > 0) ok_ = ::inflateReset(&stream_) == Z_OK;
+            const std::size_t before = out.size();
+            out.resize(before + piece_size);
+            stream_.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+            stream_.avail_out = piece_size;
+            const int status = ::inflate(&stream_, Z_NO_FLUSH);
+            out.resize(out.size() - stream_.avail_out);
+            ended_ = status == Z_STREAM_END;
+            ok_ = ok_ && (ended_ || status == Z_OK || status == Z_BUF_ERROR);
+        } while (ok_ && (stream_.avail_out == 0 || (ended_ && stream_.avail_in > 0)));
+        return ok_;
+    }
+    bool ended() const { return ended_; }
+
+private:
+    z_stream stream_{};
+    bool ok_ = false, ended_ = false;
+};
+
+/// The input's bytes, no longer compressed, in pieces.
+class Pieces {
+public:
+    explicit Pieces(ByteSource& source) : source_(source) {}
+
+    Result<void> open() {
+        const auto head = source_.peek(gzip_magic.size());
+        if (!head) return head.error();
+        if (*head == gzip_magic) gunzip_ = std::make_unique<Gunzip>();
+        return {};
+    }
+    /// False at the end.
+    Result<bool> next(std::string& piece) {
+        piece.clear();
+        while (piece.empty()) {
+            std::string packed;
+            const auto got = source_.read(gunzip_ ? piece_size / 16 : piece_size, gunzip_ ? packed : piece);
+            if (!got) return got.error();
+            if (*got == 0) {
+                if (gunzip_ && !gunzip_->ended()) return Error{source_.name() + ": its gzip data is cut off"};
+                return false;
+            }
+            if (gunzip_ && !gunzip_->add(packed, piece)) return Error{source_.name() + ": its gzip data is damaged"};
+        }
+        return true;
+    }
+
+private:
+    ByteSource& source_;
+    std::unique_ptr<Gunzip> gunzip_;
+};
+
+/// What a format that is not read is, and what to do; empty for others.
+std::string foreign(std::string_view head) {
+    if (head.starts_with("PERFILE2") || head.starts_with("2ELIFREP"))
+        return "is perf's own file: perf script -i FILE | flameprobe-render - -o picture.svg";
+    if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff"))
+        return "is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | flameprobe-render - -o picture.svg";
+    if (head.starts_with("\x28\xb5\x2f\xfd")) return "is compressed: zstdcat FILE | flameprobe-render - -o picture.svg";
+    if (head.starts_with("\xfd"
+                         "7zXZ"))
+        return "is compressed: xzcat FILE | flameprobe-render - -o picture.svg";
+    const std::size_t begin = head.find_first_not_of(" \t\r\n");
+    if (begin == head.npos || (head[begin] != '{' && head[begin] != '[')) return {};
+    const bool is_json = head.find('"') != head.npos && head.find("\":") != head.npos;
+    if (!is_json) return {};
+    const std::string instead =
+        ", which is not read: give the .fprobe, the pprof file, or the folded stacks or perf script's text it was made "
+        "of";
+    if (head.find("speedscope") != head.npos || head.find("\"shared\"") != head.npos)
+        return "is speedscope's JSON" + instead;
+    if (head.find("\"preprocessedProfileVersion\"") != head.npos || head.find("\"stackTable\"") != head.npos ||
+        head.find("\"processType\"") != head.npos)
+        return "is Firefox Profiler's JSON" + instead;
+    return "is JSON" + instead;
+}
+
+class TextInput {
+public:
+    TextInput(ByteSource& source, FoldedReader& reader, std::vector<std::string>& warnings)
+        : name_(source.name()), pieces_(source), reader_(reader), warnings_(warnings) {}
+
+    Result<void> read() {
+        if (auto opened = pieces_.open(); !opened) return opened;
+        std::string head, piece;
+        while (head.size() < head_size) {
+            const auto more = pieces_.next(piece);
+            if (!more) return more.error();
+            if (!*more) break;
+            head += piece;
+        }
+        if (head.starts_with(byte_order_mark)) head.erase(0, byte_order_mark.size());
+        if (const std::string what = foreign(std::string_view(head).substr(0, head_size)); !what.empty())
+            return Error{name_ + ": " + what};
+        if (is_pprof(head)) return read_pprof(std::move(head));
+        if (is_perf_script(head)) return read_perf_script(head);
+        reader_.feed(head);
+        const auto read = rest([this](std::string_view text) { reader_.feed(text); });
+        return read ? reader_.finish() : read;
+    }
+
+private:
+    template <class Take>
+    Result<void> rest(const Take& take) {
+        for (std::string piece;;) {
+            const auto more = pieces_.next(piece);
+            if (!more) return more.error();
+            if (!*more) return {};
+            take(piece);
+        }
+    }
+    Result<void> read_pprof(std::string all) {
+        const auto read = rest([&](std::string_view text) {
+            if (all.size() <= largest_pprof) all += text;
+        });
+        if (!read) return read;
+        if (all.size() > largest_pprof) return Error{name_ + ": is a pprof profile of more than 1 GB"};
+        const auto what = fold_pprof(all, [this](std::string_view text) { reader_.feed(text); });
+        if (!what) return Error{name_ + ": " + what.error().message};
+        if (*what != "samples") warnings_.push_back(name_ + ": what is called samples here is " + *what);
+        return reader_.finish();
+    }
+    Result<void> read_perf_script(const std::string& head) {
+        PerfScript script;
+        std::string carry, folded;
+        const auto lines = [&](std::string_view text) {
+            for (std::size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
+                carry += text.substr(0, end);
+                script.line(carry, folded);
+                carry.clear();
+            }
+            if (carry.size() < longest_line) carry += text;
+            reader_.feed(folded);
+            folded.clear();
+        };
+        lines(head);
+        if (auto read = rest(lines); !read) return read;
+        script.line(carry, folded);
+        script.finish(folded);
+        reader_.feed(folded);
+        if (script.of_other_events() > 0)
+            warnings_.push_back(name_ + ": only samples of " + script.event() + " are shown; " +
+                                std::to_string(script.of_other_events()) + " of other events are left out");
+        return reader_.finish();
+    }
+
+    std::string name_;
+    Pieces pieces_;
+    FoldedReader& reader_;
+    std::vector<std::string>& warnings_;
+};
+
+}  // namespace
+
+Result<void> read_text_input(ByteSource& source, FoldedReader& reader, std::vector<std::string>& warnings) {
+    return TextInput(source, reader, warnings).read();
+}
+
+}  // namespace flameprobe
