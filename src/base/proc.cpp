@@ -72,7 +72,7 @@ bool has_ended(std::uint32_t tid) {
 }
 
 std::string thread_comm(std::uint32_t tid) {
-    auto text = read_small_file(task_file(tid, "comm").c_str());
+    auto text = proc_is_of_this_namespace() ? read_small_file(task_file(tid, "comm").c_str()) : std::nullopt;
     if (!text) return {};
     if (!text->empty() && text->back() == '\n') text->pop_back();
     return *text;

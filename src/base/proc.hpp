@@ -18,7 +18,7 @@ std::vector<std::uint32_t> list_threads();
 std::vector<std::uint32_t> list_other_threads();
 /// Whether a thread of the host is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);
-/// comm, without the newline; empty if the thread is gone.
+/// comm, without the newline; empty if the thread is gone, or /proc is that of another pid namespace.
 std::string thread_comm(std::uint32_t tid);
 /// Field `number` (3 or more) of the text of a /proc/PID/stat or /proc/PID/task/TID/stat, as proc(5) numbers them;
 /// empty if there is none.

@@ -59,6 +59,7 @@ struct StackLabel {
 
 struct DeepSample {
     Sample sample;
+    ThreadId shown = 0;               // under which name the profile has it: the thread's when it was sampled
     std::uint64_t time_ns = 0;        // when it was taken, or up to a tick before; CLOCK_MONOTONIC, as the next two
     std::uint64_t came_ns = 0;        // when it was added
     std::uint64_t read_ns = 0;        // when live memory was read for `frames`; 0: they are from the copy alone

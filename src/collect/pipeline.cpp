@@ -55,9 +55,9 @@ void Pipeline::mapping(const RawMapping& raw) {
 }
 
 void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }
-void Pipeline::thread_started(std::uint32_t tid, std::uint32_t, std::uint64_t time_ns) {
+void Pipeline::thread_started(std::uint32_t tid, std::uint32_t parent, std::uint64_t time_ns) {
     if (switches_ != nullptr) switches_->thread_started(tid, time_ns);
-    if (tid != pid_) threads_.started(tid);
+    if (tid != pid_) threads_.started(tid, parent);
 }
 void Pipeline::switched(const RawSwitch& record) {
     if (switches_ != nullptr) switches_->switched(record);
@@ -103,7 +103,7 @@ void Pipeline::sample(const RawSample& raw) {
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
                                   raw.in_system_call ? stacks_.call_of(walk_.frames) : 0);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
-    write(sample, whole);
+    write(sample, whole, threads_.shown(sample.thread));
     if (whole && raw.in_system_call) call_stacks_.add(raw.tid, sample);
 }
 
@@ -142,6 +142,7 @@ void Pipeline::sample_of_event(const RawSample& raw, Sample sample) {
     sample.weight = raw.weight;
     sample.stack = stacks_.intern(walk_.frames, walk_.end == WalkEnd::root, labels_, raw.kernel_chain, 0);
     has_more_events_ = true;
+    sample.thread = threads_.shown(sample.thread);
     sink_.event_sample(first_event_ + raw.event - 1, sample);
 }
 
@@ -168,7 +169,7 @@ void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
 void Pipeline::write_shared(const std::vector<Sample>& samples) {
     for (const Sample& sample : samples) {
         unsampled_time_.sampled(sample.thread, sample.weight);
-        write(sample, true);
+        write(sample, true, threads_.shown(sample.thread));
     }
 }
 
@@ -179,7 +180,8 @@ bool Pipeline::in_no_mapping() const {
 
 void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
     const StackCopy copy{raw.registers.sp(), raw.stack};
-    DeepSample deep{.sample = sample, .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
+    DeepSample deep{
+        .sample = sample, .shown = threads_.shown(sample.thread), .time_ns = raw.time_ns, .came_ns = monotonic_ns()};
     live_.begin(copy);
     deep.proven = walk_.frames_in_copy;
     bool extended = continuations_.extend(sample.thread, walk_);
@@ -218,7 +220,7 @@ void Pipeline::decided(const DeepSample& deep, bool whole) {
     Sample sample = deep.sample;
     const auto frames = std::span(deep.frames).first(whole ? deep.frames.size() : deep.proven);
     sample.stack = stacks_.intern(frames, whole, deep.labels, deep.kernel_chain, deep.system_call);
-    write(sample, whole);
+    write(sample, whole, deep.shown);
 }
 
 void Pipeline::settle(std::uint64_t now_ns) {
@@ -232,7 +234,7 @@ void Pipeline::settle(std::uint64_t now_ns) {
 
 void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
-void Pipeline::write(Sample sample, bool whole) {
+void Pipeline::write(Sample sample, bool whole, ThreadId shown) {
     unsampled_time_.sampled_at(sample.thread, sample.stack, whole);
     if (sample.weight == 0) return;
     summary_.samples += sample.weight;
@@ -240,6 +242,7 @@ void Pipeline::write(Sample sample, bool whole) {
     if (!whole) summary_.truncated_hits += sample.hits;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
     threads_.count(sample.thread, sample.weight);
+    sample.thread = shown;
     sink_.sample(sample);
 }
 
@@ -255,6 +258,7 @@ ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
 
 void Pipeline::event_sample(EventId event, Sample sample) {
     sample.time_ns -= std::min(sample.time_ns, start_ns_);
+    sample.thread = threads_.shown(sample.thread);
     sink_.event_sample(event, sample);
 }
 

@@ -106,7 +106,7 @@ private:
     void sample_of_event(const RawSample& raw, Sample sample);
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
-    void write(Sample sample, bool whole);
+    void write(Sample sample, bool whole, ThreadId shown);
     void write_shared(const std::vector<Sample>& samples);
     bool memory_continues();
     bool in_no_mapping() const;

@@ -11,23 +11,26 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t in_turn = 256;
+// Of a thread that is renamed for each piece of work: what comes later stays under the last of these names.
+constexpr std::uint32_t most_names = 1000;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
 ThreadId ThreadRegistry::add(std::uint32_t tid, std::string_view name) {
     const auto id = static_cast<ThreadId>(threads_.size());
-    threads_.push_back({.thread = {tid, std::string(name)}});
+    threads_.push_back({.thread = {tid, std::string(name)}, .shown = id});
     sink_.thread(id, threads_.back().thread);
     return id;
 }
 
 void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
-    auto name = thread_comm(tid);
+    auto name = living.name.empty() ? thread_comm(tid) : living.name;
     // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every
     // new thread.
     if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().thread.name;
     living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
+    living.name = threads_[living.id].thread.name;
     set_cpu(living);
 }
 
@@ -77,7 +80,7 @@ ThreadId ThreadRegistry::unknown() {
 
 // A tid that starts again is another thread, even if the record of the first one's end was lost. But the timer engine
 // also reports threads that ran before as started: their clocks go on.
-void ThreadRegistry::started(std::uint32_t tid) {
+void ThreadRegistry::started(std::uint32_t tid, std::uint32_t parent) {
     const auto known = living_.find(tid);
     if (known != living_.end()) {
         if (known->second.id == none && clocks_.thread_ns(tid) >= known->second.clock_ns) return;
@@ -85,16 +88,32 @@ void ThreadRegistry::started(std::uint32_t tid) {
     }
     recent_ends_.erase(tid);
     recent_ends_before_.erase(tid);
-    living_[tid] = {};
+    const auto maker = living_.find(parent);
+    std::string name = maker == living_.end() ? std::string() : maker->second.name;
+    living_[tid] = {.name = std::move(name)};
 }
 
 void ThreadRegistry::renamed(std::uint32_t tid, std::string_view name) {
     const auto known = living_.find(tid);
-    if (known == living_.end() || known->second.id == none) return;  // not sampled yet: its name is read when it is
-    Thread& thread = threads_[known->second.id].thread;
-    if (thread.name == name) return;
-    thread.name = name;
-    sink_.thread(known->second.id, thread);
+    if (known == living_.end() || name.empty()) return;
+    known->second.name = name;
+    const ThreadId id = known->second.id;
+    if (id == none || threads_[threads_[id].shown].thread.name == name) return;
+    threads_[id].shown = entry_of_name(id, name);
+}
+
+ThreadId ThreadRegistry::entry_of_name(ThreadId id, std::string_view name) {
+    if (threads_[id].thread.name == name) return id;
+    const auto [known, is_new] = later_names_.try_emplace({id, std::string(name)}, none);
+    if (!is_new) return known->second;
+    if (threads_[id].later_names == most_names) {
+        later_names_.erase(known);
+        return threads_[id].shown;
+    }
+    ++threads_[id].later_names;
+    known->second = add(threads_[id].thread.tid, name);
+    threads_[known->second].is_name_only = true;
+    return known->second;
 }
 
 void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
@@ -223,8 +242,10 @@ std::uint64_t ThreadRegistry::cpu_ns() const {
 std::vector<ThreadAccount> ThreadRegistry::accounts() const {
     std::vector<ThreadAccount> accounts;
     accounts.reserve(threads_.size());
-    for (const Known& known : threads_)
-        accounts.push_back({static_cast<ThreadId>(accounts.size()), cpu_of(known), known.samples});
+    for (ThreadId id = 0; id < threads_.size(); ++id) {
+        const Known& known = threads_[id];
+        if (!known.is_name_only) accounts.push_back({id, cpu_of(known), known.samples});
+    }
     return accounts;
 }
 

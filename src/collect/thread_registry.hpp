@@ -33,7 +33,9 @@ public:
     ThreadId unknown();
     /// The same, or no valid id if unknown() was not called yet.
     ThreadId unknown_if_any() const { return unknown_; }
-    void started(std::uint32_t tid);
+    /// The kernel gives a new thread the name of the one that made it, `parent`; 0: not known.
+    void started(std::uint32_t tid, std::uint32_t parent = 0);
+    /// From now on what shown() gives has this name. The account stays one.
     void renamed(std::uint32_t tid, std::string_view name);
     void ended(std::uint32_t tid, std::uint64_t time_ns);
     /// The thread reported its CPU clock at its end (EndedThreads). `cpu_ns` becomes the part of it that counts, and
@@ -52,6 +54,8 @@ public:
     /// Living threads that have used CPU time: tid and nanoseconds, as last read.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> living() const;
     bool has_id(std::uint32_t tid) const;
+    /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
+    ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
     void count(ThreadId thread, std::uint64_t weight) {
         threads_[thread].samples += weight;
         accounted_ += weight;
@@ -93,6 +97,7 @@ private:
     /// Of a thread that lives.
     struct Living {
         ThreadId id = none;          // none until it has a sample or a note
+        std::string name{};          // as the kernel told it; empty: not known
         bool ran = true;             // was sampled since its clock was read
         std::uint64_t base_ns = 0;   // its CPU clock when sampling began
         std::uint64_t clock_ns = 0;  // as last read
@@ -102,11 +107,15 @@ private:
     /// and end with their threads.
     struct Known {
         Thread thread;
+        ThreadId shown = none;      // itself, or its present name's entry
+        bool is_name_only = false;  // an entry for a later name, without an account
+        std::uint32_t later_names = 0;
         std::uint64_t cpu_ns = 0, most_cpu_ns = 0;
         std::uint64_t samples = 0, noted = 0;  // periods
     };
 
     ThreadId add(std::uint32_t tid, std::string_view name);
+    ThreadId entry_of_name(ThreadId id, std::string_view name);
     Living& living_of(std::uint32_t tid);
     std::optional<std::uint64_t> recent_end(std::uint32_t tid) const;
     void forget_old_ends();
@@ -132,6 +141,7 @@ private:
     std::unordered_map<std::uint32_t, std::uint64_t> recent_ends_, recent_ends_before_;
     std::uint64_t recent_ends_since_ns_ = 0;
     std::map<std::string, ThreadId, std::less<>> unsampled_;
+    std::map<std::pair<ThreadId, std::string>, ThreadId> later_names_;
     std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn
     std::uint64_t accounted_ = 0;
     ThreadId unknown_ = none;

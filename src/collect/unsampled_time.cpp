@@ -59,8 +59,11 @@ void UnsampledTime::sampled_at(ThreadId thread, StackId stack, bool rooted) {
 
 void UnsampledTime::write(ThreadId thread, StackId stack, std::uint64_t weight) {
     wrote_ = true;
-    sink_.sample(
-        {.time_ns = monotonic_ns() - start_ns_, .thread = thread, .stack = stack, .weight = weight, .hits = 0});
+    sink_.sample({.time_ns = monotonic_ns() - start_ns_,
+                  .thread = threads_.shown(thread),
+                  .stack = stack,
+                  .weight = weight,
+                  .hits = 0});
 }
 
 void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns, Note why) {

@@ -96,7 +96,7 @@ struct StackNode {
 
 struct Thread {
     std::uint32_t tid = 0;
-    std::string name;  // comm, as last seen
+    std::string name;  // comm; a thread that was renamed has an entry for each name, all with its tid
 };
 
 /// One step of what a location stands for, stored in the profile so that no binary is needed to name it: the first is

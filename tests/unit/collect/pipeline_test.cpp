@@ -32,6 +32,37 @@ TEST_CASE("samples of other processes are ignored") {
     CHECK(kept.samples.empty());
 }
 
+TEST_CASE("a thread's samples are filed under the name that it had, in one account") {
+    Kept kept;
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, 1000, pid);
+    const auto name_of_sample = [&](std::uint32_t tid) {
+        auto raw = kernel_sample({});
+        raw.tid = tid;
+        pipeline.sample(raw);
+        return kept.threads.at(kept.samples.back().thread).name;
+    };
+    const std::string first = name_of_sample(pid);
+    for (const char* const name : {"import", "export", "import"}) {
+        pipeline.thread_name(pid, name);
+        CHECK(name_of_sample(pid) == name);
+    }
+    CHECK(kept.threads.size() == 3);
+    CHECK(kept.threads[1].tid == pid);
+    REQUIRE(pipeline.threads().accounts().size() == 1);
+    CHECK(pipeline.threads().accounts()[0].samples == 4);
+    // The kernel gives a new thread its maker's name: nothing is read of a thread that has another one, or none, by
+    // now.
+    pipeline.thread_started(pid + 1'000'000, pid, 0);
+    CHECK(name_of_sample(pid + 1'000'000) == "import");
+    pipeline.thread_started(pid + 1'000'001, pid, 0);
+    pipeline.thread_name(pid + 1'000'001, "worker");
+    CHECK(name_of_sample(pid + 1'000'001) == "worker");
+    pipeline.thread_name(pid, first);
+    CHECK(name_of_sample(pid) == first);
+    CHECK(kept.samples.back().thread == 0);
+}
+
 TEST_CASE("a stack that cannot be followed is kept, under [truncated]") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
