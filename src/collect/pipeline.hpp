@@ -79,7 +79,10 @@ public:
     void close_files() {
         unwinder_->close_files();
         calls_.close_files();
+        stacks_.close_files();
     }
+    /// To be called once, at the end of the profile.
+    void name_what_is_gone() { stacks_.name_what_is_gone(static_cast<std::uint32_t>(text_of_label_.size())); }
     void death(const Death& death) { sink_.death(death); }
     void count(const WorkCount& count) { sink_.count(count); }
 

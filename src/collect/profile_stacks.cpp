@@ -1,29 +1,21 @@
 #include "collect/profile_stacks.hpp"
 
+#include <chrono>
+#include <map>
+
 #include "base/clock.hpp"
 #include "base/system_call_names.hpp"
+#include "symbolize/stand_in.hpp"
+#include "symbolize/symbolizer.hpp"
 #include "unwind/code_bytes.hpp"
-#include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 namespace {
 
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
 
-// The kernel gives it for mappings made while sampling is on. For others it is read from the file, if that is still the
-// one that was mapped, else from the process's memory. A file without one is known by its inode.
-void identify(const CodeRegion& region, Mapping& mapping) {
-    mapping.build_id = region.build_id;
-    if (!region.build_id.empty() || region.kind != RegionKind::file) return;
-    auto image = ElfImage::from_file(region);
-    if (image)
-        mapping.file = image->file();
-    else
-        mapping.file = {.device = region.device, .inode = region.inode};
-    if (!image) image = ElfImage::from_memory(region);
-    if (image) mapping.build_id = image->build_id();
-    if (!mapping.build_id.empty()) mapping.file = {};
-}
+// How long the names of what is gone may take at the end.
+constexpr std::chrono::seconds time_for_names{10};
 
 }  // namespace
 
@@ -117,8 +109,8 @@ MappingId ProfileStacks::mapping_of(std::uint32_t region_id, std::uint64_t addre
     mapping.file_offset = region->file_offset;
     mapping.since_ns = monotonic_ns() - start_ns_;
     mapping.path = region->path;
-    identify(*region, mapping);
     const MappingId id = next_mapping_++;
+    files_.add(id, *region, mapping);
     mapping_of_region_.emplace(region_id, id);
     sink_.mapping(id, mapping);
     return id;
@@ -136,9 +128,52 @@ MappingId ProfileStacks::call_of(std::span<const CodeFrame> frames) {
     return known->second;
 }
 
+// What is not known now may be found later, by whoever has a debug file.
+void ProfileStacks::name_what_is_gone(std::uint32_t next_string) {
+    std::vector<Mapping> mappings;
+    std::map<MappingId, MappingId> place;
+    const std::vector<MappingId> gone = files_.gone();
+    for (const MappingId id : gone) {
+        place[id] = static_cast<MappingId>(mappings.size());
+        mappings.push_back(files_.mapping(id));
+    }
+    std::vector<LocationId> ids;
+    std::vector<Location> locations;
+    for (LocationId id = 0; id < table_.locations() && !gone.empty(); ++id) {
+        const Location location = table_.at(id);
+        if (const auto found = place.find(location.mapping); found != place.end()) {
+            ids.push_back(id);
+            locations.push_back({found->second, location.address});
+        }
+    }
+    if (ids.empty()) return;
+    SymbolizeOptions options;
+    options.workers = 1;
+    options.same_boot = true;
+    options.deadline = std::chrono::steady_clock::now() + time_for_names;
+    options.read_image = [&](const Mapping& mapping) {
+        return files_.read(gone[static_cast<std::size_t>(&mapping - mappings.data())]);
+    };
+    std::vector<std::string> warnings;
+    const SymbolChains chains = symbolize(mappings, locations, {}, options, warnings);
+    std::map<std::string, std::uint32_t> strings;
+    const auto id_of = [&](const std::string& text) {
+        const auto [known, is_new] = strings.try_emplace(text, next_string);
+        if (is_new) sink_.string(next_string++, text);
+        return known->second;
+    };
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (chains[i].back().name.starts_with(unknown_prefix)) continue;
+        std::vector<ArchivedSymbol> symbols;
+        for (const Symbol& symbol : chains[i])
+            symbols.push_back({id_of(symbol.name), id_of(symbol.file), symbol.line, symbol.decl_line, symbol.inlined});
+        sink_.symbols(ids[i], symbols);
+    }
+}
+
 std::size_t ProfileStacks::memory() const {
     constexpr std::size_t node = 48, tree_node = 72, named_node = 112;  // of a hash table, and of trees
-    return table_.memory() + path_.capacity() * sizeof(Step) + mapping_of_region_.size() * node +
+    return table_.memory() + files_.memory() + path_.capacity() * sizeof(Step) + mapping_of_region_.size() * node +
            notes_.size() * named_node + call_at_.size() * tree_node;
 }
 

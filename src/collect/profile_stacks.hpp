@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collect/continuation.hpp"
+#include "collect/mapped_files.hpp"
 #include "profile/sink.hpp"
 #include "profile/stack_table.hpp"
 #include "unwind/code_map.hpp"
@@ -38,6 +39,10 @@ public:
     MappingId call_of(std::span<const CodeFrame> frames);
     /// Adds a just-in-time compiler's dump to the mappings: it names code that lies in no file.
     void add_jit_dump(const std::string& path);
+    /// Names, for readers of the profile, the code in files that are not any more at their paths, and of the vdso: to
+    /// be called once, at the end. `next_string`: the first id of a string that is free.
+    void name_what_is_gone(std::uint32_t next_string);
+    void close_files() { files_.close(); }
     std::size_t count() const { return table_.stacks(); }
     std::size_t memory() const;  // bytes, estimated
 
@@ -51,6 +56,7 @@ private:
     const CodeMap& code_map_;
     const std::uint64_t start_ns_;
     StackTable table_;
+    MappedFiles files_;
     struct Step {
         StackId parent;
         Location location;

@@ -282,6 +282,7 @@ Result<void> Recording::close() {
         file_.remove();
         return {};
     }
+    pipeline_.name_what_is_gone();
     pipeline_.summary().complete = true;
     return flush();
 }

@@ -96,6 +96,7 @@ StackTable::Interned StackTable::stack(StackId parent, LocationId location) {
     return {*slot, true};
 }
 
+Location StackTable::at(LocationId id) const { return tables_->location(id); }
 std::size_t StackTable::locations() const { return tables_->addresses.size(); }
 std::size_t StackTable::stacks() const { return tables_->nodes.size(); }
 

@@ -22,6 +22,7 @@ public:
     /// `parent` 0 is the root. Ids count from 1.
     Interned stack(StackId parent, LocationId location);
 
+    Location at(LocationId id) const;
     std::size_t locations() const;
     std::size_t stacks() const;
     std::size_t memory() const;  // bytes

@@ -4,8 +4,9 @@ import os
 import shutil
 import subprocess
 import unittest
+from pathlib import Path
 
-from harness import MAIN_ENGINES, Case, profiled, read_folded, render, shares, target
+from harness import LIBRARY, MAIN_ENGINES, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, target
 
 TRUE = ("hash_key", "compare_row")
 OTHERS = ("unrelated_first", "unrelated_second", "_start", "frame_dummy")
@@ -34,7 +35,7 @@ class CodeNames(Case):
         self.assertGreaterEqual(hits / every, share, sorted({frames[-1] for frames, _ in stacks}))
 
     def test_a_program_that_is_replaced(self):
-        """By a new file under its name, or, once it has ended, in its own file: never the other program's names."""
+        """By a new file under its name, while it runs: the profile keeps the names."""
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 place = self.fresh_directory(engine)
@@ -47,7 +48,65 @@ class CodeNames(Case):
 
                 stem, _ = self.halves(program, place, engine, replace)
                 self.assert_leaves(read_folded(stem.with_suffix(".folded").read_text()), TRUE)
-                self.assert_replaced(stem.with_suffix(".fprobe"))
+                self.assert_leaves(folded(stem.with_suffix(".fprobe")), TRUE)
+
+    def test_a_program_without_a_file(self):
+        for user in (["env"], ordinary_user(self)):
+            with self.subTest(user=user[0]):
+                place = self.fresh_directory(user[0])
+                place.chmod(0o777)
+                self.directory.chmod(0o755)
+                program = os.memfd_create("worker")
+                self.addCleanup(os.close, program)
+                os.write(program, target("rebuilt").read_bytes())
+                run([*user, f"/proc/self/fd/{program}"], place, profiled(OUT=place / "x", FREQ=499, KERNEL="off"),
+                    stdin=subprocess.DEVNULL, pass_fds=[program])
+                profile, = place.glob("*.fprobe")
+                self.assert_leaves(folded(profile), TRUE)
+
+    def test_a_library_that_is_gone(self):
+        """Deleted while it is loaded, or unloaded and then deleted; an ordinary user has its dynamic symbols at least."""
+        for user in (["env"], ordinary_user(self)):
+            for when in ("first", "last"):
+                with self.subTest(user=user[0], when=when):
+                    place = self.fresh_directory(f"{user[0]}-{when}")
+                    place.chmod(0o777)
+                    self.directory.chmod(0o755)
+                    ran = run([*user, target("gone"), target("libgone-library.so"), place / "copy.so", when], place,
+                              profiled(OUT=place / "x", FREQ=499, KERNEL="off", FORMAT="folded"))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    self.assertFalse((place / "copy.so").exists())
+                    profile, = place.glob("*.fprobe")
+                    self.assert_leaves(read_folded(profile.with_suffix(".folded").read_text()), ["library_work"], 0.9)
+                    self.assert_leaves(folded(profile), ["library_work"], 0.9)
+
+    def test_a_thread_that_is_renamed(self):
+        """Each sample is under the name that the thread had then; without perf's records a name is read now and then."""
+        for engine, share in zip(MAIN_ENGINES, (0.98, 0.6)):
+            with self.subTest(engine=engine):
+                place = self.fresh_directory(engine)
+                ran = run([target("renamed")], place, profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                stacks = read_folded((place / "x.folded").read_text())
+                for name, job in (("import", "job_import"), ("export", "job_export")):
+                    named = [stack for stack in stacks if stack[0][0] == name]
+                    hits, every = shares(named, job)
+                    self.assertGreater(hits, 50, sorted({frames[0] for frames, _ in stacks}))
+                    self.assertGreaterEqual(hits / every, share)
+
+    def test_another_namespaces_proc(self):
+        """Whose process 1 is another one: its name is not the program's."""
+        self.need("unshare")
+        inside = ["unshare", "--pid", "--fork"]
+        if run([*inside, "true"], self.directory).returncode != 0:
+            self.skipTest("no pid namespace can be made here")
+        outer = Path("/proc/1/comm").read_text().strip()
+        ran = run([*inside, "env", f"LD_PRELOAD={LIBRARY}", target("rebuilt")], self.directory,
+                  clean_environment(FLAMEPROBE_OUT=self.directory / "x", FLAMEPROBE_FORMAT="folded", FLAMEPROBE_FREQ=499))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        roots = {frames[0] for frames, _ in read_folded((self.directory / "x.folded").read_text())}
+        self.assertNotIn(outer, roots)
+        self.assertIn("rebuilt", roots)
 
     def test_a_program_that_is_rebuilt_later(self):
         place = self.fresh_directory("later")

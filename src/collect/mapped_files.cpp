@@ -1,0 +1,115 @@
+#include "collect/mapped_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "symbolize/live_image.hpp"
+#include "unwind/elf_image.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::size_t most_files = 256;
+constexpr std::size_t most_image_bytes = std::size_t{32} << 20;      // held, of all files
+constexpr std::uint64_t most_file_bytes = std::uint64_t{256} << 20;  // read at the end, of one
+
+// O_NONBLOCK: a path may lead to a FIFO.
+Descriptor open_file(const char* path, FileIdentity& identity) {
+    Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    identity = FileIdentity::of(status);
+    return file;
+}
+
+bool lies_at(const std::string& path, const FileIdentity& wanted) {
+    struct stat status {};
+    return wanted.known() && ::stat(path.c_str(), &status) == 0 && FileIdentity::of(status) == wanted;
+}
+
+}  // namespace
+
+// The kernel gives the build id of mappings made while sampling is on. Of others it is read from the file, if that is
+// still the one that was mapped, else from the process's memory.
+void MappedFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) {
+    mapping.build_id = region.build_id;
+    if (region.kind == RegionKind::anonymous) return;
+    Held held{.id = id, .mapping = {}, .at_path = {}, .file = {}, .image = {}};
+    bool has_names = region.kind == RegionKind::vdso;
+    if (region.kind == RegionKind::file) {
+        auto image = ElfImage::from_file(region);
+        if (image) held.at_path = image->file();
+        if (!image) image = ElfImage::from_memory(region);
+        has_names = image.has_value();
+        if (image && mapping.build_id.empty()) mapping.build_id = image->build_id();
+        if (mapping.build_id.empty()) mapping.file = held.at_path;
+        if (mapping.build_id.empty() && !mapping.file.known())
+            mapping.file = {.device = region.device, .inode = region.inode};
+    }
+    if (!has_names) return;  // a just-in-time compiler's file, for instance
+    held.mapping = mapping;
+    if (held.at_path.known() && files_ < most_files) {
+        FileIdentity found;
+        held.file = open_file(region.path.c_str(), found);
+        if (found != held.at_path) held.file = {};
+    } else if (region.kind == RegionKind::file) {
+        hold_gone(held, region);
+    }
+    files_ += held.file ? 1 : 0;
+    held_.push_back(std::move(held));
+}
+
+// Through the kernel's link to what is mapped, which takes CAP_CHECKPOINT_RESTORE, or the parts that are mapped.
+void MappedFiles::hold_gone(Held& held, const CodeRegion& region) {
+    char link[80];
+    std::snprintf(link, sizeof link, "/proc/thread-self/map_files/%" PRIx64 "-%" PRIx64, region.start, region.end);
+    FileIdentity found;
+    for (const char* const path : {static_cast<const char*>(link), "/proc/thread-self/exe"}) {
+        if (files_ >= most_files) break;
+        held.file = open_file(path, found);
+        if (held.file && found.inode == region.inode && found.device == region.device) return;
+        held.file = {};
+    }
+    auto image = read_live_image(held.mapping);
+    if (!image || image->size() > most_image_bytes - std::min(images_, most_image_bytes)) return;
+    images_ += image->size();
+    held.image = std::move(*image);
+}
+
+std::vector<MappingId> MappedFiles::gone() const {
+    std::vector<MappingId> ids;
+    for (const Held& held : held_)
+        if (!lies_at(held.mapping.path, held.at_path)) ids.push_back(held.id);
+    return ids;
+}
+
+const MappedFiles::Held& MappedFiles::of(MappingId id) const {
+    return *std::ranges::lower_bound(held_, id, {}, &Held::id);
+}
+
+const Mapping& MappedFiles::mapping(MappingId id) const { return of(id).mapping; }
+
+std::optional<std::string> MappedFiles::read(MappingId id) const {
+    const Held& held = of(id);
+    if (!held.image.empty()) return held.image;
+    struct stat status {};
+    if (!held.file) return read_live_image(held.mapping);
+    if (::fstat(held.file.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) > most_file_bytes)
+        return std::nullopt;
+    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+    bytes.resize(read_at(held.file.get(), 0, std::as_writable_bytes(std::span(bytes))));
+    return bytes;
+}
+
+void MappedFiles::close() {
+    for (Held& held : held_) held.file = {};
+    files_ = 0;
+}
+
+std::size_t MappedFiles::memory() const { return held_.capacity() * sizeof(Held) + images_; }
+
+}  // namespace flameprobe
