@@ -82,7 +82,7 @@ class CodeNames(Case):
 
     def test_a_thread_that_is_renamed(self):
         """Each sample is under the name that the thread had then; without perf's records a name is read now and then."""
-        for engine, share in zip(MAIN_ENGINES, (0.98, 0.6)):
+        for engine, share in zip(MAIN_ENGINES, (0.98, 0.6, 0.6)):
             with self.subTest(engine=engine):
                 place = self.fresh_directory(engine)
                 ran = run([target("renamed")], place, profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded"))
