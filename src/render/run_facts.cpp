@@ -4,6 +4,7 @@
 
 #include "base/base_name.hpp"
 #include "profile/blocked_calls.hpp"
+#include "render/name_advice.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
@@ -149,6 +150,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                          counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
+        if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
         if (auto parts = parts_text(summary, profile.merged_runs > 1); !parts.empty()) {

@@ -1,0 +1,45 @@
+#include <doctest/doctest.h>
+
+#include "profile_of.hpp"
+#include "render/name_advice.hpp"
+#include "render/run_facts.hpp"
+
+using namespace flameprobe;
+using test::ProfileOf;
+
+namespace {
+
+std::string advice(const std::string& executable, const std::string& folded) {
+    ProfileOf made;
+    made.folded(folded);
+    made.profile.has_run = true;
+    made.profile.run.executable = executable;
+    for (Function& function : made.profile.functions) {
+        const std::string_view name = made.profile.strings.view(function.name);
+        if (name.starts_with("0x") || name.starts_with("JS:") || name.starts_with("py::"))
+            function.module = made.profile.strings.intern("//anon");
+    }
+    const std::string text = name_advice(made.profile);
+    bool told = false;
+    for (const Fact& fact : run_facts(made.profile)) told = told || (fact.label == "Names" && fact.value == text);
+    CHECK(told == !text.empty());
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("code of a virtual machine without names: the flag that gives them") {
+    CHECK(advice("/usr/bin/node", "t:node;main;0x7f01;0x7f02 3\nt:node;main;uv_run 7\n") ==
+          "30.0 % of the time is in or below JavaScript functions without names; with names: node --perf-basic-prof "
+          "--interpreted-frames-native-stack");
+    CHECK(advice("/usr/bin/python3.12", "t:p;main;_PyEval_EvalFrameDefault;list_sort 5\n").find("python3 -X perf") !=
+          std::string::npos);
+}
+
+TEST_CASE("no advice where names are there, where there is little of it, and for other programs") {
+    CHECK(advice("/usr/bin/node", "t:node;main;0x7f01 3\nt:node;main;JS:~fib 7\n").empty());
+    CHECK(advice("/usr/bin/python3.12", "t:p;_PyEval_EvalFrameDefault;py::work:/w.py;_PyEval_EvalFrameDefault 9\n")
+              .empty());
+    CHECK(advice("/usr/bin/node", "t:node;main;0x7f01 1\nt:node;main;uv_run 9\n").empty());
+    CHECK(advice("/usr/bin/server", "t:s;main;0x7f01 3\n").empty());
+}
