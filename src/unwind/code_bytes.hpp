@@ -33,6 +33,11 @@ std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start
 /// sets `rule`. A call on the way may not return, so the caller to which the rule leads must be checked.
 bool epilogue_rule(std::uint64_t address, UnwindRule& rule);
 
+/// Whether the last function that begins in [from, address) pushes registers and takes stack once, by a constant, as a
+/// compiler at run time that keeps no frame pointer makes it (sljit, and so PCRE2): then sets `rule`. Nothing shows
+/// that the function still goes on at `address`, so the caller to which the rule leads must be checked.
+bool fixed_frame_rule(std::uint64_t from, std::uint64_t address, UnwindRule& rule);
+
 /// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`
 /// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);

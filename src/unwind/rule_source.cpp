@@ -49,8 +49,8 @@ void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Table
     rule.after_syscall = after_syscall(rule.address);
     // For a caller, `rule.address` is the last byte of its call.
     const bool is_caller = read_call_site(rule.address + 1, map_).kind != CallSite::Kind::none;
-    rule.from_epilogue = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
-    if (rule.kind == RuleKind::no_cfi && !rule.from_epilogue) rule.cfa_offset = frame_before_record(rule.address);
+    rule.from_code = rule.kind == RuleKind::no_cfi && epilogue_rule(rule.address + (is_caller ? 1 : 0), rule);
+    if (rule.kind == RuleKind::no_cfi && !rule.from_code) rule.cfa_offset = frame_before_record(rule.address);
     rule.in_file = region.kind != RegionKind::anonymous;
     // All of Go's functions with a frame keep records, by instructions that differ from release to release.
     rule.keeps_records = tables.cfi != nullptr && tables.cfi->is_go();
@@ -59,6 +59,8 @@ void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Table
     // Code with CFI before this hole says nothing about the hole.
     rule.keeps_records =
         set_up != 0 && (tables.cfi == nullptr || tables.cfi->rule(set_up, tables.bias).kind == RuleKind::no_cfi);
+    if (rule.kind == RuleKind::no_cfi && !rule.in_file && !rule.keeps_records && !rule.from_code)
+        rule.from_code = fixed_frame_rule(map_.code_since(rule.address, 4 * searched), rule.address, rule);
 }
 
 void RuleSource::forget_unmapped() {

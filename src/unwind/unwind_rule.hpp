@@ -59,9 +59,9 @@ struct UnwindRule {
     bool after_syscall : 1 = false;
     bool keeps_records : 1 = false;  // frame records are set up in the code before it
     bool in_file : 1 = false;        // not made at run time
-    /// The fields above are from the epilogue that the code is in (epilogue_rule); false: cfa_offset is what
-    /// frame_before_record() gives.
-    bool from_epilogue : 1 = false;
+    /// The fields above are from the epilogue or the frame of one size that the code is in (epilogue_rule,
+    /// fixed_frame_rule); false: cfa_offset is what frame_before_record() gives.
+    bool from_code : 1 = false;
 };
 static_assert(sizeof(UnwindRule) == 32, "two rules a cache line");
 

@@ -179,7 +179,7 @@ private:
     /// (NoCfiSteps).
     End step_without_cfi(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         const UnwindRule code = rule;  // the calls below may invalidate `rule`
-        if (code.from_epilogue) {
+        if (code.from_code) {
             Cursor caller = cursor;
             caller.doubtful = true;
             if (!checked(step_by_rule(code, caller), caller)) {

@@ -97,6 +97,11 @@ function outer(n) { return mid(n) + 1; }
 const end = process.cpuUsage().user + 1500000;
 while (process.cpuUsage().user < end) outer(10);
 """
+MATCHES_PHP = """<?php
+$text = str_repeat("foo bar12345 abcabcabc99 xyz <tag attr='v'> ", 2000);
+for ($end = hrtime(true) + 1500000000; hrtime(true) < $end;) preg_match_all('/(a|b|c)+[0-9]{2,}|(\\w+)\\s+<(\\w+)[^>]*>/', $text, $found);
+echo count($found) > 0, "\n";
+"""
 CALLERS = {"leafA": "mid", "leafB": "mid", "mid": "outer"}
 
 
@@ -168,6 +173,15 @@ class JustInTime(Case):
     def of_java(self, frame):
         found = re.search(r"\bHot\.(leafA|leafB|mid|outer)\(", frame)
         return found and found.group(1)
+
+    def test_pcre(self):
+        """PCRE2's compiler keeps no frame pointer; its functions take their stack once, when they begin."""
+        self.need("php")
+        (self.directory / "match.php").write_text(MATCHES_PHP)
+        stacks = self.stacks("pcre", "php", "-n", "-d", "pcre.jit=1", self.directory / "match.php")
+        self.assert_whole(stacks, 0.98)
+        compiled = sum(count for frames, count in stacks if any(frame.startswith("0x") for frame in frames))
+        self.assertGreater(compiled, 30, stacks)
 
     def test_luajit(self):
         self.need("luajit")

@@ -51,6 +51,8 @@ std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to) {
     return 0;
 }
 
+bool fixed_frame_rule(std::uint64_t /*from*/, std::uint64_t /*address*/, UnwindRule& /*rule*/) { return false; }
+
 // Frame records lie anywhere in the frame here, so a prologue does not say where.
 std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t /*function_start*/) { return std::nullopt; }
 

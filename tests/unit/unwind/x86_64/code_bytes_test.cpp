@@ -138,3 +138,24 @@ TEST_CASE("the prologue of HotSpot's methods that call nothing has a rule at eac
     CHECK(rule_at(15) == std::tuple(true, 32, -16));
     CHECK_FALSE(std::get<0>(rule_at(19)));
 }
+
+TEST_CASE("a frame of one size is found by the instructions that make it") {
+    const auto rule_behind = [](std::string_view made, std::string_view after) {
+        const std::string code = std::string(40, '\0') + std::string(made) + std::string(after);
+        const auto from = reinterpret_cast<std::uint64_t>(code.data());
+        UnwindRule rule;
+        const bool found = fixed_frame_rule(from, from + code.size(), rule);
+        return found ? std::tuple(rule.cfa_offset, rule.ra_slot, rule.fp_slot, rule.third_slot)
+                     : std::tuple(std::int32_t{0}, std::int32_t{0}, std::int32_t{0}, std::int32_t{0});
+    };
+    const auto none = std::tuple(0, 0, 0, 0);
+    constexpr auto body = "\x48\x8b\x43\x10\x48\x83\xe8\x01\x48\x8d\x74\x24\x38"sv;
+    // PCRE2's: push rbx, r15, r14, r13, r12, rbp; mov %rdi, %rbx; sub $208, %rsp
+    CHECK(rule_behind("\x53\x41\x57\x41\x56\x41\x55\x41\x54\x55\x48\x89\xfb\x48\x81\xec\xd0\0\0\0"sv, body) ==
+          std::tuple(208 + 7 * 8, -8, -56, -16));
+    CHECK(rule_behind("\x41\x56\x53\x48\x83\xec\x18"sv, body) == std::tuple(24 + 3 * 8, -8, UnwindRule::same, -24));
+    CHECK(rule_behind("\x53\x48\x83\xec\x18"sv, body) == none);              // one push may be part of anything
+    CHECK(rule_behind("\x41\x56\x53\x48\x83\xc4\x18"sv, body) == none);      // add
+    CHECK(rule_behind("\x41\x56\x53\x90\x48\x83\xec\x18"sv, body) == none);  // something else between
+    CHECK(rule_behind("\x41\x56\x53\x48\x81\xec\0\0\x10\0"sv, body) == none);
+}
