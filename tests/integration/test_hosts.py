@@ -367,6 +367,35 @@ class Ends(HostCase):
         self.fail("the timer was never off")
 
 
+class Node(Case):
+    """Its handler of the signals that end it has SA_RESETHAND, and raises them again."""
+
+    WORK = """const end = Date.now() + 400; let sum = 0;
+        (function work() { for (let i = 0; i < 1e6; i++) sum += i;
+                           Date.now() < end ? setImmediate(work) : process.kill(process.pid, process.argv[1]); })();
+        setTimeout(() => {}, 60000);"""
+
+    def check(self, engines, user):
+        self.need("node")
+        for engine in engines:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                with self.subTest(engine=engine, signal=number.name):
+                    directory = self.fresh_directory(f"{engine}-{number.name}")
+                    os.chmod(directory, 0o777)
+                    env = profiled(ENGINE=engine, FREQ=499)
+                    ran = run([*user, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", "node", "-e", self.WORK, number.name], directory, env)
+                    self.assertEqual(ran.returncode, -number, ran.stderr)
+                    wait_until(lambda: "svg" in ran.result("node").endings, 20, "the picture")
+
+    def test_every_engine(self):
+        self.check(ENGINES, [])
+
+    def test_ordinary_user(self):
+        user = ordinary_user(self)
+        os.chmod(self.directory, 0o755)
+        self.check(("auto", *ENGINES), user)
+
+
 class Init(HostCase):
     """The first process of a pid namespace, as in containers, is not ended by signals that end others."""
 
