@@ -87,7 +87,7 @@ FatalHandler take_handler(int number) {
 void relay(int number, siginfo_t* info, void* context) {
     const FatalHandler handler = take_handler(number);
     // Another kind of frame, for instance valgrind's, stays where it is.
-    if (cpu::is_kernels_frame(context, __builtin_dwarf_cfa())) call_on_hosts_stack(handler, number, info, context);
+    if (cpu::can_move_frame(context, __builtin_dwarf_cfa())) call_on_hosts_stack(handler, number, info, context);
     handler(number, info, context);
 }
 

@@ -12,7 +12,7 @@ namespace flameprobe::cpu {
 inline std::uintptr_t interrupted_sp(const ucontext_t& context) noexcept { return context.uc_mcontext.sp; }
 inline constexpr std::uintptr_t red_zone = 0;
 
-inline bool is_kernels_frame(const void*, const void*) noexcept { return false; }
+inline bool can_move_frame(const void*, const void*) noexcept { return false; }
 
 using Distance = std::intptr_t;
 inline Distance copy_signal_frame(ucontext_t&, std::uintptr_t, std::uintptr_t, std::uintptr_t) noexcept { return 0; }

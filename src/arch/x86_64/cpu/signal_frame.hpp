@@ -21,8 +21,14 @@ inline std::uintptr_t interrupted_sp(const ucontext_t& context) noexcept {
 /// Bytes below the stack pointer that belong to the interrupted function (psABI, 3.2.2).
 inline constexpr std::uintptr_t red_zone = 128;
 
-/// `cfa` of the handler: there the return address ends, and in the kernel's frame the ucontext begins.
-inline bool is_kernels_frame(const void* context, const void* cfa) noexcept { return context == cfa; }
+/// Whether the frame of a handler may be moved. At the handler's `cfa` the return address ends, and in the kernel's
+/// frame the ucontext begins. With a shadow stack (rdssp gives its top; without one it is a nop) a handler must return
+/// to where the kernel said.
+inline bool can_move_frame(const void* context, const void* cfa) noexcept {
+    std::uint64_t shadow_stack = 0;
+    asm volatile("rdsspq %0" : "+r"(shadow_stack));
+    return context == cfa && shadow_stack == 0;
+}
 
 /// Where a frame was moved to, in bytes; 0: there was no room.
 using Distance = std::intptr_t;
