@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,6 +31,7 @@
 #include "base/proc.hpp"
 #include "capture/handler/kernel_action.hpp"
 #include "capture/handler/raw_system_call.hpp"
+#include "cpu/breakpoint.hpp"
 #include "cpu/kernel_abi.hpp"
 
 namespace flameprobe {
@@ -69,15 +71,21 @@ bool is_adopted_by_host() {
     return host_process() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper != 0);
 }
 
-// libc registered the thread that was taken over (rseq(2)); the kernel does so for each task anew. An allocator that
-// keeps memory per CPU would otherwise trust a number that no longer changes.
-void register_restartable_sequences() {
-    constexpr std::uint32_t area_bytes = 32, failed = static_cast<std::uint32_t>(-2);
-    constexpr std::size_t cpu_id = 4;
+// Where libc has registered the calling thread's restartable sequences (rseq(2)); null if it has not. Not for the task,
+// which must not need the dynamic linker's lock: a thread of the host may end while it holds that.
+char* restartable_sequences() {
     const auto* offset = static_cast<const std::ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
     const auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-    if (offset == nullptr || size == nullptr || *size == 0) return;
-    char* const area = static_cast<char*>(__builtin_thread_pointer()) + *offset;
+    if (offset == nullptr || size == nullptr || *size == 0) return nullptr;
+    return static_cast<char*>(__builtin_thread_pointer()) + *offset;
+}
+
+// The kernel registers each task's anew. An allocator that keeps memory per CPU would otherwise trust a number that no
+// longer changes.
+void register_restartable_sequences(char* area) {
+    constexpr std::uint32_t area_bytes = 32, failed = static_cast<std::uint32_t>(-2);
+    constexpr std::size_t cpu_id = 4;
+    if (area == nullptr) return;
     if (::syscall(SYS_rseq, area, area_bytes, 0, cpu::rseq_signature) != 0)
         __atomic_store_n(reinterpret_cast<std::uint32_t*>(area + cpu_id), failed, __ATOMIC_RELAXED);
 }
@@ -85,27 +93,50 @@ void register_restartable_sequences() {
 // Of the one task in this memory, for the handler.
 constinit std::atomic<int> watched_host{-1};  // a pidfd
 constinit std::atomic<int> looks_without_progress{0};
+constinit std::uint64_t page_bytes = 4096;
 
-/// Runs every half minute, and ends a task that has made no progress between two runs after the host's end. Calls
-/// nothing of libc, whose locks may be held here.
-void end_after_host(int) {
+/// Calls nothing of libc, whose locks may be held here, or which may hold breakpoints.
+bool watched_host_ended(timespec patience) {
     pollfd host{watched_host.load(), POLLIN, 0};
-    const timespec at_once{};
-    if (handler::system_call(SYS_ppoll, &host, 1, &at_once, 0L, 8L) == 1 && ++looks_without_progress > 1)
-        handler::system_call(SYS_exit_group, 0);
+    return handler::system_call(SYS_ppoll, &host, 1, &patience, 0L, 8L) == 1;
+}
+
+/// Runs every half minute, and ends a task that has made no progress between two runs after the host's end.
+void end_after_host(int) {
+    if (watched_host_ended({}) && ++looks_without_progress > 1) handler::system_call(SYS_exit_group, 0);
+}
+
+/// The host's debugger does not know the task, which meets its breakpoints in the memory that they share: the task
+/// waits at one until the debugger takes it away, at the next stop for one. After the host's end nobody does, and no
+/// other thread runs there: the page's copy, which has the breakpoint, is dropped, and the file's page is read again.
+void wait_at_breakpoint(int, siginfo_t* info, void* context) {
+    if (info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT) return;
+    const std::uint64_t address = cpu::step_back(*static_cast<ucontext_t*>(context));
+    const auto* const code = reinterpret_cast<const volatile cpu::BreakpointCode*>(address);
+    while (cpu::is_breakpoint(*code)) {
+        if (!watched_host_ended({0, 10'000'000})) continue;
+        handler::system_call(SYS_madvise, address & ~(page_bytes - 1), page_bytes, MADV_DONTNEED);
+        if (cpu::is_breakpoint(*code)) handler::system_call(SYS_exit_group, 0);
+    }
+}
+
+void handle(int signal, std::uintptr_t by, unsigned long flags) {
+    handler::KernelAction action;
+    action.handler = by;
+    action.flags |= flags;
+    handler::system_call(SYS_rt_sigaction, signal, &action, 0L, sizeof action.mask);
 }
 
 // Also the two signals that libc's own functions leave unblocked, since they are meant for threads of the host.
-// SIGALRM, which no other code should send, is the task's. Bare system calls, since libc's are interposed.
-void block_all_signals_but_alarm() {
-    const std::uint64_t all_but_alarm = ~(std::uint64_t{1} << (SIGALRM - 1));
-    handler::KernelAction action;
-    action.handler = reinterpret_cast<std::uintptr_t>(&end_after_host);
-    action.flags |= SA_RESTART;
-    ::syscall(SYS_rt_sigaction, SIGALRM, &action, nullptr, sizeof all_but_alarm);
-    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all_but_alarm, nullptr, sizeof all_but_alarm);
+// SIGALRM, which no other code should send, is the task's, and SIGTRAP comes from its own code only. Bare system calls,
+// since libc's are interposed.
+void block_all_signals_but_own() {
+    const std::uint64_t all_but_own = ~(std::uint64_t{1} << (SIGALRM - 1) | std::uint64_t{1} << (SIGTRAP - 1));
+    handle(SIGALRM, reinterpret_cast<std::uintptr_t>(&end_after_host), SA_RESTART);
+    handle(SIGTRAP, reinterpret_cast<std::uintptr_t>(&wait_at_breakpoint), SA_RESTART | SA_SIGINFO);
+    handler::system_call(SYS_rt_sigprocmask, SIG_SETMASK, &all_but_own, 0L, sizeof all_but_own);
     constexpr itimerval half_minutes{{30, 0}, {30, 0}};
-    ::syscall(SYS_setitimer, ITIMER_REAL, &half_minutes, nullptr);
+    handler::system_call(SYS_setitimer, ITIMER_REAL, &half_minutes, 0L);
 }
 
 }  // namespace
@@ -150,6 +181,8 @@ bool Task::take_over(std::function<void()> body) {
     stack_ = MemoryMap(memory, stack_bytes);
     ::madvise(memory, stack_bytes, MADV_DONTFORK);
     thread_ = static_cast<int>(::syscall(SYS_gettid));
+    sequences_ = restartable_sequences();
+    page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (::prctl(PR_GET_TID_ADDRESS, &thread_id_) != 0 || thread_id_ == nullptr || *thread_id_ != thread_)
         thread_id_ = nullptr;
     if (is_adopted_by_host()) {
@@ -178,9 +211,9 @@ void Task::run() {
         if (handler::system_call(SYS_tgkill, host_process(), thread_, 0) == -ESRCH) break;
     }
     watched_host = host_.get();
-    block_all_signals_but_alarm();
+    block_all_signals_but_own();
     if (thread_id_ != nullptr) *thread_id_ = static_cast<int>(::syscall(SYS_gettid));  // owns libc's recursive mutexes
-    register_restartable_sequences();
+    register_restartable_sequences(sequences_);
     ::prctl(PR_SET_NAME, "flameprobe");
     ::setsid();  // signals to the host's process group are not meant for the task
     const rlimit no_core{0, 0};

@@ -57,8 +57,9 @@ private:
     MemoryMap stack_;
     Descriptor host_;  // a pidfd
     bool has_endless_thread_ = false;
-    int* thread_id_ = nullptr;  // where libc keeps the id of the thread that was taken over
-    int thread_ = 0;            // the thread that was taken over
+    int* thread_id_ = nullptr;   // where libc keeps the id of the thread that was taken over
+    int thread_ = 0;             // the thread that was taken over
+    char* sequences_ = nullptr;  // its restartable sequences
     std::atomic<std::uint32_t> thread_alive_{1};
     std::atomic<std::uint32_t> alive_{1};
 };
