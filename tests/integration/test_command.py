@@ -149,7 +149,7 @@ class Run(Case):
 
     def test_no_such_command(self):
         done = run([COMMAND, "bogus"], self.directory)
-        self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, "flameprobe: 'bogus' is no command"))
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, "flameprobe: 'bogus' is no command; try 'flameprobe --help'"))
 
     def test_gates(self):
         work = ["sh", "-c", f"{' '.join(map(str, WORK))}; exit 0"]
@@ -184,6 +184,35 @@ class Run(Case):
         done = run([COMMAND, "run", "-F", "1", "--", "true"], self.directory)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("no picture", done.stderr)
+
+    def test_why_there_is_no_picture(self):
+        """One cause where it is known, not all that there are."""
+        done = run([COMMAND, "run", "--", "sleep", "0.1"], self.directory)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.splitlines()[-1], r"no picture: the command used [0-9.]+ (ms|us|µs) of CPU time, too little")
+        self.assertNotIn("set-user-ID", done.stderr)
+        spool = self.directory / "spool"
+        done = run([COMMAND, "run", "--push", spool, "-F", "499", "--", target("shares"), "threads", "300"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(list(spool.glob("*.fprobe")))
+        self.assertNotIn("no picture", done.stderr)
+        self.assertIn(f"flameprobe push --spool {spool} --to URL", done.stderr)
+
+    def test_pictures_of_other_events_are_named(self):
+        done = run([COMMAND, "run", "-F", "499", "-o", "x", "--event", "cpu,offcpu", "--", target("shares"), "threads", "300"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = {path.name for path in self.directory.glob("*.svg")}
+        self.assertIn("x.offcpu.svg", made)
+        for name in made:
+            self.assertRegex(done.stderr, rf"(?m)^flameprobe: (.*/)?{name}$")
+
+    def test_a_misspelt_command_and_what_help_says(self):
+        for typed, said in (("rnu", "'rnu' is no command; did you mean 'run'? Try 'flameprobe --help'"), ("docter", "did you mean 'doctor'?"),
+                            ("quarrel", "'quarrel' is no command; try 'flameprobe --help'")):
+            done = run([COMMAND, typed], self.directory)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+            self.assertIn(said, done.stderr)
+        self.assertIn("(default folded,html,svg)", run([COMMAND, "run", "--help"], self.directory).stdout)
 
     def under_signals(self, script):
         """Sends SIGTERM to `flameprobe run` once there are samples of the shell; returns its status and its last line."""
@@ -245,6 +274,10 @@ class Doctor(Case):
 
     def test_here(self):
         self.check()
+
+    def test_it_ends_with_a_verdict(self):
+        done = run([COMMAND, "doctor"], self.directory)
+        self.assertRegex(done.stdout.splitlines()[-1], r"^It (works|does not work)(\.|; .* better\.)$")
 
     def test_engines_that_were_asked_for(self):
         self.assertEqual(self.check(ENGINE="timer", STACK="8192"), "timer")

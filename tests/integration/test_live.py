@@ -144,6 +144,13 @@ class Live(Case):
         top.stderr.close()
         self.assertEqual(top.wait(30), 0, errors)
         self.assertEqual(termios.tcgetattr(slave), before)
+        # Ctrl-C ends it as q does.
+        top = subprocess.Popen([COMMAND, "top", str(child.pid)], stdin=slave, stdout=slave, env=clean_environment(TERM="xterm"))
+        seen = b""
+        wait_until(lambda: shows(b"FUNCTION"), 30, "the table")
+        top.send_signal(signal.SIGINT)
+        self.assertEqual(top.wait(30), 0)
+        self.assertEqual(termios.tcgetattr(slave), before)
         os.close(master)
         os.close(slave)
 

@@ -26,6 +26,7 @@ int doctor_command(int argc, char* argv[]) {
     DoctorReport report;
     bool works = report_machine(report);
     if (argc == 2) works = report_program(report, argv[1]) && works;
+    report.verdict(works);
     return print_text(stdout, report.text()) && works ? 0 : 1;
 }
 

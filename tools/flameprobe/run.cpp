@@ -28,6 +28,8 @@ namespace flameprobe {
 
 namespace {
 
+constexpr const char* default_formats = "folded,html,svg";
+
 std::string usage() {
     std::string text =
         "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
@@ -39,7 +41,13 @@ std::string usage() {
         option.resize(std::max<std::size_t>(option.size() + 2, 28), ' ');
         text += option + help + "\n";
     };
-    for (const Setting& setting : settings()) line(setting.letter, setting.option(), setting.argument, setting.help);
+    for (const Setting& setting : settings()) {
+        std::string help(setting.help);
+        // The page is for a person who waits for the end; the library writes what costs the host less.
+        if (const auto at = help.find("default folded,svg"); at != help.npos)
+            help.replace(at, std::string_view("default folded,svg").size(), std::string("default ") + default_formats);
+        line(setting.letter, setting.option(), setting.argument, help);
+    }
     line(0, "library", "FILE", "the libflameprobe.so to load");
     line(0, "live", "", "serve the page while the command runs, at an address of this machine that is printed first");
     line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
@@ -48,13 +56,12 @@ std::string usage() {
     return text + "\nEach option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
 }
 
-constexpr const char* default_formats = "folded,html,svg";
-
 struct RunRequest {
     Child::Environment environment;
     std::string out = "flameprobe.%e.%p";
     std::string formats = default_formats;
     std::string library;
+    std::string spool;  // where windows are left, instead of results
     Gates gates;
     bool help = false;
     bool live = false;
@@ -70,6 +77,7 @@ Problem take_setting(RunRequest& request, const Setting& setting, const std::str
     const std::string variable(setting.variable);
     if (variable == "FLAMEPROBE_OUT") request.out = value;
     if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
+    if (variable == "FLAMEPROBE_PUSH") request.spool = value;
     request.environment.emplace_back(variable, value);
     Problem problem = setting_problem(variable, value);
     return problem.empty() && variable == "FLAMEPROBE_EVENT" ? event_problem(value) : problem;
@@ -99,11 +107,19 @@ Result<RunRequest> parse_run(int argc, char* argv[]) {
     RunRequest request;
     request.out = variable_or("FLAMEPROBE_OUT", request.out.c_str());
     request.formats = variable_or("FLAMEPROBE_FORMAT", default_formats);
+    request.spool = variable_or("FLAMEPROBE_PUSH", "");
     const auto options = known_options();
     const auto first = take_options<RunRequest>(argc, argv, options, request, true);
     if (!first) return first.error();
     request.command = *first;
     return request;
+}
+
+std::uint64_t cpu_ns_of(const rusage& usage) {
+    const auto ns = [](const timeval& time) {
+        return static_cast<std::uint64_t>(time.tv_sec * 1'000'000 + time.tv_usec) * 1000;
+    };
+    return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
@@ -160,6 +176,8 @@ int run_command(int argc, char* argv[]) {
 #endif
     const int ended = child->wait();
     run.pid = child->pid();
+    run.cpu_ns = cpu_ns_of(child->usage());
+    run.spool = request->spool;
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);
     return ended == 0 && !end.passed ? 3 : end_like(ended);

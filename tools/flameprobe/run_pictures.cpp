@@ -13,6 +13,7 @@
 #include "inputs.hpp"
 #include "process_tree.hpp"
 #include "profile/reader.hpp"
+#include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "results.hpp"
 #include "run_check.hpp"
@@ -170,6 +171,33 @@ std::vector<std::string> PictureWriter::draw_tree(const std::vector<Found>& prof
     return drawn;
 }
 
+/// Why there is none: one cause where it is known.
+std::string no_picture(const FinishedRun& run) {
+    constexpr std::uint64_t too_little_ns = 20'000'000;
+    if (!run.spool.empty())
+        return "windows are left in " + run.spool + ": flameprobe push --spool " + run.spool + " --to URL sends them";
+    if (run.cpu_ns < too_little_ns)
+        return "no picture: the command used " + duration_text(run.cpu_ns) +
+               " of CPU time, too little to be sampled; -F 9999 samples more often, --event cpu,offcpu shows waits";
+    return "no picture: the command took no samples (the library said why not, or its programs are static, set-user-ID "
+           "or "
+           "started without LD_PRELOAD: flameprobe doctor PROGRAM)";
+}
+
+/// "x.offcpu.svg" beside "x.svg", which the library writes for each further event.
+std::vector<std::string> pictures_of_other_events(const std::vector<std::string>& paths, const timespec& start) {
+    std::vector<std::string> others;
+    for (const std::string& path : paths) {
+        if (!path.ends_with(".svg")) continue;
+        const std::string stem = path.substr(0, path.size() - 4);
+        for (const char* event : {"offcpu", "wall", "page-faults"}) {
+            const std::string other = stem + "." + event + ".svg";
+            if (is_of_run(other, start)) others.push_back(other);
+        }
+    }
+    return others;
+}
+
 }  // namespace
 
 RunEnd end_run(const FinishedRun& run) {
@@ -196,11 +224,9 @@ RunEnd end_run(const FinishedRun& run) {
     end.lines = std::move(writer.lines);
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
-    if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) {
-        end.lines.push_back(
-            "no picture: the command took no samples (it used next to no CPU time, the library said why not, or its "
-            "programs are static, set-user-ID or started without LD_PRELOAD: flameprobe doctor PROGRAM)");
-    }
+    if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) end.lines.push_back(no_picture(run));
+    const std::vector<std::string> others = pictures_of_other_events(paths, run.start);
+    paths.insert(paths.end(), others.begin(), others.end());
     for (const std::string& path : paths) {
         if (path.ends_with(".html") || path.ends_with(".svg") || paths.size() == 1) end.lines.push_back(path);
     }

@@ -20,7 +20,9 @@ struct FinishedRun {
     timespec start{};
     std::vector<Format> formats;
     Gates gates;
-    bool draw = false;  // the processes were told to write profiles only
+    bool draw = false;         // the processes were told to write profiles only
+    std::uint64_t cpu_ns = 0;  // of the command, with what it loads and we take
+    std::string spool = {};    // of FLAMEPROBE_PUSH; empty: none
 };
 
 struct RunEnd {

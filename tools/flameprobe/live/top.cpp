@@ -1,4 +1,5 @@
 #include <getopt.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +42,15 @@ struct Window {
 constexpr std::array windows = {Window{"last 10 s", 10'000'000'000}, Window{"last 60 s", 60'000'000'000},
                                 Window{"since the start", std::nullopt}};
 
+volatile sig_atomic_t interrupted = 0;
+
+/// Ctrl-C is a way to end it like any other. Set before ncurses, which else ends the program with status 1.
+void end_on_interrupt() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    sigaction(SIGINT, &action, nullptr);
+}
+
 /// One profile, kept until the next is read.
 class Top {
 public:
@@ -48,7 +58,7 @@ public:
 
     void run() {
         bool quit = false;
-        for (auto next = std::chrono::steady_clock::now(); !quit;) {
+        for (auto next = std::chrono::steady_clock::now(); !quit && interrupted == 0;) {
             if (!paused_ && std::chrono::steady_clock::now() >= next) {
                 read();
                 next = std::chrono::steady_clock::now() + growing_.pause();
@@ -151,6 +161,7 @@ int top_command(int argc, char* argv[]) {
         if (auto profile = first.read(std::nullopt, false); !profile && !first.found())
             return complain(1, profile.error().message);
     }
+    end_on_interrupt();
     auto screen = Screen::open();
     if (!screen) return complain(2, screen.error().message);
     Top(*pid, std::move(*screen)).run();

@@ -46,7 +46,7 @@ private:
         const Reading clock = counters_.read("task-clock");
         cpu_seconds_ = clock.value ? *clock.value / 1e9 : user + system;
         const std::string source = clock.value ? "" : ", of the children that were waited for";
-        add("task_clock_ms", "task-clock", cpu_seconds_ * 1e3, fixed_text(cpu_seconds_ * 1e3, 2) + " ms",
+        add("task_clock_ms", "task-clock", cpu_seconds_ * 1e3, span_text(cpu_seconds_),
             fixed_text(facts_.seconds > 0 ? cpu_seconds_ / facts_.seconds : 0, 3) + " CPUs utilised" + source);
         add("user_seconds", "user time", user, fixed_text(user, 6) + " s");
         add("system_seconds", "system time", system, fixed_text(system, 6) + " s");
@@ -66,7 +66,7 @@ private:
             cpu += static_cast<double>(sum.cpu_ns) / 1e6;
             threads += sum.threads;
         }
-        add("run_queue_ms", "run-queue delay", waited, fixed_text(waited, 2) + " ms",
+        add("run_queue_ms", "run-queue delay", waited, span_text(waited / 1e3),
             "runnable without a CPU, " + percent_text(waited, waited + cpu) + " of the time it wanted one; " +
                 by_looking);
         count("threads_seen", "threads seen", static_cast<double>(threads),
@@ -99,7 +99,7 @@ private:
         add("blocked_seconds", "blocked", seconds, fixed_text(seconds, 6) + " s",
             "all threads together" + (waiting.waits == 0
                                           ? std::string(", how often is not known without switch records")
-                                          : ", in " + count_text(waiting.waits) + " waits"));
+                                          : ", in " + waits_text(waiting.waits)));
         const double preempted = static_cast<double>(waiting.preempted_ns) / 1e9;
         add("preempted_seconds", "preempted", preempted, fixed_text(preempted, 6) + " s");
         for (const BlockedCall& call : waiting.calls) {
@@ -107,10 +107,14 @@ private:
             rows_.push_back({"", "  in " + call.call, part, fixed_text(part, 6) + " s", remark_of(call, waiting)});
         }
     }
+    static std::string waits_text(std::uint64_t waits) { return count_text(waits) + (waits == 1 ? " wait" : " waits"); }
+    static std::string span_text(double seconds) {
+        return seconds < 1 ? fixed_text(seconds * 1e3, 2) + " ms" : fixed_text(seconds, 3) + " s";
+    }
     static std::string remark_of(const BlockedCall& call, const Waiting& waiting) {
         std::string text =
             percent_text(static_cast<double>(call.ns), static_cast<double>(waiting.blocked_ns)) + " of it";
-        if (call.waits != 0) text += ", about " + count_text(call.waits) + " waits";
+        if (call.waits != 0) text += ", about " + waits_text(call.waits);
         for (const auto& [channel, ns] : call.channels) {
             text += (channel == call.channels.begin()->first ? "; in the kernel's " : ", ") + channel;
             if (call.channels.size() > 1)
