@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
+#include "collect/copy_advice.hpp"
 
 namespace flameprobe {
 namespace {
@@ -273,6 +274,7 @@ Result<void> Recording::suspend() {
 Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
+    if (const std::string advice = copy_advice(pipeline_.summary(), run_); !advice.empty()) remark(advice);
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_ended(thread);
     pipeline_.unsampled_time().account_for_rests(process_cpu_ns_);
     if (off_cpu_) off_cpu_->settle_all();

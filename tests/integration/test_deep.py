@@ -66,6 +66,17 @@ class Deep(Case):
         self.assertEqual(verdict.wrong, 0)
         self.assertGreater(verdict.whole, verdict.all / 2)
 
+    def test_cut_stacks_name_the_setting(self):
+        """A copy of 1 KiB holds two frames of the recursion, from which nothing can be proven."""
+        for engine in MAIN_ENGINES:
+            for size in (1024, 61440):
+                with self.subTest(engine=engine, size=size):
+                    directory = self.fresh_directory(f"advice-{engine}-{size}")
+                    ran = run([target("deep"), "recursion", 16, sized(0.5, 1.5)], directory,
+                              profiled(ENGINE=engine, FREQ=499, STACK=size))
+                    facts = next(directory.glob("*.txt")).read_text()
+                    self.assertEqual(": FLAMEPROBE_STACK=" in facts, size == 1024, facts)
+
     def test_rings_take_what_the_kernel_copies(self):
         directory = self.fresh_directory("ring")
         ran = run([target("deep"), "tree", 20000, 0.3], directory, profiled(ENGINE="ring", STACK=262144))
