@@ -36,6 +36,21 @@ class Fibers(Case):
                 with self.subTest(engine=engine, kind=kind):
                     self.assertGreaterEqual(self.whole(self.stacks(engine, kind), kind), 0.98)
 
+    def test_coroutines_of_boost(self):
+        if not target("fibers-boost").exists():
+            self.skipTest("libboost-context-dev and libboost-fiber-dev are not installed")
+        for engine in MAIN_ENGINES:
+            for kind in ("context", "fiber"):
+                with self.subTest(engine=engine, kind=kind):
+                    ran = run([target("fibers-boost"), kind, sized(0.5, 1.5)], self.fresh_directory(f"{kind}-{engine}"),
+                              profiled(ENGINE=engine, FREQ=499, FORMAT="folded", KERNEL="off"))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    working = [(frames[1], hits) for frames, hits in ran.result().stacks() if short(frames[-1]) == "work"]
+                    every = sum(hits for _, hits in working)
+                    self.assertGreater(every, 30, ran.stderr)
+                    starts = sum(hits for first, hits in working if "fiber_entry<" in first)
+                    self.assertGreaterEqual(starts / every, 0.98, working)
+
     def test_what_proves_no_start_is_truncated(self):
         for kind in ("redirected", "elsewhere"):
             with self.subTest(kind=kind):
