@@ -214,6 +214,38 @@ class Run(Case):
             self.assertIn(said, done.stderr)
         self.assertIn("(default folded,html,svg)", run([COMMAND, "run", "--help"], self.directory).stdout)
 
+    def program(self, *options):
+        """A program that has only its start: status 7, in 32 and in 64 bits."""
+        source, made = self.directory / "start.S", self.directory / "made"
+        source.write_text(".globl _start\n_start: mov $1, %eax\n mov $7, %ebx\n int $0x80\n.section .note.GNU-stack\n")
+        if run(["gcc", "-nostdlib", "-no-pie", *options, source, "-o", made], self.directory).returncode != 0:
+            self.skipTest("gcc cannot make such a program")
+        return made
+
+    def one_sentence(self, made, said):
+        done = run([COMMAND, "run", "--", made], self.directory)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[1:]), (7, ["flameprobe: no picture: the command could not be sampled"]))
+        self.assertIn(said, done.stderr)
+
+    def test_a_32_bit_program(self):
+        self.need("gcc")
+        self.one_sentence(self.program("-m32"), "made is a 32-bit program: nothing of it is sampled")
+
+    def test_a_program_of_musl(self):
+        """Whose loader would complain of our library in its own words."""
+        self.need("gcc")
+        loader = self.directory / "ld-musl-x86_64.so.1"
+        loader.symlink_to("/lib64/ld-linux-x86-64.so.2")
+        self.one_sentence(self.program(f"-Wl,--dynamic-linker={loader}", "-Wl,--no-as-needed", "-lc"), "is linked with musl")
+
+    def test_a_program_by_its_loader(self):
+        loader = Path("/lib64/ld-linux-x86-64.so.2")
+        if not loader.exists():
+            self.skipTest("there is no loader of this name")
+        done = run([COMMAND, "run", "-F", "499", "-o", "x", "--", loader, *WORK], self.directory)
+        self.assertNotIn("linked statically", done.stderr)
+        self.assertTrue((self.directory / "x.svg").exists(), done.stderr)
+
     def under_signals(self, script):
         """Sends SIGTERM to `flameprobe run` once there are samples of the shell; returns its status and its last line."""
         with started([COMMAND, "run", "-F", "499", "-o", "shell.%p", "--", "sh", "-c", script], self.directory,

@@ -1,5 +1,6 @@
 #include "program.hpp"
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -50,6 +51,18 @@ void find_debug_file(const ElfFile& file, ElfFacts& facts) {
     facts.debug_file = separate->path();
 }
 
+/// `ld-linux-x86-64.so.2 ./prog` preloads into the program that it loads.
+bool is_dynamic_loader(const std::string& path) {
+    return real_path(path).substr(real_path(path).rfind('/') + 1).starts_with("ld-linux");
+}
+
+bool is_32_bit(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string begin(EI_NIDENT, '\0');
+    in.read(begin.data(), EI_NIDENT);
+    return begin.starts_with(ELFMAG) && begin[EI_CLASS] == ELFCLASS32;
+}
+
 }  // namespace
 
 std::string find_program(const std::string& name) {
@@ -70,6 +83,7 @@ Result<ElfFacts> elf_facts(const std::string& path) {
     if (!file) return file.error();
     const ElfFile& elf = **file;
     facts.dynamic = has(elf, ".interp");
+    facts.loader = std::string(as_text(elf.contents(".interp"))).c_str();  // ends in a zero
     facts.symbol_table = has(elf, ".symtab") || has(elf, ".gnu_debugdata");
     facts.debug_info = has(elf, ".debug_info") || has(elf, ".zdebug_info");
     facts.unwind_tables = has(elf, ".eh_frame");
@@ -92,23 +106,28 @@ std::string script_interpreter(const std::string& path) {
     return by_env ? argument : interpreter;
 }
 
-std::string preload_obstacle(const std::string& name) {
+PreloadObstacle preload_obstacle(const std::string& name) {
     std::string path = find_program(name);
     for (int depth = 0; depth < 4 && !path.empty(); ++depth) {  // as many interpreters as the kernel follows
         const std::string interpreter = script_interpreter(path);
         if (interpreter.empty()) break;
         path = find_program(interpreter);
     }
-    if (path.empty()) return {};
+    if (path.empty() || is_dynamic_loader(path)) return {};
+    if (is_32_bit(path)) return {path + " is a 32-bit program: nothing of it is sampled; build it for 64 bits", true};
     const auto facts = elf_facts(path);
     if (!facts) return {};
+    if (facts->loader.find("/ld-musl-") != std::string::npos)
+        return {facts->path +
+                    " is linked with musl, and the library with glibc: nothing of it is sampled; run a build for glibc",
+                true};
     if (!facts->dynamic) {
-        return facts->path +
-               " is linked statically, so nothing can be preloaded: link it with -lflameprobe, or dynamically";
+        return {facts->path +
+                " is linked statically, so nothing can be preloaded: link it with -lflameprobe, or dynamically"};
     }
     if (facts->privileged) {
-        return facts->path +
-               " runs with privileges of its own, so the loader ignores LD_PRELOAD: run it as the user it becomes";
+        return {facts->path +
+                " runs with privileges of its own, so the loader ignores LD_PRELOAD: run it as the user it becomes"};
     }
     return {};
 }

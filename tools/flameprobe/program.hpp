@@ -13,6 +13,7 @@ std::string find_program(const std::string& name);
 
 struct ElfFacts {
     std::string path;            // without symbolic links
+    std::string loader;          // its interpreter
     bool dynamic = false;        // it has an interpreter, so LD_PRELOAD works
     bool symbol_table = false;   // .symtab, also as .gnu_debugdata
     bool debug_info = false;     // its own, or in a file that was found
@@ -27,8 +28,12 @@ Result<ElfFacts> elf_facts(const std::string& path);
 /// The interpreter of a script ("#!"), empty if the file is none.
 std::string script_interpreter(const std::string& path);
 
-/// One line if the library cannot be preloaded into this program; else empty.
-std::string preload_obstacle(const std::string& name);
+struct PreloadObstacle {
+    std::string why;  // one line if the library cannot be preloaded into this program; else empty
+    /// Its loader would complain of a library that is not for it: LD_PRELOAD is best left alone.
+    bool other_loader = false;
+};
+PreloadObstacle preload_obstacle(const std::string& name);
 
 /// The libraries that the dynamic loader would load for the program, as the loader lists them.
 std::vector<std::string> libraries_of(const std::string& path);

@@ -127,7 +127,7 @@ bool report_program(DoctorReport& report, const std::string& name) {
         report.finding("format", facts.error().message);
         return false;
     }
-    const std::string obstacle = preload_obstacle(path);
+    const std::string obstacle = preload_obstacle(path).why;
     report.finding("preloading", obstacle.empty() ? "works" : obstacle);
     report_file(report, *facts);
     report_libraries(report, facts->path);

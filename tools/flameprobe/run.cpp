@@ -150,8 +150,9 @@ int run_command(int argc, char* argv[]) {
         if (!library) return complain(2, library.error().message);
         request->library = *library;
     }
-    if (const std::string obstacle = preload_obstacle(argv[request->command]); !obstacle.empty()) complain(0, obstacle);
-    request->environment.emplace_back("LD_PRELOAD", preload_with(request->library));
+    const PreloadObstacle obstacle = preload_obstacle(argv[request->command]);
+    complain(0, obstacle.why);
+    if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(request->library));
     FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
     // With gates, pictures are made after the run.
     run.draw = run.gates.any();
@@ -178,6 +179,7 @@ int run_command(int argc, char* argv[]) {
     run.pid = child->pid();
     run.cpu_ns = cpu_ns_of(child->usage());
     run.spool = request->spool;
+    run.obstacle = !obstacle.why.empty();
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);
     return ended == 0 && !end.passed ? 3 : end_like(ended);

@@ -176,6 +176,7 @@ std::string no_picture(const FinishedRun& run) {
     constexpr std::uint64_t too_little_ns = 20'000'000;
     if (!run.spool.empty())
         return "windows are left in " + run.spool + ": flameprobe push --spool " + run.spool + " --to URL sends them";
+    if (run.obstacle) return "no picture: the command could not be sampled";
     if (run.cpu_ns < too_little_ns)
         return "no picture: the command used " + duration_text(run.cpu_ns) +
                " of CPU time, too little to be sampled; -F 9999 samples more often, --event cpu,offcpu shows waits";

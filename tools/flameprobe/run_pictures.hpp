@@ -22,6 +22,7 @@ struct FinishedRun {
     Gates gates;
     bool draw = false;         // the processes were told to write profiles only
     std::uint64_t cpu_ns = 0;  // of the command, with what it loads and we take
+    bool obstacle = false;     // why nothing can be sampled was said before the command ran
     std::string spool = {};    // of FLAMEPROBE_PUSH; empty: none
 };
 

@@ -49,10 +49,12 @@ Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
     auto opened = OwnDirectory::open(name);
     if (!opened) return Error{name + ": " + opened.error().message};
     run.own_.emplace(std::move(*opened));
-    run.obstacle_ = preload_obstacle(command);
+    const PreloadObstacle obstacle = preload_obstacle(command);
+    run.obstacle_ = obstacle.why;
     run.environment_ = {
         {"LD_PRELOAD", preload_with(*library)}, {"FLAMEPROBE_EVENT", "cpu,offcpu"}, {"FLAMEPROBE_FORMAT", "none"},
         {"FLAMEPROBE_OUT", name + "/%e.%p.%t"}, {"FLAMEPROBE_START", "1"},          {"FLAMEPROBE_LOG", "quiet"}};
+    if (obstacle.other_loader) run.environment_.clear();
     return run;
 }
 
