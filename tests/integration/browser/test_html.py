@@ -222,6 +222,17 @@ class HtmlTest(PageTest):
         self.keys(Keys.ESCAPE)
         self.assertFalse(self.id("keys").is_displayed())
 
+    def test_the_end_of_the_heaviest_path_is_in_sight(self):
+        self.page.size(1300, 420)
+        self.open()
+        texts = [text for text, _ in self.drawn()]
+        self.assertIn("std::map::find", texts)  # of worker-1, which has most of the time
+        self.assertIn("all", texts)
+        # Where that has room already, nothing is scrolled.
+        self.page.size(1300, 800)
+        self.open()
+        self.assertEqual(self.page.run("const g = document.getElementById('graph'); return g.scrollHeight - g.clientHeight - g.scrollTop"), 0)
+
     def test_nothing_jumps(self):
         self.open()
         place = "const r = document.querySelector('#graph canvas').getBoundingClientRect(); return [r.top, r.height]"

@@ -46,3 +46,9 @@ test("narrow towers do not make it high", () => {
   assert.equal(tree.rowsIn(0, 3), 9);
   assert.equal(tree.heaviest(tree.root).fn, 1);
 });
+test("the heaviest path goes up to the kernel", () => {
+  const profile = profileOf(), tree = treeOf(profile, {byName: true, chains: false});
+  assert.equal(profile.functions.name[tree.heaviest(tree.root).fn], "y");
+  profile.functions.role = [0, 0, 0, 3, 3, 3, 3, 3, 3, 0];
+  assert.equal(profile.functions.name[tree.heaviest(tree.root).fn], "c");
+});

@@ -29,6 +29,11 @@ test("waits go on from where they began, beside CPU time; steps of another lengt
   const fine = {threads: [[11, "main"]], bin: 4e6, period: 1, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1e6, 2e6, 3e6]};
   assert.deepEqual(list(stripsOf(profile(), false, fine)[0].waiting), [3, 0, 0, 3]);
 });
+test("in a picture of waiting time a wait fills the steps from its beginning on", () => {
+  const of = Object.assign(profile(), {waiting: true, countWeight: [20, 8, 2, 3]});  // 8 are a whole step
+  const [main] = stripsOf(of, false, null);
+  assert.deepEqual(list(main.all), [8, 8, 8, 7]);
+});
 test("like threads are one strip", () => {
   const of = profile();
   Object.assign(of, {threads: [[11, "w-1"], [12, "w-2"], [13, "w-3"]], merged: [[4, 6], [5, 6]]});

@@ -40,7 +40,7 @@ export class Graph {
     this.measure();
     // The heaviest path is in sight up to its end; the root's row always is.
     const far = Math.max(0, (tree.heaviest?.(zoomed).depth ?? 0) + 2 - this.holder.clientHeight / ROW) * ROW;
-    this.scrolled = far;
+    this.scrolled = this.far = far;
     this.paintSoon();
   }
   // As high as what is in sight, or will be after the movement.

@@ -1,6 +1,6 @@
 // The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
-import {NOTE, SCOPE, THREAD} from "./data.js";
+import {KERNEL, NOTE, SCOPE, THREAD} from "./data.js";
 import {outermost, ownWeights} from "./walk.js";
 
 const LONGEST_CHAIN = 5, WORTH_FOLDING = 1 / 1000;
@@ -135,11 +135,12 @@ export class LazyTree {
     }
     return rows;
   }
-  // Where the heaviest path ends.
+  // Where the heaviest path ends, or enters the kernel: of its frames the first tells most.
   heaviest(node) {
+    const {role} = this.profile.functions;
     for (let kids = this.kids(node); kids.length; kids = this.kids(node)) {
       const kid = kids.reduce((a, b) => b.total > a.total ? b : a);
-      if (kid.total < node.total / 3) break;
+      if (kid.total < node.total / 3 || role?.[kid.fn] === KERNEL) break;
       node = kid;
     }
     return node;

@@ -10,11 +10,17 @@ if ("live" in document.body.dataset) {
   // The picture in the file is of the first event.
   if (new URLSearchParams(location.search).has("event")) find("preview").remove();
   readChosenEvent().then(async (profile) => {
-    const page = new Page(profile);
+    // They give the graph their room before it is laid out; nothing is painted in between.
+    const before = [find("preview"), find("loading")].filter(Boolean);
+    for (const one of before) one.hidden = true;
+    let page;
+    try { page = new Page(profile); } catch (error) {
+      for (const one of before) one.hidden = false;
+      throw error;
+    }
     offerEvents(profile);
-    find("preview")?.remove();
     page.main.paint();
-    find("loading").remove();
+    for (const one of before) one.remove();
     const waits = await readWaits(profile);
     if (waits) page.timeline.addWaits(waits);
   }).catch((error) => {

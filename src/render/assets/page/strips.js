@@ -35,6 +35,24 @@ function addSamples(profile, stripOf) {
   }
 }
 
+// A wait's weight stands where it began; here it fills the steps from there on, none by more than the thread had of it.
+function spreadWaits(profile, stripOf) {
+  const began = new Map(), whole = profile.bin / profile.period;
+  profile.countThread.forEach((thread, at) => {
+    if (!began.has(thread)) began.set(thread, new Float64Array(profile.bins));
+    began.get(thread)[profile.countBin[at]] += profile.countWeight[at];
+  });
+  for (const strip of new Set(stripOf)) strip.all.fill(0);
+  for (const [thread, weights] of began) {
+    let left = 0;
+    weights.forEach((weight, bin) => {
+      const here = Math.min(left + weight, whole);
+      left += weight - here;
+      stripOf[thread].all[bin] += here;
+    });
+  }
+}
+
 // CPU time by step, of each of the wanted threads.
 function useOf(profile, wanted) {
   const {countThread, countBin, countWeight} = profile;
@@ -74,6 +92,7 @@ export function stripsOf(profile, merge, waits, most = 12) {
     return strips.get(key);
   });
   addSamples(profile, stripOf);
+  if (profile.waiting && profile.period > 0) spreadWaits(profile, stripOf);
   if (waits && waits.period > 0 && profile.period > 0) addWaits(profile, waits, stripOf);
   const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
   const others = busiest.splice(busiest.length > most + 1 ? most : busiest.length);
