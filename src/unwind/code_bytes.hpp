@@ -38,6 +38,10 @@ bool epilogue_rule(std::uint64_t address, UnwindRule& rule);
 /// that the function still goes on at `address`, so the caller to which the rule leads must be checked.
 bool fixed_frame_rule(std::uint64_t from, std::uint64_t address, UnwindRule& rule);
 
+/// Whether the code that begins at `start` makes such a frame and then jumps to code made at run time, which runs in it
+/// (QEMU's translated blocks): then sets `rule` for that code. The caller must be checked too.
+bool entry_frame_rule(std::uint64_t start, UnwindRule& rule);
+
 /// The last address in [from, to) where a function seems to set up a frame record (`push %rbp`, then `mov %rsp, %rbp`
 /// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);

@@ -60,7 +60,8 @@ void RuleSource::look_at_code(const CodeRegion& region, const ModuleTable::Table
     rule.keeps_records =
         set_up != 0 && (tables.cfi == nullptr || tables.cfi->rule(set_up, tables.bias).kind == RuleKind::no_cfi);
     if (rule.kind == RuleKind::no_cfi && !rule.in_file && !rule.keeps_records && !rule.from_code)
-        rule.from_code = fixed_frame_rule(map_.code_since(rule.address, 4 * searched), rule.address, rule);
+        rule.from_code = entry_frame_rule(region.start, rule) ||
+                         fixed_frame_rule(map_.code_since(rule.address, 4 * searched), rule.address, rule);
 }
 
 void RuleSource::forget_unmapped() {

@@ -102,6 +102,12 @@ $text = str_repeat("foo bar12345 abcabcabc99 xyz <tag attr='v'> ", 2000);
 for ($end = hrtime(true) + 1500000000; hrtime(true) < $end;) preg_match_all('/(a|b|c)+[0-9]{2,}|(\\w+)\\s+<(\\w+)[^>]*>/', $text, $found);
 echo count($found) > 0, "\n";
 """
+GUEST_C = """
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void work(void) { for (unsigned long i = 0; i < 1000000; ++i) sink += i * i; }
+int main(void) { while (clock() < CLOCKS_PER_SEC) work(); return 0; }
+"""
 CALLERS = {"leafA": "mid", "leafB": "mid", "mid": "outer"}
 
 
@@ -182,6 +188,18 @@ class JustInTime(Case):
         self.assert_whole(stacks, 0.98)
         compiled = sum(count for frames, count in stacks if any(frame.startswith("0x") for frame in frames))
         self.assertGreater(compiled, 30, stacks)
+
+    def test_qemu(self):
+        """Translated blocks have no frame: they run in that of their entry."""
+        self.need("qemu-x86_64", "gcc")
+        (self.directory / "guest.c").write_text(GUEST_C)
+        built = run(["gcc", "-static", "-O1", "-o", self.directory / "guest", self.directory / "guest.c"], self.directory)
+        if built.returncode != 0:
+            self.skipTest("no static C library here")
+        stacks = self.stacks("qemu", "qemu-x86_64", self.directory / "guest")
+        self.assert_whole(stacks, 0.98)
+        translated = sum(count for frames, count in stacks if frames[-1].startswith("0x"))
+        self.assertGreater(translated, 30, stacks)
 
     def test_luajit(self):
         self.need("luajit")

@@ -51,6 +51,8 @@ std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to) {
     return 0;
 }
 
+bool entry_frame_rule(std::uint64_t /*start*/, UnwindRule& /*rule*/) { return false; }
+
 bool fixed_frame_rule(std::uint64_t /*from*/, std::uint64_t /*address*/, UnwindRule& /*rule*/) { return false; }
 
 // Frame records lie anywhere in the frame here, so a prologue does not say where.

@@ -14,6 +14,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view mov_into_rbp = "\x48\x89\xe5"sv;
+constexpr std::string_view add_rsp_32 = "\x48\x81\xc4"sv;
 constexpr std::string_view sub_rsp_8 = "\x48\x83\xec"sv, sub_rsp_32 = "\x48\x81\xec"sv;
 constexpr std::size_t farthest_mov = 40;
 
@@ -23,7 +24,7 @@ std::size_t push_size(std::string_view code) {
     return code.size() > 1 && code[0] == '\x41' && code[1] >= '\x54' && code[1] <= '\x57' ? 2 : 0;
 }
 
-/// push %rbx, %rbp or %r12 to %r15, two at least; moves between registers; sub $N, %rsp.
+/// push %rbx, %rbp or %r12 to %r15, two at least; moves between registers; sub $N, %rsp or add $-N, %rsp.
 struct FixedFrame {
     std::size_t end = 0;  // of the last instruction; 0: there is none here
     std::int32_t pushes = 0, size = 0;
@@ -57,6 +58,11 @@ FixedFrame fixed_frame(std::string_view code) {
         frame.end = at + 4;
     } else if (sub.starts_with(sub_rsp_32) && sub.size() >= sub_rsp_32.size() + 4) {
         std::memcpy(&frame.size, sub.data() + sub_rsp_32.size(), sizeof frame.size);
+        frame.end = at + 7;
+    } else if (sub.starts_with(add_rsp_32) && sub.size() >= add_rsp_32.size() + 4) {
+        std::int32_t added = 0;
+        std::memcpy(&added, sub.data() + add_rsp_32.size(), sizeof added);
+        frame.size = added > -largest ? -added : -1;
         frame.end = at + 7;
     }
     if (frame.pushes < 2 || frame.size < 0 || frame.size > largest) frame.end = 0;
@@ -92,6 +98,29 @@ std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start
     return below;
 }
 
+namespace {
+
+void set_rule(const FixedFrame& frame, UnwindRule& rule) {
+    rule.base = RuleBase::sp;
+    rule.cfa_offset = frame.size + 8 * (frame.pushes + 1);
+    rule.ra_slot = -8;
+    rule.fp_slot = frame.rbp == 0 ? UnwindRule::same : -8 * (frame.rbp + 1);
+    rule.third_slot = frame.rbx == 0 ? UnwindRule::same : -8 * (frame.rbx + 1);
+}
+
+}  // namespace
+
+bool entry_frame_rule(std::uint64_t start, UnwindRule& rule) {
+    std::array<char, 64> bytes{};
+    const std::size_t size = read_self(start, std::as_writable_bytes(std::span(bytes)));
+    const std::string_view code(bytes.data(), size);
+    const FixedFrame frame = fixed_frame(code);
+    const std::string_view jump = code.substr(frame.end);
+    if (frame.end == 0 || jump.size() < 2 || jump[0] != '\xff' || (jump[1] & '\xf8') != '\xe0') return false;
+    set_rule(frame, rule);
+    return true;
+}
+
 bool fixed_frame_rule(std::uint64_t from, std::uint64_t address, UnwindRule& rule) {
     constexpr std::size_t longest = 48;  // bytes of the instructions that make the frame
     if (from >= address) return false;
@@ -110,11 +139,7 @@ bool fixed_frame_rule(std::uint64_t from, std::uint64_t address, UnwindRule& rul
             if (here.end > sub - i && here.end <= sub - i + sub_rsp_32.size() + 4) frame = here;
         }
     }
-    rule.base = RuleBase::sp;
-    rule.cfa_offset = frame.size + 8 * (frame.pushes + 1);
-    rule.ra_slot = -8;
-    rule.fp_slot = frame.rbp == 0 ? UnwindRule::same : -8 * (frame.rbp + 1);
-    rule.third_slot = frame.rbx == 0 ? UnwindRule::same : -8 * (frame.rbx + 1);
+    set_rule(frame, rule);
     return true;
 }
 

@@ -159,3 +159,20 @@ TEST_CASE("a frame of one size is found by the instructions that make it") {
     CHECK(rule_behind("\x41\x56\x53\x90\x48\x83\xec\x18"sv, body) == none);  // something else between
     CHECK(rule_behind("\x41\x56\x53\x48\x81\xec\0\0\x10\0"sv, body) == none);
 }
+
+TEST_CASE("the frame of translated code is the one that the code's entry makes") {
+    // QEMU's: push rbp, rbx, r12 to r15; mov %rdi, %rbp; add $-1160, %rsp; jmp *%rsi
+    const std::string entry(
+        "\x55\x53\x41\x54\x41\x55\x41\x56\x41\x57\x48\x8b\xef\x48\x81\xc4\x78\xfb\xff\xff\xff\xe6\x33\xc0"sv);
+    const auto start = [](const std::string& code) { return reinterpret_cast<std::uint64_t>(code.data()); };
+    UnwindRule rule;
+    REQUIRE(entry_frame_rule(start(entry), rule));
+    CHECK(std::tuple(rule.cfa_offset, rule.ra_slot, rule.fp_slot, rule.third_slot) ==
+          std::tuple(1160 + 7 * 8, -8, -16, -24));
+    std::string calls = entry;
+    calls[21] = '\xd6';  // call *%rsi: a frame of its own
+    CHECK(!entry_frame_rule(start(calls), rule));
+    std::string gives_back = entry;
+    gives_back.replace(16, 4, "\x88\x04\0\0", 4);
+    CHECK(!entry_frame_rule(start(gives_back), rule));
+}
