@@ -185,6 +185,12 @@ class Run(Case):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("no picture", done.stderr)
 
+    def test_where_the_time_went_is_its_first_line_at_the_end(self):
+        done = run([COMMAND, "run", "-F", "499", "-o", "x", "--", target("shares"), "threads", "300"], self.directory)
+        lines = [line.removeprefix("flameprobe: ") for line in done.stderr.splitlines()]
+        self.assertEqual([Path(line).name for line in lines[-2:]], ["x.html", "x.svg"])
+        self.assertRegex(lines[-3], r"^[0-9]+ % \w.*(, [0-9]+ % \w.*)?$")
+
     def test_why_there_is_no_picture(self):
         """One cause where it is known, not all that there are."""
         done = run([COMMAND, "run", "--", "sleep", "0.1"], self.directory)

@@ -17,6 +17,7 @@
 #include "render/run_facts.hpp"
 #include "results.hpp"
 #include "run_check.hpp"
+#include "run_words.hpp"
 #include "session/results.hpp"
 
 namespace flameprobe {
@@ -199,6 +200,19 @@ std::vector<std::string> pictures_of_other_events(const std::vector<std::string>
     return others;
 }
 
+/// Of the folded text beside the picture, which has the names already; nothing where there is none.
+std::string words_of(const std::string& picture, const timespec& start) {
+    const std::string folded = picture.substr(0, picture.rfind('.')) + ".folded";
+    std::error_code unreadable;
+    constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
+    if (!is_of_run(folded, start) || std::filesystem::file_size(folded, unreadable) > most_bytes || unreadable)
+        return {};
+    Progress progress;
+    const auto profile = load_inputs({folded}, Arguments(), progress);
+    progress.clear();
+    return profile ? where_the_time_went(*profile) : "";
+}
+
 }  // namespace
 
 RunEnd end_run(const FinishedRun& run) {
@@ -226,6 +240,10 @@ RunEnd end_run(const FinishedRun& run) {
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) end.lines.push_back(no_picture(run));
+    if (!paths.empty()) {
+        if (std::string words = words_of(paths.front(), run.start); !words.empty())
+            end.lines.push_back(std::move(words));
+    }
     const std::vector<std::string> others = pictures_of_other_events(paths, run.start);
     paths.insert(paths.end(), others.begin(), others.end());
     for (const std::string& path : paths) {
