@@ -38,7 +38,9 @@ bool Sampling::open() {
     reported_note_ = facts.note;
     if (!facts.note.empty() && engine_.reason.find(facts.note) == std::string::npos)
         engine_.reason += "; " + facts.note;
-    log_.message("engine " + facts.engine + " (" + engine_.reason + "), " + std::to_string(facts.frequency) +
+    // The whole reason is in the profile, the picture's footer and flameprobe doctor.
+    const std::string reason = engine_.reason.substr(0, engine_.reason.find("; "));
+    log_.message("engine " + facts.engine + " (" + reason + "), " + std::to_string(facts.frequency) +
                  " samples a second");
     return true;
 }

@@ -1,5 +1,6 @@
 """The flameprobe command with the real library: run profiles its command, and doctor predicts what the library does."""
 
+import os
 import re
 import shutil
 import signal
@@ -190,6 +191,16 @@ class Run(Case):
         lines = [line.removeprefix("flameprobe: ") for line in done.stderr.splitlines()]
         self.assertEqual([Path(line).name for line in lines[-2:]], ["x.html", "x.svg"])
         self.assertRegex(lines[-3], r"^[0-9]+ % \w.*(, [0-9]+ % \w.*)?$")
+
+    def test_it_opens_the_picture_on_request(self):
+        programs = self.fresh_directory("programs")
+        (programs / "xdg-open").write_text('#!/bin/sh\necho "$1" >"$OPENED"\n')
+        (programs / "xdg-open").chmod(0o755)
+        env = clean_environment(PATH=f"{programs}:{os.environ['PATH']}", OPENED=self.directory / "opened")
+        done = run([COMMAND, "run", "--open", "-F", "499", "-o", "x", "--", target("shares"), "threads", "300"], self.directory, env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until(lambda: (self.directory / "opened").exists() and (self.directory / "opened").read_text().endswith("\n"), what="xdg-open")
+        self.assertEqual(Path((self.directory / "opened").read_text().strip()).name, "x.html")
 
     def test_why_there_is_no_picture(self):
         """One cause where it is known, not all that there are."""

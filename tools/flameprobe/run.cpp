@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +52,7 @@ std::string usage() {
     }
     line(0, "library", "FILE", "the libflameprobe.so to load");
     line(0, "live", "", "serve the page while the command runs, at an address of this machine that is printed first");
+    line(0, "open", "", "show the picture at the end, by xdg-open");
     line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
     line(0, "min-rooted", "P", "likewise if fewer than P percent of the samples reach their thread's start");
     line(0, "max-lost", "P", "likewise if more than P percent of the samples were lost");
@@ -65,6 +68,7 @@ struct RunRequest {
     Gates gates;
     bool help = false;
     bool live = false;
+    bool open = false;
     int command = 0;  // index in argv
 };
 
@@ -99,6 +103,7 @@ std::vector<CommandOption<RunRequest>> known_options() {
     options.push_back({"max-lost", value,
                        [](RunRequest& r, const std::string& v) { return put(parse_percentage(v), r.gates.max_lost); }});
     options.push_back({"live", none, always([](RunRequest& r, const std::string&) { r.live = true; })});
+    options.push_back({"open", none, always([](RunRequest& r, const std::string&) { r.open = true; })});
     options.push_back({"help", none, always([](RunRequest& r, const std::string&) { r.help = true; }), 'h'});
     return options;
 }
@@ -120,6 +125,20 @@ std::uint64_t cpu_ns_of(const rusage& usage) {
         return static_cast<std::uint64_t>(time.tv_sec * 1'000'000 + time.tv_usec) * 1000;
     };
     return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+/// In a process that is not waited for: a browser may run on.
+bool show_picture(const std::string& path) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
+    std::string program = "xdg-open", file = path;
+    char* arguments[] = {program.data(), file.data(), nullptr};
+    pid_t pid = 0;
+    const int failed = posix_spawnp(&pid, program.c_str(), &actions, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed == 0;
 }
 
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
@@ -182,6 +201,8 @@ int run_command(int argc, char* argv[]) {
     run.obstacle = !obstacle.why.empty();
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);
+    if (request->open && !end.picture.empty() && !show_picture(end.picture))
+        complain(0, "--open: xdg-open (package xdg-utils) could not be started");
     return ended == 0 && !end.passed ? 3 : end_like(ended);
 }
 

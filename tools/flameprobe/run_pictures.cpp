@@ -247,7 +247,9 @@ RunEnd end_run(const FinishedRun& run) {
     const std::vector<std::string> others = pictures_of_other_events(paths, run.start);
     paths.insert(paths.end(), others.begin(), others.end());
     for (const std::string& path : paths) {
-        if (path.ends_with(".html") || path.ends_with(".svg") || paths.size() == 1) end.lines.push_back(path);
+        const bool picture = path.ends_with(".html") || path.ends_with(".svg");
+        if (picture && end.picture.empty()) end.picture = path;
+        if (picture || paths.size() == 1) end.lines.push_back(path);
     }
     return end;
 }

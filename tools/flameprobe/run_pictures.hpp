@@ -28,6 +28,7 @@ struct FinishedRun {
 
 struct RunEnd {
     std::vector<std::string> lines;  // for the user, the pictures' paths last
+    std::string picture;             // the best one; empty if there is none
     bool passed = true;              // the gates
 };
 
