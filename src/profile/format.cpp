@@ -18,6 +18,7 @@ std::uint32_t get_u32(const char* in) {
 
 std::uint32_t checksum(const char* type_and_size, std::string_view payload) {
     uLong crc = crc32(0, reinterpret_cast<const Bytef*>(type_and_size), 8);
+    if (payload.empty()) return static_cast<std::uint32_t>(crc);  // crc32_z takes no null pointer
     crc = crc32_z(crc, reinterpret_cast<const Bytef*>(payload.data()), payload.size());
     return static_cast<std::uint32_t>(crc);
 }

@@ -20,8 +20,9 @@ inline constexpr std::uint32_t max_block_payload = 16u << 20;
 /// A block is closed when it passes this, so that a buffer that could not be written for long still gives small blocks.
 inline constexpr std::uint32_t full_block_payload = 1u << 20;
 
-/// Readers skip types they do not know.
-enum class BlockType : std::uint32_t { records = 1 };
+/// Readers skip types they do not know. `process` is empty: the blocks after it are the profile of another process of
+/// the run, with tables of its own, as in a file that begins there.
+enum class BlockType : std::uint32_t { records = 1, process = 2 };
 
 /// A record starts with a varint: the low three bits say what it is, the rest is its first number.
 enum class RecordKey : std::uint8_t {

@@ -58,8 +58,15 @@ Result<bool> is_profile(ByteSource& source) {
     return *head == any_version;
 }
 
+Result<bool> has_more(ByteSource& source) {
+    auto next = source.peek(1);
+    if (!next) return next.error();
+    return !next->empty();
+}
+
 Result<ReadOutcome> read_profile(ByteSource& source, ProfileSink& sink) {
-    if (auto good = read_magic(source); !good) return good.error();
+    if (source.offset() == 0)
+        if (auto good = read_magic(source); !good) return good.error();
     RecordReader records(sink);
     ReadOutcome outcome;
     std::string piece;
@@ -79,6 +86,7 @@ Result<ReadOutcome> read_profile(ByteSource& source, ProfileSink& sink) {
         if (*got < header.size) return end_at(source, outcome, start, "a block is cut short");
         if (!checksum_matches(header, piece)) return end_at(source, outcome, start, "a block's checksum is wrong");
         ++outcome.blocks;
+        if (header.type == static_cast<std::uint32_t>(format::BlockType::process)) return outcome;
         if (header.type != static_cast<std::uint32_t>(format::BlockType::records)) continue;
         if (auto read = records.read(std::as_bytes(std::span(piece))); !read) {
             return complain(source, start, "in the block that begins here, " + read.error().message);

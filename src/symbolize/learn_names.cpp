@@ -73,10 +73,14 @@ std::vector<std::string> learn_names(const std::vector<std::string>& paths, cons
     for (const std::string& path : paths) {
         auto source = ByteSource::open(path);
         const auto binary = source ? is_profile(*source) : source.error();
-        CodeOnly code;
-        if (!binary || !*binary || !read_profile(*source, code)) continue;
-        const SymbolizeOptions of_run = with_provenance(options, code.run_info());
-        code.add_to(of_run.same_place && !of_run.root ? &files : nullptr, of_run.same_boot ? &kernel : nullptr);
+        for (bool more = binary && *binary; more;) {
+            CodeOnly code;
+            if (!read_profile(*source, code)) break;
+            const SymbolizeOptions of_run = with_provenance(options, code.run_info());
+            code.add_to(of_run.same_place && !of_run.root ? &files : nullptr, of_run.same_boot ? &kernel : nullptr);
+            const auto follows = has_more(*source);
+            more = follows && *follows;
+        }
     }
     std::vector<std::string> warnings;
     const auto learn = [&](const CodeAddresses& all, const SymbolizeOptions& how) {

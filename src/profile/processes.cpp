@@ -1,0 +1,100 @@
+#include "profile/processes.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/descriptor.hpp"
+#include "profile/format.hpp"
+#include "profile/reader.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+class FactsOnly final : public PartialSink {
+public:
+    explicit FactsOnly(ProcessPart& into) : into_(into) {}
+    void run(const RunInfo& info) override { into_.run = info; }
+    void sample(const Sample& sample) override {
+        into_.hits = add_saturated(into_.hits, sample.hits);
+        into_.has_samples = true;
+    }
+    void event_sample(EventId /*event*/, const Sample& sample) override { this->sample(sample); }
+    void summary(const Summary& summary) override { into_.summary = summary; }
+
+private:
+    ProcessPart& into_;
+};
+
+Result<void> copy(const ProcessPart& part, const ByteSink& out) {
+    constexpr std::size_t most = 256 * 1024;
+    const Descriptor file(::open(part.path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string piece;
+    for (std::uint64_t offset = part.begin; file && offset < part.end; offset += piece.size()) {
+        piece.resize(std::min<std::uint64_t>(most, part.end - offset));
+        const ssize_t got = ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
+        if (got <= 0) return Error{part.path + ": became shorter while it was read"};
+        piece.resize(static_cast<std::size_t>(got));
+        out(piece);
+    }
+    if (!file) return Error{part.path + ": cannot be opened: " + strerrordesc_np(errno)};
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<ProcessPart>> processes_of(const std::string& path) {
+    auto source = ByteSource::open(path);
+    if (!source) return source.error();
+    std::vector<ProcessPart> parts;
+    for (bool more = true; more;) {
+        ProcessPart part;
+        part.path = path;
+        part.begin = std::max<std::uint64_t>(source->offset(), format::magic.size());
+        FactsOnly facts(part);
+        const auto read = read_profile(*source, facts);
+        if (!read) return read.error();
+        const auto follows = has_more(*source);
+        if (!follows) return follows.error();
+        more = *follows;
+        part.end = source->offset() - read->bytes_ignored - (more ? format::block_header_size : 0);
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+std::size_t count_processes(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const auto read_at = [&](std::uint64_t offset, char* to, std::size_t size) {
+        return file && ::pread(file.get(), to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+    };
+    std::string head(format::magic.size(), '\0');
+    std::size_t processes = 1;
+    if (!read_at(0, head.data(), head.size()) || head != format::magic) return processes;
+    BlockHeaderBytes bytes;
+    for (std::uint64_t offset = head.size(); read_at(offset, bytes.data(), bytes.size());) {
+        const BlockHeader header = parse_block_header(bytes);
+        if (header.size > format::max_block_payload) break;
+        processes += header.type == static_cast<std::uint32_t>(format::BlockType::process) ? 1 : 0;
+        offset += bytes.size() + header.size;
+    }
+    return processes;
+}
+
+Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSink& out) {
+    out(format::magic);
+    for (const ProcessPart& part : parts) {
+        if (&part != &parts.front()) {
+            const BlockHeaderBytes header = make_block_header(format::BlockType::process, "");
+            out({header.data(), header.size()});
+        }
+        if (auto copied = copy(part, out); !copied) return copied;
+    }
+    return {};
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,34 @@
+// The processes of one run in one `.fprobe`: each one's profile as it was recorded, one after another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/byte_sink.hpp"
+#include "base/result.hpp"
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+/// One process's profile in a file.
+struct ProcessPart {
+    std::string path;
+    RunInfo run;
+    Summary summary;
+    std::uint64_t hits = 0;            // of all its samples
+    bool has_samples = false;          // or CPU time that is known without one
+    std::uint64_t begin = 0, end = 0;  // of its whole blocks, in bytes
+};
+
+/// The processes of the `.fprobe` at `path`, in its order. What follows the last whole block, after a kill, belongs to
+/// none. Errors as read_profile().
+Result<std::vector<ProcessPart>> processes_of(const std::string& path);
+
+/// How many processes there are, by the heads of the blocks alone; 1 for what is no `.fprobe`.
+std::size_t count_processes(const std::string& path);
+
+/// Writes a `.fprobe` of these processes, whose profiles may be in several files: each one's blocks as they are.
+Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSink& out);
+
+}  // namespace flameprobe
