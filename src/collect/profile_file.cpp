@@ -23,6 +23,20 @@ bool is_later(const timespec& a, const timespec& b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
+// A folder that is empty may be removed by another process of the run at any moment, and is made again.
+Result<OutputDirectory> ProfileFile::directory() {
+    constexpr int tries = 10;
+    for (int i = 1;; ++i) {
+        if (place_) {
+            auto stem = place_();
+            if (!stem) return stem.error();
+            stem_ = std::move(*stem);
+        }
+        auto directory = OutputDirectory::of(own_path());
+        if (directory || !place_ || i == tries) return directory;
+    }
+}
+
 Result<void> ProfileFile::create() {
     if (created_) return {};
     const auto failure = [&](const std::string& path, const std::string& why) {
@@ -31,7 +45,8 @@ Result<void> ProfileFile::create() {
                      (no_descriptor ? "; raise the limit of open files (ulimit -n)"
                                     : "; set FLAMEPROBE_OUT to a path in a directory that can be written")};
     };
-    const auto directory = OutputDirectory::of(own_path());
+    const auto directory = this->directory();
+    if (!directory && place_) return directory.error();
     if (!directory) return failure(own_path(), directory.error().message);
     const std::string wanted = stem_;
     constexpr unsigned most_numbers = 100000;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -37,6 +38,10 @@ public:
           most_bytes_(most_bytes),
           compact_at_(most_bytes),
           writer_(Descriptor{}) {}
+
+    /// Where the file is to be, asked for when it is created: the folder may not be there before.
+    using Place = std::function<Result<std::string>()>;
+    void place_by(Place place) { place_ = std::move(place); }
 
     ProfileWriter& writer() { return writer_; }
     /// Creates the file if it does not exist yet. Where an older result has its name, the file takes that name at the
@@ -75,7 +80,10 @@ private:
     void publish();
     void compact();
 
+    Result<OutputDirectory> directory();
+
     std::string stem_;
+    Place place_;
     OlderResults rules_;
     const std::uint64_t most_bytes_;
     std::uint64_t compact_at_;

@@ -28,6 +28,8 @@ public:
               std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     EventSink& sink() { return pipeline_; }
+    /// See ProfileFile.
+    void place_by(ProfileFile::Place place) { file_.place_by(std::move(place)); }
     /// Up to where CPU time and units of work are counted: the clocks and counters as they were read last.
     struct CountedTo {
         std::uint64_t time_ns = 0, process_ns = 0, own_ns = 0;
@@ -48,6 +50,8 @@ public:
     void pause();
     /// Closes the file; resume() opens it again. What was sampled so far is in it.
     Result<void> suspend();
+    /// After close(): closes the file, so that no other process finds it in use.
+    void release() { file_.close(); }
     /// To be called after each drain, with the time at which it began.
     void settle(std::uint64_t drained_ns) {
         pipeline_.settle(drained_ns);

@@ -1,53 +1,83 @@
 #include "session/family.hpp"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/proc.hpp"
+#include "session/output_path.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
 namespace {
 
-// PID:SECONDS.NANOSECONDS:DIRECTORY of the first process.
+// PID:SECONDS.NANOSECONDS:NAME/DIRECTORY of the first process.
 constexpr const char* variable = "FLAMEPROBE_ROOT";
 
 Family read_family() {
     Family found;
     found.pid = ::getpid();
     ::clock_gettime(CLOCK_REALTIME_COARSE, &found.start);
+    found.name = executable_name();
     found.directory = working_directory();
     const char* mark = ::getenv(variable);
     int pid = 0, length = 0;
     long long seconds = 0;
     long nanoseconds = 0;
     if (mark == nullptr || ::sscanf(mark, "%d:%lld.%ld:%n", &pid, &seconds, &nanoseconds, &length) != 3) return found;
-    if (length == 0 || mark[length] != '/') return found;
+    const char* const slash = length == 0 ? nullptr : ::strchr(mark + length, '/');
+    if (slash == nullptr) return found;
     found.descendant = pid != ::getpid();
     found.pid = pid;
     found.start = {static_cast<time_t>(seconds), nanoseconds};
+    found.name.assign(mark + length, slash);
     // After chroot(2) the directory may not be there any more.
-    if (::access(mark + length, F_OK) == 0) found.directory = mark + length;
+    if (::access(slash, F_OK) == 0) found.directory = slash;
     return found;
 }
 
 bool is_relative(const std::string& path) { return !path.empty() && path.front() != '/'; }
 
-}  // namespace
-
-const Family& family() {
-    static const auto* const found = new Family(read_family());  // no destructor: the collector outlives the host's
+Family& found_family() {
+    static auto* const found = new Family(read_family());  // no destructor: the collector outlives the host's
     return *found;
 }
 
+}  // namespace
+
+const Family& family() { return found_family(); }
+
+// A zombie has ended, though its parent may never take notice.
+bool first_process_lives() {
+    if (::kill(family().pid, 0) != 0 && errno != EPERM) return false;
+    const auto status = read_small_file(("/proc/" + std::to_string(family().pid) + "/status").c_str());
+    return !status || status->find("\nState:\tZ") == std::string::npos;
+}
+
+std::string run_stem(const Options& options) {
+    PathFacts facts;
+    facts.executable = family().name;
+    facts.pid = static_cast<std::uint32_t>(family().pid);
+    facts.start_unix = static_cast<std::uint64_t>(family().start.tv_sec);
+    facts.directory = family().directory;
+    return expand_path(options.out, facts);
+}
+
+// A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
 void mark_descendants(const Options& options, bool complained) {
-    const bool needed = !options.children || options.run_draws || complained || is_relative(options.out) ||
+    Family& ours = found_family();
+    if (!ours.descendant && ::access((run_stem(options) + ".run").c_str(), F_OK) != 0) ours.name = executable_name();
+    const bool needed = !options.children || options.one_result() || complained || is_relative(options.out) ||
                         is_relative(options.log_path) || options.out.find("%p") == std::string::npos;
-    if (!needed || ::getenv(variable) != nullptr) return;
-    const Family& ours = family();
-    const std::string mark = std::to_string(ours.pid) + ":" + std::to_string(ours.start.tv_sec) + "." +
-                             std::to_string(ours.start.tv_nsec) + ":" + ours.directory;
-    ::setenv(variable, mark.c_str(), 0);
+    if (needed) ::setenv(variable, family().mark().c_str(), 0);
+}
+
+std::string Family::mark() const {
+    return std::to_string(pid) + ":" + std::to_string(start.tv_sec) + "." + std::to_string(start.tv_nsec) + ":" + name +
+           directory;
 }
 
 }  // namespace flameprobe

@@ -14,14 +14,21 @@ struct Family {
     bool descendant = false;  // an earlier process has left its mark in the environment
     int pid = 0;              // of the first process
     timespec start{};         // of the first process, by CLOCK_REALTIME_COARSE
+    std::string name;         // of its program
     std::string directory;    // where it started: relative paths begin here
+    /// What all processes of the run, and no others, have in common.
+    std::string mark() const;
 };
+
+bool first_process_lives();
+/// Where the run's results go, without their ending, as its first process would say.
+std::string run_stem(const Options& options);
 
 /// As it was found at the first call, which is to be before the host can change its environment and directory.
 const Family& family();
-/// Leaves the mark, where descendants need it: to stay quiet (FLAMEPROBE_CHILDREN=off), to put their results beside the
-/// first process's (a relative FLAMEPROBE_OUT) and to keep off each other's (one without %p), to be in one
-/// picture of `flameprobe run`, or not to repeat a complaint. The host sees one more variable; otherwise none.
+/// Leaves the mark, where descendants need it: to be in the run's one result, to stay quiet (FLAMEPROBE_CHILDREN=off),
+/// to put their results beside the first process's (a relative FLAMEPROBE_OUT) and to keep off each other's (one
+/// without %p), or not to repeat a complaint. The host sees one more variable; otherwise none.
 void mark_descendants(const Options& options, bool complained);
 
 }  // namespace flameprobe

@@ -35,10 +35,6 @@ Options read_options(const std::vector<std::string_view>& environment, std::vect
         const auto value = line.substr(name.size() + 1);
         // Ours: see session/family.hpp, and run_info.cpp.
         if (name == "FLAMEPROBE_ROOT" || name == "FLAMEPROBE_DIRTY") continue;
-        if (name == run_draws_variable) {
-            options.run_draws = true;
-            continue;
-        }
         const auto known =
             std::find_if(settings().begin(), settings().end(), [&](const Setting& s) { return s.variable == name; });
         if (known == settings().end()) {

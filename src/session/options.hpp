@@ -45,10 +45,11 @@ struct Options {
     std::uint64_t most_bytes = std::uint64_t{512} << 20;
     std::vector<std::string> debug_directories;  // absolute; beside /usr/lib/debug
     std::string push_directory;  // absolute: windows for `flameprobe push` instead of results; empty: off
-    /// `flameprobe run` draws one picture of all processes: those with few samples leave their profile only.
-    bool run_draws = false;
     LabelList labels;
     bool children = true;
+    bool separate = false;  // each process has results of its own
+    /// Whether all processes of the run have one result: not where there are several anyway, one after another.
+    bool one_result() const { return !separate && push_directory.empty() && dump_every_ns == 0; }
     LogMode log = LogMode::automatic;
     std::string log_path;
 };
@@ -60,9 +61,6 @@ struct Options {
 constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) {
     return frequency <= 250 ? 60 * 1024 : frequency <= 1000 ? 32 * 1024 : 8 * 1024;
 }
-
-/// In the environment of a command that `flameprobe run` has started; not for users.
-inline constexpr const char* run_draws_variable = "FLAMEPROBE_RUN_DRAWS";
 
 /// From "NAME=VALUE" lines. A variable that is unknown or has a bad value leaves the default and adds one line to
 /// `problems` that names the variable, the value and what is accepted.

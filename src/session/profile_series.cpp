@@ -1,9 +1,13 @@
 #include "session/profile_series.hpp"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "base/output_directory.hpp"
 #include "base/proc.hpp"
+#include "session/drawing_program.hpp"
 #include "session/family.hpp"
 #include "session/push_spool.hpp"
 #include "session/results.hpp"
@@ -68,6 +72,7 @@ void ProfileSeries::begin_recording(const Engine& engine, const std::string& ste
 Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) {
     rotation_ = Rotation(options_.most_bytes);
     begin_recording(engine, expand_path(options_.out, paths_), start_ns);
+    if (options_.one_result()) recording_->place_by([this] { return place_in_run(); });
     next_dump_ns_ = monotonic_ns() + options_.dump_every_ns;
     if (!options_.push_directory.empty() && !window_begun_) {
         if (const std::string problem = prepare_spool(options_.push_directory); !problem.empty()) return Error{problem};
@@ -79,6 +84,16 @@ Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) 
     const char* const why = errno == EMFILE ? without_descriptors : without_proc;
     paths_.dump <= 1 ? say(why) : recording_->remark(why);
     return {};
+}
+
+RunFolder& ProfileSeries::folder() {
+    if (!folder_) folder_.emplace(run_stem(options_), family().mark());
+    return *folder_;
+}
+
+Result<std::string> ProfileSeries::place_in_run() {
+    if (auto made = folder().make(older_); !made) return made.error();
+    return folder().path() + "/" + last_name(expand_path("%e.%p", paths_));
 }
 
 // The profile so far is completed under another name, and goes on in a new file with empty tables. No pictures are
@@ -129,15 +144,18 @@ std::string ProfileSeries::dump(const std::string& wanted) {
     return written.problems.empty() ? std::string() : written.problems.front();
 }
 
-void ProfileSeries::write_results(bool crashed) {
+void ProfileSeries::write_results() {
     if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
+    if (options_.one_result()) {
+        recording_->release();
+        return end_run();
+    }
     const bool pushes = !options_.push_directory.empty();
     // Of units of work alone there is no picture.
     const bool shows_last_part = recording_->has_file() && (pushes || recording_->has_samples());
     const std::string profile = shows_last_part ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
     if (pushes) return publish_window(profile);
-    if (drawn_by_run(crashed)) return;
     const auto written = flameprobe::write_results(profile, recording_->stem(), options_, drawing_.workers(),
                                                    drawing_.alive, log_.terminal());
     for (const auto& problem : written.problems) log_.warning(problem);
@@ -145,12 +163,28 @@ void ProfileSeries::write_results(bool crashed) {
     for (const auto& path : written.paths) log_.message("wrote " + path);
 }
 
-// Whether it is left to `flameprobe run` to draw the picture, since one costs as much CPU time as a compiler uses for a
-// small file. Pictures of other events than the first, and of a crash, are drawn by the library only.
-bool ProfileSeries::drawn_by_run(bool crashed) const {
-    constexpr std::uint64_t worth_a_picture = 100;
-    return options_.run_draws && options_.shown.size() == 1 && rotation_.number() <= 1 && !crashed &&
-           recording_->samples() < worth_a_picture;
+// Children neither draw nor wait while the first process lives, which draws what they have recorded.
+void ProfileSeries::end_run() {
+    if (!options_.one_result() || !folder().find()) return;
+    const bool is_first = static_cast<int>(host_process()) == family().pid;
+    const bool left_to_first = !folder().drawn() && !folder().is_apart() && first_process_lives();
+    if (!is_first && (left_to_first || folder().has_living())) return;
+    folder().remove_if_empty();
+    if (!folder().find()) return;
+    if (!folder().avoided().empty()) log_.warning(folder().avoided());
+    const auto drawn = draw_run(folder().path(), options_, drawing_.alive);
+    if (!drawn) {
+        const std::string profile = folder().give_out_only();
+        return log_.warning("no picture is drawn: " + drawn.error().message + "; this draws it: flameprobe-render " +
+                            profile + " -o " + folder().stem() + ".html");
+    }
+    for (const auto& problem : drawn->problems) log_.warning(problem);
+    for (const auto& message : drawn->messages) log_.message(message);
+}
+
+void ProfileSeries::drop_if_empty() {
+    recording_->drop_empty_file();
+    if (folder_) folder_->remove_if_empty();
 }
 
 void ProfileSeries::forget() {

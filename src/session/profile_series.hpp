@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "session/log.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
+#include "session/run_folder.hpp"
 
 namespace flameprobe {
 
@@ -46,15 +48,21 @@ public:
     /// The results so far, beside a profile that goes on: why they could not be written, or empty.
     std::string dump(const std::string& stem);
     /// Writes the results of the last profile, after now().close().
-    void write_results(bool crashed);
+    void write_results();
+    /// At the process's end, also where there is no profile: the run's result is written by its first process, and by
+    /// the last one that goes on after that.
+    void end_run();
+    /// Removes the profile's file if it got no sample, and the run's folder if nothing else is in it.
+    void drop_if_empty();
     void forget();
 
     /// Puts a sentence into the log, and into the profile if there is one.
     void say(const std::string& sentence);
 
 private:
+    RunFolder& folder();
+    Result<std::string> place_in_run();
     void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);
-    bool drawn_by_run(bool crashed) const;
 
     const Options& options_;
     PathFacts paths_;
@@ -63,6 +71,7 @@ private:
     const Drawing drawing_;
     std::atomic<bool> begun_{false};
     std::unique_ptr<Recording> recording_;
+    std::optional<RunFolder> folder_;  // once it is asked for
     Rotation rotation_;
     std::set<std::string> dumped_;  // the stems of this process's dumps, which later ones may replace
     std::uint64_t next_dump_ns_ = 0;

@@ -175,7 +175,7 @@ void Sampling::keep() {
     if (!on() || !records()) return;
     drain();
     flush();
-    profile().drop_empty_file();
+    profiles_.drop_if_empty();
 }
 
 void Sampling::secure() {
@@ -202,11 +202,11 @@ void Sampling::leave() {
 
 void Sampling::finish() {
     stop();
-    if (!profiles_.begun()) return;
+    if (!profiles_.begun()) return profiles_.end_run();
     if (crash_record_.written()) profile().died(crash_record_);
     if (auto closed = profile().close(); !closed && !broken_) log_.warning(closed.error().message);
     engine_.source.reset();
-    profiles_.write_results(crash_record_.written());
+    profiles_.write_results();
 }
 
 void Sampling::retire() {

@@ -241,9 +241,11 @@ std::vector<Setting> make_settings() {
          "a directory", set_push},
         {"FLAMEPROBE_LABELS", 0, "LIST", "KEY=VALUE,...: what the profile is filed under",
          "KEY=VALUE with commas between; letters, digits and _ in KEY", set_labels},
-        {"FLAMEPROBE_CHILDREN", 0, "WHEN", "on, off: profile child processes too", "on or off",
+        {"FLAMEPROBE_CHILDREN", 0, "WHEN",
+         "on: child processes too, in one result; separate: in results of their own; off", "on, separate or off",
          [](Text text, Options& o) {
-             return choose(text, {{"on", true}, {"off", false}}, o.children);
+             o.separate = text == "separate";
+             return choose(text, {{"on", true}, {"separate", true}, {"off", false}}, o.children);
          }},
         {"FLAMEPROBE_LOG", 0, "WHERE", "auto, quiet, stderr, or a file", "auto, quiet, stderr or a file's path",
          set_log},

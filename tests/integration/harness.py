@@ -83,7 +83,8 @@ class Result:
 
     @property
     def executable(self):
-        return self.stem.name.split(".", 1)[1].rsplit(".", 1)[0]
+        name = self.stem.name.rsplit(".", 1)[0]
+        return name if self.stem.parent.suffix == ".run" else name.split(".", 1)[1]
 
     @property
     def pid(self):
@@ -112,9 +113,10 @@ class Run:
     samples: dict = field(default_factory=dict)
 
     def results(self):
-        """Results by pid and executable, since an exec keeps the pid; only files with default names."""
+        """Results by pid and executable, since an exec keeps the pid; only files with default names. Of a run that was killed they
+        are in its folder still."""
         found = {}
-        for path in sorted(self.directory.glob("flameprobe.*.*.fprobe")):
+        for path in sorted([*self.directory.glob("flameprobe.*.*.fprobe"), *self.directory.glob("flameprobe.*.run/*.fprobe")]):
             result = Result(path.with_suffix(""))
             found[result.pid, result.executable] = result
         return found

@@ -59,7 +59,7 @@ def main():
         if options.programs and program.name not in options.programs:
             continue
         with tempfile.TemporaryDirectory(prefix="flameprobe-table-") as directory:
-            env = profiled(FREQ=options.freq, ENGINE=options.engine, UNWIND=options.unwind,
+            env = profiled(CHILDREN="separate", FREQ=options.freq, ENGINE=options.engine, UNWIND=options.unwind,
                            **({"STACK": options.stack} if options.stack else {}))
             (Path(directory) / "run").mkdir()
             try:

@@ -98,13 +98,14 @@ class Accounts(Case):
     def test_kernel_time_of_a_killed_program(self):
         with started(self.copying(100000000), self.directory, clean_environment()) as tracer:
             def growing():
-                found = list(self.directory.glob("flameprobe.dd.*.fprobe"))
+                found = list(self.directory.glob("flameprobe.*.run/dd.*.fprobe"))
                 return found and found[0].stat().st_size > 3000 and found[0]
             spool = wait_until(growing, 60, "a profile that grows")
-            os.kill(int(spool.name.split(".")[2]), signal.SIGKILL)
+            os.kill(int(spool.name.split(".")[1]), signal.SIGKILL)
             tracer.wait(30)
-        stacks = Result(spool.with_suffix("")).stacks()
-        self.assertGreater(weight_of(stacks, NOT_PERMITTED), 0)
+        whole = spool.parent.with_suffix(".fprobe")  # by the collector, which lives on
+        wait_until(whole.exists, 30, "the result")
+        self.assertGreater(weight_of(Result(whole.with_suffix("")).stacks(), NOT_PERMITTED), 0)
 
     def test_engine_says_what_it_leaves_out(self):
         ran = run([host("ends"), "return", "300"], self.directory,

@@ -35,7 +35,7 @@ class Chromium(Case):
         alone = self.load("alone", user, flags, clean_environment())
         if alone.returncode != 0 or "loaded true" not in alone.stdout:
             self.skipTest(f"chromium does not load the page alone: {alone.stderr[-500:]}")
-        ran = self.load("profiled", user, flags, profiled(ENGINE="ring", FREQ=499, FORMAT="none"))
+        ran = self.load("profiled", user, flags, profiled(ENGINE="ring", FREQ=499, FORMAT="none", CHILDREN="separate"))
         self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
         profiles = sorted(ran.directory.glob("flameprobe.*.fprobe"))
         # Its sandbox is a pid namespace, whose end is SIGKILL for the collectors too: at the worst before the first write.

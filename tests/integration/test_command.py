@@ -92,14 +92,14 @@ class Run(Case):
                    self.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = [line.removeprefix("flameprobe: ") for line in done.stderr.splitlines()]
-        self.assertEqual([Path(line).name for line in lines[-2:]], ["x.all.html", "x.all.svg"])
+        self.assertEqual([Path(line).name for line in lines[-2:]], ["x.html", "x.svg"])
         table = [line.split() for line in lines if re.search(r"host-ends \d+$", line)]
         self.assertEqual(len(table), 2, done.stderr)
-        stacks = read_folded((self.directory / "x.all.folded").read_text())
-        provenance = (self.directory / "x.all.txt").read_text()
+        stacks = read_folded((self.directory / "x.folded").read_text())
+        provenance = (self.directory / "x.txt").read_text()
         self.assertRegex(provenance, r"(?m)^samples: [1-9]\d*$")
         for fact in ("paranoid", "CPU", "compilers"):  # in the page too
-            self.assertIn(f"<dt>{fact}</dt>", (self.directory / "x.all.html").read_text())
+            self.assertIn(f"<dt>{fact}</dt>", (self.directory / "x.html").read_text())
         whole = sum(count for _, count in stacks)
         for row, least in zip(table, (150, 30)):  # the heaviest first
             weight = sum(count for frames, count in stacks if frames[0] == " ".join(row[-2:]))
@@ -107,21 +107,20 @@ class Run(Case):
             self.assertAlmostEqual(100 * weight / whole, float(row[3].rstrip("%")), delta=0.01)
             self.assertGreater(int(row[2]), least)
             self.assertLessEqual(int(row[2]), weight)
-        for path in self.directory.glob("x*.fprobe"):  # what --tree makes of them is the same
+        for path in self.directory.glob("x*.fprobe"):  # what --tree makes of it is the same
             self.assertTrue(path.exists())
         again = harness.render("--tree", *self.directory.glob("x*.fprobe"), "-o", self.directory / "again.folded")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn(" ".join(table[0][-2:]), again.stdout)
-        self.assertEqual((self.directory / "again.folded").read_text(), (self.directory / "x.all.folded").read_text())
+        self.assertEqual((self.directory / "again.folded").read_text(), (self.directory / "x.folded").read_text())
 
     def test_processes_with_few_samples_are_drawn_once(self):
         work = " ".join(map(str, WORK[:-1]))
         done = run([COMMAND, "run", "-F", "99", "-o", self.directory / "x.%e.%p", "--", "sh", "-c", f"{work} 100; {work} 100; exit 0"],
                    self.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(list(self.directory.glob("x.sh.*.all.svg"))), 1, done.stderr)
-        brief = sorted(path.suffix for path in self.directory.glob("x.host-ends.*"))
-        self.assertEqual(brief, [".fprobe", ".fprobe"])
+        self.assertEqual(sorted(path.suffix for path in self.directory.glob("x.sh.*")), [".folded", ".fprobe", ".html", ".svg", ".txt"])
+        self.assertEqual(list(self.directory.glob("x.host-ends.*")), [])
         alone = self.fresh_directory("alone")
         done = run([COMMAND, "run", "-F", "99", "-o", "x", "--", *WORK[:-1], "100"], alone)
         self.assertEqual({path.name for path in alone.iterdir()}, {"x.html", "x.svg", "x.folded", "x.txt", "x.fprobe"}, done.stderr)
@@ -129,9 +128,9 @@ class Run(Case):
     def test_another_run_in_the_same_place_is_not_of_the_tree(self):
         with started(["sh", "-c", f"LD_PRELOAD={LIBRARY} {' '.join(map(str, WORK[:-1]))} 2000"], self.directory,
                      clean_environment(FLAMEPROBE_FREQ="499", FLAMEPROBE_OUT="x.%p")) as other:
-            wait_until(lambda: list(self.directory.glob("x.*.fprobe")), what="the other's first samples")
+            wait_until(lambda: list(self.directory.glob("x.*.run/*.fprobe")), what="the other's first samples")
             done = run([COMMAND, "run", "-F", "499", "-o", "x.%p", "--", *WORK], self.directory)
-            self.assertEqual(list(self.directory.glob("*.all.*")), [], done.stderr)
+            self.assertNotIn("   host-ends ", done.stderr)  # no table: there is one process
             other.wait(timeout=60)
 
     def test_bad_options_end_it_before_it_starts(self):
@@ -176,7 +175,7 @@ class Run(Case):
         self.assertIn("work_ms", (self.directory / "x.svg").read_text())
 
     def test_children_lie_beside_it(self):
-        done = run([COMMAND, "run", "-F", "499", "--", "sh", "-c", f"{' '.join(map(str, WORK))}; exit 9"], self.directory)
+        done = run([COMMAND, "run", "-F", "499", "--children", "separate", "--", "sh", "-c", f"{' '.join(map(str, WORK))}; exit 9"], self.directory)
         self.assertEqual(done.returncode, 9, done.stderr)
         self.assertEqual({result.executable for result in done.results().values()} - {"sh", "dash", "bash"}, {"host-ends"})
         self.assertRegex(done.stderr.splitlines()[-1], r"^flameprobe: .*\.svg$")
@@ -267,7 +266,7 @@ class Run(Case):
         """Sends SIGTERM to `flameprobe run` once there are samples of the shell; returns its status and its last line."""
         with started([COMMAND, "run", "-F", "499", "-o", "shell.%p", "--", "sh", "-c", script], self.directory,
                      clean_environment()) as command:
-            wait_until(lambda: list(self.directory.glob("shell.*.fprobe")), what="the first samples")
+            wait_until(lambda: list(self.directory.glob("shell.*.run/*.fprobe")), what="the first samples")
             command.send_signal(signal.SIGTERM)
             status = command.wait(timeout=60)
         lines = (self.directory / "flameprobe.log").read_text().splitlines()

@@ -56,7 +56,7 @@ class Faults(Case):
             read_folded(path.read_text())
         for path in directory.glob("*.svg"):
             self.assertTrue(path.read_text().rstrip().endswith("</svg>"))
-        for path in directory.glob("*.fprobe"):
+        for path in [*directory.glob("*.fprobe"), *directory.glob("*.run/*.fprobe")]:
             self.assertIn(render(path, "--info").returncode, (0, 1))
         counted, failed = map(int, (directory / "report").read_text().split())
         return counted, failed

@@ -264,12 +264,12 @@ class OrdinaryUser(HostCase):
 
 
 class Processes(HostCase):
-    """One result per process, none overwritten."""
+    """With CHILDREN=separate: one result per process, none overwritten."""
 
     def test_every_process_leaves_its_own(self):
         for mode, processes in (("fork", 5), ("exec", 3), ("vfork", 3), ("spawn", 3)):
             with self.subTest(mode=mode):
-                ran = self.beside([str(host("family")), mode], mode, {"FREQ": 499})
+                ran = self.beside([str(host("family")), mode], mode, {"FREQ": 499, "CHILDREN": "separate"})
                 results = [r for r in ran.results().values() if r.executable == "host-family"]
                 self.assertGreaterEqual(len(results), processes)
                 for result in results:
@@ -279,7 +279,7 @@ class Processes(HostCase):
         """It does not live too briefly, so its CPU time is in a result of its own."""
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                ran = self.beside([str(host("starved"))], engine, {"ENGINE": engine, "FORMAT": "folded,json"})
+                ran = self.beside([str(host("starved"))], engine, {"ENGINE": engine, "FORMAT": "folded,json", "CHILDREN": "separate"})
                 children = [result for (pid, _), result in ran.results().items() if pid != ran.pid]
                 self.assertEqual(len(children), 1)
                 told = json.loads(children[0].path("json").read_text())
@@ -293,7 +293,7 @@ class Processes(HostCase):
         self.assert_function(ran.result().stacks(), "parent_work")
 
     def test_orphan(self):
-        ran = run([host("family"), "orphan"], self.directory, profiled(FREQ=499))
+        ran = run([host("family"), "orphan"], self.directory, profiled(FREQ=499, CHILDREN="separate"))
         self.assertEqual((ran.returncode, ran.stdout), (0, "orphan done\n"), ran.stderr)
         results = ran.results().values()
         self.assertEqual(len(results), 2)
@@ -483,7 +483,7 @@ class Refused(HostCase):
             with self.subTest(error=error):
                 directory = self.fresh_directory(error)
                 ran = run([target("inject"), "perf_event_open", "1+", error, "--report", directory / "report", "--",
-                           host("ends"), "return", "500"], directory, profiled(FREQ=199))
+                           host("ends"), "return", "500"], directory, profiled(FREQ=199, CHILDREN="separate"))
                 self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
                 self.assertNotEqual((directory / "report").read_text(), "0 0\n", "perf was never asked for")
                 self.assert_function(ran.result("host-ends").stacks(), "work_ms", at_least=20)

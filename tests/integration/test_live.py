@@ -1,5 +1,6 @@
 """What shows a program while it runs: flameprobe top in a terminal, flameprobe live and run --live in a browser."""
 
+import contextlib
 import fcntl
 import http.client
 import json
@@ -25,7 +26,7 @@ class Live(Case):
     def busy(self, **settings):
         """A busy program under the profiler, until the end of the test, with some samples written."""
         child = self.enterContext(started(BUSY, self.directory, profiled(FREQ=499, FORMAT="none", OUT="busy", **settings)))
-        wait_until(lambda: (self.directory / "busy.fprobe").exists() and self.samples(child.pid) > 20, 30, "samples")
+        wait_until(lambda: list(self.directory.glob("busy.run/*.fprobe")) and self.samples(child.pid) > 20, 30, "samples")
         return child
 
     @staticmethod
@@ -79,7 +80,11 @@ class Live(Case):
                 page.send_signal(signal.SIGTERM)
                 self.assertEqual(page.wait(30), 0)
                 page.stdout.close()
-            (self.directory / "busy.fprobe").unlink()
+            for left in [*self.directory.glob("busy.*"), *self.directory.glob("busy.run/*")]:
+                if left.is_file():
+                    left.unlink()
+            with contextlib.suppress(OSError):
+                (self.directory / "busy.run").rmdir()
 
     def test_idle_connections_shut_nobody_out(self):
         """Any user of the machine can make them: they know the port, not the token."""

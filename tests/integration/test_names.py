@@ -34,7 +34,7 @@ class Names(Case):
     def test_a_later_run_replaces_all(self):
         for _ in range(2):
             begun = time.time()
-            ran = run(["sh", "-c", f"{WORK}; {WORK}"], self.directory, profiled(OUT="x", FREQ=499))
+            ran = run(["sh", "-c", f"{WORK}; {WORK}"], self.directory, profiled(OUT="x", FREQ=499, CHILDREN="separate"))
             self.assertEqual(ran.returncode, 6, ran.stderr)
             self.assertEqual(len(self.stems_with("work_ms", since=begun)), 2)
             self.assertLessEqual(len(list(self.directory.glob("*.fprobe"))), 3)  # the shell may have one, too
@@ -53,7 +53,7 @@ class Names(Case):
             with self.subTest(how=name):
                 place = self.fresh_directory(name)
                 (place / "below").mkdir()
-                ran = run(["sh", "-c", script], place, profiled(FREQ=499, LOG="log"))
+                ran = run(["sh", "-c", script], place, profiled(FREQ=499, LOG="log", CHILDREN="separate"))
                 self.assertEqual(ran.returncode, 6, ran.stderr)
                 self.assertEqual(list((place / "below").iterdir()), [])
                 self.assertTrue((place / "log").exists())
@@ -62,7 +62,7 @@ class Names(Case):
     def test_relative_names_of_forked_children(self):
         place = self.fresh_directory("forked")
         ran = run(["perl", "-e", "if (!fork) { chdir '/'; my $i = 0; $i += $_ for 1 .. 3000000; exit 0 } wait; exit $? >> 8"],
-                  place, profiled(FREQ=499))
+                  place, profiled(FREQ=499, CHILDREN="separate"))
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         child = [result for result in ran.results().values() if result.pid != ran.pid]
         self.assertEqual(len(child), 1, sorted(place.iterdir()))

@@ -18,7 +18,7 @@ class RealPrograms(Case):
     def check(self, program, processes):
         try:
             # nginx's master uses five milliseconds of CPU time and may not be sampled: it leaves a result all the same.
-            figures, _, _, results = measure(program, self.fresh_directory("run"), profiled(FREQ=999, MIN_CPU=0), SECONDS)
+            figures, _, _, results = measure(program, self.fresh_directory("run"), profiled(FREQ=999, MIN_CPU=0, CHILDREN="separate"), SECONDS)
         except Missing as what:
             self.skipTest(f"{what} is not installed")
         self.assertGreaterEqual(len([r for r in results if "svg" in r.endings]), processes)
@@ -45,7 +45,7 @@ class RealPrograms(Case):
     def test_make_tree(self):
         """gcc -> cc1, as: short processes, each with a result of its own."""
         try:
-            figures, _, _, results = measure(COMPILER, self.fresh_directory("run"), profiled(FREQ=999), SECONDS)
+            figures, _, _, results = measure(COMPILER, self.fresh_directory("run"), profiled(FREQ=999, CHILDREN="separate"), SECONDS)
         except Missing as what:
             self.skipTest(f"{what} is not installed")
         self.assertGreaterEqual(len([r for r in results if r.executable == "cc1"]), 4)
@@ -115,7 +115,7 @@ class JustInTime(Case):
     """Code without unwind tables, which moves, is replaced, and is entered through stubs and by jumps."""
 
     def stacks(self, where, *argv, **settings):
-        ran = run(argv, self.fresh_directory(where), profiled(FREQ=997, **settings))
+        ran = run(argv, self.fresh_directory(where), profiled(FREQ=997, CHILDREN="separate", **settings))
         # Of a later process with this pid it would be another user's file, which is not read.
         Path(f"/tmp/perf-{ran.pid}.map").unlink(missing_ok=True)
         self.assertEqual(ran.returncode, 0, ran.stderr)

@@ -23,14 +23,14 @@ class Size(Case):
         return json.loads(done.stdout)
 
     def test_without_a_bound_that_is_reached_there_is_one_file(self):
-        ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all"))
+        ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all", CHILDREN="separate"))
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "done\n", ""))
         self.assertEqual([p.name for p in self.directory.glob("*.fprobe")], ["all.fprobe"])
         # What the other tests rely on.
         self.assertGreater((self.directory / "all.fprobe").stat().st_size, self.SECONDS / 2 * MEBIBYTE)
 
     def test_parts_within_the_bound_and_no_sample_that_is_not_counted(self):
-        ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all", MAX_SIZE="1M", FORMAT="folded,svg"))
+        ran = run(self.argv(), self.directory, profiled(FREQ=997, OUT="all", CHILDREN="separate", MAX_SIZE="1M", FORMAT="folded,svg"))
         self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
         profiles = {p.name: p for p in self.directory.glob("*fprobe*")}
         self.assertNotIn("all.part1.fprobe", profiles, "nothing was given up, so this tests nothing")
@@ -69,7 +69,7 @@ class Size(Case):
 
     def test_where_there_can_be_no_next_file_sampling_ends_at_the_bound_and_says_so(self):
         place, away = self.fresh_directory("place"), self.directory / "away"
-        env = profiled(FREQ=997, OUT=place / "all", MAX_SIZE="1M", FORMAT="none")
+        env = profiled(FREQ=997, OUT=place / "all", CHILDREN="separate", MAX_SIZE="1M", FORMAT="none")
         with started(self.argv(), self.directory, env) as process:
             wait_until(lambda: (place / "all.fprobe").exists(), 60, "a profile")
             os.rename(place, away)  # stops root too

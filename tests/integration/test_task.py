@@ -105,7 +105,8 @@ class OneThread(TaskCase):
         for task in tasks_of(process.pid):
             os.kill(task, signal.SIGKILL)
         self.assertEqual(process.wait(30), 0)
-        self.assertTrue((self.directory / f"flameprobe.host-single.{process.pid}.fprobe").exists())
+        folder = self.directory / f"flameprobe.host-single.{process.pid}.run"
+        self.assertTrue((folder / f"host-single.{process.pid}.fprobe").exists())
 
 
 class Lock(TaskCase):

@@ -90,7 +90,7 @@ PROGRAMS = {
 class WaitingPrograms(Case):
     def check(self, program):
         try:
-            ran, _ = program.start(self.fresh_directory("run"), profiled(EVENT="cpu,offcpu"), SECONDS)
+            ran, _ = program.start(self.fresh_directory("run"), profiled(EVENT="cpu,offcpu", CHILDREN="separate"), SECONDS)
         except Missing as what:
             self.skipTest(f"{what} is not installed")
         seen, rooted, cut = defaultdict(int), 0, defaultdict(int)

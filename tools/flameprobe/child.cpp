@@ -28,7 +28,7 @@ sigset_t forwarded_signals() {
 }
 
 void execute(char* const command[], const Child::Environment& environment, const sigset_t& mask) {
-    for (const char* of_another : {"FLAMEPROBE_ROOT", "FLAMEPROBE_DIRTY", run_draws_variable})
+    for (const char* of_another : {"FLAMEPROBE_ROOT", "FLAMEPROBE_DIRTY"})
         unsetenv(of_another);  // the command begins a run of its own
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     sigprocmask(SIG_SETMASK, &mask, nullptr);

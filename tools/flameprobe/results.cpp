@@ -78,6 +78,12 @@ std::vector<std::string> find_profiles(const std::string& out, const timespec& s
     return {distinct.begin(), distinct.end()};
 }
 
+std::vector<std::string> find_folders(const std::string& out, const timespec& start) {
+    std::vector<std::string> folders;
+    for (const File& file : files_of(pattern_of(out, "*"), ".run", start)) folders.push_back(file.path);
+    return folders;
+}
+
 FoundResults find_results(const std::string& out, pid_t pid, const timespec& start) {
     for (const std::string& ending : endings()) {
         const auto own = files_of(pattern_of(out, std::to_string(pid)), ending, start);

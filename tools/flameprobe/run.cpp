@@ -176,7 +176,6 @@ int run_command(int argc, char* argv[]) {
     // With gates, pictures are made after the run.
     run.draw = run.gates.any();
     request->environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : request->formats);
-    request->environment.emplace_back(run_draws_variable, "1");
     // For the provenance: git is not run inside the program.
     if (!git_commit(working_directory()).empty()) request->environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());
     clock_gettime(CLOCK_REALTIME_COARSE, &run.start);  // the clock of file times

@@ -4,100 +4,61 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <string_view>
 #include <utility>
 
-#include "export/output.hpp"
-#include "export/output_file.hpp"
-#include "export/provenance_text.hpp"
+#include "base/proc.hpp"
+#include "collect/profile_file.hpp"
 #include "inputs.hpp"
 #include "process_tree.hpp"
-#include "profile/reader.hpp"
+#include "profile/processes.hpp"
+#include "provenance_file.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "results.hpp"
-#include "run_check.hpp"
+#include "run_result.hpp"
 #include "run_words.hpp"
-#include "session/results.hpp"
+#include "session/run_folder.hpp"
 
 namespace flameprobe {
 
 namespace {
 
-/// The facts of one profile.
-struct Found {
-    std::string path;
-    RunInfo run;
-    Summary summary;
-    std::uint64_t hits = 0;
-    std::string stem() const { return path.substr(0, path.size() - std::string_view(".fprobe").size()); }
-};
-
-class FactsOnly final : public PartialSink {
-public:
-    explicit FactsOnly(Found& into) : into_(into) {}
-    void run(const RunInfo& info) override { into_.run = info; }
-    void sample(const Sample& sample) override { into_.hits = add_saturated(into_.hits, sample.hits); }
-    void summary(const Summary& summary) override { into_.summary = summary; }
-
-private:
-    Found& into_;
-};
-
-/// The profiles of this run, without those of another run in the same directory.
-std::vector<Found> profiles_of(const FinishedRun& run) {
-    std::vector<Found> profiles;
+/// The processes of this run, without those of another run in the same directory. Normally they are in one file.
+std::vector<ProcessPart> processes_of_run(const FinishedRun& run) {
+    std::vector<ProcessPart> all;
     for (const std::string& path : find_profiles(run.out, run.start)) {
-        Found found{path, {}, {}, 0};
-        FactsOnly facts(found);
-        if (!read_profile(path, facts)) continue;
-        const auto root = found.summary.counters.find(std::string(counter::root_pid));
-        if (root != found.summary.counters.end() && root->second == static_cast<std::uint64_t>(run.pid))
-            profiles.push_back(std::move(found));
+        auto parts = processes_of(path);
+        if (!parts) continue;
+        for (ProcessPart& part : *parts) {
+            const auto root = part.summary.counters.find(std::string(counter::root_pid));
+            if (root != part.summary.counters.end() && root->second == static_cast<std::uint64_t>(run.pid))
+                all.push_back(std::move(part));
+        }
     }
-    return profiles;
+    return all;
 }
 
-Summary sum_of(const std::vector<Found>& profiles) {
+Summary sum_of(const std::vector<ProcessPart>& parts) {
     Summary sum;
-    for (const Found& profile : profiles) {
+    for (const ProcessPart& part : parts)
         for (const auto field : {&Summary::samples, &Summary::lost, &Summary::rooted})
-            sum.*field += profile.summary.*field;
-    }
+            sum.*field += part.summary.*field;
     return sum;
 }
 
-std::size_t count_processes(const std::vector<Found>& profiles) {
-    std::set<std::pair<std::uint32_t, std::string>> processes;
-    for (const Found& profile : profiles) processes.emplace(profile.run.pid, program_name(profile.run));
-    return processes.size();
+std::string table_of(const std::vector<ProcessPart>& parts) {
+    std::vector<ProcessShare> shares;
+    for (const ProcessPart& part : parts)
+        shares.push_back(
+            {program_name(part.run), part.run.pid, part.summary.process_cpu_ns, part.summary.samples, part.hits});
+    return process_table(shares);
 }
 
 bool is_of_run(const std::string& path, const timespec& start) {
     struct stat status {};
     return ::lstat(path.c_str(), &status) == 0 && !is_later(start, status.st_mtim);
 }
-
-class PictureWriter {
-public:
-    explicit PictureWriter(const FinishedRun& run) : run_(run) {}
-
-    /// The paths of the pictures of one process, drawn if they are missing: the library does not write them for few
-    /// samples, or if it was told not to, or was killed.
-    std::vector<std::string> draw(const Found& profile);
-    /// The paths of the pictures of all processes together, which are drawn.
-    std::vector<std::string> draw_tree(const std::vector<Found>& profiles);
-    std::vector<std::string> lines;
-
-private:
-    std::vector<std::string> write(const NamedProfile& profile, const std::string& stem, std::vector<Format> formats,
-                                   const OutputOptions& options);
-
-    void write_provenance(const NamedProfile& profile, const std::string& stem);
-
-    const FinishedRun& run_;
-    Progress progress_;
-};
 
 /// The page first.
 std::vector<Format> in_order(std::vector<Format> formats) {
@@ -106,70 +67,42 @@ std::vector<Format> in_order(std::vector<Format> formats) {
     return formats;
 }
 
-std::vector<std::string> PictureWriter::write(const NamedProfile& profile, const std::string& stem,
-                                              std::vector<Format> formats, const OutputOptions& options) {
-    std::vector<std::string> paths;
-    for (const Format format : formats) {
-        const std::string path = stem + std::string(ending_of(format));
-        if (const auto written = write_output(profile, format, path, options); written) {
-            paths.push_back(path);
-        } else {
-            lines.push_back(written.error().message);
-        }
-    }
-    return paths;
-}
-
-void PictureWriter::write_provenance(const NamedProfile& profile, const std::string& stem) {
-    OutputFile file(stem + ".txt");
-    if (!file.failed()) file.write(provenance_text(profile));
-    if (const auto written = file.commit(); !written) lines.push_back(written.error().message);
-}
-
-std::vector<std::string> PictureWriter::draw(const Found& profile) {
+/// The pictures of a profile, of which those that are missing are drawn: the library was told not to.
+std::vector<std::string> pictures_of(const std::string& profile, const FinishedRun& run,
+                                     std::vector<std::string>& problems) {
+    const std::string stem = profile.substr(0, profile.size() - std::string_view(".fprobe").size());
     std::vector<std::string> paths;
     std::vector<Format> missing;
-    for (const Format format : in_order(run_.formats)) {
-        const std::string path = profile.stem() + std::string(ending_of(format));
-        is_of_run(path, run_.start) && !run_.draw ? paths.push_back(path) : missing.push_back(format);
+    for (const Format format : in_order(run.formats)) {
+        const std::string path = stem + std::string(ending_of(format));
+        is_of_run(path, run.start) && !run.draw ? paths.push_back(path) : missing.push_back(format);
     }
     if (missing.empty()) return paths;
-    const Arguments arguments;
-    auto named = load_inputs({profile.path}, arguments, progress_);
-    progress_.clear();
-    if (!named) return lines.push_back(named.error().message), paths;
-    auto drawn = write(*named, profile.stem(), missing, {});
-    if (missing.front() == Format::html || missing.front() == Format::svg) write_provenance(*named, profile.stem());
+    Progress progress;
+    auto named = load_inputs({profile}, Arguments(), progress);
+    progress.clear();
+    if (!named) return problems.push_back(named.error().message), paths;
+    std::vector<std::string> drawn;
+    for (const Format format : missing) {
+        const std::string path = stem + std::string(ending_of(format));
+        const auto written = write_output(*named, format, path, {});
+        written ? drawn.push_back(path) : problems.push_back(written.error().message);
+    }
+    if (!drawn.empty())
+        if (const auto beside = write_provenance_beside(*named, drawn.front()); !beside)
+            problems.push_back(beside.error().message);
     drawn.insert(drawn.end(), paths.begin(), paths.end());
     return drawn;
 }
 
-std::vector<std::string> PictureWriter::draw_tree(const std::vector<Found>& profiles) {
-    Arguments arguments;
-    arguments.tree = true;
-    std::vector<std::string> paths;
-    for (const Found& profile : profiles) paths.push_back(profile.path);
-    std::vector<ProcessShare> shares;
-    auto named = load_inputs(paths, arguments, progress_, &shares);
-    progress_.clear();
-    if (!named) return lines.push_back(named.error().message), std::vector<std::string>();
-    std::vector<Format> formats = {Format::html, Format::svg, Format::folded};
-    for (const Format format : run_.formats) {
-        if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+/// What the run's processes could not write themselves, since they were killed.
+void write_what_is_left(const FinishedRun& run, std::vector<std::string>& problems) {
+    const std::string mark = std::to_string(run.pid) + ":";
+    for (const std::string& folder : find_folders(run.out, run.start)) {
+        if (!read_small_file((folder + "/" + run_owner).c_str()).value_or("").starts_with(mark)) continue;
+        const RunMessages messages = write_run_result({folder, run.draw ? std::vector<Format>() : run.formats, {}});
+        problems.insert(problems.end(), messages.problems.begin(), messages.problems.end());
     }
-    OutputOptions options;
-    const std::string name = std::filesystem::path(run_.command).filename();
-    options.graph.title =
-        "CPU flame graph of " + name + ", " + std::to_string(flameprobe::count_processes(shares)) + " processes";
-    const std::string stem = expanded_out(run_.out, run_.command, run_.pid, run_.start.tv_sec) + ".all";
-    const OlderResults older{run_.out.find("%p") != std::string::npos, run_.start};
-    const std::string unused = unused_stem(stem, formats, older);
-    auto drawn = write(*named, unused, formats, options);
-    write_provenance(*named, unused);
-    std::string table = process_table(shares);
-    for (std::size_t end = 0; (end = table.find('\n')) != table.npos; table.erase(0, end + 1))
-        lines.push_back(table.substr(0, end));
-    return drawn;
 }
 
 /// Why there is none: one cause where it is known.
@@ -217,26 +150,32 @@ std::string words_of(const std::string& picture, const timespec& start) {
 
 RunEnd end_run(const FinishedRun& run) {
     RunEnd end;
-    const std::vector<Found> profiles = profiles_of(run);
-    const Summary sum = sum_of(profiles);
+    write_what_is_left(run, end.lines);
+    const std::vector<ProcessPart> parts = processes_of_run(run);
+    const Summary sum = sum_of(parts);
     std::uint64_t samples = 0;
-    for (const Found& profile : profiles) samples += profile.hits;
+    std::vector<std::string> files;
+    for (const ProcessPart& part : parts) {
+        samples += part.hits;
+        if (std::find(files.begin(), files.end(), part.path) == files.end()) files.push_back(part.path);
+    }
     if (const auto failed = failed_gate(run.gates, samples, &sum); !failed.empty()) {
         end.passed = false;
         end.lines.push_back(failed + "; no picture was made" +
-                            (profiles.empty() ? "" : ", the profile is in " + profiles.front().path));
+                            (files.empty() ? "" : ", the profile is in " + files.front()));
         return end;
     }
-    PictureWriter writer(run);
     std::vector<std::string> paths;
-    if (!run.formats.empty() && samples != 0) {
-        const bool tree = count_processes(profiles) > 1;
-        for (const Found& profile : profiles) {
-            if (!tree || run.draw) paths = writer.draw(profile);
-        }
-        if (tree) paths = writer.draw_tree(profiles);
+    for (const std::string& file : files) {
+        if (run.formats.empty() || samples == 0) break;
+        const auto pictures = pictures_of(file, run, end.lines);
+        paths.insert(paths.end(), pictures.begin(), pictures.end());
     }
-    end.lines = std::move(writer.lines);
+    if (ProcessNames(parts).count() > 1) {
+        std::string table = table_of(parts);
+        for (std::size_t line = 0; (line = table.find('\n')) != table.npos; table.erase(0, line + 1))
+            end.lines.push_back(table.substr(0, line));
+    }
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) end.lines.push_back(no_picture(run));

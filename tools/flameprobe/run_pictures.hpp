@@ -32,7 +32,7 @@ struct RunEnd {
     bool passed = true;              // the gates
 };
 
-/// Draws what is to be drawn: one picture of all processes, <out>.all.*, where there are several.
+/// Draws what the library in the command has not drawn: it was told not to, or was killed.
 RunEnd end_run(const FinishedRun& run);
 
 }  // namespace flameprobe

@@ -9,6 +9,7 @@
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
 #include "inputs.hpp"
+#include "profile/processes.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
 #include "symbolize/last_stack.hpp"
@@ -160,6 +161,10 @@ Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     const SampleFilter everything;
     RawProfile raw(everything);
     if (auto read = read_profile(input, raw); !read) return read.error();
+    if (count_processes(input) > 1)
+        return Error{input +
+                     ": holds several processes, and --archive takes one: FLAMEPROBE_CHILDREN=separate gives "
+                     "each a profile of its own"};
     const std::string& path = arguments.output.empty() ? input : arguments.output;
     auto directory = OutputDirectory::of(path);
     if (!directory) return Error{path + ": cannot be created: " + directory.error().message};

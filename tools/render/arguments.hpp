@@ -43,6 +43,7 @@ struct Arguments {
     bool debuginfod = false;
     std::uint64_t debuginfod_ns = 60'000'000'000;  // for all requests together
     std::uint64_t most_memory = default_memory_budget();
+    bool host_waits = false;  // the end of the profiled program: names may take a quarter of a minute
     bool help = false;
     bool version = false;
 };

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "export/folded_reader.hpp"
@@ -26,8 +27,10 @@ namespace {
 
 class Loader {
 public:
-    Loader(const Arguments& arguments, Progress& progress, bool several, std::vector<ProcessShare>* processes)
-        : arguments_(arguments), progress_(progress), several_(several), processes_(processes) {}
+    /// `names`: null if the process is no frame.
+    Loader(const Arguments& arguments, Progress& progress, bool several, const ProcessNames* names,
+           std::vector<ProcessShare>* processes)
+        : arguments_(arguments), progress_(progress), several_(several), process_names_(names), processes_(processes) {}
 
     /// Looks up the names of all inputs together, before the first of several is loaded.
     void learn_names(const std::vector<std::string>& paths);
@@ -35,12 +38,14 @@ public:
     NamedProfile take();
 
 private:
+    Result<void> add_profiles(ByteSource& source);
     Result<void> add_profile(ByteSource& source);
     Result<void> add_folded(ByteSource& source);
 
     const Arguments& arguments_;
     Progress& progress_;
-    const bool several_;
+    const bool several_;  // profiles, of inputs or of processes
+    const ProcessNames* const process_names_;
     std::vector<ProcessShare>* const processes_;  // null: not asked for
     std::vector<std::string> shown_;              // events, of any input
     std::optional<NamedProfile> only_;            // a single .fprobe, which keeps its addresses
@@ -69,7 +74,17 @@ Result<void> Loader::add(const std::string& path) {
     const auto binary = is_profile(*source);
     if (!binary) return binary.error();
     // An empty or damaged .fprobe is not taken for folded stacks.
-    return *binary || path.ends_with(".fprobe") ? add_profile(*source) : add_folded(*source);
+    return *binary || path.ends_with(".fprobe") ? add_profiles(*source) : add_folded(*source);
+}
+
+Result<void> Loader::add_profiles(ByteSource& source) {
+    for (bool more = true; more;) {
+        if (auto added = add_profile(source); !added) return added;
+        const auto follows = has_more(source);
+        if (!follows) return follows.error();
+        more = *follows;
+    }
+    return {};
 }
 
 Result<void> Loader::add_profile(ByteSource& source) {
@@ -77,13 +92,19 @@ Result<void> Loader::add_profile(ByteSource& source) {
     auto loaded = load_profile(source, arguments_.filter, options, several_ ? &names_ : nullptr);
     if (!loaded) return loaded.error();
     if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
-    if (arguments_.tree) {
-        const ProcessShare share = put_process_first(*loaded);
+    if (process_names_ != nullptr) {
+        const ProcessShare share = put_process_first(*loaded, *process_names_);
         if (processes_ != nullptr) processes_->push_back(share);
     }
     for (const std::string& event : loaded->shown_events)
         if (std::find(shown_.begin(), shown_.end(), event) == shown_.end()) shown_.push_back(event);
-    if (several_) {
+    // Of a run in which one process was sampled the others may have something to add up, or nothing.
+    const auto has_nothing = [](const NamedProfile& profile) { return profile.counts.empty() && profile.work.empty(); };
+    if (only_ && has_nothing(*loaded)) return {};
+    if (only_ && has_nothing(*only_)) only_.reset();
+    // What comes through a pipe shows only now that it has several.
+    if (only_) merged_.add(*std::exchange(only_, std::nullopt));
+    if (several_ || merged_.inputs() != 0) {
         merged_.add(*loaded);
     } else {
         only_ = std::move(*loaded);
@@ -156,6 +177,16 @@ std::vector<std::string> without_empty(const std::vector<std::string>& paths, st
     return paths;  // reading them tells
 }
 
+ProcessNames process_names(const std::vector<std::string>& paths) {
+    std::vector<ProcessPart> all;
+    for (const std::string& path : paths) {
+        if (!can_be_read_twice(path)) continue;
+        if (auto parts = processes_of(path))
+            all.insert(all.end(), std::make_move_iterator(parts->begin()), std::make_move_iterator(parts->end()));
+    }
+    return ProcessNames(all);
+}
+
 }  // namespace
 
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name) {
@@ -167,6 +198,12 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
             options.debug_directories.push_back(std::move(directory));
     }
     options.map_files = true;
+    if (arguments.host_waits) {
+        constexpr std::chrono::seconds for_names{15};
+        static const auto until = std::chrono::steady_clock::now() + for_names;
+        options.deadline = until;
+        options.spare_brief_runs = true;
+    }
     options.debuginfod = arguments.debuginfod;
     // One limit for the whole program, for all inputs and files.
     static const auto begin = std::chrono::steady_clock::now();
@@ -180,13 +217,20 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
 
 Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Arguments& arguments, Progress& progress,
                                  std::vector<ProcessShare>* processes) try {
-    std::vector<std::string> empty;
-    const std::vector<std::string> paths = without_empty(all, empty);
-    Loader loader(arguments, progress, paths.size() > 1, processes);
+    std::vector<std::string> files, empty;
+    for (const std::string& path : all)
+        if (auto added = add_input(path, files); !added) return added.error();
+    const std::vector<std::string> paths = without_empty(files, empty);
+    const bool is_run = all.size() == 1 && (paths.size() > 1 || count_processes(paths.front()) > 1);
+    ProcessNames names;
+    if (is_run || arguments.tree) names = process_names(paths);
+    const bool several = is_run ? names.count() > 1 : paths.size() > 1;
+    Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr,
+                  processes);
     const SampleFilter& filter = arguments.filter;
     const bool of_all =
         !filter.pid && !filter.from_ns && !filter.to_ns && filter.thread.empty() && filter.scope.empty();
-    if (paths.size() > 1 && of_all) loader.learn_names(paths);
+    if (several && of_all) loader.learn_names(paths);
     for (std::size_t i = 0; i < paths.size(); ++i) {
         if (paths.size() > 1) progress.show("reading profiles", i, paths.size());
         if (auto added = loader.add(paths[i]); !added) return added.error();

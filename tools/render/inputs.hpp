@@ -12,9 +12,10 @@
 
 namespace flameprobe {
 
-/// Everything in `paths` that the arguments select, as one profile. With Arguments::tree the process is the first frame
-/// of each stack, and its share is added to `processes`. Inputs are read one after the other, so memory grows with the
-/// distinct stacks in them, not with their number. Empty ones among others are left out, with a warning.
+/// Everything in `paths` that the arguments select, as one profile. With Arguments::tree, and of one input in which
+/// several processes have samples, the process is the first frame of each stack, and its share is added to `processes`.
+/// Inputs are read one after the other, so memory grows with the distinct stacks in them, not with their number. Empty
+/// ones among others are left out, with a warning.
 Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
                                  std::vector<ProcessShare>* processes = nullptr);
 

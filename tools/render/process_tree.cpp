@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -35,12 +36,27 @@ std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
 
 }  // namespace
 
-ProcessShare put_process_first(NamedProfile& profile) {
+ProcessNames::ProcessNames(const std::vector<ProcessPart>& parts) {
+    std::set<std::pair<std::uint32_t, std::string>> processes;
+    for (const ProcessPart& part : parts)
+        if (part.has_samples) processes.emplace(part.run.pid, program_name(part.run));
+    for (const auto& [pid, name] : processes) ++alike_[name];
+    processes_ = processes.size();
+}
+
+std::string ProcessNames::of(const RunInfo& run) const {
+    constexpr std::size_t many = 8;
+    const std::string name = program_name(run);
+    const auto alike = alike_.find(name);
+    if (alike != alike_.end() && alike->second >= many) return name + " × " + std::to_string(alike->second);
+    return name + " " + std::to_string(run.pid);
+}
+
+ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names) {
     ProcessShare share{program_name(profile.run), profile.run.pid, profile.summary.process_cpu_ns,
                        total_weight(profile), total_hits(profile)};
     const auto function = static_cast<FunctionId>(profile.functions.size());
-    const std::string name = share.name + " " + std::to_string(share.pid);
-    profile.functions.push_back({profile.strings.intern(name), 0, 0, 0, FrameKind::thread});
+    profile.functions.push_back({profile.strings.intern(names.of(profile.run)), 0, 0, 0, FrameKind::thread});
     const auto frame = static_cast<FrameId>(profile.frames.size());
     profile.frames.push_back({function, 0, NamedFrame::no_location});
     constexpr NodeId process = 1;

@@ -1,10 +1,13 @@
 // The processes of one run in one picture.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "profile/processes.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -18,8 +21,23 @@ struct ProcessShare {
     std::uint64_t samples = 0;  // hits
 };
 
-/// Puts a frame "name pid" below all stacks of the profile, which must be of one process.
-ProcessShare put_process_first(NamedProfile& profile);
+/// What the first frame of each process says: its name and pid, or for many of one name "cc1 × 96".
+class ProcessNames {
+public:
+    ProcessNames() = default;
+    /// Of processes that have samples.
+    explicit ProcessNames(const std::vector<ProcessPart>& parts);
+    std::string of(const RunInfo& run) const;
+    /// Processes that have samples.
+    std::size_t count() const { return processes_; }
+
+private:
+    std::map<std::string, std::size_t> alike_;  // by name
+    std::size_t processes_ = 0;
+};
+
+/// Puts a frame with the process's name below all stacks of the profile, which must be of one process.
+ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names);
 /// A line for each process, the heaviest first; several profiles of one process are one line.
 std::string process_table(const std::vector<ProcessShare>& shares);
 /// The number of processes, which is the number of lines in the table.

@@ -16,7 +16,7 @@ namespace flameprobe {
 namespace {
 
 constexpr std::size_t piece_size = 256 * 1024, head_size = 64 * 1024;
-constexpr std::size_t longest_line = 64 * 1024 * 1024;
+constexpr std::size_t longest_input_line = 64 * 1024 * 1024;
 constexpr std::size_t largest_pprof = std::size_t{1} << 30;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf", gzip_magic = "\x1f\x8b";
 
@@ -162,7 +162,7 @@ private:
                 script.line(carry, folded);
                 carry.clear();
             }
-            if (carry.size() < longest_line) carry += text;
+            if (carry.size() < longest_input_line) carry += text;
             reader_.feed(folded);
             folded.clear();
         };

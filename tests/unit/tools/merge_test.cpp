@@ -149,7 +149,7 @@ TEST_CASE("a process is the first frame of its stacks, and the table of processe
         NamedProfile input = with_run(std::move(ProfileOf().folded(folded)), pid, 1000, 100);
         input.run.command = command;
         input.summary.process_cpu_ns = 1'000'000;
-        shares.push_back(put_process_first(input));
+        shares.push_back(put_process_first(input, ProcessNames()));
         merger.add(input);
     };
     add("main;a 3\nmain 1\n", "/bin/sh -c x", 7);

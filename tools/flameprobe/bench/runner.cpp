@@ -124,6 +124,7 @@ Result<ProcessRequest> Run::program_request() {
     request.environment["LD_PRELOAD"] = preload_with(place_.library);
     request.environment["FLAMEPROBE_OUT"] = without_percent(file("profile")) + ".%e.%p";
     request.environment["FLAMEPROBE_FORMAT"] = "none";  // pictures are made afterwards, of the load's time only
+    request.environment.try_emplace("FLAMEPROBE_CHILDREN", "separate");  // a profile each, which no process waits for
     request.environment["FLAMEPROBE_FREQ"] = std::to_string(place_.frequency);
     request.environment["FLAMEPROBE_START"] = "1";
     request.before_exec = [this](pid_t pid) { instructions_.emplace(pid); };

@@ -53,7 +53,8 @@ Result<WaitingRun> WaitingRun::prepare(const std::string& command) {
     run.obstacle_ = obstacle.why;
     run.environment_ = {
         {"LD_PRELOAD", preload_with(*library)}, {"FLAMEPROBE_EVENT", "cpu,offcpu"}, {"FLAMEPROBE_FORMAT", "none"},
-        {"FLAMEPROBE_OUT", name + "/%e.%p.%t"}, {"FLAMEPROBE_START", "1"},          {"FLAMEPROBE_LOG", "quiet"}};
+        {"FLAMEPROBE_OUT", name + "/%e.%p.%t"}, {"FLAMEPROBE_START", "1"},          {"FLAMEPROBE_LOG", "quiet"},
+        {"FLAMEPROBE_CHILDREN", "separate"}};
     if (obstacle.other_loader) run.environment_.clear();
     return run;
 }

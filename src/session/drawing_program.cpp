@@ -1,0 +1,185 @@
+#include "session/drawing_program.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/host_process.hpp"
+#include "base/memory_map.hpp"
+#include "capture/handler/raw_system_call.hpp"
+#include "sandbox/filtered.hpp"
+#include "sandbox/seccomp_probe.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr const char* program_name = "flameprobe-draw";
+constexpr int most_silence_ms = 30'000;
+
+/// Whether only root and the running user can have put it there, and can change it.
+bool is_trusted(const std::string& path) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0) return false;
+    const bool of_us = found.st_uid == 0 || found.st_uid == ::geteuid();
+    return of_us && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// Beside libflameprobe-core.so; in a build tree where it is built.
+Result<std::string> find_program() {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<const void*>(&draw_run), &info) == 0 || info.dli_fname == nullptr)
+        return Error{std::string(program_name) + " cannot be looked for"};
+    std::string directory = info.dli_fname;
+    directory.resize(directory.rfind('/') == directory.npos ? 0 : directory.rfind('/'));
+    for (const char* const place : {"/", "/../tools/draw/"}) {
+        const std::string path = directory + place + program_name;
+        if (::access(path.c_str(), X_OK) != 0) continue;
+        const std::string folder = path.substr(0, path.rfind('/'));
+        if (!is_trusted(path) || !is_trusted(folder)) return Error{path + " may be changed by other users"};
+        return path;
+    }
+    return Error{std::string(program_name) + " is not installed in " + directory};
+}
+
+std::vector<std::string> arguments_for(const std::string& program, const std::string& folder, const Options& options) {
+    std::vector<std::string> arguments = {program, folder};
+    for (const Format format : options.formats) arguments.emplace_back("--format=" + std::string(ending_of(format)));
+    for (const std::string& directory : options.debug_directories) arguments.push_back("--debug-dir=" + directory);
+    return arguments;
+}
+
+std::vector<std::string> environment() {
+    std::vector<std::string> lines = {"PATH=/usr/bin:/bin"};
+    for (const char* name : {"HOME", "XDG_CACHE_HOME", "DEBUGINFOD_CACHE_PATH", "LANG", "LC_ALL"})
+        if (const char* value = ::getenv(name)) lines.push_back(std::string(name) + "=" + value);
+    return lines;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+/// What the two processes below share with the collector, whose memory they have.
+struct Start {
+    const char* program;
+    char* const* arguments;
+    char* const* environment;
+    int output, nothing;
+    char* stack;  // of the program's process, its upper end
+    int error = 0;
+};
+
+// Both run on the collector's memory, so nothing of libc's that takes a lock or keeps state.
+int become_program(void* argument) {
+    auto* const start = static_cast<Start*>(argument);
+    const std::uint64_t none = 0;
+    handler::system_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0L, 8L);
+    handler::system_call(SYS_setsid);  // a second Ctrl-C is not meant for it
+    handler::system_call(SYS_dup3, start->nothing, STDIN_FILENO, 0);
+    handler::system_call(SYS_dup3, start->output, STDOUT_FILENO, 0);
+    handler::system_call(SYS_dup3, start->nothing, STDERR_FILENO, 0);
+    start->error =
+        static_cast<int>(-handler::system_call(SYS_execve, start->program, start->arguments, start->environment));
+    handler::system_call(SYS_exit_group, 127);
+    return 127;
+}
+
+// The program's parent ends at once, so the host has no child that it did not make.
+int start_between(void* argument) {
+    auto* const start = static_cast<Start*>(argument);
+    const int child = ::clone(become_program, start->stack, CLONE_VM | CLONE_VFORK, start);
+    if (child < 0 && start->error == 0) start->error = EAGAIN;
+    handler::system_call(SYS_exit_group, 0);
+    return 0;
+}
+
+int run(Start& start) {
+    constexpr std::size_t stack_bytes = 64 << 10;
+    MemoryMap stacks = MemoryMap::reserve(2 * stack_bytes);
+    if (!stacks) return ENOMEM;
+    start.stack = reinterpret_cast<char*>(stacks.data()) + stack_bytes;
+    const int between = ::clone(start_between, start.stack + stack_bytes, CLONE_VM | CLONE_VFORK, &start);
+    if (between < 0) return errno;
+    int status = 0;
+    while (::waitpid(between, &status, __WALL) < 0 && errno == EINTR) {
+    }
+    return start.error;
+}
+
+/// The collector's own table has nothing at 0, 1 and 2 that must stay there; the program's will.
+Descriptor above_standard(const Descriptor& file) { return Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3)); }
+
+void take_lines(std::string& text, Drawn& drawn, bool& done) {
+    for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.erase(0, end + 1)) {
+        const std::string_view line = std::string_view(text).substr(0, end);
+        if (line.starts_with("wrote ")) drawn.messages.emplace_back(line);
+        if (line.starts_with("problem: ")) drawn.problems.emplace_back(line.substr(9));
+        if (line == "done") done = true;
+    }
+}
+
+Result<Drawn> read_answers(const Descriptor& from, const std::function<void()>& alive) {
+    Drawn drawn;
+    std::string text;
+    bool done = false;
+    for (;;) {
+        pollfd ready{from.get(), POLLIN, 0};
+        const int polled = ::poll(&ready, 1, most_silence_ms);
+        if (polled < 0 && errno == EINTR) continue;
+        if (polled <= 0) return Error{std::string(program_name) + " does not answer"};
+        char piece[4096];
+        const ssize_t got = ::read(from.get(), piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        alive();
+        text.append(piece, static_cast<std::size_t>(got));
+        take_lines(text, drawn, done);
+    }
+    if (!done) return Error{std::string(program_name) + " ended before it was done"};
+    return drawn;
+}
+
+}  // namespace
+
+Result<Drawn> draw_run(const std::string& folder, const Options& options, const std::function<void()>& alive) {
+    if (::getauxval(AT_SECURE) != 0 || ::getuid() != ::geteuid())
+        return Error{"a process with changed privileges starts no program"};
+    // A task has no filter of the host's, and cannot try: a child without its memory has no stack (session/task.hpp).
+    if (is_in_host_process() &&
+        (host_is_filtered || seccomp_kills_for({SYS_clone, SYS_execve, SYS_wait4, SYS_pipe2, SYS_dup3})))
+        return Error{"a seccomp filter lets no program be started"};
+    auto program = find_program();
+    if (!program) return program.error();
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("no pipe can be made: ") + strerrordesc_np(errno)};
+    const Descriptor from(ends[0]);
+    Descriptor to = above_standard(Descriptor(ends[1]));
+    const Descriptor nothing = above_standard(Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)));
+    if (!to || !nothing) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
+    std::vector<std::string> arguments = arguments_for(*program, folder, options), variables = environment();
+    const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
+    Start start{program->c_str(), argument_list.data(), variable_list.data(), to.get(), nothing.get(), nullptr};
+    if (const int error = run(start); error != 0)
+        return Error{*program + " cannot be started: " + strerrordesc_np(error)};
+    to = Descriptor();
+    return read_answers(from, alive);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,161 @@
+#include "session/run_folder.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/output_directory.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr unsigned most_numbers = 100000;
+
+std::string numbered(const std::string& stem, unsigned number) {
+    return number == 1 ? stem : stem + "." + std::to_string(number);
+}
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using Listing = std::unique_ptr<DIR, CloseDirectory>;
+
+/// Calls see(directory descriptor, name) for each profile; ends with the first for which it gives true.
+template <class See>
+bool any_profile(const std::string& folder, const See& see) {
+    const Listing listing(::opendir(folder.c_str()));
+    if (!listing) return false;
+    while (const dirent* entry = ::readdir(listing.get()))
+        if (std::string_view(entry->d_name).ends_with(".fprobe") && see(::dirfd(listing.get()), entry->d_name))
+            return true;
+    return false;
+}
+
+Error cannot_make(const std::string& folder, const std::string& why) {
+    return Error{folder + " cannot be created: " + why +
+                 "; set FLAMEPROBE_OUT to a path in a directory that can be written"};
+}
+
+}  // namespace
+
+bool RunFolder::is_ours(const std::string& stem) const {
+    return read_small_file((stem + ".run/" + run_owner).c_str()).value_or("") == mark_;
+}
+
+// A process that runs as another user than the folder's, and could not make its profile before, needs one of its own.
+bool RunFolder::may_enter(const std::string& stem) {
+    if (!is_ours(stem)) return false;
+    const bool writable = ::access((stem + ".run").c_str(), W_OK | X_OK) == 0;
+    apart_ = apart_ || !writable;
+    return writable;
+}
+
+bool RunFolder::find() {
+    for (unsigned number = 1; number < most_numbers; ++number) {
+        const std::string stem = numbered(wanted_, number);
+        if (may_enter(stem)) return stem_ = stem, true;
+        struct stat found {};
+        if (::lstat((stem + ".run").c_str(), &found) != 0 && number > 1) return false;
+    }
+    return false;
+}
+
+/// Whether the profile may take this name: another run's that was written since this one began is kept too.
+bool RunFolder::may_use(const std::string& stem, const OlderResults& older) {
+    const auto directory = OutputDirectory::of(stem);
+    const std::string name = last_name(stem + ".fprobe");
+    struct stat found {};
+    if (!directory || !directory->status(name, found)) return true;  // making the folder tells what is wrong
+    const std::string obstacle = directory->obstacle(name);
+    if (!obstacle.empty() && avoided_.empty()) avoided_ = stem + ".fprobe " + obstacle;
+    return obstacle.empty() && !older.keep && !is_later(found.st_mtim, older.run_start);
+}
+
+bool RunFolder::write_owner(const OutputDirectory& folder) const {
+    const Descriptor owner = folder.create(run_owner, 0644);
+    return owner && ::write(owner.get(), mark_.data(), mark_.size()) == static_cast<ssize_t>(mark_.size());
+}
+
+// Under another name first, so that no process finds a folder without its owner.
+Result<bool> RunFolder::make_at(const std::string& stem) const {
+    const std::string folder = stem + ".run", unready = folder + ".new." + std::to_string(::getpid());
+    if (const auto directory = OutputDirectory::of(folder); !directory)
+        return cannot_make(folder, directory.error().message);
+    if (::mkdir(unready.c_str(), 0755) != 0 && errno != EEXIST) return cannot_make(folder, strerrordesc_np(errno));
+    const auto inside = OutputDirectory::of(unready + "/");
+    if (!inside || !write_owner(*inside)) {
+        const int why = errno;
+        ::unlink((unready + "/" + run_owner).c_str());
+        ::rmdir(unready.c_str());
+        return cannot_make(folder, strerrordesc_np(why));
+    }
+    if (::renameat2(AT_FDCWD, unready.c_str(), AT_FDCWD, folder.c_str(), RENAME_NOREPLACE) == 0) return true;
+    const int why = errno;
+    inside->remove(run_owner);
+    ::rmdir(unready.c_str());
+    if (why == EEXIST || why == ENOTEMPTY) return false;
+    return cannot_make(folder, strerrordesc_np(why));
+}
+
+Result<void> RunFolder::make(const OlderResults& older) {
+    for (unsigned number = 1; number < most_numbers; ++number) {
+        const std::string stem = numbered(wanted_, number);
+        if (may_enter(stem)) return stem_ = stem, Result<void>();
+        struct stat found {};
+        if (::lstat((stem + ".run").c_str(), &found) == 0 || !may_use(stem, older)) continue;
+        const auto made = make_at(stem);
+        if (!made) return made.error();
+        if (!*made && !may_enter(stem)) continue;
+        stem_ = stem;
+        if (!avoided_.empty()) avoided_ += ": the results are " + stem_ + ".*";
+        return {};
+    }
+    return cannot_make(wanted_ + ".run", "all names are taken");
+}
+
+void RunFolder::remove_if_empty() const {
+    if (stem_.empty() || any_profile(path(), [](int, const char*) { return true; })) return;
+    const std::string away = path() + ".gone." + std::to_string(::getpid());
+    if (::rename(path().c_str(), away.c_str()) != 0) return;
+    // A process that has begun its profile meanwhile gets the folder back.
+    if (any_profile(away, [](int, const char*) { return true; })) {
+        ::rename(away.c_str(), path().c_str());
+        return;
+    }
+    for (const char* name : {run_drawn, run_owner}) ::unlink((away + "/" + name).c_str());
+    if (::rmdir(away.c_str()) == 0) return;
+    if (const auto inside = OutputDirectory::of(away + "/"); inside && write_owner(*inside))
+        ::rename(away.c_str(), path().c_str());
+}
+
+std::string RunFolder::give_out_only() const {
+    std::vector<std::string> names;
+    any_profile(path(), [&](int, const char* name) { return names.emplace_back(name), false; });
+    const std::string result = stem_ + ".fprobe";
+    if (names.size() != 1 || has_living() ||
+        ::renameat2(AT_FDCWD, (path() + "/" + names.front()).c_str(), AT_FDCWD, result.c_str(), RENAME_NOREPLACE) != 0)
+        return path();
+    remove_if_empty();
+    return result;
+}
+
+bool RunFolder::drawn() const { return ::access((path() + "/" + run_drawn).c_str(), F_OK) == 0; }
+
+bool RunFolder::has_living() const {
+    return any_profile(path(), [](int folder, const char* name) {
+        const Descriptor file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    });
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,56 @@
+// The folder in which the profiles of a run's processes grow, beside where its result will be.
+#pragma once
+
+#include <string>
+
+#include "base/output_directory.hpp"
+#include "base/result.hpp"
+#include "collect/profile_file.hpp"
+
+namespace flameprobe {
+
+/// Names in the folder: whose it is, and that the first process has ended.
+inline constexpr const char *run_owner = "owner", *run_drawn = "drawn";
+
+/// <stem>.run, found or made by whichever process of the run has something to write first. The collector thread only.
+class RunFolder {
+public:
+    /// `stem`: where the results go; `mark`: what the run's processes have in common (Family::mark).
+    RunFolder(std::string stem, std::string mark) : wanted_(std::move(stem)), mark_(std::move(mark)) {}
+
+    /// Finds this run's folder. False: there is none (yet).
+    bool find();
+    /// Finds or makes it. The results get another name, STEM.2, ..., where STEM is another run's, or where `older`
+    /// keeps what is there, or where something stands in the way that is not to be replaced (see avoided()).
+    Result<void> make(const OlderResults& older);
+    /// Removes it again if there is nothing in it.
+    void remove_if_empty() const;
+    /// Where no program can be started: a profile that is the only one becomes the result, STEM.fprobe. Gives the path
+    /// of what there is.
+    std::string give_out_only() const;
+
+    /// STEM of the results, after find() or make().
+    const std::string& stem() const { return stem_; }
+    std::string path() const { return stem_ + ".run"; }
+    /// Whether the run has another folder, of another user: then the first process does not draw what is in this one.
+    bool is_apart() const { return apart_; }
+    /// Whether the result has been drawn at the end of the first process.
+    bool drawn() const;
+    /// Whether a profile in it is being written: a process of the run lives that was sampled. The caller's own must be
+    /// closed.
+    bool has_living() const;
+    /// A sentence on what stood in the way under the results' name; empty if nothing did.
+    const std::string& avoided() const { return avoided_; }
+
+private:
+    bool is_ours(const std::string& stem) const;
+    bool may_enter(const std::string& stem);
+    bool may_use(const std::string& stem, const OlderResults& older);
+    bool write_owner(const OutputDirectory& folder) const;
+    Result<bool> make_at(const std::string& stem) const;
+
+    std::string wanted_, mark_, stem_, avoided_;
+    bool apart_ = false;
+};
+
+}  // namespace flameprobe

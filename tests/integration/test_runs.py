@@ -1,0 +1,203 @@
+"""One run, one result: the tree of processes that begins with the first one that loaded FlameProbe."""
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+from harness import (BUILD, COMMAND, ENGINES, LIBRARY, Case, clean_environment, host, profiled, read_folded, render, run,
+                     sized, wait_until)
+
+TREE = r"""
+import os, sys, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+children = []
+for number in range(int(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        work(float(sys.argv[2]))
+        os._exit(0)
+    children.append(child)
+if sys.argv[3] == "wait":
+    for child in children: os.waitpid(child, 0)
+print(*children, flush=True)
+work(float(sys.argv[4]))
+"""
+
+
+class Runs(Case):
+    def tree(self, children, seconds, then="wait", own=0.1, **settings):
+        return run(["/usr/bin/python3", "-c", TREE, str(children), str(seconds), then, str(own)], self.directory,
+                   profiled(**settings), timeout=120)
+
+    def names(self):
+        return sorted(path.name for path in self.directory.iterdir())
+
+    def files_of(self, stem, *endings):
+        return sorted(f"{stem}.{ending}" for ending in endings)
+
+    def folded(self, stem):
+        return read_folded((self.directory / f"{stem}.folded").read_text())
+
+    def processes(self, profile):
+        """{(name, pid): samples} by the table of processes."""
+        table = {}
+        for line in render(self.directory / profile, "--tree", "--top", "1").stdout.splitlines():
+            words = line.split()
+            if len(words) >= 6 and words[-1].isdigit() and words[-3] == "%":
+                table[words[-2], int(words[-1])] = int(words[-5].replace(",", ""))
+        return table
+
+    def test_a_tree_leaves_four_files_and_one_picture_of_all(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.directory = self.fresh_directory(engine)
+                ran = self.tree(3, 0.2, OUT="tree", FREQ=499, ENGINE=engine)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertEqual(self.names(), self.files_of("tree", "folded", "fprobe", "svg", "txt"))
+                children = [int(word) for word in ran.stdout.split()]
+                first = {frames[0] for frames, _ in self.folded("tree")}
+                for pid in (ran.pid, *children):
+                    self.assertIn(f"python3 {pid}", first)
+                table = self.processes("tree.fprobe")
+                self.assertEqual({pid for _, pid in table}, {ran.pid, *children})
+                for pid in children:
+                    alone = render(self.directory / "tree.fprobe", "--pid", pid, "-o", "-", "--format", "folded").stdout
+                    self.assertGreater(sum(count for _, count in read_folded(alone)), 20, f"of process {pid}")
+
+    def test_the_sum_over_processes_is_the_sum_of_their_profiles(self):
+        self.tree(3, 0.2, OUT="tree", FREQ=499)
+        whole = sum(count for _, count in self.folded("tree"))
+        parts = 0
+        for _, pid in self.processes("tree.fprobe"):
+            text = render(self.directory / "tree.fprobe", "--pid", pid, "-o", "-", "--format", "folded").stdout
+            parts += sum(count for _, count in read_folded(text))
+        self.assertEqual(whole, parts)
+
+    def test_many_of_one_name_are_one_frame(self):
+        ran = self.tree(10, 0.06, OUT="many", FREQ=499)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        first = {frames[0] for frames, _ in self.folded("many")}
+        self.assertEqual(len(first), 1, first)
+        self.assertRegex(first.pop(), r"^python3 × (9|10|11)$")
+
+    def test_a_launcher_leaves_its_name_to_the_program(self):
+        ran = run(["/usr/bin/env", "-u", "NOTHING", str(host("ends")), "return", "300"], self.directory, profiled(FREQ=499))
+        self.assertEqual(ran.returncode, 6)
+        self.assertEqual(self.names(), self.files_of(f"flameprobe.host-ends.{ran.pid}", "folded", "fprobe", "svg", "txt"))
+
+    def test_children_that_outlive_the_first_process_draw_it_again(self):
+        ran = self.tree(2, 0.5, then="leave", own=0.2, OUT="daemon", FREQ=499)
+        children = [int(word) for word in ran.stdout.split()]
+        wait_until(lambda: not (self.directory / "daemon.run").exists(), 60, "the end of the run's folder")
+        self.assertEqual(self.names(), self.files_of("daemon", "folded", "fprobe", "svg", "txt"))
+        table = self.processes("daemon.fprobe")
+        self.assertEqual({pid for _, pid in table}, {ran.pid, *children})
+        for pid in children:
+            self.assertGreater(table["python3", pid], 150, table)  # 0.5 s of CPU time at 499 Hz
+
+    def test_a_killed_first_process_leaves_the_rest_to_its_children(self):
+        for engine in sized(("timer",), ENGINES):
+            with self.subTest(engine=engine):
+                self.directory = self.fresh_directory(engine)
+                first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "1", "leave", "10"], cwd=self.directory,
+                                         env=profiled(OUT="killed", FREQ=499, ENGINE=engine), stdout=subprocess.PIPE, text=True)
+                children = [int(word) for word in first.stdout.readline().split()]
+                wait_until(lambda: len(list(self.directory.glob("killed.run/*.fprobe"))) == 3, 60, "three profiles")
+                first.kill()
+                first.communicate()
+                wait_until(lambda: not (self.directory / "killed.run").exists(), 60, "the end of the run's folder")
+                self.assertEqual({pid for _, pid in self.processes("killed.fprobe")}, {first.pid, *children})
+
+    def test_all_are_killed(self):
+        """The folder is left: flameprobe-render takes it."""
+        leader = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "10", "leave", "10"], cwd=self.directory,
+                                  env=profiled(OUT="killed", FREQ=499, ENGINE="timer"), stdout=subprocess.PIPE, text=True,
+                                  start_new_session=True)
+        children = [int(word) for word in leader.stdout.readline().split()]
+        wait_until(lambda: len([p for p in self.directory.glob("killed.run/*.fprobe") if p.stat().st_size > 2_000]) == 3, 60,
+                   "three profiles")
+        os.killpg(leader.pid, signal.SIGKILL)
+        leader.communicate()
+        self.assertEqual({pid for _, pid in self.processes("killed.run")}, {leader.pid, *children})
+
+    def test_run_draws_what_a_killed_command_left(self):
+        ran = subprocess.run([COMMAND, "run", "-o", "left", "--engine", "timer", "-F", "499", "--", "/usr/bin/python3", "-c",
+                              "import os, signal, time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\n"
+                              "os.kill(os.getpid(), signal.SIGKILL)"],
+                             cwd=self.directory, env=clean_environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, -signal.SIGKILL, ran.stderr)
+        self.assertIn("left.html", ran.stderr)
+        self.assertEqual(self.names(), self.files_of("left", "folded", "fprobe", "html", "svg", "txt"))
+
+    def test_two_runs_of_one_name_at_once(self):
+        both = [subprocess.Popen([str(host("ends")), "return", "600"], cwd=self.directory,
+                                 env=profiled(OUT="same", FREQ=499), stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([one.wait(60) for one in both], [6, 6])
+        self.assertEqual(self.names(), sorted(self.files_of("same", "folded", "fprobe", "svg", "txt") +
+                                              self.files_of("same.2", "folded", "fprobe", "svg", "txt")))
+        pids = {pid for stem in ("same", "same.2") for _, pid in self.processes(f"{stem}.fprobe")}
+        self.assertEqual(pids, {one.pid for one in both})
+
+    def test_a_later_run_replaces_the_result(self):
+        for _ in range(2):
+            ran = run([host("ends"), "return", "200"], self.directory, profiled(OUT="same", FREQ=499))
+            time.sleep(0.05)  # file times are of the kernel's tick
+        self.assertEqual(self.names(), self.files_of("same", "folded", "fprobe", "svg", "txt"))
+        self.assertEqual({pid for _, pid in self.processes("same.fprobe")}, {ran.pid})
+
+    def installed(self):
+        """A copy of what is installed, for tests that change it."""
+        place = self.directory / "lib"
+        place.mkdir(mode=0o755)
+        for name in ("libflameprobe.so", "libflameprobe-core.so"):
+            shutil.copy(LIBRARY.parent / name, place)
+        return place
+
+    def test_without_the_drawing_program_the_profile_is_there(self):
+        place = self.installed()
+        env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        ran = run([host("ends"), "return", "300"], self.directory, env)
+        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+        self.assertIn("flameprobe-draw is not installed", ran.stderr)
+        self.assertIn(f"flameprobe-render {self.directory}/here.fprobe -o {self.directory}/here.html", ran.stderr)
+        self.assertEqual(self.names(), ["here.fprobe", "lib"])
+        self.assert_function(read_folded(render(self.directory / "here.fprobe", "-o", "-", "--format", "folded").stdout), "work_ms")
+
+    def test_a_drawing_program_that_fails_changes_nothing_for_the_host(self):
+        place = self.installed()
+        env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        program = place / "flameprobe-draw"
+        for name, text, mode in (("ends at once", "#!/bin/sh\nexit 1\n", 0o755), ("is killed", "#!/bin/sh\nkill -9 $$\n", 0o755),
+                                 ("is no program", "nothing", 0o755), ("others may write it", "#!/bin/sh\nexit 0\n", 0o777)):
+            with self.subTest(name):
+                program.write_text(text)
+                program.chmod(mode)
+                ran = run([host("ends"), "return", "300"], self.directory, env)
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"))
+                self.assertIn("no picture is drawn", ran.stderr)
+                self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
+                (self.directory / "here.fprobe").unlink()
+
+    def test_a_place_that_cannot_be_written(self):
+        ran = self.tree(2, 0.1, OUT="/proc/nothing/here", FREQ=499)
+        self.assertEqual(ran.returncode, 0)
+        self.assertIn("/proc/nothing/here.run cannot be created", ran.stderr)
+        self.assertEqual(self.names(), [])
+
+    def test_nothing_but_the_result_and_the_folder_is_ever_there(self):
+        first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "0.4", "wait", "0.4"], cwd=self.directory,
+                                 env=profiled(OUT="seen", FREQ=499), stdout=subprocess.DEVNULL)
+        seen = set()
+        while first.poll() is None:
+            seen.update(self.names())
+            time.sleep(0.002)
+        # A result is written under a hidden name first.
+        self.assertEqual({name for name in seen if not name.startswith(("seen.", ".flameprobe."))}, set())
+        self.assertFalse({name for name in seen if name.startswith("seen.") and name.endswith(".fprobe")} - {"seen.fprobe"})
+        self.assertEqual(self.names(), self.files_of("seen", "folded", "fprobe", "svg", "txt"))

@@ -1,0 +1,220 @@
+#include "run_result.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/descriptor.hpp"
+#include "base/output_directory.hpp"
+#include "base/proc.hpp"
+#include "export/output_file.hpp"
+#include "export/totals.hpp"
+#include "inputs.hpp"
+#include "process_tree.hpp"
+#include "profile/processes.hpp"
+#include "provenance_file.hpp"
+#include "render/run_facts.hpp"
+#include "session/run_folder.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Identity = std::pair<std::uint32_t, std::uint64_t>;
+
+Identity identity_of(const ProcessPart& part) { return {part.run.pid, part.run.start_unix_ns}; }
+
+std::vector<std::string> profiles_in(const std::string& folder) {
+    std::vector<std::string> paths;
+    std::error_code error;
+    for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator();
+         entry.increment(error))
+        if (entry->path().extension() == ".fprobe") paths.push_back(entry->path().string());
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+bool is_empty(const std::string& path) {
+    std::error_code error;
+    return fs::file_size(path, error) == 0 && !error;
+}
+
+/// Whether a process is writing it.
+bool is_growing(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/// Processes of this run that an earlier result has. `mark` begins with the first process's pid.
+std::vector<ProcessPart> earlier_result(const std::string& path, const std::string& mark) {
+    if (::access(path.c_str(), F_OK) != 0) return {};
+    auto parts = processes_of(path);
+    if (!parts) return {};
+    unsigned long long pid = 0, seconds = 0;
+    if (::sscanf(mark.c_str(), "%llu:%llu", &pid, &seconds) != 2) return {};
+    std::erase_if(*parts, [&](const ProcessPart& part) {
+        const auto root = part.summary.counters.find(std::string(counter::root_pid));
+        return root == part.summary.counters.end() || root->second != pid ||
+               part.run.start_unix_ns / 1'000'000'000 < seconds;
+    });
+    return std::move(*parts);
+}
+
+class Writer {
+public:
+    explicit Writer(const RunResult& run) : run_(run), stem_(run.stem()) {}
+    RunMessages write();
+
+private:
+    std::vector<ProcessPart> gather();
+    bool write_profile(const std::vector<ProcessPart>& parts);
+    void draw(const std::vector<ProcessPart>& parts);
+    void draw(const NamedProfile& profile, Format format, const std::string& path);
+    void leave_folder();
+    void problem(std::string text) { messages_.problems.push_back(std::move(text)); }
+
+    const RunResult& run_;
+    const std::string stem_;
+    std::set<std::string> read_;  // profiles that the result has
+    OutputOptions options_;
+    RunMessages messages_;
+};
+
+/// What is in the folder, and of an earlier result what is not.
+std::vector<ProcessPart> Writer::gather() {
+    std::vector<ProcessPart> all;
+    std::set<Identity> known;
+    for (const std::string& path : profiles_in(run_.folder)) {
+        read_.insert(path);
+        if (is_empty(path)) continue;
+        auto parts = processes_of(path);
+        if (!parts) {
+            problem(parts.error().message);
+            continue;
+        }
+        for (ProcessPart& part : *parts) {
+            known.insert(identity_of(part));
+            all.push_back(std::move(part));
+        }
+    }
+    const std::string mark = read_small_file((run_.folder + "/" + run_owner).c_str()).value_or("");
+    for (ProcessPart& part : earlier_result(stem_ + ".fprobe", mark))
+        if (!known.contains(identity_of(part))) all.push_back(std::move(part));
+    std::stable_sort(all.begin(), all.end(), [](const ProcessPart& a, const ProcessPart& b) {
+        return std::tie(a.run.start_unix_ns, a.run.pid) < std::tie(b.run.start_unix_ns, b.run.pid);
+    });
+    return all;
+}
+
+bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
+    OutputFile file(stem_ + ".fprobe");
+    if (!file.failed()) {
+        const auto copied = write_processes(parts, [&file](std::string_view piece) { file.write(piece); });
+        if (!copied) return problem(copied.error().message), false;
+    }
+    if (const auto done = file.commit(); !done) {
+        problem(done.error().message + " (the profiles are safe in " + run_.folder + ")");
+        return false;
+    }
+    return true;
+}
+
+void Writer::draw(const NamedProfile& profile, Format format, const std::string& path) {
+    if (const auto done = write_output(profile, format, path, options_); done)
+        messages_.wrote.push_back(path);
+    else
+        problem(done.error().message + " (the samples are safe in " + stem_ + ".fprobe)");
+}
+
+void Writer::draw(const std::vector<ProcessPart>& parts) {
+    Arguments arguments;
+    arguments.debug_directories = run_.debug_directories;
+    arguments.host_waits = true;
+    arguments.filter.times = std::find(run_.formats.begin(), run_.formats.end(), Format::html) != run_.formats.end();
+    Progress progress;
+    auto profile = load_inputs({stem_ + ".fprobe"}, arguments, progress);
+    if (!profile) return problem(profile.error().message);
+    for (const std::string& warning : profile->warnings) problem(warning);
+    for (std::size_t i = 1; i < profile->shown_events.size(); ++i) {
+        arguments.filter.event = profile->shown_events[i];
+        auto other = load_inputs({stem_ + ".fprobe"}, arguments, progress);
+        if (!other) return problem(other.error().message);
+        if (total_weight(*other) != 0) profile->others.push_back(std::move(*other));
+    }
+    if (const std::size_t processes = ProcessNames(parts).count(); processes > 1)
+        options_.graph.title = "CPU flame graph: " + program_name(parts.front().run) + " and its children, " +
+                               std::to_string(processes) + " processes";
+    bool pictures = false;
+    for (const Format format : run_.formats) {
+        const std::string ending(ending_of(format));
+        draw(*profile, format, stem_ + ending);
+        pictures |= format == Format::svg || format == Format::html;
+        if (holds_all_events(format)) continue;
+        for (const NamedProfile& other : profile->others) draw(other, format, stem_ + '.' + other.run.event + ending);
+    }
+    if (!pictures || messages_.wrote.empty()) return;
+    if (const auto done = write_provenance_beside(*profile, messages_.wrote.front()); !done)
+        problem(done.error().message);
+}
+
+/// Under another name first: a process that has begun its profile meanwhile, and one that goes on, get theirs back.
+void Writer::leave_folder() {
+    const auto all = profiles_in(run_.folder);
+    if (std::any_of(all.begin(), all.end(), is_growing)) return;
+    const std::string away = run_.folder + ".gone." + std::to_string(::getpid());
+    if (::rename(run_.folder.c_str(), away.c_str()) != 0) return;
+    for (const std::string& path : profiles_in(away)) {
+        const std::string before = run_.folder + "/" + last_name(path);
+        if (read_.contains(before) && !is_growing(path)) {
+            ::unlink(path.c_str());
+        } else {
+            ::rename(away.c_str(), run_.folder.c_str());
+            return;
+        }
+    }
+    const std::string mark = read_small_file((away + "/" + run_owner).c_str()).value_or("");
+    for (const char* name : {run_drawn, run_owner}) ::unlink((away + "/" + name).c_str());
+    if (::rmdir(away.c_str()) == 0) return;
+    // A profile has come at the last moment.
+    const auto inside = OutputDirectory::of(away + "/");
+    const Descriptor owner = inside ? inside->create(run_owner, 0644) : Descriptor();
+    if (owner && ::write(owner.get(), mark.data(), mark.size()) == static_cast<ssize_t>(mark.size()))
+        ::rename(away.c_str(), run_.folder.c_str());
+}
+
+RunMessages Writer::write() {
+    const Descriptor owner(::open((run_.folder + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!owner) return {};  // another process has done it
+    ::flock(owner.get(), LOCK_EX);
+    if (::access(run_.folder.c_str(), F_OK) != 0) return {};
+    // Before looking for processes that go on: one that ends now sees it, or is seen ended.
+    if (const auto inside = OutputDirectory::of(run_.folder + "/")) inside->create(run_drawn, 0644);
+    const std::vector<ProcessPart> parts = gather();
+    if (!parts.empty()) {
+        if (!write_profile(parts)) return std::move(messages_);
+        const bool sampled =
+            std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
+        if (sampled && !run_.formats.empty()) draw(parts);
+    }
+    leave_folder();
+    return std::move(messages_);
+}
+
+}  // namespace
+
+RunMessages write_run_result(const RunResult& run) { return Writer(run).write(); }
+
+}  // namespace flameprobe
