@@ -1,6 +1,5 @@
 #include "counters.hpp"
 
-#include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -8,28 +7,17 @@
 #include <cerrno>
 #include <cstring>
 
+#include "capture/known_events.hpp"
+
 namespace flameprobe::counting {
 
 namespace {
 
-struct Event {
-    const char* name;
-    std::uint32_t type;
-    std::uint64_t config;
-};
+/// Those of known_events that `flameprobe stat` shows.
+const std::vector<std::string> shown_events = {"task-clock", "cpu-migrations", "cycles",           "instructions",
+                                               "branches",   "branch-misses",  "cache-references", "cache-misses"};
 
-constexpr Event events[] = {
-    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-    {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-};
-
-int open_event(const Event& event, pid_t pid, bool user_only) {
+int open_event(const EventName& event, pid_t pid, bool user_only) {
     perf_event_attr attr{};
     attr.size = sizeof attr;
     attr.type = event.type;
@@ -55,11 +43,11 @@ std::string reason(int error, bool hardware) {
 
 }  // namespace
 
-EventCounters::EventCounters(pid_t pid) : EventCounters(pid, {}) {}
+EventCounters::EventCounters(pid_t pid) : EventCounters(pid, shown_events) {}
 
 EventCounters::EventCounters(pid_t pid, const std::vector<std::string>& names) {
-    for (const Event& event : events) {
-        if (!names.empty() && std::find(names.begin(), names.end(), event.name) == names.end()) continue;
+    for (const EventName& event : known_events) {
+        if (std::find(names.begin(), names.end(), event.name) == names.end()) continue;
         Counter counter;
         counter.name = event.name;
         counter.hardware = event.type == PERF_TYPE_HARDWARE;
