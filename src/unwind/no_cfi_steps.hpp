@@ -30,9 +30,12 @@ public:
         const bool interpreter = !code.keeps_records && !pushing && !code.in_file &&
                                  returns_to_run_time_code(cursor.fp) && records_lead_out(cursor.fp);
         if (interpreter && cursor.interrupted && returns_from_top(lookup, cursor)) return std::nullopt;
+        bool returns_to_unknown = false;
         if (code.keeps_records || pushing || interpreter || (!code.in_file && has_own_record(cursor))) {
             Cursor caller = cursor;
-            if (!by_frame_pointer(code, lookup, caller)) {
+            const End by_record = by_frame_pointer(code, lookup, caller);
+            returns_to_unknown = by_record == WalkEnd::bad_return;
+            if (!by_record) {
                 const bool certain = rules_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
                 if (!certain && code.in_file && !by_scan(lookup, cursor, caller.sp)) return std::nullopt;
                 cursor = caller;
@@ -42,7 +45,8 @@ public:
         if (Cpu::return_address_in_register && cursor.interrupted && by_link_register(code, lookup, cursor))
             return std::nullopt;
         // Where code is made at run time, nothing says where one function ends: a call into it proves too little.
-        return code.in_file ? by_scan(lookup, cursor, ~std::uint64_t{0}) : from_shared_frame(cursor, 0);
+        const End end = code.in_file ? by_scan(lookup, cursor, ~std::uint64_t{0}) : from_shared_frame(cursor, 0);
+        return end == WalkEnd::no_unwind_info && returns_to_unknown ? WalkEnd::bad_return : end;
     }
 
     /// For code made at run time that is jumped into and runs in the frame of the code that jumped, as LuaJIT's traces
@@ -84,7 +88,7 @@ public:
         pc = Cpu::strip(pc);
         const bool ends = rule.kind != RuleKind::no_cfi ? starts_stack(pc) : pc == 0 && fp == 0;
         if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !ends && !returns_to_interpreter(record, pc))
-            return WalkEnd::no_unwind_info;
+            return rules_.rule(pc - 1) == nullptr ? WalkEnd::bad_return : WalkEnd::no_unwind_info;
         cursor.pc = pc;
         cursor.fp = fp;
         cursor.sp = record + Cpu::frame_record_size;

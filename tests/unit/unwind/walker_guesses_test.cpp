@@ -36,6 +36,13 @@ TEST_CASE("code without CFI is crossed only where a call proves it") {
         leaf.keeps_records = true;
         CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
     }
+    SUBCASE("a record that leads to no code may lead to what is not known yet") {
+        leaf.keeps_records = true;
+        scene.cursor.fp = stack_at + 16;
+        scene.words[3] = 0x5001;
+        CHECK(scene.go().end == WalkEnd::bad_return);
+        CHECK(scene.walk.frames.size() == 1);
+    }
     SUBCASE("a record that could be the caller's gives way to a certain return address below it") {
         leaf.keeps_records = true;
         scene.cursor.fp = stack_at + 48;

@@ -274,6 +274,6 @@ TEST_CASE("a coroutine's stack ends with the function that nothing called") {
         scene.cursor.fp = stack_at;
         scene.words[0] = stack_at + 64;
         scene.words[1] = 0;
-        ends(WalkEnd::no_unwind_info);
+        ends(WalkEnd::bad_return);
     }
 }
