@@ -77,7 +77,7 @@ bool CommandQueue::wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
         futex_wait(answered_, seen, look_every_ns);
         const std::uint64_t cpu = collector_cpu_ns();
         const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
-        const bool moved = cpu != last_cpu || progress != last_progress;
+        const bool moved = (cpu != last_cpu && !paused_at_breakpoint) || progress != last_progress;
         idle_ns = moved ? 0 : idle_ns + look_every_ns;
         if (idle_ns >= patience_ns) return answered(ticket);
         last_cpu = cpu;

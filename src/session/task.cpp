@@ -33,6 +33,7 @@
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/breakpoint.hpp"
 #include "cpu/kernel_abi.hpp"
+#include "session/command_queue.hpp"
 
 namespace flameprobe {
 namespace {
@@ -113,11 +114,13 @@ void wait_at_breakpoint(int, siginfo_t* info, void* context) {
     if (info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT) return;
     const std::uint64_t address = cpu::step_back(*static_cast<ucontext_t*>(context));
     const auto* const code = reinterpret_cast<const volatile cpu::BreakpointCode*>(address);
+    paused_at_breakpoint = true;
     while (cpu::is_breakpoint(*code)) {
         if (!watched_host_ended({0, 10'000'000})) continue;
         handler::system_call(SYS_madvise, address & ~(page_bytes - 1), page_bytes, MADV_DONTNEED);
         if (cpu::is_breakpoint(*code)) handler::system_call(SYS_exit_group, 0);
     }
+    paused_at_breakpoint = false;
 }
 
 void handle(int signal, std::uintptr_t by, unsigned long flags) {
