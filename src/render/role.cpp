@@ -13,7 +13,7 @@ bool starts_with_any(std::string_view text, const auto& beginnings) {
 }
 
 // Whole names of functions that start threads and programs.
-constexpr std::array<std::string_view, 16> starts = {
+constexpr std::array<std::string_view, 17> starts = {
     "_start",
     "__libc_start_main",
     "__libc_start_main_impl",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 16> starts = {
     "clone3",
     "__clone3",
     "execute_native_thread_routine",
+    "std::execute_native_thread_routine",
     "__GI___clone3",
     "__GI___clone",
     "__clone_internal",

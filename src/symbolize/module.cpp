@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include "symbolize/decompress.hpp"
 #include "symbolize/elf_symbols.hpp"
 #include "symbolize/symbol_table.hpp"
+#include "symbolize/thread_start.hpp"
 
 namespace flameprobe {
 
@@ -182,6 +184,12 @@ void Module::load_symbols(std::vector<std::uint64_t> addresses) {
         add_plt_stubs(*main_, symbols_);
     }
     symbols_.finish(*sections);
+}
+
+bool Module::is_thread_start(std::uint64_t address) {
+    if (!main_) return false;
+    if (!thread_starts_) thread_starts_ = thread_starts(*main_, functions_);
+    return std::ranges::find(*thread_starts_, address) != thread_starts_->end();
 }
 
 std::uint64_t Module::debug_size() const { return debug_file_ == nullptr ? 0 : DebugImage::size_of(*debug_file_); }

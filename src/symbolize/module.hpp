@@ -60,6 +60,9 @@ public:
     const SymbolTable& symbols() const { return symbols_; }
     /// Where functions begin in code that has no symbols.
     const FunctionStarts& functions() const { return functions_; }
+    /// Whether std::thread's start routine begins at an address that has no symbol (thread_start.hpp). Looked for when
+    /// first asked: one thread only.
+    bool is_thread_start(std::uint64_t address);
     /// The file with `.debug_info`, or null.
     const ElfFile* debug_file() const { return debug_file_; }
     /// Bytes that reading the debug information would take, 0 if there is none.
@@ -79,6 +82,7 @@ private:
     const ElfFile* debug_file_ = nullptr;
     FunctionStarts functions_;
     SymbolTable symbols_;
+    std::optional<std::vector<std::uint64_t>> thread_starts_;
 };
 
 }  // namespace flameprobe

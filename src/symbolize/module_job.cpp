@@ -6,6 +6,7 @@
 
 #include "symbolize/demangle.hpp"
 #include "symbolize/stand_in.hpp"
+#include "symbolize/thread_start.hpp"
 
 namespace flameprobe {
 
@@ -24,7 +25,9 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
             if (function && symbol == nullptr) symbol = module_.symbols().starting_at(function->start);
             if (function && (symbol == nullptr || symbol->start < function->start)) {
                 chains[wanted.id].assign(1, {});
-                chains[wanted.id].back().name = function_at(mapping_->path, function->start);
+                chains[wanted.id].back().name = module_.is_thread_start(function->start)
+                                                    ? thread_start_name
+                                                    : function_at(mapping_->path, function->start);
                 continue;
             }
         }
