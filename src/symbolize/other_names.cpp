@@ -29,7 +29,8 @@ std::string note_name(std::uint64_t note) {
 bool is_file_path(const std::string& path) { return !path.empty() && path[0] != '[' && !path.starts_with("//"); }
 
 std::string unknown_at(const Mapping& mapping, std::uint64_t address) {
-    return is_file_path(mapping.path) ? unknown_in(mapping.path) : hex(address);
+    if (is_file_path(mapping.path)) return unknown_in(mapping.path);
+    return mapping.kind == MappingKind::anonymous ? std::string(nameless_jit_code) : hex(address);
 }
 
 /// The vdso's pages cannot be unmapped or changed, and their headers are right. The section headers come last.

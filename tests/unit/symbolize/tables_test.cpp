@@ -80,24 +80,24 @@ TEST_CASE("a perf map in /tmp is read for run-time code, if it is a regular file
     const Mapping code = of_kind(MappingKind::anonymous);
     CHECK(name_one(code, 0x1880, options) == "LazyCompile:*work /app.js:12");
     CHECK(name_one(code, 0x1905, options) == "shop::leaf");
-    CHECK(name_one(code, 0x1a00, options) == "0x1a00");
-    CHECK(name_one(code, 0x1880) == "0x1880");  // without a pid nothing is read
+    CHECK(name_one(code, 0x1a00, options) == "[JIT code]");
+    CHECK(name_one(code, 0x1880) == "[JIT code]");  // without a pid nothing is read
     ::unlink(path.c_str());
 
     CHECK(::symlink("/etc/passwd", path.c_str()) == 0);
-    CHECK(name_one(code, 0x1880, options) == "0x1880");
+    CHECK(name_one(code, 0x1880, options) == "[JIT code]");
     const std::string refused = path + ": the names of code made at run time are not read from it, since ";
     CHECK(warnings_of(code, 0x1880, options) == std::vector{refused + "it is a symbolic link"});
     ::unlink(path.c_str());
     CHECK(::mkfifo(path.c_str(), 0600) == 0);
-    CHECK(name_one(code, 0x1880, options) == "0x1880");  // and does not wait for a writer
+    CHECK(name_one(code, 0x1880, options) == "[JIT code]");  // and does not wait for a writer
     CHECK(warnings_of(code, 0x1880, options) == std::vector{refused + "it is no regular file"});
     ::unlink(path.c_str());
     CHECK(warnings_of(code, 0x1880, options).empty());
     if (::geteuid() == 0) {
         std::ofstream(path) << "1800 100 planted\n";
         CHECK(::chown(path.c_str(), 65534, 65534) == 0);
-        CHECK(name_one(code, 0x1880, options) == "0x1880");
+        CHECK(name_one(code, 0x1880, options) == "[JIT code]");
         CHECK(warnings_of(code, 0x1880, options) == std::vector{refused + "it belongs to another user"});
         ::unlink(path.c_str());
     }
@@ -164,15 +164,15 @@ TEST_CASE("a just-in-time compiler's dump names its code, also after it was move
     CHECK(name(0x1905) == "shop::leaf");
     CHECK(name(0x1a1f) == "JS:*work /app.js:12");
     CHECK(name(0x1c00) == "two lines");
-    CHECK(name(0x1d00) == "0x1d00");
+    CHECK(name(0x1d00) == "[JIT code]");
     options.same_boot = false;  // another machine's, or of a process before the machine was started
-    CHECK(name(0x1805) == "0x1805");
+    CHECK(name(0x1805) == "[JIT code]");
     options.same_boot = true;
     write(dump_begin(0x4454694a) + bytes.substr(40));
-    CHECK(name(0x1805) == "0x1805");  // of a machine with another order of bytes
+    CHECK(name(0x1805) == "[JIT code]");  // of a machine with another order of bytes
     ::unlink(path.c_str());
     CHECK(::symlink("/etc/passwd", path.c_str()) == 0);
-    CHECK(name(0x1805) == "0x1805");
+    CHECK(name(0x1805) == "[JIT code]");
     ::unlink(path.c_str());
     ::rmdir(place);
 }
@@ -253,7 +253,7 @@ TEST_CASE("notes, scopes and places without a file have names") {
     CHECK(name_one(of_kind(MappingKind::scope), 1, {}, {"", "checkout"}) == "checkout");
     CHECK(name_one(of_kind(MappingKind::scope), 7, {}, {"", "checkout"}) == "[scope 7]");
     CHECK(name_one(of_kind(MappingKind::unknown), 0xabc) == "0xabc");
-    CHECK(name_one(of_kind(MappingKind::anonymous, "//anon"), 0xabc) == "0xabc");
+    CHECK(name_one(of_kind(MappingKind::anonymous, "//anon"), 0xabc) == "[JIT code]");
     CHECK(name_one(of_kind(MappingKind::anonymous, "/memfd:jit"), 0xabc) == "[unknown in memfd:jit]");
 }
 
