@@ -48,6 +48,22 @@ ProcMaps::ProcMaps(std::string of_proc) : text(of_proc.begin(), of_proc.end()) {
     }
 }
 
+std::optional<MapsLine> file_around(const ProcMaps& maps, std::size_t line) {
+    const auto& lines = maps.lines;
+    std::size_t below = line, above = line;
+    while (below > 0 && lines[below].inode == 0 && lines[below - 1].end == lines[below].start) --below;
+    while (above + 1 < lines.size() && lines[above].inode == 0 && lines[above + 1].start == lines[above].end) ++above;
+    const MapsLine &first = lines[below], &last = lines[above];
+    const bool one_file = lines[line].inode == 0 && first.inode != 0 && first.inode == last.inode &&
+                          first.device == last.device && last.offset - first.offset == last.start - first.start;
+    if (!one_file) return std::nullopt;
+    MapsLine file = first;
+    file.start = lines[line].start;
+    file.end = lines[line].end;
+    file.offset = first.offset + (file.start - first.start);
+    return file;
+}
+
 Result<ProcMaps> read_proc_maps() {
     auto text = read_small_file("/proc/thread-self/maps");
     if (!text) return Error{"/proc/thread-self/maps cannot be read: is /proc mounted?"};

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ struct ProcMaps {
     std::vector<char> text;
     std::vector<MapsLine> lines;
 };
+
+/// What lay at a line of memory without a file, if the lines around it are one file's, with room for just that part.
+std::optional<MapsLine> file_around(const ProcMaps& maps, std::size_t line);
 
 /// From /proc/thread-self/maps: /proc/self is the main thread, which has no memory any more once it has ended.
 Result<ProcMaps> read_proc_maps();

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
 #include "collect/wait_reasons.hpp"
+#include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 namespace {
@@ -47,11 +48,22 @@ void Pipeline::mapping(const RawMapping& raw) {
     auto path = raw.path;
     if (path.ends_with(deleted_suffix)) path.remove_suffix(deleted_suffix.size());
     region.path = path;
-    region.kind = path == "[vdso]"                                            ? RegionKind::vdso
-                  : path.empty() || path.starts_with('[') || path == "//anon" ? RegionKind::anonymous
-                                                                              : RegionKind::file;
+    region.kind = path == "[vdso]" ? RegionKind::vdso
+                  : path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage"
+                      ? RegionKind::anonymous
+                      : RegionKind::file;
+    if (region.kind == RegionKind::anonymous) recognize(region);
     if (region.kind == RegionKind::file && is_jit_dump(path)) stacks_.add_jit_dump(region.path);
     code_map_.add(std::move(region));
+}
+
+// Programs move their code to huge pages: in its place, and byte for byte. It may not be there yet: then a later change
+// of the memory's permissions is told too.
+void Pipeline::recognize(CodeRegion& region) const {
+    region.replaced = code_map_.file_below(region);
+    if (region.replaced == nullptr || !ElfImage::holds_code_of(*region.replaced)) return;
+    CodeRegion file = *region.replaced;
+    region = std::move(file);
 }
 
 void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }

@@ -102,6 +102,7 @@ public:
     bool wants_faster_drain() const { return wants_faster_drain_; }
 
 private:
+    void recognize(CodeRegion& region) const;
     void walk_copy(const RawSample& raw);
     void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);

@@ -31,8 +31,11 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
     pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
     pipeline_.unsampled_time().reports_missing_samples(run.kernel == "on");
     if (const auto maps = read_proc_maps()) {
-        for (const auto& line : maps->lines) {
-            if (line.executable) pipeline_.mapping(raw_mapping(line, 0));
+        for (std::size_t i = 0; i < maps->lines.size(); ++i) {
+            if (!maps->lines[i].executable) continue;
+            // Code that was moved by now is the file's, if it is equal.
+            if (const auto file = file_around(*maps, i)) pipeline_.mapping(raw_mapping(*file, 0));
+            pipeline_.mapping(raw_mapping(maps->lines[i], 0));
         }
     }
 }

@@ -39,6 +39,14 @@ const CodeRegion& CodeMap::add(CodeRegion region) {
     return *added;
 }
 
+std::shared_ptr<const CodeRegion> CodeMap::file_below(const CodeRegion& region) const {
+    const CodeRegion* old = find(region.start);
+    if (old != nullptr && old->kind == RegionKind::anonymous) old = old->replaced.get();
+    if (old == nullptr || old->kind != RegionKind::file || old->start > region.start || old->end < region.end)
+        return nullptr;
+    return std::make_shared<CodeRegion>(piece(*old, region.start, region.end, 0));
+}
+
 const CodeRegion* CodeMap::find(std::uint64_t address) const {
     const auto after =
         std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->end <= address; });

@@ -22,6 +22,8 @@ struct CodeRegion {
     std::string build_id;  // raw bytes where the kernel told them, else empty
     /// Device (as st_dev) and inode of the mapped file, to see that a file was replaced; 0 if unknown.
     std::uint64_t device = 0, inode = 0;
+    /// Of anonymous memory that took the place of a file's code: that file, as it would lie here.
+    std::shared_ptr<const CodeRegion> replaced;
 };
 
 /// One thread only.
@@ -29,6 +31,8 @@ class CodeMap {
 public:
     /// Adds a region; older ones that it overlaps are cut or dropped. `region.id` is ignored, the map gives a new one.
     const CodeRegion& add(CodeRegion region);
+    /// The file whose code lay in [start, end) of this region, laid out as it was there, or null.
+    std::shared_ptr<const CodeRegion> file_below(const CodeRegion& region) const;
     /// The region that holds `address`, or null. Pointers stay valid until the region is dropped by `add`.
     const CodeRegion* find(std::uint64_t address) const;
     /// The lowest address from which code extends without a gap to `address`, at most `most` bytes below it. Adjacent

@@ -132,6 +132,11 @@ std::optional<ElfImage> ElfImage::from_file(const CodeRegion& region) {
     return image;
 }
 
+bool ElfImage::holds_code_of(const CodeRegion& region) {
+    const auto image = from_file(region);
+    return image && has_code_of(region, image->fd_);
+}
+
 std::optional<ElfImage> ElfImage::from_memory(const CodeRegion& region) {
     // Usually the headers lie `file_offset` below the code. Linkers that put a page between segments (lld, gold, mold)
     // leave them a few pages further down.

@@ -27,6 +27,8 @@ public:
     /// For the vdso, and for files that were deleted, replaced or cannot be read. What the loader mapped of it: program
     /// headers, .eh_frame_hdr, .eh_frame and notes; no sections.
     static std::optional<ElfImage> from_memory(const CodeRegion& region);
+    /// Whether memory holds the code of region.path, and that is still the file that was mapped.
+    static bool holds_code_of(const CodeRegion& region);
     /// Takes bytes laid out as in a file.
     static std::optional<ElfImage> from_bytes(MemoryMap bytes);
 

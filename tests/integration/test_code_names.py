@@ -94,6 +94,26 @@ class CodeNames(Case):
                     self.assertGreater(hits, 50, sorted({frames[0] for frames, _ in stacks}))
                     self.assertGreaterEqual(hits / every, share)
 
+    def test_code_that_was_moved(self):
+        """Into anonymous memory in its place, equal to the file's: it is the file, with whole stacks."""
+        for engine, late in ((engine, late) for engine in MAIN_ENGINES for late in ([], ["late"])):
+            with self.subTest(engine=engine, late=late):
+                place = self.fresh_directory("-".join([engine, *late]))
+                ran = run([target("moved"), *late], place, profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded", KERNEL="off"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                for stacks in (read_folded((place / "x.folded").read_text()), folded(place / "x.fprobe")):
+                    self.assert_leaves(stacks, ("moved_first", "moved_second"))
+                    hits, every = shares(stacks, "[truncated]")
+                    self.assertLess(hits / every, 0.05)
+
+    def test_where_threads_start(self):
+        """libstdc++ has no symbol for that: it is proven by its own code."""
+        ran = run([target("waits"), "1"], self.directory, profiled(OUT=self.directory / "x", FREQ=499, FORMAT="folded", EVENT="offcpu"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        names = {frame for frames, _ in read_folded((self.directory / "x.folded").read_text()) for frame in frames}
+        self.assertTrue(any("execute_native_thread_routine" in name for name in names), names)
+        self.assertFalse([name for name in names if name.startswith("[libstdc++")])
+
     def test_another_namespaces_proc(self):
         """Whose process 1 is another one: its name is not the program's."""
         self.need("unshare")

@@ -34,6 +34,28 @@ TEST_CASE("lines of /proc/PID/maps are parsed, and malformed ones skipped") {
         CHECK(ProcMaps(bad).lines.empty());
 }
 
+TEST_CASE("what lay between two parts of a file is known from these") {
+    const auto around = [](const char* last) {
+        const ProcMaps maps(std::string("1000-2000 r--p 00000000 08:02 17      /bin/x\n"
+                                        "2000-3000 r-xp 00001000 08:02 17      /bin/x\n"
+                                        "3000-5000 r-xp 00000000 00:00 0 \n"
+                                        "5000-6000 rw-p 00000000 00:00 0 \n") +
+                            last);
+        CHECK_FALSE(file_around(maps, 1).has_value());
+        return file_around(maps, 2);
+    };
+    const auto file = around("6000-7000 r-xp 00005000 08:02 17      /bin/x\n");
+    REQUIRE(file.has_value());
+    CHECK(file->start == 0x3000);
+    CHECK(file->end == 0x5000);
+    CHECK(file->offset == 0x2000);
+    CHECK(file->inode == 17);
+    CHECK_FALSE(around("6000-7000 r-xp 00004000 08:02 17      /bin/x\n").has_value());  // another part
+    CHECK_FALSE(around("6000-7000 r-xp 00005000 08:02 18      /bin/y\n").has_value());  // another file
+    CHECK_FALSE(around("7000-8000 r-xp 00006000 08:02 17      /bin/x\n").has_value());  // a gap
+    CHECK_FALSE(around("").has_value());
+}
+
 TEST_CASE("this process's code is in its maps") {
     const auto maps = read_proc_maps();
     REQUIRE(maps);
