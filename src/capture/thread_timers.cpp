@@ -168,7 +168,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     const std::uint64_t in_user = slots_[index].user_hits.exchange(0, std::memory_order_relaxed);
     record.delivered += in_user;
     record.sampled += in_user;
-    const bool ran = record.sampled != 0 || (!state_.timers && *cpu != record.cpu_ns);
+    const bool ran = record.sampled != 0 || *cpu != record.cpu_ns;
     if (ran && !state_.kernel_only && now_ns >= record.named_ns + 50 * ns_per_ms) read_name(record, sink, now_ns);
     if (!state_.timers) {
         // Nothing to arm, and no account is kept.
