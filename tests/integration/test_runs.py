@@ -79,6 +79,14 @@ class Runs(Case):
             parts += sum(count for _, count in read_folded(text))
         self.assertEqual(whole, parts)
 
+    def test_names_are_stored_for_each_process(self):
+        self.tree(2, 0.2, OUT="tree", FREQ=499)
+        before = render(self.directory / "tree.fprobe", "-o", "-", "--format", "folded").stdout
+        stored = render("--archive", self.directory / "tree.fprobe", "-o", self.directory / "stored.fprobe")
+        self.assertEqual((stored.returncode, stored.stderr), (0, ""))
+        self.assertEqual(render(self.directory / "stored.fprobe", "-o", "-", "--format", "folded").stdout, before)
+        self.assertEqual(self.processes("stored.fprobe"), self.processes("tree.fprobe"))
+
     def test_many_of_one_name_are_one_frame(self):
         ran = self.tree(10, 0.06, OUT="many", FREQ=499)
         self.assertEqual(ran.returncode, 0, ran.stderr)

@@ -1,5 +1,7 @@
 #include "archive.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +10,7 @@
 
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
+#include "export/output_file.hpp"
 #include "inputs.hpp"
 #include "profile/processes.hpp"
 #include "profile/reader.hpp"
@@ -153,27 +156,62 @@ Result<void> write_archive(const std::string& input, RawProfile& raw, const Argu
     return writer.flush();
 }
 
+/// A file without a name. Its path is valid as long as the descriptor is.
+struct Unnamed {
+    Descriptor file{memfd_create("flameprobe-render", MFD_CLOEXEC)};
+    std::string path() const { return "/proc/self/fd/" + std::to_string(file.get()); }
+};
+
+Result<void> archive_process(const std::string& input, const Arguments& arguments, Progress& progress, Descriptor to,
+                             std::vector<std::string>& warnings) {
+    const SampleFilter everything;
+    RawProfile raw(everything);
+    if (auto read = read_profile(input, raw); !read) return read.error();
+    ProfileWriter writer(std::move(to));
+    return write_archive(input, raw, arguments, progress, writer, warnings);
+}
+
+/// Each process by itself, since each has tables of its own, and then together.
+Result<void> archive_processes(const std::vector<ProcessPart>& parts, const Arguments& arguments, Progress& progress,
+                               const Descriptor& to, std::vector<std::string>& warnings) {
+    std::vector<Unnamed> archives(parts.size());
+    std::vector<ProcessPart> archived;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        Unnamed alone;
+        if (!alone.file || !archives[i].file) return Error{std::string("no memory file: ") + strerrordesc_np(errno)};
+        OutputFile file(alone.path());
+        auto written = write_processes({parts[i]}, [&file](std::string_view piece) { file.write(piece); });
+        if (written) written = file.commit();
+        if (written)
+            written = archive_process(alone.path(), arguments, progress,
+                                      Descriptor(fcntl(archives[i].file.get(), F_DUPFD_CLOEXEC, 0)), warnings);
+        if (!written) return written;
+        auto process = processes_of(archives[i].path());
+        if (!process) return process.error();
+        archived.push_back(std::move(process->front()));
+    }
+    OutputFile file("/proc/self/fd/" + std::to_string(to.get()));
+    auto written = write_processes(archived, [&file](std::string_view piece) { file.write(piece); });
+    return written ? file.commit() : written;
+}
+
 }  // namespace
 
 Result<void> archive_profile(const Arguments& arguments, Progress& progress) {
     const std::string& input = arguments.inputs.front();
     if (input == "-") return Error{"--archive reads its input twice: give a file"};
-    const SampleFilter everything;
-    RawProfile raw(everything);
-    if (auto read = read_profile(input, raw); !read) return read.error();
-    if (count_processes(input) > 1)
-        return Error{input +
-                     ": holds several processes, and --archive takes one: FLAMEPROBE_CHILDREN=separate gives "
-                     "each a profile of its own"};
+    const auto parts = processes_of(input);
+    if (!parts) return parts.error();
     const std::string& path = arguments.output.empty() ? input : arguments.output;
     auto directory = OutputDirectory::of(path);
     if (!directory) return Error{path + ": cannot be created: " + directory.error().message};
     NewFile file(std::move(*directory), path);
     auto created = file.create();
     if (!created) return created.error();
-    ProfileWriter writer(std::move(*created));
     std::vector<std::string> warnings;
-    if (auto written = write_archive(input, raw, arguments, progress, writer, warnings); !written) return written;
+    const auto written = parts->size() > 1 ? archive_processes(*parts, arguments, progress, *created, warnings)
+                                           : archive_process(input, arguments, progress, std::move(*created), warnings);
+    if (!written) return written;
     progress.clear();
     for (const std::string& warning : warnings) print_message("flameprobe-render", warning);
     return file.rename_into_place();
