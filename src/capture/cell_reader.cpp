@@ -37,4 +37,12 @@ RawSample CellReader::sample(std::size_t i) const {
             .stack = {handler::SamplePool::stack(cell), cell->stack_bytes}};
 }
 
+std::vector<std::uint32_t> CellReader::threads(std::size_t gathered) const {
+    std::vector<std::uint32_t> tids;
+    for (std::size_t i = 0; i < gathered; ++i) tids.push_back(cell(i).tid);
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+    return tids;
+}
+
 }  // namespace flameprobe

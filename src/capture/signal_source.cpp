@@ -129,6 +129,7 @@ void SignalSource::drain(EventSink& sink) {
     maps_.refresh(sink, now);
     threads_.find_new(sink, now);
     const std::size_t samples = reader_.gather();
+    threads_.read_names(reader_.threads(samples), sink, now);
     for (std::size_t i = 0; i < samples; ++i) {
         if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, now);
     }

@@ -254,6 +254,14 @@ void ThreadTimers::read_name(Record& record, EventSink& sink, std::uint64_t now_
     sink.thread_name(record.tid, record.name);
 }
 
+void ThreadTimers::read_names(const std::vector<std::uint32_t>& tids, EventSink& sink, std::uint64_t now_ns) {
+    constexpr std::uint64_t least_pause_ns = 20 * ns_per_ms;  // reading one takes some 10 us
+    for (Record& record : records_)
+        if (record.tid != 0 && !record.ended && now_ns >= record.named_ns + least_pause_ns &&
+            std::binary_search(tids.begin(), tids.end(), record.tid))
+            read_name(record, sink, now_ns);
+}
+
 void ThreadTimers::find_stacks(EventSink& sink, MapWatch& maps, std::uint64_t now_ns) {
     constexpr std::uint8_t tries = 3;
     for (std::size_t i = 0; i < records_.size(); ++i) {

@@ -24,6 +24,9 @@ public:
     /// To be called before samples are read: takes over the threads that attached themselves, and attaches others that
     /// are new.
     void find_new(EventSink& sink, std::uint64_t now_ns);
+    /// Before the samples of these threads (tids, in order) are handed on: a name that a thread has got since the last
+    /// round is theirs, as most are given when a thread begins.
+    void read_names(const std::vector<std::uint32_t>& tids, EventSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
     /// Nanoseconds by which a thread's first sample stands for less than whole periods. To be called after account().

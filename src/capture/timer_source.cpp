@@ -126,6 +126,7 @@ void TimerSource::begin_round(EventSink& sink) {
     if (!state.kernel_only) maps_.refresh(sink, round_ns_);
     timers_.find_new(sink, round_ns_);
     gathered_ = reader_.gather();
+    if (!state.kernel_only) timers_.read_names(reader_.threads(gathered_), sink, round_ns_);
     for (std::size_t i = 0; i < gathered_ && !state.kernel_only; ++i) {
         if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, round_ns_);
     }
