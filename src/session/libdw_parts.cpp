@@ -4,8 +4,10 @@
 // storage are replaced: where libdw and libelf note errors, and where libdw gets memory.
 #include <elfutils/libdw.h>
 #include <libelf.h>
+#include <sys/types.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +16,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/host_process.hpp"
 
 namespace flameprobe {
 namespace {
@@ -69,8 +73,20 @@ private:
     std::unordered_map<const Dwarf*, Blocks> blocks_;  // references stay valid
 };
 
+alignas(AllBlocks) constinit std::byte blocks_place[sizeof(AllBlocks)]{};
+constinit std::atomic<pid_t> blocks_of{0};  // the process; negative while they are being made
+
+// A forked child begins with none: a lock that its parent's collector held would be held for ever there, and it uses no
+// Dwarf of its parent's.
 AllBlocks& all_blocks() {
-    static auto* const blocks = new AllBlocks;
+    auto* const blocks = reinterpret_cast<AllBlocks*>(blocks_place);
+    const pid_t here = host_process();
+    for (pid_t known = blocks_of.load(std::memory_order_acquire); known != here;
+         known = blocks_of.load(std::memory_order_acquire)) {
+        if (known == -here || !blocks_of.compare_exchange_strong(known, -here)) continue;
+        new (blocks) AllBlocks;
+        blocks_of.store(here, std::memory_order_release);
+    }
     return *blocks;
 }
 
