@@ -21,7 +21,6 @@
 #include "base/host_process.hpp"
 #include "base/memory_map.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "sandbox/filtered.hpp"
 #include "sandbox/seccomp_probe.hpp"
 
 namespace flameprobe {
@@ -162,8 +161,7 @@ Result<Drawn> draw_run(const std::string& folder, const Options& options, const 
     if (::getauxval(AT_SECURE) != 0 || ::getuid() != ::geteuid())
         return Error{"a process with changed privileges starts no program"};
     // A task has no filter of the host's, and cannot try: a child without its memory has no stack (session/task.hpp).
-    if (is_in_host_process() &&
-        (host_is_filtered || seccomp_kills_for({SYS_clone, SYS_execve, SYS_wait4, SYS_pipe2, SYS_dup3})))
+    if (is_in_host_process() && seccomp_kills_for({SYS_clone, SYS_execve, SYS_wait4, SYS_pipe2, SYS_dup3}))
         return Error{"a seccomp filter lets no program be started"};
     auto program = find_program();
     if (!program) return program.error();

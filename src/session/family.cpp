@@ -41,14 +41,12 @@ Family read_family() {
 
 bool is_relative(const std::string& path) { return !path.empty() && path.front() != '/'; }
 
-Family& found_family() {
-    static auto* const found = new Family(read_family());  // no destructor: the collector outlives the host's
-    return *found;
-}
-
 }  // namespace
 
-const Family& family() { return found_family(); }
+const Family& family() {
+    static const auto* const found = new Family(read_family());  // no destructor: the collector outlives the host's
+    return *found;
+}
 
 // A zombie has ended, though its parent may never take notice.
 bool first_process_lives() {
@@ -68,7 +66,7 @@ std::string run_stem(const Options& options) {
 
 // A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
 void mark_descendants(const Options& options, bool complained) {
-    Family& ours = found_family();
+    auto& ours = const_cast<Family&>(family());  // before there is another thread of ours
     if (!ours.descendant && ::access((run_stem(options) + ".run").c_str(), F_OK) != 0) ours.name = executable_name();
     const bool needed = !options.children || options.one_result() || complained || is_relative(options.out) ||
                         is_relative(options.log_path) || options.out.find("%p") == std::string::npos;

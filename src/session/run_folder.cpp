@@ -42,8 +42,10 @@ bool any_profile(const std::string& folder, const See& see) {
 }
 
 Error cannot_make(const std::string& folder, const std::string& why) {
+    const bool no_descriptor = errno == EMFILE || errno == ENFILE;
     return Error{folder + " cannot be created: " + why +
-                 "; set FLAMEPROBE_OUT to a path in a directory that can be written"};
+                 (no_descriptor ? "; raise the limit of open files (ulimit -n)"
+                                : "; set FLAMEPROBE_OUT to a path in a directory that can be written")};
 }
 
 }  // namespace
@@ -61,11 +63,14 @@ bool RunFolder::may_enter(const std::string& stem) {
 }
 
 bool RunFolder::find() {
+    if (!stem_.empty() && may_enter(stem_)) return true;
     for (unsigned number = 1; number < most_numbers; ++number) {
         const std::string stem = numbered(wanted_, number);
         if (may_enter(stem)) return stem_ = stem, true;
         struct stat found {};
-        if (::lstat((stem + ".run").c_str(), &found) != 0 && number > 1) return false;
+        const bool in_use =
+            ::lstat((stem + ".run").c_str(), &found) == 0 || ::lstat((stem + ".fprobe").c_str(), &found) == 0;
+        if (!in_use) return false;
     }
     return false;
 }
