@@ -181,11 +181,18 @@ def settle(pid, others, seconds=30):
         time.sleep(0.01)
 
 
+AS_ORDINARY_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
 def run(argv, directory, env=None, timeout=120, **popen):
     """Runs a program to its end. After `timeout` seconds its process group is killed and timed_out is set."""
     start = time.monotonic()
     others = collectors()
-    process = subprocess.Popen([str(a) for a in argv], cwd=popen.pop("cwd", directory), env=env or clean_environment(),
+    argv = [str(a) for a in argv]
+    if argv[:4] == AS_ORDINARY_USER and env and "LD_PRELOAD" in env:  # the program's, not the launcher's
+        env = dict(env)
+        argv[4:4] = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"]
+    process = subprocess.Popen(argv, cwd=popen.pop("cwd", directory), env=env or clean_environment(),
                                stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=popen.pop("stdout", subprocess.PIPE),
                                stderr=popen.pop("stderr", subprocess.PIPE), start_new_session=True, text=True,
                                errors="replace", **popen)
@@ -213,7 +220,7 @@ def ordinary_user(case):
         case.skipTest(f"kernel.perf_event_paranoid is {level}: perf may sample the kernel")
     if os.geteuid() != 0:
         return ["env"]
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    user = AS_ORDINARY_USER
     if subprocess.run([*user, "cat", LIBRARY], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
         case.skipTest(f"an ordinary user cannot read {LIBRARY}")
     return user

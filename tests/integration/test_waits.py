@@ -175,7 +175,7 @@ class Waits(Case):
         self.directory.chmod(0o777)
         script = "import ctypes, threading, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); " \
                  "threads = [threading.Thread(target=time.sleep, args=(.5,)) for _ in range(3)]; [t.start() for t in threads]"
-        ran = run([*user, sys.executable, "-c", script], self.directory,
+        ran = run([*user, "/usr/bin/python3", "-c", script], self.directory,
                   profiled(EVENT="cpu,offcpu", LOG="stderr"))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(ran.stderr.count("where some threads wait is not known: "), 1, ran.stderr)

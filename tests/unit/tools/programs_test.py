@@ -56,7 +56,7 @@ class Render(unittest.TestCase):
 
     def test_bad_input(self):
         self.refuse(1, "cannot be opened: No such file", self.path("missing"))
-        self.refuse(1, "is a directory", self.directory.name)
+        self.refuse(1, "no .fprobe in this directory", self.directory.name)
         self.refuse(1, "is empty", self.write(self.path("empty"), b""))
         self.refuse(1, "is empty; the program may have ended", self.write(self.path("empty.fprobe"), b""))
         self.refuse(1, "not a .fprobe", self.write(self.path("garbage.fprobe"), bytes(range(256)) * 4))
