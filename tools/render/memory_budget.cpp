@@ -22,6 +22,11 @@ std::uint64_t default_memory_budget() {
     return half == 0 ? most : std::min(most, half);
 }
 
+#ifdef __has_feature  // clang; gcc defines the other
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 // Its shadow memory alone is more than any budget.
 void set_memory_budget(std::uint64_t /*bytes*/) {}
