@@ -174,7 +174,10 @@ class AsyncProfiler(Profiler):
         return found[-1]
 
     def version(self):
-        return re.search(r"async-profiler-([\d.]+)\.jar", str(next((TOOLS / "async-profiler").glob("*.jar"))))[1]
+        found = next((TOOLS / "async-profiler").glob("*.jar"), None)
+        if found is None:
+            raise NotHere("async-profiler is not installed")
+        return re.search(r"async-profiler-([\d.]+)\.jar", str(found))[1]
 
     def arguments(self, frequency, directory):
         return f"start,event=cpu,interval={round(1e9 / frequency)},threads,total,loglevel=error,{self.options.format(directory)}"
@@ -231,6 +234,8 @@ class PprofRs(Profiler):
         return found
 
     def version(self):
+        if not (TOOLS / "pprof_rs" / "Cargo.lock").exists():
+            raise NotHere("pprof-rs is not installed")
         return re.search(r'name = "pprof"\nversion = "([\d.]+)"', (TOOLS / "pprof_rs" / "Cargo.lock").read_text())[1]
 
     def environment(self, frequency, directory):
