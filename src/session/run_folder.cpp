@@ -117,7 +117,11 @@ Result<void> RunFolder::make(const OlderResults& older) {
         const std::string stem = numbered(wanted_, number);
         if (may_enter(stem)) return stem_ = stem, Result<void>();
         struct stat found {};
-        if (::lstat((stem + ".run").c_str(), &found) == 0 || !may_use(stem, older)) continue;
+        if (::lstat((stem + ".run").c_str(), &found) == 0) {
+            if (may_enter(stem)) return stem_ = stem, Result<void>();  // another process of the run was faster
+            continue;
+        }
+        if (!may_use(stem, older)) continue;
         const auto made = make_at(stem);
         if (!made) return made.error();
         if (!*made && !may_enter(stem)) continue;
