@@ -251,13 +251,14 @@ void FirefoxWriter::thread(const ThreadSamples& samples) {
     json_.end_object();
 }
 
-/// One sample for each stack, with the weight of all its samples, one after the other along the thread's CPU time.
+/// One sample for each stack, with the time of all its samples, one after the other along the thread's CPU time. What
+/// is no time is a number of events.
 void FirefoxWriter::sample_table(const ThreadSamples& samples) {
     std::uint64_t before = 0;
     json_.key("samples").begin_object().key("length").number(samples.counts.size());
     const double interval = interval_ms(*samples.event);
-    const bool waits = samples.event->has_run && counts_waiting(samples.event->run);
-    json_.key("weightType").text(waits ? "tracing-ms" : "samples");
+    const bool time = samples.event->has_run && samples.event->run.period_ns > 0;
+    json_.key("weightType").text(time ? "tracing-ms" : "samples");
     json_.key("stack").array(samples.counts, [this](const NamedCount* count) {
         const std::uint32_t stack = stack_of_node_[count->node];
         stack == 0 ? json_.null() : json_.number(stack - 1);
@@ -267,7 +268,7 @@ void FirefoxWriter::sample_table(const ThreadSamples& samples) {
         before += count->weight;
     });
     json_.key("weight").array(samples.counts, [&](const NamedCount* count) {
-        waits ? json_.real(static_cast<double>(count->weight) * interval) : json_.number(count->weight);
+        time ? json_.real(static_cast<double>(count->weight) * interval) : json_.number(count->weight);
     });
     json_.end_object();
 }

@@ -1,5 +1,5 @@
 // What was measured and how, for scripts. docs/formats.md describes every member; new ones may be added, none renamed
-// without a new "format" number.
+// without a new "format" number. "samples" is how often one was taken; what they stand for is in nanoseconds.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "profile/blocked_calls.hpp"
+#include "render/run_facts.hpp"
 
 namespace flameprobe {
 
@@ -25,10 +26,9 @@ public:
     void write() {
         const Totals totals = function_totals(profile_);
         json_.begin_object();
-        json_.key("format").text("flameprobe-summary").key("format_version").number(1);
+        json_.key("format").text("flameprobe-summary").key("format_version").number(2);
         json_.key("written_by").text("FlameProbe " FLAMEPROBE_VERSION);
-        json_.key("stack_samples").number(totals.samples);
-        json_.key("stack_hits").number(total_hits(profile_));
+        stacks(profile_, totals);
         if (profile_.has_run) {
             run();
             sampling();
@@ -50,10 +50,12 @@ public:
 private:
     void text(const char* key, const std::string& value) { json_.key(key).text(value); }
     void number(const char* key, std::uint64_t value) { json_.key(key).number(value); }
-    /// null where samples do not stand for time.
-    void nanoseconds(const char* key, const NamedProfile& profile, std::uint64_t weight) {
-        json_.key(key);
-        profile.run.period_ns == 0 ? json_.null() : json_.number(weight * profile.run.period_ns);
+    /// What samples stand for: time, or the number of events that are no clock. null where that is not known.
+    void weight(const char* name, const NamedProfile& profile, std::uint64_t weight) {
+        const bool events = counts_events(profile.run);
+        const std::uint64_t each = events ? 1 : profile.run.period_ns;
+        json_.key(std::string(name) + (events ? "_events" : "_ns"));
+        each == 0 ? json_.null() : json_.number(weight * each);
     }
     /// null where `whole` is 0: neither 0 nor 1 would be right.
     void share(const char* key, std::uint64_t part, std::uint64_t whole) {
@@ -69,6 +71,7 @@ private:
     void counters();
     void blocked();
     void work();
+    void stacks(const NamedProfile& profile, const Totals& totals);
     void functions(const NamedProfile& profile, const Totals& totals);
     void other_event(const NamedProfile& event);
 
@@ -122,14 +125,14 @@ void SummaryWriter::sampling() {
 void SummaryWriter::samples() {
     const Summary& summary = profile_.summary;
     json_.key("samples").begin_object();
-    number("taken", summary.samples);
-    number("hits", hits_of(summary));
-    number("rooted_hits", rooted_hits_of(summary));
-    number("truncated_hits", truncated_hits_of(summary));
-    number("rooted", summary.rooted);
-    share("rooted_share", summary.rooted, summary.samples);
-    number("truncated", summary.truncated);
+    number("taken", hits_of(summary));
+    number("rooted", rooted_hits_of(summary));
+    number("truncated", truncated_hits_of(summary));
     number("lost", summary.lost);
+    weight("rooted", profile_, summary.rooted);
+    share("rooted_share", summary.rooted, summary.samples);
+    weight("truncated", profile_, summary.truncated);
+    weight("lost", profile_, summary.lost);
     number("throttled", summary.throttled);
     number("frames", summary.frames);
     number("continued", summary.continued);
@@ -160,12 +163,11 @@ void SummaryWriter::threads() {
         number("tid", known ? profile_.threads[account.thread].tid : 0);
         text("name", known ? one_line(profile_.threads[account.thread].name) : "");
         number("cpu_ns", account.cpu_ns);
-        number("samples", account.samples);
-        number("hits", total.hits);
-        number("lost", total.lost);
-        number("not_permitted", total.not_permitted);
-        number("throttled", total.throttled);
+        number("samples", total.hits);
         number("sampled_ns", account.samples * period);
+        number("lost_ns", total.lost * period);
+        number("not_permitted_ns", total.not_permitted * period);
+        number("throttled_ns", total.throttled * period);
         const std::uint64_t told_ns = (account.samples + total.noted()) * period;
         if (!counts_waiting(profile_.run)) number("unsampled_ns", account.cpu_ns - std::min(account.cpu_ns, told_ns));
         share("sampled_share", account.samples * period, period == 0 ? 0 : account.cpu_ns);
@@ -210,6 +212,11 @@ void SummaryWriter::work() {
     json_.end_array();
 }
 
+void SummaryWriter::stacks(const NamedProfile& profile, const Totals& totals) {
+    number("stack_samples", total_hits(profile));
+    weight("stack", profile, totals.samples);
+}
+
 void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals) {
     struct Row {
         FunctionTotal total;
@@ -231,19 +238,16 @@ void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals)
         text("module", one_line(profile.strings.view(function.module)));
         text("file", one_line(profile.strings.view(function.file)));
         number("line", function.line);
-        number("self", row.total.self);
+        number("self", row.total.self_hits);
         share("self_share", row.total.self, totals.samples);
-        nanoseconds("self_ns", profile, row.total.self);
-        number("self_hits", row.total.self_hits);
-        number("total", row.total.total);
+        weight("self", profile, row.total.self);
+        number("total", row.total.total_hits);
         share("total_share", row.total.total, totals.samples);
-        nanoseconds("total_ns", profile, row.total.total);
-        number("total_hits", row.total.total_hits);
+        weight("total", profile, row.total.total);
         json_.end_object();
     });
 }
 
-/// Weights are periods of period_ns, but nanoseconds where the event is waiting time.
 void SummaryWriter::other_event(const NamedProfile& event) {
     const Totals totals = function_totals(event);
     json_.begin_object();
@@ -251,10 +255,9 @@ void SummaryWriter::other_event(const NamedProfile& event) {
     text("event_kind", event.run.event_kind);
     number("frequency_asked_hz", event.run.frequency_asked);
     number("period_ns", event.run.period_ns);
-    number("stack_samples", totals.samples);
-    number("stack_hits", total_hits(event));
-    number("lost", event.summary.lost);
-    number("truncated", event.summary.truncated);
+    stacks(event, totals);
+    weight("lost", event, event.summary.lost);
+    weight("truncated", event, event.summary.truncated);
     functions(event, totals);
     json_.end_object();
 }

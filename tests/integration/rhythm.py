@@ -15,10 +15,10 @@ def scores(engine, frequency, rhythm_ns, milliseconds, directory):
         raise AssertionError(ran.stderr)
     used = [int(line) for line in ran.stdout.split()]
     told = json.loads(render(ran.result().path("fprobe"), "--focus", "part_", "--format", "json", "-o", "-").stdout)
-    samples = told["stack_hits"]
+    samples = told["stack_samples"]
     found = []
     for part, time_ns in enumerate(used):
         share = time_ns / sum(used)
-        hits = sum(row["total_hits"] for row in told["functions"] if named([row["name"]], f"part_{part}"))
+        hits = sum(row["total"] for row in told["functions"] if named([row["name"]], f"part_{part}"))
         found.append((hits - samples * share) / math.sqrt(samples * share * (1 - share)))
     return found, samples

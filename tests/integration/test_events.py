@@ -27,11 +27,11 @@ class Events(Case):
         faults = events["page-faults"]
         self.assertEqual((faults["event_kind"], faults["period_ns"]), ("software event", 0))
         whole = sum(count for _, count in stacks)
-        self.assertEqual(whole, faults["stack_samples"])
+        self.assertEqual(whole, faults["stack_events"])
         # A sample stands for a fixed number of them, lost ones too; the libraries' own are some hundreds.
         self.assertAlmostEqual(whole / (seldom + often), 1, delta=0.1, msg=(told, stacks))
         share = weight["touch_seldom"] / sum(weight.values())
-        self.assertAlmostEqual(share, 0.25, delta=0.02 + 5 * math.sqrt(0.25 * 0.75 / faults["stack_hits"]), msg=weight)
+        self.assertAlmostEqual(share, 0.25, delta=0.02 + 5 * math.sqrt(0.25 * 0.75 / faults["stack_samples"]), msg=weight)
         cpu = read_folded(result.path("folded").read_text())
         self.assertGreater(sum(count for frames, count in cpu if named(frames, "user_work")), 0)
         self.check_outputs(result, whole)

@@ -33,8 +33,8 @@ def own_functions(profile):
     and the frames of the inlined helper that does the work and of the kernel (an interrupt's): their time is their caller's."""
     told = render(profile, "--focus", "main|thread_work", "--hide", r"burn|_\[k\]$", "--format", "json", "-o", "-")
     summary = json.loads(told.stdout)
-    hits = {row["name"]: (row["self_hits"], row["total_hits"]) for row in summary["functions"]}
-    return hits | {thread["name"]: (None, thread["hits"]) for thread in summary["threads"]}, summary["stack_hits"]
+    hits = {row["name"]: (row["self"], row["total"]) for row in summary["functions"]}
+    return hits | {thread["name"]: (None, thread["samples"]) for thread in summary["threads"]}, summary["stack_samples"]
 
 
 def on_one_cpu():

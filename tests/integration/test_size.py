@@ -54,7 +54,7 @@ class Size(Case):
         self.assertAlmostEqual(taken / (997 * self.SECONDS), 1, delta=0.2)
         # CPU time is in one part's account or another's, though the collector takes some to begin a part; what a full ring lost
         # on a busy machine is told.
-        self.assertAlmostEqual(sum(f["cpu_time"]["sampled_ns"] + f["samples"]["lost"] * f["sampling"]["period_ns"] for f in facts.values()) /
+        self.assertAlmostEqual(sum(f["cpu_time"]["sampled_ns"] + f["samples"]["lost_ns"] for f in facts.values()) /
                                sum(f["cpu_time"]["process_ns"] for f in facts.values()), 1, delta=0.1)
         self.assertIn(f"this is part {numbers[-1]} of a profile", (self.directory / "all.svg").read_text())
 

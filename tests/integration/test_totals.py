@@ -15,7 +15,7 @@ import pprof_rules
 from harness import MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
-NOTES = {"[lost]": "lost", "[kernel, not permitted]": "not_permitted", "[throttled]": "throttled"}
+NOTES = {"[lost]": "lost_ns", "[kernel, not permitted]": "not_permitted_ns", "[throttled]": "throttled_ns"}
 TOO_BRIEF = "[not sampled: lived too briefly]"
 
 
@@ -78,61 +78,63 @@ class Totals(Case):
             notes[frames[-1]] += count if frames[-1] in NOTES else 0
         brief = sum(count for frames, count in stacks if frames[-1] == TOO_BRIEF)
         # Sampled and unsampled time add up to all CPU time.
-        self.assertEqual(samples["taken"] + sum(notes.values()) + brief, weight)
+        sampled = told["cpu_time"]["sampled_ns"]
+        self.assertEqual(sampled + (sum(notes.values()) + brief) * period, weight * period)
+        self.assertEqual(samples["rooted_ns"] + samples["truncated_ns"], sampled)
         self.assertEqual(samples["rooted"] + samples["truncated"], samples["taken"])
+        self.assertEqual(samples["lost_ns"], notes["[lost]"] * period)
         self.assertEqual(samples["lost"], notes["[lost]"])
-        self.assertEqual(told["stack_samples"], weight)
-        self.assertEqual(told["stack_hits"], samples["hits"])
-        self.assertEqual(told["cpu_time"]["sampled_ns"], samples["taken"] * period)
+        self.assertEqual((told["stack_samples"], told["stack_ns"]), (samples["taken"], weight * period))
         self.assertEqual(sum(t["samples"] for t in told["threads"]), samples["taken"])
-        self.assertEqual(sum(t["hits"] for t in told["threads"]), samples["hits"])
+        self.assertEqual(sum(t["sampled_ns"] for t in told["threads"]), sampled)
         for note, member in NOTES.items():
-            self.assertEqual(sum(t[member] for t in told["threads"]), notes[note], note)
+            self.assertEqual(sum(t[member] for t in told["threads"]), notes[note] * period, note)
 
         svg = result.path("svg").read_text()
         root = re.search(r"<title>all\n([0-9,]+) samples?, 100.00 %", svg)
-        self.assertEqual(number(root[1]), samples["hits"])
-        self.assertIn(f"{samples['hits']:,} samples", svg)
+        self.assertEqual(number(root[1]), samples["taken"])
+        self.assertIn(f"{samples['taken']:,} samples", svg)
 
         pprof = pprof_rules.read(result.path("pb.gz"))
-        self.assertEqual(pprof.total("samples"), samples["hits"])
+        self.assertEqual(pprof.total("samples"), samples["taken"])
         self.assertEqual(pprof.total("cpu"), weight * period)
 
         speedscope = json.loads(result.path("speedscope.json").read_text())
         self.assertEqual(sum(sum(p["weights"]) for p in speedscope["profiles"]), weight * period)
         firefox = json.loads(result.path("firefox.json").read_text())
-        self.assertEqual(sum(sum(t["samples"]["weight"]) for t in firefox["threads"]), weight)
+        self.assertEqual({t["samples"]["weightType"] for t in firefox["threads"]}, {"tracing-ms"})
+        self.assertAlmostEqual(sum(sum(t["samples"]["weight"]) for t in firefox["threads"]) * 1e6, weight * period, delta=1000)
 
         facts = labelled(result.path("txt").read_text())
-        self.assertEqual(int(facts["samples"]), samples["hits"])
-        self.assertEqual(int(facts["rooted"]) + int(facts["truncated"]), samples["hits"])
-        self.assertEqual((int(facts["rooted"]), int(facts["truncated"])), (samples["rooted_hits"], samples["truncated_hits"]))
+        self.assertEqual(int(facts["samples"]), samples["taken"])
+        self.assertEqual(int(facts["rooted"]) + int(facts["truncated"]), samples["taken"])
+        self.assertEqual((int(facts["rooted"]), int(facts["truncated"])), (samples["rooted"], samples["truncated"]))
         self.assertNotIn("period", "".join(facts))
         self.assertEqual(int(facts["lost"]), notes["[lost]"])
         info = labelled(render(result.path("fprobe"), "--info").stdout)
-        self.assertRegex(info["Samples"], rf"^{samples['hits']:,}; rooted {samples['rooted_hits']:,} \(.* truncated {samples['truncated_hits']:,} \(")
+        self.assertRegex(info["Samples"], rf"^{samples['taken']:,}; rooted {samples['rooted']:,} \(.* truncated {samples['truncated']:,} \(")
         self.assertNotIn("period", info["Samples"] + info["Weight"] + info["Coverage"])
-        self.assertTrue(info["Weight"].startswith(f"{samples['hits']:,} samples in "), info["Weight"])
+        self.assertTrue(info["Weight"].startswith(f"{samples['taken']:,} samples in "), info["Weight"])
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
-        self.assertIn(f"{samples['hits']:,} samples, ", html)
-        self.assertEqual(page_totals(html), (samples["hits"], weight))
+        self.assertIn(f"{samples['taken']:,} samples, ", html)
+        self.assertEqual(page_totals(html), (samples["taken"], weight))
         self.check_functions(result, told)
         return told
 
     def check_functions(self, result, told):
         """Of each function samples are what JSON, pprof and the tooltips say; time and share what JSON and --top say."""
-        period, weight = told["sampling"]["period_ns"], told["stack_samples"]
+        whole = told["stack_ns"]
         for row in told["functions"]:
-            self.assertEqual((row["self_ns"], row["total_ns"]), (row["self"] * period, row["total"] * period))
+            self.assertEqual((round(row["self_share"] * whole), round(row["total_share"] * whole)), (row["self_ns"], row["total_ns"]))
         top = render(result.path("fprobe"), "--top", str(len(told["functions"]))).stdout.splitlines()
-        self.assertTrue(top[0].startswith(f"{told['samples']['hits']:,} samples, {duration(weight * period)} of CPU time"), top[0])
+        self.assertTrue(top[0].startswith(f"{told['samples']['taken']:,} samples, {duration(whole)} of CPU time"), top[0])
         rows = [re.match(r" *(\S+ \S+) +([\d.]+)% +(\S+ \S+) +([\d.]+)%  ", line).groups() for line in top[2:]]
-        share = lambda part: f"{100 * part / weight:.2f}"
-        self.assertEqual(rows, [(duration(row["self_ns"]), share(row["self"]), duration(row["total_ns"]), share(row["total"]))
+        share = lambda part: f"{100 * part / whole:.2f}"
+        self.assertEqual(rows, [(duration(row["self_ns"]), share(row["self_ns"]), duration(row["total_ns"]), share(row["total_ns"]))
                                 for row in told["functions"]])
 
         names = Counter(plain(row["name"]) for row in told["functions"])
-        wanted = {plain(row["name"]): (row["self_hits"], row["total_hits"]) for row in told["functions"]}
+        wanted = {plain(row["name"]): (row["self"], row["total"]) for row in told["functions"]}
         wanted = {name: hits for name, hits in wanted.items() if names[name] == 1 and not name.startswith("[")}
         self.assertGreater(len(wanted), 3)
         pprof, own, total = pprof_rules.read(result.path("pb.gz")), Counter(), Counter()
@@ -165,11 +167,11 @@ class Totals(Case):
         period = told["sampling"]["period_ns"]
         checked = 0
         for thread in told["threads"]:
-            known = sum(thread[member] for member in ("samples", *NOTES.values()))
-            if thread["tid"] == 0 or known < least:
+            known = sum(thread[member] for member in ("sampled_ns", *NOTES.values()))
+            if thread["tid"] == 0 or known < least * period:
                 continue
             checked += 1
-            told_ns = known * period + thread["unsampled_ns"]
+            told_ns = known + thread["unsampled_ns"]
             self.assertGreaterEqual(told_ns, 0.99 * thread["cpu_ns"], thread)
             self.assertLessEqual(told_ns, 1.01 * thread["cpu_ns"] + stolen_ns(self.stolen), thread)
         self.assertGreater(checked, 0)
@@ -182,7 +184,7 @@ class Totals(Case):
                 told = self.check_totals(ran.result())
                 self.check_threads(told)
                 if engine == "timer":
-                    self.assertGreater(told["samples"]["taken"], 2 * told["samples"]["hits"])
+                    self.assertGreater(told["cpu_time"]["sampled_ns"], 2 * told["samples"]["taken"] * told["sampling"]["period_ns"])
 
     def test_ordinary_user(self):
         user = ordinary_user(self)
@@ -212,7 +214,7 @@ class Totals(Case):
                     if thread["cpu_ns"] > 0 and thread["tid"] != 0:
                         self.assertLessEqual(thread["sampled_ns"], 1.01 * thread["cpu_ns"] + 2 * period + stolen_ns(self.stolen), thread)
                     if thread["tid"] == 0 and engine == "ring":
-                        self.assertLessEqual(thread["samples"] + thread["lost"], 0.02 * told["samples"]["taken"], thread)
+                        self.assertLessEqual(thread["sampled_ns"] + thread["lost_ns"], 0.02 * told["cpu_time"]["sampled_ns"], thread)
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class Waits(Case):
         nanoseconds = pprof.total("offcpu")
         self.assertAlmostEqual(nanoseconds / 1000, microseconds, delta=len(stacks))
         summary = json.loads(result.path("json").read_text())
-        self.assertEqual(summary["other_events"][0]["stack_samples"], nanoseconds)
+        self.assertEqual(summary["other_events"][0]["stack_ns"], nanoseconds)
         scopes = json.loads(result.path("speedscope.json").read_text())["profiles"]
         self.assertEqual(sum(p["endValue"] for p in scopes if p["name"].endswith(", offcpu")), nanoseconds)
         firefox = json.loads(result.path("firefox.json").read_text())["threads"]

@@ -65,7 +65,7 @@ def waiting(spool):
 def weight(window):
     """Nanoseconds of CPU time in a window."""
     told = json.loads(render(window, "-f", "json", "-o", "-").stdout)
-    return told["stack_samples"] * told["sampling"]["period_ns"]
+    return told["stack_ns"]
 
 
 def received(engine):

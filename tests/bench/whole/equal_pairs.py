@@ -74,7 +74,7 @@ def measure(engine, frequency, rounds):
         both = (one, other)
         found = grown(before, after, 1)
         return {"engine": engine, "frequency": frequency, "failed": bool(found), "grown": found, "load": os.getloadavg()[0],
-                "hits": sum(told["samples"]["hits"] for told in both), "periods": sum(told["samples"]["taken"] for told in both),
+                "hits": sum(told["samples"]["taken"] for told in both), "periods": sum(told["cpu_time"]["sampled_ns"] // told["sampling"]["period_ns"] for told in both),
                 "cpu_ns": sum(told["cpu_time"]["process_ns"] for told in both)}
 
 

@@ -22,10 +22,9 @@ SERVICES = ("shop", "search", "mail")
 
 def told_by_json(window):
     told = json.loads(render(window, "-f", "json", "-o", "-").stdout)
-    period = told["sampling"]["period_ns"]
-    selves = Counter({(f["name"].removesuffix("_[i]").removesuffix("_[k]"), f["file"], f["line"]): f["self"] * period
-                      for f in told["functions"] if f["self"]})
-    return selves, told["stack_samples"] * period
+    selves = Counter({(f["name"].removesuffix("_[i]").removesuffix("_[k]"), f["file"], f["line"]): f["self_ns"]
+                      for f in told["functions"] if f["self_ns"]})
+    return selves, told["stack_ns"]
 
 
 def self_values(profile, dictionary):

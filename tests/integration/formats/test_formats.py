@@ -70,7 +70,7 @@ class FormatCase(Case):
             self.assertEqual(profile["weight"], profile["nonIdle"], "idle time that was not measured")
         return group
 
-    def check_firefox(self, stem, without):
+    def check_firefox(self, stem, without, unit=1):
         self.have(tools.node_modules)
         with tools.FirefoxProfiler(f"{stem}.firefox.json", self.directory) as firefox:
             info = firefox.ask("profile", "info", "--all")
@@ -78,7 +78,7 @@ class FormatCase(Case):
             rows = []
             for handle in handles:
                 samples = firefox.ask("thread", "functions", "--thread", handle, "--include-idle")
-                rows += [(f["name"], [f["selfSamples"], f["totalSamples"]]) for f in samples["functions"]]
+                rows += [(f["name"], [round(f["selfSamples"] / unit), round(f["totalSamples"] / unit)]) for f in samples["functions"]]
         # A name that the listing leaves out, or cuts, would be missing here.
         self.compare(rows, self.stacks(stem), without)
         return info
@@ -174,7 +174,7 @@ class MadeByHand(FormatCase):
         self.assertEqual({p["unit"] for p in group["profiles"]}, {"nanoseconds"})
 
     def test_firefox(self):
-        info = self.check_firefox(self.stem, without_thread)
+        info = self.check_firefox(self.stem, without_thread, unit=10)  # milliseconds
         self.assertEqual([t["name"] for p in info["processes"] for t in p["threads"]], ["demo", "worker 3"])
 
     def test_firefox_categories(self):
@@ -182,9 +182,9 @@ class MadeByHand(FormatCase):
         with tools.FirefoxProfiler(f"{self.stem}.firefox.json", self.directory) as firefox:
             samples = firefox.ask("thread", "samples", "--thread", "t-0", "--include-idle")
         categories = {c["name"]: c for c in samples["categoryBreakdown"]["categories"]}
-        self.assertEqual(categories["Kernel"]["samples"], 8)
+        self.assertEqual(categories["Kernel"]["samples"], 80)  # milliseconds
         self.assertEqual({s["name"]: s["samples"] for s in categories["User"]["subcategories"]},
-                         {"Inlined": 14, "Other": 10})
+                         {"Inlined": 140, "Other": 100})
 
 
 class FromFoldedText(FormatCase):
@@ -237,7 +237,7 @@ class RealRun(FormatCase):
         with self.subTest("pprof"):
             self.check_pprof(self.stem, without_thread, sample="cpu", unit=period)
         with self.subTest("firefox"):
-            self.check_firefox(self.stem, without_thread)
+            self.check_firefox(self.stem, without_thread, unit=period / 1e6)
         with self.subTest("speedscope"):
             group = self.check_speedscope(self.stem, without_thread, unit=period)
             self.assertGreater(len(group["profiles"]), 1)

@@ -90,8 +90,8 @@ TEST_CASE("speedscope and the Firefox Profiler have a profile for each thread an
     const auto summary = nlohmann::json::parse(written_text(write_json_summary, profile));
     REQUIRE(summary["other_events"].size() == 1);
     CHECK(summary["other_events"][0]["event"] == "offcpu");
-    CHECK(summary["other_events"][0]["stack_samples"] == 7500);
-    CHECK(summary["other_events"][0]["stack_hits"] == 5);
+    CHECK(summary["other_events"][0]["stack_ns"] == 7500);
+    CHECK(summary["other_events"][0]["stack_samples"] == 5);
 }
 
 TEST_CASE("waiting time is folded in microseconds") {

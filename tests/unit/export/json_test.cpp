@@ -47,8 +47,9 @@ TEST_CASE("the summary says what was measured and how") {
     CHECK(summary["run"]["complete"] == true);
     CHECK(summary["sampling"]["event_kind"] == "software clock");
     CHECK(summary["sampling"]["frequency_set_hz"] == doctest::Approx(100));
-    CHECK(summary["samples"]["taken"] == sample.get().summary.samples);
+    CHECK(summary["samples"]["taken"] == hits_of(sample.get().summary));
     CHECK(summary["stack_samples"] == sample.get().summary.samples);
+    CHECK(summary["stack_ns"] == sample.get().summary.samples * sample.get().run.period_ns);
     CHECK(summary["cpu_time"]["sampled_share"] == doctest::Approx(1));
     CHECK(summary["threads"][0]["tid"] == 100);
     CHECK(summary["threads"][0]["sampled_share"] == doctest::Approx(0.8));
@@ -71,19 +72,24 @@ TEST_CASE("the summary of folded text has no facts about a run") {
     CHECK(summary["functions"][0]["self_share"] == doctest::Approx(4.0 / 7));
 }
 
-TEST_CASE("functions of the summary have hits beside weights") {
+TEST_CASE("functions of the summary have samples, and what these stand for as time") {
     NamedProfile profile = read_folded("main;a 3\nmain;a;a 4\n").profile;
     for (NamedCount& count : profile.counts) count.hits = 1;
+    profile.has_run = true;
+    profile.run.period_ns = 10;
     const json summary = written(write_json_summary, profile);
-    CHECK(summary["stack_hits"] == 2);
+    CHECK(summary["stack_samples"] == 2);
+    CHECK(summary["stack_ns"] == 70);
     const json& a = summary["functions"][0];
     CHECK(a["name"] == "a");
-    CHECK(a["self"] == 7);
-    CHECK(a["self_hits"] == 2);
-    CHECK(a["total_hits"] == 2);
+    CHECK(a["self_ns"] == 70);
+    CHECK(a["self"] == 2);
+    CHECK(a["total"] == 2);
     const json& main = summary["functions"][1];
-    CHECK(main["self_hits"] == 0);
-    CHECK(main["total_hits"] == 2);
+    CHECK(main["self"] == 0);
+    CHECK(main["total"] == 2);
+    profile.run.event_kind = "software event";
+    CHECK(written(write_json_summary, profile)["stack_events"] == 7);
 }
 
 TEST_CASE("speedscope: one profile a thread, weights that add up, one frame a function") {
