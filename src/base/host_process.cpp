@@ -11,6 +11,7 @@ namespace flameprobe {
 namespace {
 
 constinit std::atomic<pid_t> host{0};
+constinit std::atomic<bool> watched{false};
 
 }  // namespace
 
@@ -22,6 +23,15 @@ pid_t host_process() noexcept {
 }
 
 bool is_in_host_process() noexcept { return host_process() == ::getpid(); }
+
+void watch_process(pid_t pid) noexcept {
+    set_host_process(pid);
+    watched.store(true, std::memory_order_relaxed);
+}
+
+bool is_watched_from_outside() noexcept { return watched.load(std::memory_order_relaxed); }
+
+std::string host_memory_directory() { return is_watched_from_outside() ? host_proc_directory() : "/proc/thread-self"; }
 
 std::string host_proc_directory() { return "/proc/" + std::to_string(host_process()); }
 

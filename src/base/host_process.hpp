@@ -1,5 +1,6 @@
 // The process that is sampled. The collector may be a task of its own, with another process id (session/task.hpp): what
-// it asks the kernel about threads, names and CPU time is the host's.
+// it asks the kernel about threads, names and CPU time is the host's. Or it is in another program, which looks at a
+// process that runs without FlameProbe (tools/flameprobe/attach): then memory and files are the host's too.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +17,17 @@ pid_t host_process() noexcept;
 /// Whether the calling thread belongs to the host. A system call; async-signal-safe.
 bool is_in_host_process() noexcept;
 
+/// The host is another process, in whose memory there is no code of ours: from now on memory, maps and files are read
+/// of that one. Not to be undone.
+void watch_process(pid_t pid) noexcept;
+/// Whether watch_process() was called: the host's addresses are not ours. Async-signal-safe.
+bool is_watched_from_outside() noexcept;
+
 /// "/proc/PID" of the host.
 std::string host_proc_directory();
+/// Where /proc tells of the host's memory and program. Of the calling thread where that shares it: /proc/self is the
+/// main thread, which has no memory any more once it has ended.
+std::string host_memory_directory();
 
 /// Nanoseconds of CPU time of all the host's threads; 0 if it has ended.
 std::uint64_t host_cpu_ns() noexcept;

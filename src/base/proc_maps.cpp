@@ -65,8 +65,9 @@ std::optional<MapsLine> file_around(const ProcMaps& maps, std::size_t line) {
 }
 
 Result<ProcMaps> read_proc_maps() {
-    auto text = read_small_file("/proc/thread-self/maps");
-    if (!text) return Error{"/proc/thread-self/maps cannot be read: is /proc mounted?"};
+    const std::string path = host_memory_directory() + "/maps";
+    auto text = read_small_file(path.c_str());
+    if (!text) return Error{path + " cannot be read: is /proc mounted?"};
     return ProcMaps(std::move(*text));
 }
 

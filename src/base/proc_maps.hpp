@@ -20,7 +20,7 @@ struct MapsLine {
     bool operator==(const MapsLine&) const = default;
 };
 
-/// The mappings of this process, in address order. The views live as long as the object, which cannot be copied.
+/// The mappings of the host, in address order. The views live as long as the object, which cannot be copied.
 struct ProcMaps {
     explicit ProcMaps(std::string of_proc);
     ProcMaps(ProcMaps&&) = default;
@@ -33,7 +33,6 @@ struct ProcMaps {
 /// What lay at a line of memory without a file, if the lines around it are one file's, with room for just that part.
 std::optional<MapsLine> file_around(const ProcMaps& maps, std::size_t line);
 
-/// From /proc/thread-self/maps: /proc/self is the main thread, which has no memory any more once it has ended.
 Result<ProcMaps> read_proc_maps();
 
 }  // namespace flameprobe

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/descriptor.hpp"
+#include "base/host_process.hpp"
 
 namespace flameprobe {
 namespace {
@@ -35,8 +36,9 @@ ssize_t read_through_pipe(std::uint64_t address, std::span<std::byte> out) noexc
 ssize_t read_once(std::uint64_t address, std::span<std::byte> out) noexcept {
     const iovec local{out.data(), out.size()};
     const iovec remote{reinterpret_cast<void*>(address), out.size()};
-    ssize_t got = ::process_vm_readv(::gettid(), &local, 1, &remote, 1, 0);
-    if (got >= 0 || (errno != ENOSYS && errno != EPERM)) return got;
+    const bool own = !is_watched_from_outside();
+    ssize_t got = ::process_vm_readv(own ? ::gettid() : host_process(), &local, 1, &remote, 1, 0);
+    if (!own || got >= 0 || (errno != ENOSYS && errno != EPERM)) return got;
     got = read_through_proc(address, out);
     return got < 0 ? read_through_pipe(address, out) : got;
 }

@@ -1,4 +1,4 @@
-// Reading this process's own memory where nothing guarantees that it is still mapped.
+// Reading the host's memory, usually our own, where nothing guarantees that it is still mapped.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@ namespace flameprobe {
 
 /// Copies from `address`; gives the number of bytes copied from the front, 0 if nothing is mapped there. A plain
 /// dereference could fault, because a concurrent dlclose may unmap any library at any moment; process_vm_readv gives
-/// EFAULT instead, and reads execute-only and PROT_NONE neighbours no further than it may. Signal-safe.
+/// EFAULT instead, and reads execute-only and PROT_NONE neighbours no further than it may. Of a process that is watched
+/// (base/host_process.hpp) it reads that one's. Signal-safe.
 std::size_t read_self(std::uint64_t address, std::span<std::byte> out) noexcept;
 
 /// Opens, in the calling thread's descriptor table, what read_self needs where a seccomp filter comes to refuse

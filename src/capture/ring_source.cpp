@@ -87,7 +87,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         layout_.period_ns = attributes_.sample_period;
     }
 
-    const auto main_thread = static_cast<std::uint32_t>(::getpid());
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
     if (auto opened = rings_.open(options, attributes_, main_thread); !opened) return opened;
     if (options.switches) open_switches(main_thread);
     layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;

@@ -1,12 +1,13 @@
 #include "collect/mapped_files.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/host_process.hpp"
+#include "base/regular_file.hpp"
 #include "symbolize/live_image.hpp"
 #include "unwind/elf_image.hpp"
 
@@ -17,15 +18,12 @@ constexpr std::size_t most_files = 256;
 constexpr std::size_t most_image_bytes = std::size_t{32} << 20;      // held, of all files
 constexpr std::uint64_t most_file_bytes = std::uint64_t{256} << 20;  // read at the end, of one
 
-// O_NONBLOCK: a path may lead to a FIFO.
-Descriptor open_file(const char* path, FileIdentity& identity) {
-    Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+FileIdentity identity_of(const Descriptor& file) {
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-    identity = FileIdentity::of(status);
-    return file;
+    return file && ::fstat(file.get(), &status) == 0 ? FileIdentity::of(status) : FileIdentity();
 }
 
+/// For those who read the profile, which is in our place rather than the host's.
 bool lies_at(const std::string& path, const FileIdentity& wanted) {
     struct stat status {};
     return wanted.known() && ::stat(path.c_str(), &status) == 0 && FileIdentity::of(status) == wanted;
@@ -53,9 +51,8 @@ void MappedFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) 
     if (!has_names) return;  // a just-in-time compiler's file, for instance
     held.mapping = mapping;
     if (held.at_path.known() && files_ < most_files) {
-        FileIdentity found;
-        held.file = open_file(region.path.c_str(), found);
-        if (found != held.at_path) held.file = {};
+        held.file = open_host_file(region.path);
+        if (identity_of(held.file) != held.at_path) held.file = {};
     } else if (region.kind == RegionKind::file) {
         hold_gone(held, region);
     }
@@ -66,11 +63,11 @@ void MappedFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) 
 // Through the kernel's link to what is mapped, which takes CAP_CHECKPOINT_RESTORE, or the parts that are mapped.
 void MappedFiles::hold_gone(Held& held, const CodeRegion& region) {
     char link[80];
-    std::snprintf(link, sizeof link, "/proc/thread-self/map_files/%" PRIx64 "-%" PRIx64, region.start, region.end);
-    FileIdentity found;
-    for (const char* const path : {static_cast<const char*>(link), "/proc/thread-self/exe"}) {
+    std::snprintf(link, sizeof link, "/map_files/%" PRIx64 "-%" PRIx64, region.start, region.end);
+    for (const char* const name : {static_cast<const char*>(link), "/exe"}) {
         if (files_ >= most_files) break;
-        held.file = open_file(path, found);
+        held.file = open_regular_file(host_memory_directory() + name);
+        const FileIdentity found = identity_of(held.file);
         if (held.file && found.inode == region.inode && found.device == region.device) return;
         held.file = {};
     }

@@ -1,5 +1,6 @@
 #include "session/run_info.hpp"
 
+#include <elf.h>
 #include <errno.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
@@ -8,23 +9,46 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
+#include "base/self_memory.hpp"
 #include "symbolize/build_flags.hpp"
 #include "symbolize/elf_file.hpp"
 
 namespace flameprobe {
 namespace {
 
-std::string executable_path() {
+std::string target_of(const std::string& link) {
     char path[PATH_MAX];
-    const ssize_t length = ::readlink("/proc/thread-self/exe", path, sizeof path);
-    if (length > 0) return {path, static_cast<std::size_t>(length)};
-    return ::program_invocation_name != nullptr ? ::program_invocation_name : "";
+    const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+std::string executable_path() {
+    std::string path = target_of(host_memory_directory() + "/exe");
+    if (path.empty() && !is_watched_from_outside() && ::program_invocation_name != nullptr)
+        path = ::program_invocation_name;
+    return path;
+}
+
+/// What execve(2) was given, which the auxiliary vector leads to.
+std::string executed_by_host() {
+    const auto vector = read_small_file((host_proc_directory() + "/auxv").c_str()).value_or("");
+    for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= vector.size(); at += sizeof(Elf64_auxv_t)) {
+        Elf64_auxv_t entry;
+        std::memcpy(&entry, vector.data() + at, sizeof entry);
+        if (entry.a_type != AT_EXECFN) continue;
+        char path[PATH_MAX];
+        const std::size_t got = read_self(entry.a_un.a_val, std::as_writable_bytes(std::span(path)));
+        return {path, ::strnlen(path, got)};
+    }
+    return {};
 }
 
 /// What compilers and linkers left in .comment: zero-terminated texts.
@@ -48,7 +72,9 @@ std::string dirty_text() {
 }
 
 std::vector<RunFact> facts_of(const std::string& executable) {
-    const std::string directory = working_directory(), commit = git_commit(directory);
+    const std::string directory =
+        is_watched_from_outside() ? target_of(host_proc_directory() + "/cwd") : working_directory();
+    const std::string commit = git_commit(directory);
     const auto file = ElfFile::open(executable, FileAccess::read);
     const std::string compilers = file ? compilers_of(**file) : "", flags = file ? build_flags(**file) : "";
     std::vector<RunFact> facts;
@@ -76,7 +102,7 @@ RunInfo describe_process() {
     RunInfo run;
     run.version = FLAMEPROBE_VERSION;
     run.executable = executable_path();
-    const auto arguments = read_small_file("/proc/thread-self/cmdline");
+    const auto arguments = read_small_file((host_memory_directory() + "/cmdline").c_str());
     run.command = arguments && !arguments->empty() ? command_text(*arguments) : run.executable;
     utsname system{};
     if (::uname(&system) == 0) run.host = std::string(system.nodename) + ", " + system.sysname + " " + system.release;
@@ -106,7 +132,8 @@ std::string command_text(std::string_view arguments) {
 // symbolic link leads to, redis-check-rdb.
 std::string executable_name() {
     const auto* executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-    const std::string path = executed != nullptr ? executed : executable_path();
+    std::string path = is_watched_from_outside() ? executed_by_host() : executed != nullptr ? executed : "";
+    if (path.empty()) path = executable_path();
     const auto name = path.substr(path.rfind('/') + 1);
     return name.empty() ? "unknown" : name;
 }

@@ -7,7 +7,7 @@
 
 namespace flameprobe {
 
-/// What is known of this process before sampling starts; engine and event are filled in by the collector.
+/// What is known of the host before sampling starts; engine and event are filled in by the collector.
 RunInfo describe_process();
 /// /proc/PID/cmdline as a shell would take it, an empty argument being ''; a title that the program wrote over its
 /// arguments as it stands.

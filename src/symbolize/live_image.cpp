@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
 #include "symbolize/file_bytes.hpp"
@@ -85,9 +86,9 @@ std::optional<std::string> read_whole(const std::string& path, const FileIdentit
     return bytes;
 }
 
-bool is_own_program(const std::string& path) {
+bool is_host_program(const std::string& path) {
     char link[4096];
-    const ssize_t size = ::readlink("/proc/thread-self/exe", link, sizeof link);
+    const ssize_t size = ::readlink((host_memory_directory() + "/exe").c_str(), link, sizeof link);
     if (size <= 0) return false;
     return without_deleted({link, static_cast<std::size_t>(size)}) == path;
 }
@@ -137,13 +138,13 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
 }  // namespace
 
 std::optional<std::string> read_live_image(const Mapping& mapping) {
-    if (is_own_program(mapping.path))
-        if (auto image = read_whole("/proc/thread-self/exe", mapping.file)) return image;
+    if (is_host_program(mapping.path))
+        if (auto image = read_whole(host_memory_directory() + "/exe", mapping.file)) return image;
     const std::vector<MapsLine> lines = lines_of(mapping);
     if (lines.empty()) return std::nullopt;
     char path[80];
-    std::snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, lines[0].start, lines[0].end);
-    if (auto image = read_whole(path, mapping.file)) return image;
+    std::snprintf(path, sizeof path, "/map_files/%" PRIx64 "-%" PRIx64, lines[0].start, lines[0].end);
+    if (auto image = read_whole(host_memory_directory() + path, mapping.file)) return image;
     return copy_lines(lines);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/regular_file.hpp"
 #include "base/self_memory.hpp"
 
 namespace flameprobe {
@@ -119,10 +120,9 @@ MemoryMap copy_image(const Headers& headers, std::uint64_t bias) {
 
 std::optional<ElfImage> ElfImage::from_file(const CodeRegion& region) {
     if (region.kind != RegionKind::file || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
-    // O_NONBLOCK: the path may have become a FIFO meanwhile, and the collector must not hang on it.
-    Descriptor file(::open(region.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    Descriptor file = open_host_file(region.path);
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    if (!file || ::fstat(file.get(), &status) != 0) return std::nullopt;
     // Not ELF_C_READ_MMAP: a file that the host's owner truncates under us would turn into SIGBUS.
     Elf* const elf = ::elf_begin(file.get(), ELF_C_READ, nullptr);
     if (elf == nullptr) return std::nullopt;
