@@ -20,6 +20,9 @@ int compare_command(int argc, char* argv[]);
 /// `flameprobe stat -- COMMAND`. Ends as the command ends; 2 for usage.
 int stat_command(int argc, char* argv[]);
 
+/// `flameprobe attach PID`. 0: done, 1: refused, 2: usage.
+int attach_command(int argc, char* argv[]);
+
 /// `flameprobe top PID`.
 int top_command(int argc, char* argv[]);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* usage =
     "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]    run a program, get a flame graph of it\n"
+    "       flameprobe attach [-d 30s] PID                       the same of a process that runs already\n"
     "       flameprobe bench FILE.toml [-o DIR]                  scenarios under load: CPU time per unit of work, "
     "scaling\n"
     "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
@@ -48,7 +49,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string meant(std::string_view typed) {
     std::string_view closest;
     std::size_t least = 3;
-    for (const std::string_view known : {"run", "bench", "compare", "stat", "top", "live", "push", "doctor"}) {
+    for (const std::string_view known :
+         {"run", "attach", "bench", "compare", "stat", "top", "live", "push", "doctor"}) {
         const std::size_t away = distance(typed.substr(0, 20), known);
         if (away < least && away < known.size() - 1) least = away, closest = known;
     }
@@ -89,6 +91,7 @@ int main_command(int argc, char* argv[]) {
     if (command == "compare" || command == "top" || command == "live" || command == "push")
         flameprobe::set_memory_budget(flameprobe::default_memory_budget());
     if (command == "run") return flameprobe::run_command(argc - 1, argv + 1);
+    if (command == "attach") return flameprobe::attach_command(argc - 1, argv + 1);
     if (command == "bench") return flameprobe::bench_command(argc - 1, argv + 1);
     if (command == "compare") return flameprobe::compare_command(argc - 1, argv + 1);
     if (command == "stat") return flameprobe::stat_command(argc - 1, argv + 1);

@@ -111,9 +111,11 @@ std::string no_picture(const FinishedRun& run) {
     if (!run.spool.empty())
         return "windows are left in " + run.spool + ": flameprobe push --spool " + run.spool + " --to URL sends them";
     if (run.obstacle) return "no picture: the command could not be sampled";
+    const std::string who = run.attached ? "the process" : "the command";
     if (run.cpu_ns < too_little_ns)
-        return "no picture: the command used " + duration_text(run.cpu_ns) +
+        return "no picture: " + who + " used " + duration_text(run.cpu_ns) +
                " of CPU time, too little to be sampled; -F 9999 samples more often, --event cpu,offcpu shows waits";
+    if (run.attached) return "no picture: no samples were taken of the process";
     return "no picture: the command took no samples (the library said why not, or its programs are static, set-user-ID "
            "or "
            "started without LD_PRELOAD: flameprobe doctor PROGRAM)";

@@ -1,0 +1,200 @@
+"""flameprobe attach: processes that were started without FlameProbe, looked at from outside."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from harness import (COMMAND, Case, clean_environment, ordinary_user, read_folded, run, shares, started, stolen_ns,
+                     stolen_seconds, target, wait_until)
+
+SPIN = "\n".join(["import os, sys, threading, time", "def spin(n=1000):", "    while True: sum(range(n))"])
+
+
+def descriptors_and_threads(pid):
+    return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+
+
+class Attach(Case):
+    def setUp(self):
+        super().setUp()
+        self.need_engine("ring")
+        self.since = stolen_seconds()
+        os.chmod(self.directory, 0o755)
+
+    def start(self, *argv, **popen):
+        return self.enterContext(started(argv, self.directory, clean_environment(), **popen))
+
+    def python(self, code, **popen):
+        return self.start(sys.executable, "-c", SPIN + "\n" + code, **popen)
+
+    def redis(self, prefix=()):
+        self.need("redis-server", "redis-benchmark")
+        with socket.socket() as any_port:
+            any_port.bind(("127.0.0.1", 0))
+            port = str(any_port.getsockname()[1])
+        server = self.start(*prefix, "redis-server", "--port", port, "--save", "", "--dir", "/tmp")
+
+        def answers():
+            with socket.socket() as client:
+                return client.connect_ex(("127.0.0.1", int(port))) == 0
+        wait_until(answers, 30, "redis")
+        return server, port
+
+    def load(self, port):
+        return self.start("redis-benchmark", "-p", port, "-t", "set,get", "-n", "1000000000", "-c", "10", "-q",
+                          stdout=subprocess.DEVNULL)
+
+    def attach(self, *argv, where="attached", user=(), code=0, **settings):
+        """Attaches to its end; gives the stem of the results and what was printed."""
+        directory = self.fresh_directory(where)
+        os.chmod(directory, 0o777)
+        ran = run([*user, COMMAND, "attach", "-o", directory / "out", "-f", "folded,json", *argv], directory,
+                  clean_environment(**settings), timeout=200)
+        self.assertEqual(ran.returncode, code, ran.stderr)
+        self.assertFalse(list(directory.glob("*.run*")), "profiles are left in the run's folder")
+        return directory / "out", ran
+
+    def stacks(self, stem):
+        return read_folded(Path(f"{stem}.folded").read_text())
+
+    def facts(self, stem):
+        return json.loads(Path(f"{stem}.json").read_text())
+
+    def assert_covered(self, stem):
+        """What is in the picture is the threads' CPU time."""
+        told = self.facts(stem)
+        everything = sum(count for _, count in self.stacks(stem)) * told["sampling"]["period_ns"]
+        # A clock that is read from outside is up to a tick behind; what the hypervisor took is in samples only.
+        used = told["cpu_time"]["process_ns"]
+        self.assertGreater(everything / used, 0.95)
+        self.assertLess(everything / used, 1.05 + stolen_ns(self.since) / used)
+
+
+class Programs(Attach):
+    def test_redis_under_load(self):
+        server, port = self.redis()
+        self.load(port)
+        before = descriptors_and_threads(server.pid)
+        stem, ran = self.attach("-d", "2s", "-F", "999", server.pid)
+        self.assertEqual(descriptors_and_threads(server.pid)[1], before[1])
+        stacks, told = self.stacks(stem), self.facts(stem)
+        self.assertIn("attached to process", ran.stderr)
+        self.assertIn(f"(redis-server, {before[1]} threads)", ran.stderr)
+        rooted, every = shares(stacks, "_start")
+        self.assertGreater(every, 100)
+        self.assertGreater(rooted / every, 0.98)
+        self.assertGreater(shares(stacks, "readQueryFromClient")[0], 10)
+        self.assertEqual(told["sampling"]["engine"], "ring")
+        self.assertIn("redis-server", told["run"]["command"])
+        self.assert_covered(stem)
+
+    def test_true_shares_of_a_program_that_ran_before(self):
+        program = self.start(target("shares"), "leaves", "100000000")
+        stem, _ = self.attach("-d", "3s", "-F", "2000", program.pid)
+        stacks = self.stacks(stem)
+        for function, share in (("leaf_70", 0.7), ("leaf_20", 0.2), ("leaf_7", 0.07), ("leaf_3", 0.03), ("branch_27", 0.27)):
+            hits, every = shares(stacks, function)
+            self.assertGreater(every, 300)
+            self.assertAlmostEqual(hits / every, share, delta=0.06, msg=function)
+        self.assertGreater(shares(stacks, "main")[0] / every, 0.98)
+
+    def test_the_end_of_the_target_ends_it(self):
+        program = self.python("end = time.process_time() + 1.5\nwhile time.process_time() < end: sum(range(1000))\nsys.exit(3)")
+        stem, _ = self.attach(program.pid)
+        self.assertEqual(program.wait(), 3)
+        self.assertGreater(len(self.stacks(stem)), 0)
+
+    def test_ctrl_c_ends_it_and_the_target_runs_on(self):
+        program = self.python("spin()")
+        directory = self.fresh_directory("interrupted")
+        attached = subprocess.Popen([COMMAND, "attach", "-o", directory / "out", "-f", "folded", str(program.pid)], text=True,
+                                    stderr=subprocess.PIPE, env=clean_environment(), start_new_session=True)
+        self.addCleanup(attached.stderr.close)
+        self.assertIn("attached", attached.stderr.readline())
+        time.sleep(1)
+        os.killpg(attached.pid, signal.SIGINT)  # as a terminal does
+        self.assertEqual(attached.wait(60), 0, attached.stderr.read())
+        self.assertGreater(sum(count for _, count in self.stacks(directory / "out")), 10)
+        self.assertIsNone(program.poll())
+
+    def test_threads_that_come_and_go(self):
+        program = self.python("def brief():\n    end = time.thread_time() + 0.02\n    while time.thread_time() < end: sum(range(100))\n"
+                              "while True:\n    threads = [threading.Thread(target=brief) for _ in range(4)]\n"
+                              "    [t.start() for t in threads]\n    [t.join() for t in threads]")
+        stem, _ = self.attach("-d", "2s", "-F", "999", program.pid)
+        rooted, every = shares(self.stacks(stem), "start_thread")
+        self.assertGreater(rooted, 50)
+        self.assert_covered(stem)
+
+
+class OrdinaryUser(Attach):
+    def test_each_threads_time_is_its_clock(self):
+        user = ordinary_user(self)
+        program = self.start(*user, target("calls"), "60")
+        stem, ran = self.attach("-d", "3s", "-F", "997", program.pid, user=user)
+        stacks, told = self.stacks(stem), self.facts(stem)
+        self.assertGreater(shares(stacks, "user_work", leaf=True)[0], 20)
+        self.assertGreater(shares(stacks, "[kernel, not permitted]")[0], 20)
+        self.assertIn("perf_event_paranoid", told["sampling"]["engine_reason"])
+        self.assert_covered(stem)
+
+
+class Refused(Attach):
+    def refused(self, pid, *parts, user=(), code=1, options=()):
+        ran = run([*user, COMMAND, "attach", *options, str(pid)], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, code, ran.stderr)
+        self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
+        for part in parts:
+            self.assertIn(part, ran.stderr)
+
+    def test_what_is_no_process_to_look_at(self):
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        self.refused(ended.pid, f"there is no process {ended.pid}")
+        zombie = self.start("true")
+        wait_until(lambda: f"{zombie.pid} (true) Z" in Path(f"/proc/{zombie.pid}/stat").read_text(), 20, "a zombie")
+        self.refused(zombie.pid, "has ended")
+        self.refused("x1", "'x1' is no process number", code=2)
+        self.refused("", "is no process number", code=2)
+        self.refused(os.getpid(), "--duration: 'soon' is not accepted", code=2, options=["-d", "soon"])
+        self.refused(os.getpid(), "--freq: '0'", "from 1 to 20000", code=2, options=["-F", "0"])
+
+    def test_the_kernels_threads(self):
+        found = [p for p in os.listdir("/proc") if p.isdigit() and self.is_kernel_thread(p)]
+        if not found:
+            self.skipTest("no thread of the kernel is seen here")
+        self.refused(found[0], "thread of the kernel")
+
+    @staticmethod
+    def is_kernel_thread(pid):
+        try:
+            return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6]) & 0x200000 != 0
+        except OSError:
+            return False
+
+    def test_another_users_process(self):
+        user = ordinary_user(self)
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        self.refused(self.python("spin()").pid, "belongs to another user, 0", "as root", user=user)
+
+    def test_one_that_may_not_be_dumped(self):
+        user = ordinary_user(self)
+        program = self.start(*user, sys.executable, "-c", "import ctypes\nctypes.CDLL(None).prctl(4, 0)\nprint(flush=True)\nwhile True: pass",
+                             stdout=subprocess.PIPE)
+        program.stdout.readline()
+        self.addCleanup(program.stdout.close)
+        self.refused(program.pid, "PR_SET_DUMPABLE", "as root", user=user)
+        if os.geteuid() == 0:
+            stem, _ = self.attach("-d", "1s", program.pid)
+            self.assertGreater(len(self.stacks(stem)), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,211 @@
+// flameprobe attach PID: a process that was started without FlameProbe.
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../commands.hpp"
+#include "../live/process_id.hpp"
+#include "../run_check.hpp"
+#include "../run_pictures.hpp"
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "base/proc.hpp"
+#include "command_line.hpp"
+#include "recorder.hpp"
+#include "refusal.hpp"
+#include "session/family.hpp"
+#include "session/output_path.hpp"
+#include "session/run_info.hpp"
+#include "session/settings.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr const char* default_formats = "folded,html,svg";
+
+constexpr const char* attach_usage =
+    "Usage: flameprobe attach [OPTIONS] PID\n"
+    "Samples a process that was started without FlameProbe, from outside: nothing is loaded into it, and it runs on.\n"
+    "Ends after --duration, with Ctrl-C, or when the process ends; then the pictures are drawn.\n"
+    "\n"
+    "  -d, --duration TIME       30s, 5m, 1h (default: until Ctrl-C)\n";
+
+struct AttachRequest {
+    std::vector<std::string> settings;  // NAME=VALUE
+    std::string out = "flameprobe.%e.%p";
+    std::string formats = default_formats;
+    std::uint64_t duration_ns = 0;  // 0: no end
+    bool help = false;
+};
+
+/// Those that make sense for a process that runs already, and is looked at from outside.
+bool takes(const Setting& setting) {
+    for (const std::string_view name : {"FREQ", "OUT", "FORMAT", "UNWIND", "STACK", "EVENT", "OFFCPU_FREQ",
+                                        "OFFCPU_MIN", "KERNEL", "MAX_SIZE", "DEBUG_DIR", "LABELS"})
+        if (setting.variable == "FLAMEPROBE_" + std::string(name)) return true;
+    return false;
+}
+
+std::string usage() {
+    std::string text = attach_usage;
+    for (const Setting& setting : settings()) {
+        if (!takes(setting)) continue;
+        std::string option = (setting.letter != 0 ? std::string("  -") + setting.letter + ", --" : "      --") +
+                             setting.option() + " " + std::string(setting.argument);
+        option.resize(std::max<std::size_t>(option.size() + 2, 28), ' ');
+        std::string help = setting.help;
+        if (const auto at = help.find("default folded,svg"); at != help.npos)
+            help.replace(at, std::string_view("default folded,svg").size(), std::string("default ") + default_formats);
+        text += option + help + "\n";
+    }
+    return text + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
+}
+
+Problem take_duration(AttachRequest& request, const std::string& value) {
+    constexpr std::uint64_t second = ns_per_second, minute = 60 * second, hour = 60 * minute;
+    const auto ns = quantity_in(value, {{"ms", ns_per_ms}, {"s", second}, {"m", minute}, {"h", hour}, {"", second}},
+                                std::uint64_t{86400} * hour);
+    if (!ns || *ns == 0) return "'" + value + "' is not accepted: it takes a time such as 30s, 5m, 1h";
+    request.duration_ns = *ns;
+    return {};
+}
+
+Problem take_setting(AttachRequest& request, const Setting& setting, const std::string& value) {
+    const std::string variable(setting.variable);
+    if (variable == "FLAMEPROBE_OUT") request.out = value;
+    if (variable == "FLAMEPROBE_FORMAT") request.formats = value;
+    request.settings.push_back(variable + "=" + value);
+    Problem problem = setting_problem(variable, value);
+    return problem.empty() && variable == "FLAMEPROBE_EVENT" ? event_problem(value) : problem;
+}
+
+std::vector<CommandOption<AttachRequest>> known_options() {
+    std::vector<CommandOption<AttachRequest>> options;
+    for (const Setting& setting : settings())
+        if (takes(setting))
+            options.push_back(
+                {setting.option(), required_argument,
+                 [&setting](AttachRequest& r, const std::string& v) { return take_setting(r, setting, v); },
+                 setting.letter});
+    options.push_back({"duration", required_argument, take_duration, 'd'});
+    options.push_back({"help", no_argument, always([](AttachRequest& r, const std::string&) { r.help = true; }), 'h'});
+    return options;
+}
+
+/// The path for the results of `pid`, as a template that stands for itself.
+std::string literal_out(const std::string& out, pid_t pid, const timespec& start) {
+    const PathFacts facts{executable_name(), static_cast<std::uint32_t>(pid), static_cast<std::uint64_t>(start.tv_sec),
+                          0, working_directory()};
+    std::string literal;
+    for (const char c : expand_path(out, facts)) literal += c == '%' ? "%%" : std::string(1, c);
+    return literal;
+}
+
+Options options_of(const AttachRequest& request, const std::string& out) {
+    std::vector<std::string_view> lines(request.settings.begin(), request.settings.end());
+    std::vector<std::string> problems;  // each was checked when it was taken
+    Options options = read_options(lines, problems);
+    options.engine = EngineChoice::ring;  // the only one that works from outside
+    options.out = out;
+    options.formats.clear();  // drawn at the end, by this process
+    return options;
+}
+
+std::string told_begin(pid_t pid, std::uint64_t duration_ns) {
+    const std::size_t threads = list_threads().size();
+    return "attached to process " + std::to_string(pid) + " (" + executable_name() + ", " + std::to_string(threads) +
+           (threads == 1 ? " thread)" : " threads)") +
+           (duration_ns == 0 ? ": Ctrl-C ends it"
+                             : " for " + std::to_string(duration_ns / ns_per_second) + " s: Ctrl-C ends it sooner");
+}
+
+/// Signals that end the recording rather than this program, as long as the object lives.
+class EndSignals {
+public:
+    EndSignals() {
+        sigemptyset(&ends_);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends_, signal);
+        ::sigprocmask(SIG_BLOCK, &ends_, &before_);
+        descriptor_ = Descriptor(::signalfd(-1, &ends_, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+    EndSignals(const EndSignals&) = delete;
+    EndSignals& operator=(const EndSignals&) = delete;
+    ~EndSignals() {
+        signalfd_siginfo taken{};
+        while (::read(descriptor_.get(), &taken, sizeof taken) > 0) {  // else they would end the program now
+        }
+        ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+    }
+    int get() const { return descriptor_.get(); }
+
+private:
+    sigset_t ends_{}, before_{};
+    Descriptor descriptor_;
+};
+
+/// Until a signal, the time, or the recorder's end. Gives the CPU time that the target used meanwhile.
+std::uint64_t wait_for_end(const Recorder& recorder, const EndSignals& signals, std::uint64_t duration_ns) {
+    const std::uint64_t first = host_cpu_ns(), end_ns = monotonic_ns() + duration_ns;
+    std::uint64_t used = first;
+    for (;;) {
+        int pause = 200;
+        const std::uint64_t now = monotonic_ns();
+        if (duration_ns != 0 && now >= end_ns) break;
+        if (duration_ns != 0) pause = static_cast<int>(std::min<std::uint64_t>(200, (end_ns - now) / ns_per_ms + 1));
+        pollfd watched[] = {{signals.get(), POLLIN, 0}, {recorder.life().get(), 0, 0}};
+        ::poll(watched, std::size(watched), pause);
+        used = std::max(used, host_cpu_ns());  // 0 once it has ended
+        if (watched[0].revents != 0 || watched[1].revents != 0) break;
+    }
+    return used - first;
+}
+
+int attach_to(pid_t pid, const AttachRequest& request) {
+    FinishedRun run;
+    run.pid = ::getpid();
+    run.formats = formats_of(request.formats);
+    run.attached = true;
+    clock_gettime(CLOCK_REALTIME_COARSE, &run.start);
+    watch_process(pid);
+    run.out = literal_out(request.out, pid, run.start);
+    if (const auto problem = place_problem(run.out, executable_name(), run.formats); !problem.empty())
+        return complain(2, "--out: " + problem);
+    ::unsetenv("FLAMEPROBE_ROOT");  // else its results would be those of the run that this command is part of
+    static_cast<void>(family());
+    {
+        const EndSignals signals;
+        const auto recorder = Recorder::start(pid, {options_of(request, run.out), run.start});
+        if (!recorder) return complain(1, recorder.error().message);
+        complain(0, told_begin(pid, request.duration_ns));
+        run.cpu_ns = wait_for_end(*recorder, signals, request.duration_ns);
+    }
+    const RunEnd end = end_run(run);
+    for (const std::string& line : end.lines) complain(0, line);
+    return 0;
+}
+
+}  // namespace
+
+int attach_command(int argc, char* argv[]) {
+    AttachRequest request;
+    const auto first = take_options<AttachRequest>(argc, argv, known_options(), request);
+    if (!first)
+        return complain(2, first.error().message.empty() ? "Try 'flameprobe attach --help'." : first.error().message);
+    if (request.help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
+    const auto pid = process_id(argc - *first, argv + *first);
+    if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe attach --help'.");
+    if (const std::string why = why_not_attached(*pid); !why.empty()) return complain(1, why);
+    return attach_to(*pid, request);
+}
+
+}  // namespace flameprobe

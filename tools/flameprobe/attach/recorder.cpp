@@ -1,0 +1,112 @@
+#include "recorder.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "session/log.hpp"
+#include "session/run_info.hpp"
+#include "watch.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// Each thread of the target takes a descriptor for each CPU.
+void take_all_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Ctrl-C is for the whole group: it is the parent that ends us, by closing its end of a pipe.
+void leave_signals_to_parent() {
+    sigset_t ours;
+    sigemptyset(&ours);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ours, signal);
+    ::sigprocmask(SIG_BLOCK, &ours, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+void tell(const Descriptor& parent, const std::string& text) {
+    [[maybe_unused]] const ssize_t written = ::write(parent.get(), text.data(), text.size());
+}
+
+/// The recorder's whole life. `end` hangs up when it is to end; `parent` gets "+" or the reason why not.
+void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
+    leave_signals_to_parent();
+    take_all_descriptors();
+    ::prctl(PR_SET_NAME, "flameprobe");  // by this name profile_of_process() finds it
+    ::prctl(PR_SET_TIMERSLACK, 1);
+    const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, target, 0)));
+    if (!life) return tell(parent, "there is no process " + std::to_string(target));
+    watch_process(target);
+    Log log(settings.quiet ? LogMode::quiet : LogMode::automatic, {});
+    bool told = false;
+    // exec(3) ends the events of the old program, and the next one gets a profile of its own.
+    for (;;) {
+        Watch watch(settings, log, executable_name());
+        if (const auto begun = watch.begin(); !begun) {
+            if (!told) tell(parent, begun.error().message);
+            return;
+        }
+        if (!std::exchange(told, true)) tell(parent, "+");
+        const Watch::End why = watch.run(end, life);
+        watch.finish();
+        if (why != Watch::End::other_program) return;
+    }
+}
+
+}  // namespace
+
+Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
+    int end[2], life[2];
+    if (::pipe2(end, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    Descriptor end_seen(end[0]), ours(end[1]);
+    if (::pipe2(life, O_CLOEXEC) != 0) return Error{std::string("no pipe: ") + strerrordesc_np(errno)};
+    Descriptor from(life[0]), to(life[1]);
+    const pid_t pid = ::fork();
+    if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
+    if (pid == 0) {
+        ours.reset();
+        from.reset();
+        try {
+            record(target, settings, end_seen, to);
+        } catch (const std::exception& exception) {
+            tell(to, std::string("recording ends: ") + exception.what());
+        }
+        ::_exit(0);
+    }
+    to.reset();
+    Recorder recorder(target, pid, std::move(ours), std::move(from));
+    std::string text;
+    char buffer[512];
+    while (text != "+") {
+        const ssize_t got = ::read(recorder.life_.get(), buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return Error{text.empty() ? "the recorder has ended" : text};
+        text.append(buffer, static_cast<std::size_t>(got));
+    }
+    return recorder;
+}
+
+Recorder::~Recorder() {
+    end_.reset();
+    if (life_) ::waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,44 @@
+// Records a process from outside, in a process of its own: which memory and files are read (base/host_process.hpp) is a
+// fact of a whole process. Nothing is loaded into the target, and it gets no signal and is never stopped.
+#pragma once
+
+#include <sys/types.h>
+#include <time.h>
+
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "session/options.hpp"
+
+namespace flameprobe {
+
+struct AttachSettings {
+    Options options;     // `out` leads to where the run's folder is to be
+    timespec start{};    // by CLOCK_REALTIME_COARSE; older results are replaced
+    bool quiet = false;  // no messages: something else has the terminal
+};
+
+class Recorder {
+public:
+    /// Returns when the target is sampled. An Error: why it cannot be.
+    static Result<Recorder> start(pid_t target, const AttachSettings& settings);
+    Recorder(Recorder&&) noexcept = default;
+    Recorder& operator=(Recorder&&) = delete;
+    /// Ends it, and waits for it.
+    ~Recorder();
+
+    pid_t target() const { return target_; }
+    /// Hangs up (poll(2)) when it has ended, for instance because the target has.
+    const Descriptor& life() const { return life_; }
+
+private:
+    Recorder(pid_t target, pid_t pid, Descriptor end, Descriptor life)
+        : target_(target), pid_(pid), end_(std::move(end)), life_(std::move(life)) {}
+
+    pid_t target_, pid_;
+    Descriptor end_;   // closed, it ends; also when this process is killed
+    Descriptor life_;  // the other end is the recorder's
+};
+
+}  // namespace flameprobe

@@ -1,0 +1,101 @@
+#include "refusal.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "base/descriptor.hpp"
+#include "base/proc.hpp"
+#include "capture/perf_event.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+struct User {
+    unsigned real = 0, effective = 0, saved = 0;
+    bool is(unsigned other) const { return real == other && effective == other && saved == other; }
+};
+
+std::optional<User> user_of(const std::string& process) {
+    const auto status = read_small_file((process + "/status").c_str());
+    const auto line = status ? status->find("\nUid:\t") : std::string::npos;
+    User user;
+    if (line == std::string::npos ||
+        std::sscanf(status->c_str() + line, "\nUid:\t%u\t%u\t%u", &user.real, &user.effective, &user.saved) != 3)
+        return std::nullopt;
+    return user;
+}
+
+bool is_kernel_thread(const std::string& stat) {
+    constexpr std::uint64_t kernel_thread = 0x00200000;  // PF_KTHREAD (include/linux/sched.h); proc(5): flags
+    return (stat_number(stat, 9) & kernel_thread) != 0;
+}
+
+/// The kernel lets nobody but root look at it (proc(5), /proc/sys/fs/suid_dumpable): then its files in /proc are
+/// root's.
+bool is_undumpable(const std::string& process, const User& user) {
+    struct stat status {};
+    return ::stat((process + "/environ").c_str(), &status) == 0 && status.st_uid != user.effective;
+}
+
+std::string why_no_maps(const std::string& process, const std::string& name, const User& user) {
+    if (!user.is(::geteuid()))
+        return name + " belongs to another user, " + std::to_string(user.effective) +
+               ": attach as that user, or as root (sudo flameprobe attach ...)";
+    if (is_undumpable(process, user))
+        return name +
+               " may not be looked at by its own user, since it changed its user or its file may not be read "
+               "(prctl(2), PR_SET_DUMPABLE): attach as root";
+    const auto scope = read_sysctl("/proc/sys/kernel/yama/ptrace_scope");
+    if (scope && *scope > 0)
+        return name + " may not be looked at: Yama allows it for a process's own children only (sysctl " +
+               "kernel.yama.ptrace_scope=0 allows it): attach as root, or start the program with 'flameprobe run'";
+    return name + " may not be looked at: a security policy forbids it (in a container: --cap-add SYS_PTRACE)";
+}
+
+bool can_read(const std::string& path) {
+    char byte = 0;
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return file && ::read(file.get(), &byte, 1) >= 0;
+}
+
+/// perf's own refusal, of the event that would be opened.
+std::string why_no_event(pid_t pid, const std::string& name) {
+    auto attributes = make_attributes({});
+    if (!attributes) return attributes.error().message;
+    const auto event = open_event(*attributes, static_cast<std::uint32_t>(pid), -1);
+    if (event || errno == ESRCH) return {};
+    return name + " cannot be sampled: " + event.error().message;
+}
+
+}  // namespace
+
+std::string why_not_attached(pid_t pid) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    const std::string number = "process " + std::to_string(pid);
+    const auto stat = read_small_file((process + "/stat").c_str());
+    const auto user = user_of(process);
+    if (!stat || !user) {
+        if (::access("/proc/self", F_OK) != 0) return "/proc is not mounted: attaching needs it";
+        const bool exists = ::kill(pid, 0) == 0 || errno == EPERM;
+        return exists ? number +
+                            " is hidden: /proc is mounted with hidepid, or it is a thread of another process: "
+                            "attach as its user, or as root"
+                      : "there is no " + number;
+    }
+    if (pid == ::getpid()) return number + " is flameprobe itself";
+    if (is_kernel_thread(*stat))
+        return number + " is a thread of the kernel, which has no program: perf record -a shows what it does";
+    const std::string_view state = stat_field(*stat, 3);
+    if (state == "Z" || state == "X") return number + " has ended, and waits for its parent to take notice";
+    if (!can_read(process + "/maps")) return why_no_maps(process, number, *user);
+    return why_no_event(pid, number);
+}
+
+}  // namespace flameprobe

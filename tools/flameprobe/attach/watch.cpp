@@ -1,0 +1,53 @@
+#include "watch.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "session/family.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+PathFacts facts_of(const std::string& program, const timespec& start) {
+    return {program, static_cast<std::uint32_t>(host_process()), static_cast<std::uint64_t>(start.tv_sec), 0,
+            family().directory};
+}
+
+bool wakes(const pollfd& one) { return one.revents != 0; }
+
+}  // namespace
+
+Watch::Watch(const AttachSettings& settings, Log& log, const std::string& program)
+    : sampling_(settings.options, facts_of(program, settings.start), {.run_start = settings.start}, log,
+                {.workers = [] { return 1U; }, .alive = [] {}}) {}
+
+Result<void> Watch::begin() {
+    if (!sampling_.open()) return Error{sampling_.why_not()};
+    sampling_.start(std::nullopt);
+    return sampling_.on() ? Result<void>() : Error{sampling_.why_not()};
+}
+
+Watch::End Watch::run(const Descriptor& end, const Descriptor& life) {
+    std::uint64_t next_engine_look_ns = 0;
+    for (;;) {
+        sampling_.poll();
+        if (!sampling_.on()) return End::asked;  // it has said why
+        pollfd watched[] = {{end.get(), POLLIN, 0}, {life.get(), POLLIN, 0}};
+        const std::uint64_t pause = sampling_.pause_ns();
+        const timespec time{static_cast<time_t>(pause / ns_per_second), static_cast<long>(pause % ns_per_second)};
+        ::ppoll(watched, std::size(watched), &time, nullptr);
+        if (wakes(watched[0])) return End::asked;
+        if (wakes(watched[1])) return End::target_ended;
+        if (sampling_.ended()) return End::other_program;
+        if (const std::uint64_t now = monotonic_ns(); now >= next_engine_look_ns) {
+            sampling_.poll_engine();
+            next_engine_look_ns = now + ns_per_second;
+        }
+    }
+}
+
+}  // namespace flameprobe
