@@ -55,6 +55,89 @@ class HtmlTest(PageTest):
         self.open()
         self.assertEqual(self.page.run("return document.querySelectorAll('#preview').length"), 0)
 
+    def beside(self):
+        """Rows of the table beside the graph: [self, total, name], with their times."""
+        return self.page.run("""return Array.from(document.querySelectorAll('#beside .body .line'), (row) => Array.from(row.children, (cell) =>
+          cell.querySelector('[data-time]') ? cell.querySelector('span').dataset.time + ' ' + cell.textContent : cell.textContent))""")
+
+    def test_functions_stand_beside_the_graph_in_a_wide_window(self):
+        self.open()
+        self.assertFalse(self.id("beside").is_displayed())
+        self.page.size(1500, 900)
+        self.open("times.html")
+        self.page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+        self.assertEqual(self.beside()[0], ["5.66 s 18.0 %", "9.58 s 30.5 %", "std::map::find"])
+        graph, strips = (self.page.driver.find_element(By.CSS_SELECTOR, f"#{of} canvas") for of in ("graph", "times"))
+        self.assertEqual((graph.location["x"], graph.size["width"]), (strips.location["x"], strips.size["width"]))
+        # A click finds the function's boxes and goes to the widest; another one shows all again.
+        walk = next(row for row in self.page.driver.find_elements(By.CSS_SELECTOR, "#beside .body .line") if "Trie::walk" in row.text)
+        walk.click()
+        self.settle()
+        self.assertEqual((self.text("result"), self.text("found")), ("matched 14.49 %", "1 of 5 boxes"))
+        self.assertIn("Trie::walk(Node const*) – 442 samples", self.details())
+        next(row for row in self.page.driver.find_elements(By.CSS_SELECTOR, "#beside .body .line") if "Trie::walk" in row.text).click()
+        self.assertEqual(self.text("result"), "")
+        # It goes away by its button or its key, and the graph takes its place.
+        wide = graph.size["width"]
+        self.id("few").click()
+        self.settle()
+        self.assertFalse(self.id("beside").is_displayed())
+        self.assertGreater(graph.size["width"], wide + 300)
+        self.assertIn("few=0", self.page.run("return location.hash"))
+
+    def tree_rows(self):
+        """[level, text] of the call tree's rows."""
+        return self.page.run("""return Array.from(document.querySelectorAll('#tree .body .line'), (row) =>
+          [Number(row.getAttribute('aria-level')), row.lastChild.textContent.replace(/^[▾▸]/, ''), row.getAttribute('aria-selected') === 'true', row.getAttribute('aria-expanded')])""")
+
+    def test_the_call_tree(self):
+        self.page.size(1300, 1200)
+        self.open()
+        self.id("tab-tree").click()
+        names = [row[1] for row in self.tree_rows()]
+        # Opened along the heaviest path, whose end is chosen; siblings stand below it, the heaviest first.
+        self.assertEqual(names[:3], ["all", "worker-1", "clone3"])
+        [chosen] = [row for row in self.tree_rows() if row[2]]
+        self.assertEqual(chosen[1], "__memcmp_avx2_movbe")
+        totals = self.page.run("""return Array.from(document.querySelectorAll('#tree .body .line'), (row) => [Number(row.getAttribute('aria-level')), parseFloat(row.querySelector('.total').textContent)])""")
+        top = [share for level, share in totals if level == 2]
+        self.assertEqual(top[0], 46.53)
+        self.assertEqual(top, sorted(top, reverse=True))
+        self.page.run("document.getElementById('tree').focus()")
+        # Left closes, then goes to the caller; right opens; p opens the heaviest path from here.
+        self.keys(*[Keys.ARROW_LEFT] * 60)
+        self.assertEqual([row[1:] for row in self.tree_rows()], [["all", True, "false"]])
+        self.keys(Keys.ARROW_RIGHT)
+        self.assertGreater(len(self.tree_rows()), 3)
+        self.keys("p")
+        self.assertEqual([row[1] for row in self.tree_rows()], names)
+        # A search marks rows; Enter shows the chosen frame in the graph.
+        self.keys("/", "map::find")
+        self.assertEqual(self.page.run("return document.querySelector('#tree .hit').lastChild.textContent").lstrip("▾▸"), "std::map::find")
+        self.page.run("document.getElementById('tree').focus()")
+        self.keys(Keys.ENTER)
+        self.assertTrue(self.id("graph-view").is_displayed())
+        self.assertTrue(self.id("reset").is_displayed())
+        self.assertIn(chosen[1], [text for text, _ in self.drawn()])
+
+    def test_what_a_box_is_stands_beside_the_pointer(self):
+        self.open("times.html")
+        self.over_row(1).perform()
+        self.settle()
+        tip = self.id("tip")
+        self.assertEqual(tip.text, "server\n924 samples, 29.69 %, 9.33 s, self 0.00 %\nthread")
+        place = self.page.run("const r = document.getElementById('tip').getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]")
+        pointer = self.page.run("return document.getElementById('graph').getBoundingClientRect().left") + 634
+        self.assertLess(abs(place[0] - pointer), 40)
+        self.assertGreaterEqual(min(place), 0)
+        self.assertLessEqual(place[3], 800)
+        # The pointer goes through it; it goes with the pointer, and away with it.
+        self.assertEqual(self.page.run("return document.elementFromPoint(arguments[0] + 5, arguments[1] + 5).id", *place[:2]) == "tip", False)
+        ActionChains(self.page.driver).move_to_element(self.id("search")).perform()
+        self.assertFalse(tip.is_displayed())
+        self.over_row(1).click().perform()
+        self.assertFalse(tip.is_displayed())
+
     def test_bars_end_before_their_numbers(self):
         for width in (1300, 500):
             self.page.size(width, 800)
@@ -644,7 +727,12 @@ class HtmlTest(PageTest):
     def test_everything_is_reached_by_keys(self):
         self.open()
         self.id("tab-graph").send_keys(Keys.ARROW_RIGHT)
+        self.assertEqual(self.page.run("return document.activeElement.id"), "tab-tree")
+        self.id("tab-tree").send_keys(Keys.ARROW_RIGHT)
         self.assertEqual(self.page.run("return document.activeElement.id"), "tab-table")
+        self.id("tab-graph").send_keys(Keys.ARROW_LEFT)  # past the tab of what this page has not: source
+        self.assertEqual(self.page.run("return document.activeElement.id"), "tab-sandwich")
+        self.id("tab-table").click()
         self.id("functions").send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
         chosen = self.page.driver.find_element(By.CSS_SELECTOR, ".body [aria-selected=true]")
         self.assertEqual(self.id("functions").get_attribute("aria-activedescendant"), chosen.get_attribute("id"))

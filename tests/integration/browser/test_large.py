@@ -24,7 +24,7 @@ STACKS, FUNCTIONS = (150_000, 30_000) if FULL_SIZE else (20_000, 5_000)
 
 # Rows of the table from a height on, as the reader sees them when it is scrolled through: [{name: [self, its title, total,
 # its title]}, the next height, or null at the end].
-NEXT_ROWS = """const body = document.querySelector('.body'), found = {};
+NEXT_ROWS = """const body = document.querySelector('#functions .body'), found = {};
 let top = arguments[0];
 for (const last = top + 20 * body.clientHeight; top < last && top < body.scrollHeight; top += body.clientHeight) {
   body.scrollTop = top;
@@ -156,7 +156,7 @@ class LargeTest(unittest.TestCase):
         found = self.page.run("""const field = document.getElementById('search');
           field.value = arguments[0];
           field.dispatchEvent(new Event('input'));
-          return [...document.querySelectorAll('.body .line')].map((line) => line.children[2].title)""", f"^{re.escape(name.replace('<int>', ''))}$")
+          return [...document.querySelectorAll('#functions .line[id]')].map((line) => line.children[2].title)""", f"^{re.escape(name.replace('<int>', ''))}$")
         self.assertEqual(found, [name])
         # Callers and callees of what has most of them.
         order = total.most_common()
@@ -166,7 +166,7 @@ class LargeTest(unittest.TestCase):
     def check_callers_and_callees(self, name, stacks, samples, self_, total):
         self.page.run("document.getElementById('tab-table').click()")
         self.search("^" + re.escape(name.replace("<int>", "")) + "$")
-        self.page.run("document.querySelector('.body .line').click()")  # in one step: a frame may draw the row anew
+        self.page.run("document.querySelector('#functions .line[id]').click()")  # in one step: a frame may draw the row anew
         numbers = self.page.run("return document.getElementById('chosen-numbers').textContent")
         self.assertTrue(numbers.startswith(f"total {share_text(total, samples)}, self {share_text(self_, samples)}, {samples_text(total)}"), numbers)
         callers, callees = collections.Counter(), collections.Counter()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {stripsOf} from "../../../src/render/assets/page/strips.js";
+import {fullRow, stripsOf} from "../../../src/render/assets/page/strips.js";
 
 // all > [scope] > work, and [lost]: two threads, four steps of 8 ms, samples of 1 ms.
 function profile() {
@@ -48,4 +48,10 @@ test("the least busy of many threads share a strip", () => {
   assert.equal(strips.length, 13);
   assert.equal(strips[12].label, "8 other threads");
   assert.equal(strips[12].all[0], 36);
+});
+test("a full row is one CPU, or what several threads used together, however many wait", () => {
+  const columns = [{from: 0, to: 2, all: 40, waiting: 1600}, {from: 2, to: 4, all: 10, waiting: 1600}];
+  assert.equal(fullRow({threads: 1}, columns, 8), 8);
+  assert.equal(fullRow({threads: 200}, columns, 8), 20);
+  assert.equal(fullRow({threads: 200}, [{from: 0, to: 2, all: 4, waiting: 1600}], 8), 8);
 });

@@ -1,26 +1,37 @@
-// The columns of the table of functions.
-import {element, percent} from "./tools.js";
+// The columns of the tables of functions.
+import {element, percent, roundShare} from "./tools.js";
 
 const LONGEST_NAME = 400, LONGEST_TITLE = 2000;
 
+// Time, share and a bar. `of`: how the share is written.
+export function shareCell(page, cell, part, hits, of = percent) {
+  const {all} = page.sums, {profile} = page;
+  element(cell, "i", {}).style.setProperty("--part", Math.min(part / all, 1));
+  element(cell, "span", {"data-time": profile.time(part)}, of(part, all));
+  cell.title = [profile.samplesText(hits), profile.time(part)].filter(Boolean).join(", ");
+}
+function nameColumn(page, title) {
+  return {title: "Function", key: "name", value: (row) => page.name(row.fn), fill: (cell, row) => {
+    element(cell, "em", {}).style.background = page.color(row.fn);
+    cell.append(page.name(row.fn).slice(0, LONGEST_NAME));
+    cell.title = title(page.profile.name(row.fn).slice(0, LONGEST_TITLE));
+  }};
+}
+function shareColumns(page, of) {
+  return ["self", "total"].map((key) => (
+    {title: key === "self" ? "Self" : "Total", key, value: (row) => row[key], fill: (cell, row) => shareCell(page, cell, row[key], page.sums.hitsOf(row)[key], of)}));
+}
+
 export function functionColumns(page) {
-  const share = (cell, part, hits) => {
-    const {all} = page.sums;
-    element(cell, "i", {}).style.setProperty("--part", Math.min(part / all, 1));
-    element(cell, "span", {"data-time": page.profile.time(part)}, percent(part, all));
-    cell.title = [page.profile.samplesText(hits), page.profile.time(part)].filter(Boolean).join(", ");
-  };
-  const shares = page.compare ? page.compare.columns() : ["self", "total"].map((key) => (
-    {title: key === "self" ? "Self" : "Total", key, value: (row) => row[key], fill: (cell, row) => share(cell, row[key], page.sums.hitsOf(row)[key])}));
-  return [...shares,
-    {title: "Function", key: "name", value: (row) => page.name(row.fn), fill: (cell, row) => {
-      element(cell, "em", {}).style.background = page.color(row.fn);
-      cell.append(page.name(row.fn).slice(0, LONGEST_NAME));
-      cell.title = page.profile.name(row.fn).slice(0, LONGEST_TITLE);
-    }},
+  return [...(page.compare ? page.compare.columns() : shareColumns(page)), nameColumn(page, (name) => name),
     {title: "Where", key: "where", value: (row) => page.profile.place(row.fn), fill: (cell, row) => {
       cell.textContent = page.profile.place(row.fn);
       cell.title = page.profile.path(row.fn);
     }}
   ];
+}
+// Beside the graph.
+export function fewColumns(page) {
+  return [...(page.compare ? page.compare.fewColumns() : shareColumns(page, roundShare)),
+    nameColumn(page, (name) => `${name}\nClick: find it in the graph, and again: no longer`)];
 }

@@ -68,6 +68,14 @@ export class Compare {
       change("self", "Own change")
     ];
   }
+  // Beside the graph: without bars.
+  fewColumns() {
+    const change = (key, title) => ({title, key, value: (row) => Math.abs(row[key].difference) + (row[key].isNoise ? 0 : 1), fill: (cell, row) => {
+      element(cell, "span", {}, signed(row[key].difference));
+      cell.title = this.text(row[key]);
+    }});
+    return [change("self", "Own"), change("total", "Change")];
+  }
   // A bar from no change to this one, with the noise about its end.
   bar(cell, change) {
     const {widest} = this, at = (part) => Math.max(0, Math.min(30 + part / widest * 29, 60)), end = at(change.difference), {difference, noise} = change;

@@ -74,7 +74,7 @@ export function onKey(event, clear) {
     clear();
     document.querySelector("#graph canvas").focus();
   } else if (event.target.getAttribute?.("role") === "tab" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
-    const tabs = Array.from(document.querySelectorAll("[role=tab]")), step = event.key === "ArrowLeft" ? tabs.length - 1 : 1;
+    const tabs = Array.from(document.querySelectorAll("[role=tab]:not([hidden])")), step = event.key === "ArrowLeft" ? tabs.length - 1 : 1;
     const next = tabs[(tabs.indexOf(event.target) + step) % tabs.length];
     next.click();
     next.focus();

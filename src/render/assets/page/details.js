@@ -1,28 +1,48 @@
-// The line that describes the frame under the pointer or the keyboard's focus; a tooltip would cover the picture.
+// What the frame under the pointer or the keyboard's focus is: in the line below the graph, and beside the pointer.
 import {count, element, find, percent} from "./tools.js";
 
 const HINT = "Point at a box, or walk with the arrow keys; right click or the menu key for what can be done with it.";
-const LONGEST = 600, BEGINNING = 450, END = 150;
+const LONGEST = 600, BEGINNING = 450, END = 150, GAP = 14, EDGE = 6;
 
 export class Details {
   constructor(page) { this.page = page; }
-  // spot: as a graph gives it, or null.
-  show(graph, spot) {
+  // spot: as a graph gives it, or null. event: the pointer's, if it is there.
+  show(graph, spot, event) {
     const text = spot && this.describe(graph, spot), line = find("details");
     line.textContent = text || !["graph", "sandwich"].includes(this.page.state.view) ? "" : HINT;
+    this.point(event && text, event);
     if (!text) return;
-    element(line, "b", {}, text.name.length > LONGEST ? text.name.slice(0, BEGINNING) + " … " + text.name.slice(-END) : text.name);
+    element(line, "b", {}, text.name);
     element(line, "span", {}, ` – ${text.numbers}${text.place ? ", " + text.place : ""}`);
   }
-  note(text) { find("details").textContent = text; }
-  describe({tree}, {node, kids}) {
+  note(text, event) {
+    find("details").textContent = text;
+    this.point({name: "", numbers: text, place: ""}, event);
+  }
+  // Right below the pointer, or above it where the window ends.
+  point(text, event) {
+    const tip = find("tip");
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = "";
+    for (const [kind, of] of [["b", text.name], ["span", text.numbers], ["small", text.place]]) if (of) element(tip, kind, {}, of);
+    const {width, height} = tip.getBoundingClientRect(), {clientX: x, clientY: y} = event, below = y + GAP + height + EDGE < innerHeight;
+    tip.style.left = Math.max(EDGE, Math.min(x + GAP, innerWidth - width - EDGE)) + "px";
+    tip.style.top = Math.max(EDGE, below ? y + GAP : y - GAP - height) + "px";
+  }
+  describe(graph, spot) {
+    const text = this.ofSpot(graph, spot);
+    if (text.name.length > LONGEST) text.name = text.name.slice(0, BEGINNING) + " … " + text.name.slice(-END);
+    return text;
+  }
+  ofSpot({tree}, {node, kids}) {
     const {profile, compare} = this.page;
-    if (kids) return this.describeNarrow(tree, kids);
+    if (kids) return this.ofNarrow(tree, kids);
     const numbers = compare ? compare.describe(tree, node) : this.numbers(tree, node.weight ?? node.total, this.page.sums.hitsIn(tree, node), tree.up ? null : tree.selfOf(node));
     if (node.folded) return {name: node.folded.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: `${node.folded.length} frames that only lead on, ${numbers}`, place: "click or Enter shows them"};
     return {name: profile.name(node.fn), numbers, place: profile.place(node.fn)};
   }
-  describeNarrow(tree, kids) {
+  ofNarrow(tree, kids) {
     const {profile, sums, differs} = this.page, total = kids.reduce((all, kid) => all + kid.total, 0);
     const hits = () => kids.reduce((all, kid) => all + sums.hitsIn(tree, kid), 0);
     return {

@@ -5,7 +5,7 @@ import {element} from "./tools.js";
 const MOST_PRINTED = 4000;
 
 export class Graph {
-  // `on` has the callbacks hover(spot, event), focus(node), zoom(), key(event, node) and menu(node, event). A spot is a node,
+  // `on` has the callbacks hover(spot, event or none), focus(node), zoom(), key(event, node) and menu(node, event). A spot is a node,
   // or several too narrow to paint: {node: their caller, kids, x, total}. Roots stand at the holder's bottom, or at its top.
   constructor(holder, label, context, on) {
     Object.assign(this, {holder, context, on, rows: 1, tree: null, zoomed: null, focused: null, hovered: null, rootBelow: false, from: 0, to: 1});
@@ -133,11 +133,12 @@ export class Graph {
     this.canvas.style.cursor = spot ? "pointer" : "";
     if (node !== this.hovered) this.paintSoon();
     this.hovered = node;
-    this.on.hover(spot);
+    this.on.hover(spot, event);
   }
   click(event) {
     const spot = this.spot(event);
     if (!spot) return;
+    this.on.hover(spot);  // what moves away now needs no word beside the pointer
     if (!spot.kids) {
       if (spot.node.folded) return this.unfold(spot.node);
       this.on.focus(spot.node);
@@ -203,6 +204,11 @@ export class Graph {
     else if (keys[event.key]) this.focus(keys[event.key]());
     else return this.on.key(event, this.focused);
     event.preventDefault();
+  }
+  // A key that was pressed elsewhere.
+  take(event) {
+    this.canvas.focus({preventScroll: true});
+    this.key(event);
   }
   focus(node) {
     if (!node) return;

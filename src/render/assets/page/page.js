@@ -1,6 +1,7 @@
 // The page: shows what the state selects.
 import {signed} from "./change.js";
-import {functionColumns} from "./columns.js";
+import {CallTree} from "./call_tree.js";
+import {fewColumns, functionColumns} from "./columns.js";
 import {Compare, SIDES} from "./compare.js";
 import {chooseThemes, fillChips, fillFacets, fillLegend, onKey} from "./controls.js";
 import {NO_KIND} from "./data.js";
@@ -60,7 +61,7 @@ export class Page {
     this.theme = {shades, colors, soft: style("--soft"), page: style("--page"), share: Number(style("--share")), plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
     this.legend();
     for (const graph of this.graphs) graph.paintSoon();
-    this.functions.paint();
+    for (const list of [this.functions, this.few, this.callTree]) list.paint();
     this.timeline.paint(this.theme);
   }
   legend() {
@@ -97,7 +98,7 @@ export class Page {
     };
     const graph = (id, label, onZoom) => {
       const made = new Graph(find(id), label, context, {
-        hover: (spot) => this.tell(made, spot), focus: (node) => this.choose(made, node), zoom: () => onZoom(made),
+        hover: (spot, event) => this.tell(made, spot, event), focus: (node) => this.choose(made, node), zoom: () => onZoom(made),
         key: (event, node) => this.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, this.kindsOf(node), event)
       });
       this.graphs.push(made);
@@ -114,14 +115,16 @@ export class Page {
     if (this.compare) this.other = graph("graph-after", "Flame graph of the later profile", zoomed);
     this.callers = graph("callers", "Callers", open);
     this.callees = graph("callees", "Callees", open);
-    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), (text) => { if (text) this.details.note(text); else this.tell(null, null); });
+    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), (text, event) => { if (text) this.details.note(text, event); else this.tell(null, null); });
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
-    this.functions = new Table(find("functions"), functionColumns(this), (row) => this.openSandwich(row.fn));
+    this.functions = new Table(find("functions"), "Functions. Arrow keys choose, Enter opens callers and callees.", functionColumns(this), (row) => this.openSandwich(row.fn));
+    this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), (row) => this.pick(row.fn));
+    this.callTree = new CallTree(find("tree"), this, (node) => this.zoomTo(node));
   }
 
-  tell(graph, spot) {
-    if (spot || !this.chosen) this.details.show(graph, spot); else this.details.show(this.chosen.graph, this.chosen);
+  tell(graph, spot, event) {
+    if (spot || !this.chosen) this.details.show(graph, spot, event); else this.details.show(this.chosen.graph, this.chosen);
   }
   choose(graph, node) {
     this.chosen = {graph, node};
@@ -149,6 +152,7 @@ export class Page {
       o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
       g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
       w: () => this.change({own: !state.own, zoom: ""}),
+      p: () => graph.focus(graph.tree.heaviest?.(graph.zoomed)), t: () => this.change({few: !state.few}),
       x: () => this.change({chains: !state.chains}), b: () => this.change({byName: !state.byName}),
       s: () => this.source?.has(node.fn) && this.change({fn: node.fn, view: "source"}),
       y: () => this.profile.bins > 1 && this.change({chart: !state.chart, zoom: ""}),
@@ -162,6 +166,19 @@ export class Page {
     this.show();
     this.state.save();
   }
+  // Finds a function's boxes in the graph, the widest first; again: shows all.
+  pick(fn) {
+    const search = "^" + escapeRegex(this.name(fn)) + "$", again = this.state.search === search;
+    this.change({search: again ? "" : search, exact: !again});
+    const found = again ? [] : this.main.matching();
+    if (found.length) this.main.focus(found.reduce((a, b) => b.total > a.total ? b : a));
+    this.tellFound();
+  }
+  zoomTo(node) {
+    const address = this.callTree.tree.address(node);
+    this.change({view: "graph"});
+    this.main.zoom(this.main.tree.at(address));
+  }
   openSandwich(fn) {
     if (this.profile.kind(fn) === NO_KIND) return;
     this.change({fn, view: "sandwich"});
@@ -169,15 +186,16 @@ export class Page {
 
   show() {
     const {state} = this;
+    document.body.dataset.view = state.view;
+    document.body.classList.toggle("alone", !state.few);
     for (const view of VIEWS) {
       find(view + "-view").hidden = state.view !== view;
       find("tab-" + view).setAttribute("aria-selected", state.view === view);
       find("tab-" + view).tabIndex = state.view === view ? 0 : -1;
     }
-    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["own", state.own], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined], ["chart", state.chart]]) find(id).setAttribute("aria-pressed", on);
+    for (const [id, on] of [["case", state.exact], ["reverse", state.reverse], ["icicle", state.icicle], ["fold", state.fold], ["own", state.own], ["merge", state.merge], ["long", state.long], ["no-inlined", !state.inlined], ["chart", state.chart], ["few", state.few]]) find(id).setAttribute("aria-pressed", on);
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
-    find("orders").hidden = state.view !== "graph";
-    find("details").hidden = state.view === "table" || state.view === "source";
+    find("details").hidden = !["graph", "sandwich"].includes(state.view);
     this.timeline.show(state.merge, state.range, this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
     this.sums.weigh();
@@ -190,6 +208,7 @@ export class Page {
     this.tell(null, null);
     for (const button of [find("open"), find("copy")]) button.hidden = true;
     if (state.view === "graph") this.showGraph();
+    if (state.view === "tree") this.showTree();
     if (state.view === "table") this.showTable();
     if (state.view === "sandwich") this.showSandwich();
     if (state.view === "source") this.source.show(state.fn, state.code);
@@ -206,6 +225,18 @@ export class Page {
     } else {
       for (const graph of this.graphs) graph.paintSoon();
     }
+    setTimeout(() => this.showFew());
+  }
+  // When the graph has been painted, and only where there is room for both.
+  showFew() {
+    if (!this.few.inSight) return;
+    if (this.memory.changed("few", this.sums.key)) this.few.show(this.compare ? this.compare.rows(null) : this.sums.rows().slice());
+    else this.few.paint();
+  }
+  showTree() {
+    const {state, profile} = this, look = {byName: false, chains: false};
+    if (this.memory.changed("tree", this.sums.key, state.reverse)) this.callTree.show(LazyTree[state.reverse ? "leaves" : "roots"](profile, this.sums.total, this.sums.shape, look));
+    else this.callTree.paint();
   }
   tree(total) { return LazyTree[this.state.reverse ? "leaves" : "roots"](this.profile, total, this.sums.shape, this.state); }
   // The flame chart of the selected thread, or of the busiest.
@@ -248,6 +279,7 @@ export class Page {
     const share = this.hits ? shareOf(profile, this.sums.total, this.hits) : 0, least = profile.gathered > 0 ? "at least " : "";
     find("result").textContent = !this.hits ? "" : share > 0 ? `matched ${least}${percent(share, this.sums.all)}${match.note}` : "no match" + match.note;
     if (state.view === "table") this.showTable();
+    if (state.view === "tree") this.callTree.paint();
     for (const graph of this.graphs) graph.paintSoon();
     this.tellFound();
   }
@@ -287,23 +319,24 @@ export class Page {
     on("reverse", "click", () => this.change({reverse: !state.reverse, zoom: ""}));
     on("icicle", "click", () => this.change({icicle: !state.icicle}));
     on("no-inlined", "click", () => this.change({inlined: !state.inlined, zoom: ""}));
-    for (const [id, key] of [["fold", "g"], ["own", "w"], ["merge", "m"], ["long", "l"], ["chart", "y"]]) on(id, "click", () => this.act(key));
+    for (const [id, key] of [["fold", "g"], ["own", "w"], ["merge", "m"], ["long", "l"], ["chart", "y"], ["few", "t"]]) on(id, "click", () => this.act(key));
     on("reset", "click", () => this.main.zoom(this.main.tree.root));
     for (const view of VIEWS) on("tab-" + view, "click", () => this.change({view}));
     on("open", "click", () => this.chosen && this.act("o", this.chosen.node, this.chosen.graph));
     on("copy", "click", () => this.chosen && this.act("c", this.chosen.node, this.chosen.graph));
     find("merge").hidden = this.profile.merged.length === 0;
+    find("tab-tree").hidden = this.compare !== null;
+    matchMedia("(min-width: 1400px)").addEventListener("change", () => this.showFew());
     chooseThemes(() => this.readTheme());
     for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => this.print(on));
     addEventListener("hashchange", () => { this.memory = new Memory(); state.load(this.profile); this.show(); });
     addEventListener("keydown", (event) => {
-      const shown = state.view === "graph" ? this.main : null, free = event.target === document.body;
+      const shown = {graph: this.main, tree: this.callTree}[state.view], free = event.target === document.body;
       if (free && event.key === "?") return keys.showModal();
       onKey(event, () => { find("search").value = ""; this.change({search: ""}); });
       // Without a click first: what nothing else takes is for the graph.
       if (!free || !shown || event.defaultPrevented || event.key === "Tab") return;
-      shown.canvas.focus({preventScroll: true});
-      shown.key(event);
+      shown.take(event);
     });
   }
 }

@@ -1,24 +1,24 @@
 // What the reader has chosen. The address after "#" holds all of it, so that a link shows the same.
 import {SIDES, WHICH} from "./compare.js";
 
-export const VIEWS = ["graph", "table", "sandwich", "source"];
+export const VIEWS = ["graph", "tree", "table", "sandwich", "source"];
 const bit = (text) => text === "1";
 const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "scope", String], ["s", "search", String], ["c", "exact", bit],
   ["r", "reverse", bit], ["i", "icicle", bit], ["fn", "fn", Number], ["z", "zoom", String], ["focus", "focus", String], ["hide", "hide", String],
   ["ignore", "ignore", String], ["fold", "fold", bit], ["own", "own", bit], ["chains", "chains", bit], ["names", "byName", bit], ["inlined", "inlined", bit], ["merge", "merge", bit], ["long", "long", bit], ["time", "time", String],
-  ["side", "side", String], ["which", "which", String], ["code", "code", bit], ["y", "chart", bit]];
+  ["side", "side", String], ["which", "which", String], ["code", "code", bit], ["y", "chart", bit], ["few", "few", bit]];
 
 export class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
       focus: "", hide: "", ignore: "", fold: profile.fold === true, own: profile.own === true, chains: true, byName: profile.sides !== undefined || "live" in document.body.dataset, inlined: true, merge: profile.merged.length > 0, long: false, time: "",
-      side: "difference", which: "", code: false, chart: false};
+      side: "difference", which: "", code: false, chart: false, few: true};
     this.load(profile);
   }
   load(profile) {
     const query = new URLSearchParams(location.hash.slice(1));
     for (const [key, name, read] of SAVED) this[name] = query.has(key) ? read(query.get(key)) : this.standard[name];
-    if (!VIEWS.includes(this.view) || this.view === "source" && !profile.source) this.view = "graph";
+    if (!VIEWS.includes(this.view) || this.view === "source" && !profile.source || this.view === "tree" && profile.sides) this.view = "graph";
     if (!Number.isInteger(this.thread) || this.thread >= profile.threads.length) this.thread = -1;
     if (!Number.isInteger(this.fn) || this.fn >= profile.functionCount) this.fn = -1;
     if (!SIDES.some(([side]) => side === this.side)) this.side = this.standard.side;

@@ -81,6 +81,14 @@ function addWaits(profile, waits, stripOf) {
   }
 }
 
+// What a full row stands for, of columns {from, to, all}: one thread all of the time (`whole`, in a step); of several
+// threads, the most that they used together. Waiting, which is drawn above, may be cut off: of many threads that wait
+// nothing else would be seen.
+export function fullRow(strip, columns, whole) {
+  const busiest = columns.reduce((most, {from, to, all}) => Math.max(most, all / (to - from)), 0);
+  return (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
+}
+
 // Of the threads that were sampled, the busiest first. merge: threads that are alike are one; waits: the profile of waiting
 // time, or null; most: the number of strips beside that of all others.
 export function stripsOf(profile, merge, waits, most = 12) {

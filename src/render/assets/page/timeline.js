@@ -2,7 +2,7 @@
 // keys.
 import {ticks} from "d3-array";
 import {fitName} from "./labels.js";
-import {stripsOf} from "./strips.js";
+import {fullRow, stripsOf} from "./strips.js";
 import {duration, element, find, percent} from "./tools.js";
 
 const STRIP = 22, AXIS = 18, TICK_ROOM = 110, LEAST_STRIPS = 2;
@@ -103,8 +103,7 @@ export class Timeline {
   // A full row is one CPU; in a strip of several threads, the most that they used together.
   paintStrip(pen, strip, top, width) {
     const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
-    const busiest = columns.reduce((most, {from, to, all, waiting}) => Math.max(most, (all + waiting) / (to - from)), 0);
-    const most = (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
+    const most = fullRow(strip, columns, whole);
     for (const {from, to, all, unknown, waiting, scope} of columns) {
       const left = Math.round(this.x(from)), wide = Math.max(Math.round(this.x(to)) - left, 1), scale = high / most / (to - from);
       const fill = (color, below, amount, least = 0) => {
@@ -161,7 +160,7 @@ export class Timeline {
     return [Math.min(from, this.profile.bins - 1), Math.max(to, from + 1)];
   }
   move(event) {
-    if (this.anchor === undefined) return this.tell(this.describe(event));
+    if (this.anchor === undefined) return this.tell(this.describe(event), event);
     this.drag = this.stretch(event);
     this.paint(this.theme);
   }

@@ -1,0 +1,88 @@
+// The call tree in rows: a function, and below it what it calls, the heaviest first. A row is indented only where its
+// caller has several, so that chains of calls do not lead out of sight.
+import {shareCell} from "./columns.js";
+import {Rows} from "./rows.js";
+import {element} from "./tools.js";
+
+const LONGEST_NAME = 400, LONGEST_TITLE = 2000, STEP = 14, DEEPEST = 30, MOST_OPENED = 200;
+
+export class CallTree {
+  // page: whose profile it is; zoom(node) shows one in the graph.
+  constructor(holder, page, zoom) {
+    Object.assign(this, {page, zoom, nodes: []});
+    this.list = new Rows(holder, "treegrid", "Call tree. Left and right close and open, p opens the heaviest path, Enter shows the frame in the graph.",
+      {fill: (line, at) => this.fill(line, this.nodes[at]), choose: (at) => this.turn(this.nodes[at])});
+    for (const [key, title] of [["total", "Total"], ["self", "Self"], ["name", "Function"]]) element(this.list.head, "span", {class: "cell " + key, role: "columnheader"}, title);
+    holder.addEventListener("keydown", (event) => this.press(event), true);
+  }
+  show(tree) {
+    this.tree = tree;
+    tree.root.level = 0;
+    this.openHeaviest(tree.root);
+  }
+  paint() { this.list.paint(); }
+  kids(node) { return this.tree.kids(node); }
+  // Opens the path of the heaviest frames from here, as far as they are a good part of their caller and of this one.
+  openHeaviest(from) {
+    let node = from;
+    for (let opened = 0; opened < MOST_OPENED && this.kids(node).length && this.kids(node)[0].total >= Math.max(node.total / 4, from.total / 20); opened++) {
+      node.opened = true;
+      node = this.kids(node)[0];
+    }
+    from.opened = true;
+    this.lay(node);
+  }
+  // Puts all open rows in order, and chooses one.
+  lay(chosen) {
+    const todo = [this.tree.root];
+    this.nodes = [];
+    while (todo.length) {
+      const node = todo.pop();
+      this.nodes.push(node);
+      if (!node.opened) continue;
+      const kids = this.kids(node), level = Math.min(node.level + (kids.length > 1 ? 1 : 0), DEEPEST);
+      for (let at = kids.length; at-- > 0;) todo.push(Object.assign(kids[at], {level}));
+    }
+    this.list.show(this.nodes.length);
+    this.list.select(this.nodes.indexOf(chosen));
+  }
+  turn(node) {
+    node.opened = !node.opened;
+    this.lay(node);
+  }
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const node = this.nodes[this.list.selected], keys = {
+      ArrowRight: () => node.opened && this.kids(node).length ? this.lay(this.kids(node)[0]) : this.kids(node).length && this.turn(node),
+      ArrowLeft: () => node.opened ? this.turn(node) : node.parent && this.lay(node.parent),
+      Enter: () => this.zoom(node), p: () => this.openHeaviest(node)
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  }
+  // A key that was pressed elsewhere.
+  take(event) {
+    this.list.holder.focus();
+    this.press(event);
+    if (!event.defaultPrevented) this.list.press(event);
+  }
+  fill(line, node) {
+    const {page, tree} = this, kids = this.kids(node), cell = (key) => element(line, "span", {class: "cell " + key, role: "gridcell"});
+    const hits = page.sums.hitsIn(tree, node), below = (of) => kids.reduce((sum, kid) => sum + of(kid), 0);
+    shareCell(page, cell("total"), node.total, hits);
+    // Of stacks that are merged from their leaves all time is the leaves' own.
+    const self = cell("self");
+    if (!tree.up && tree.selfOf(node) > 0) shareCell(page, self, tree.selfOf(node), hits - below((kid) => page.sums.hitsIn(tree, kid)));
+    line.setAttribute("aria-level", node.level + 1);
+    if (kids.length) line.setAttribute("aria-expanded", node.opened === true);
+    line.classList.toggle("hit", page.isHit(node));
+    const name = cell("name");
+    name.style.paddingLeft = 8 + node.level * STEP + "px";
+    name.title = page.profile.name(node.fn).slice(0, LONGEST_TITLE);
+    element(name, "b", {}, kids.length ? node.opened ? "▾" : "▸" : "");
+    element(name, "em", {}).style.background = page.color(node.fn);
+    name.append(page.name(node.fn).slice(0, LONGEST_NAME));
+  }
+}
