@@ -43,15 +43,10 @@ void leave_real_time() {
 }  // namespace
 
 Collector::Collector(const Options& options, PathFacts paths, OlderResults older, Log& log)
-    : options_(options),
-      log_(log),
-      birth_(options_),
-      sampling_(options_, std::move(paths), older, log,
-                {[this] { return workers(); },
-                 [this] {
-                     commands_.alive();
-                     task_.progress();
-                 }}) {}
+    : options_(options), log_(log), birth_(options_), sampling_(options_, std::move(paths), older, log, [this] {
+          commands_.alive();
+          task_.progress();
+      }) {}
 
 bool Collector::launch() {
     const AllSignalsBlocked blocked;
@@ -165,7 +160,6 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_credentials) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump_problem = sampling_.dump(dump_stem);
     if ((requests & request_finish) != 0) {
-        host_ends_ = true;
         if (host_is_filtered && !is_task()) watch_thread_end();
     }
     if ((requests & (request_finish | request_retire)) != 0) finish();
@@ -211,14 +205,6 @@ void Collector::show_lost_signal() {
     if (is_task() || host_is_filtered || seccomp_kills_for({SYS_pidfd_open, SYS_pidfd_getfd})) return;
     const Descriptor host(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));
     if (host) log_.release_to(Descriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, host.get(), STDERR_FILENO, 0))));
-}
-
-// While a host lives, a task makes no threads: see Task::may_have_threads(). Nor after one that was killed, perhaps in
-// a fork(), which holds the lock that a new thread's first malloc takes. A thread of the host makes none while sampling
-// goes on: their CPU time would count as the host's.
-unsigned Collector::workers() {
-    constexpr unsigned one_per_cpu = 0;
-    return finishing_ && (!is_task() || (host_ends_ && task_.may_have_threads())) ? one_per_cpu : 1;
 }
 
 // For threads that end by the system call rather than through libc: when only the collector is left, the kernel would

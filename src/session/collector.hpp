@@ -64,7 +64,6 @@ private:
     void poll();
     void show_lost_signal();
     void finish();
-    unsigned workers();
     void end_with_last_thread();
     void before_filter();
     void watch_thread_end();
@@ -85,7 +84,6 @@ private:
     std::atomic<bool> is_task_{false};
     std::atomic<bool> is_settled_{false};
     bool may_leave_ = false;  // the host's thread group, and become a task
-    bool host_ends_ = false;
     bool shows_lost_signal_ = false;
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 

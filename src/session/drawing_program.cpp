@@ -17,6 +17,7 @@
 
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/host_process.hpp"
 #include "base/memory_map.hpp"
@@ -27,7 +28,7 @@ namespace flameprobe {
 namespace {
 
 constexpr const char* program_name = "flameprobe-draw";
-constexpr int most_silence_ms = 30'000;
+constexpr std::uint64_t most_silence_ns = 30 * ns_per_second;
 
 /// Whether only root and the running user can have put it there, and can change it.
 bool is_trusted(const std::string& path) {
@@ -40,7 +41,7 @@ bool is_trusted(const std::string& path) {
 /// Beside libflameprobe-core.so; in a build tree where it is built.
 Result<std::string> find_program() {
     Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&draw_run), &info) == 0 || info.dli_fname == nullptr)
+    if (::dladdr(reinterpret_cast<const void*>(&draw), &info) == 0 || info.dli_fname == nullptr)
         return Error{std::string(program_name) + " cannot be looked for"};
     std::string directory = info.dli_fname;
     directory.resize(directory.rfind('/') == directory.npos ? 0 : directory.rfind('/'));
@@ -54,8 +55,10 @@ Result<std::string> find_program() {
     return Error{std::string(program_name) + " is not installed in " + directory};
 }
 
-std::vector<std::string> arguments_for(const std::string& program, const std::string& folder, const Options& options) {
-    std::vector<std::string> arguments = {program, folder};
+std::vector<std::string> arguments_for(const std::string& program, const DrawingOrder& order, const Options& options) {
+    std::vector<std::string> arguments = {program, order.input};
+    if (!order.stem.empty()) arguments.push_back("--stem=" + order.stem);
+    if (order.low_priority) arguments.emplace_back("--low-priority");
     for (const Format format : options.formats) arguments.emplace_back("--format=" + std::string(ending_of(format)));
     for (const std::string& directory : options.debug_directories) arguments.push_back("--debug-dir=" + directory);
     return arguments;
@@ -134,20 +137,26 @@ void take_lines(std::string& text, Drawn& drawn, bool& done) {
     }
 }
 
-Result<Drawn> read_answers(const Descriptor& from, const std::function<void()>& alive) {
+Result<Drawn> read_answers(const Descriptor& from, const WhileDrawing& watch) {
     Drawn drawn;
     std::string text;
     bool done = false;
-    for (;;) {
+    for (std::uint64_t heard_ns = monotonic_ns();;) {
         pollfd ready{from.get(), POLLIN, 0};
-        const int polled = ::poll(&ready, 1, most_silence_ms);
-        if (polled < 0 && errno == EINTR) continue;
-        if (polled <= 0) return Error{std::string(program_name) + " does not answer"};
+        const int polled = ::poll(&ready, 1, watch.meanwhile ? 5 : 1000);
+        if (polled < 0 && errno != EINTR) return Error{std::string(program_name) + " cannot be heard"};
+        if (watch.meanwhile) watch.meanwhile();
+        if (polled <= 0) {
+            if (monotonic_ns() - heard_ns > most_silence_ns)
+                return Error{std::string(program_name) + " does not answer"};
+            continue;
+        }
+        heard_ns = monotonic_ns();
         char piece[4096];
         const ssize_t got = ::read(from.get(), piece, sizeof piece);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
-        alive();
+        watch.alive();
         text.append(piece, static_cast<std::size_t>(got));
         take_lines(text, drawn, done);
     }
@@ -155,9 +164,7 @@ Result<Drawn> read_answers(const Descriptor& from, const std::function<void()>& 
     return drawn;
 }
 
-}  // namespace
-
-Result<Drawn> draw_run(const std::string& folder, const Options& options, const std::function<void()>& alive) {
+Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, const WhileDrawing& watch) {
     if (::getauxval(AT_SECURE) != 0 || ::getuid() != ::geteuid())
         return Error{"a process with changed privileges starts no program"};
     // A task has no filter of the host's, and cannot try: a child without its memory has no stack (session/task.hpp).
@@ -171,13 +178,26 @@ Result<Drawn> draw_run(const std::string& folder, const Options& options, const 
     Descriptor to = above_standard(Descriptor(ends[1]));
     const Descriptor nothing = above_standard(Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)));
     if (!to || !nothing) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
-    std::vector<std::string> arguments = arguments_for(*program, folder, options), variables = environment();
+    std::vector<std::string> arguments = arguments_for(*program, order, options), variables = environment();
     const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
     Start start{program->c_str(), argument_list.data(), variable_list.data(), to.get(), nothing.get(), nullptr};
     if (const int error = run(start); error != 0)
         return Error{*program + " cannot be started: " + strerrordesc_np(error)};
     to = Descriptor();
-    return read_answers(from, alive);
+    return read_answers(from, watch);
+}
+
+}  // namespace
+
+std::string drawn_by_hand(const std::string& profile, const std::string& stem) {
+    return "; this draws it: flameprobe-render " + profile + " -o " + stem + ".html";
+}
+
+Result<Drawn> draw(const DrawingOrder& order, const Options& options, const WhileDrawing& watch) {
+    auto drawn = start_and_wait(order, options, watch);
+    if (drawn) return drawn;
+    const std::string why = "no picture is drawn: " + drawn.error().message;
+    return Error{order.stem.empty() ? why : why + drawn_by_hand(order.input, order.stem)};
 }
 
 }  // namespace flameprobe

@@ -1,4 +1,4 @@
-// The program that draws a run's results, outside of the host.
+// The program that draws what was recorded, outside of the host.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,26 @@ struct Drawn {
     std::vector<std::string> problems;  // one line each
 };
 
-/// Starts flameprobe-draw for the run in `folder` (<out>.run) and waits until the result is written. `alive` is called
-/// as work goes on. An Error, one sentence, where it cannot be started, fails, or says nothing for half a minute: the
-/// profiles are in the folder still. It is found beside this library only. It is no child of the host's when it runs,
-/// gets nothing of the host's environment but where debug files are found, and no descriptor of the host's. The
-/// collector thread only.
-Result<Drawn> draw_run(const std::string& folder, const Options& options, const std::function<void()>& alive);
+/// Of a whole run, whose folder is STEM.run; of one profile, to results of the name STEM.
+struct DrawingOrder {
+    std::string input;
+    std::string stem;  // empty: the input is a run's folder
+    bool low_priority = false;
+};
+
+/// What the collector does while it waits: `alive` when there is a sign of life, `meanwhile`, if it is not empty, every
+/// few milliseconds.
+struct WhileDrawing {
+    std::function<void()> alive, meanwhile;
+};
+
+/// Starts flameprobe-draw and waits until the results are written. An Error, one sentence that ends with the command
+/// that draws, where it cannot be started, fails, or says nothing for half a minute: the profiles are there still. It
+/// is found beside this library only. It is no child of the host's when it runs, gets nothing of the host's environment
+/// but where debug files are found, and no descriptor of the host's. The collector thread only.
+Result<Drawn> draw(const DrawingOrder& order, const Options& options, const WhileDrawing& watch);
+
+/// That sentence's end: `profile` may be a run's folder.
+std::string drawn_by_hand(const std::string& profile, const std::string& stem);
 
 }  // namespace flameprobe

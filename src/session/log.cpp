@@ -1,7 +1,6 @@
 #include "session/log.hpp"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +8,6 @@
 
 #include <utility>
 
-#include "base/host_process.hpp"
 #include "base/output_directory.hpp"
 #include "base/printed.hpp"
 
@@ -47,17 +45,6 @@ std::string Log::append_to_file(const std::string& line) const {
     if (file && ::write(file->get(), line.data(), line.size()) >= 0) return {};
     return "FLAMEPROBE_LOG=" + path_ + ": not written: " + (file ? strerrordesc_np(errno) : file.error().message) +
            "; messages go to stderr";
-}
-
-Descriptor Log::terminal() const {
-    if (!terminal_ || mode_ == LogMode::quiet || mode_ == LogMode::file) return {};
-    // By way of the host's main thread, whose descriptor table is the host's.
-    Descriptor terminal(
-        ::open((host_proc_directory() + "/fd/2").c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    struct stat status {};
-    if (!terminal || ::fstat(terminal.get(), &status) != 0) return {};
-    if (status.st_dev != device_ || status.st_ino != inode_) return {};
-    return terminal;
 }
 
 std::string Log::take_waiting() {

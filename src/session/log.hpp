@@ -25,10 +25,6 @@ public:
     void message(std::string_view text) { write(text, false); }
     /// The collector has its own descriptor table, where 2 is not the host's stderr: its lines wait for a host thread.
     void hold() { held_ = true; }
-    /// The terminal that is the host's stderr, opened anew and non-blocking, for output that is no line of the log;
-    /// empty if messages are not shown or stderr is no terminal. Works for the collector, with its own descriptor
-    /// table, too.
-    Descriptor terminal() const;
     /// For host threads: writes the lines that the collector left.
     void release();
     /// The same for the collector of a host that may end past libc: writes to `host_stderr`, the host's own descriptor.

@@ -1,5 +1,7 @@
 #include "session/output_path.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 namespace flameprobe {
@@ -44,6 +46,20 @@ std::string expand_path(std::string_view pattern, const PathFacts& facts, bool n
     if (number && facts.dump != 0 && !numbered) path += "." + std::to_string(facts.dump);
     if (!path.starts_with('/')) path = facts.directory + "/" + path;
     return path;
+}
+
+std::string unused_stem(const std::string& stem, const std::vector<Format>& formats, const OlderResults& older) {
+    const auto in_use = [&](const std::string& candidate) {
+        return std::any_of(formats.begin(), formats.end(), [&](Format format) {
+            struct stat found {};
+            const std::string path = candidate + std::string(ending_of(format));
+            return ::lstat(path.c_str(), &found) == 0 && (older.keep || is_later(found.st_mtim, older.run_start));
+        });
+    };
+    std::string candidate = stem;
+    for (unsigned number = 2; in_use(candidate) && number < 100000; ++number)
+        candidate = stem + "." + std::to_string(number);
+    return candidate;
 }
 
 }  // namespace flameprobe

@@ -3,6 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "collect/profile_file.hpp"
+#include "session/options.hpp"
 
 namespace flameprobe {
 
@@ -18,5 +22,9 @@ struct PathFacts {
 /// The path of the results without their ending, absolute. With `number`, a template without %n gets ".N" appended for
 /// numbered dumps.
 std::string expand_path(std::string_view pattern, const PathFacts& facts, bool number = true);
+
+/// `stem`, or the first of STEM.2, STEM.3, ... under which there is no file that must be kept: one that `older` keeps,
+/// or one that was written since the run began, perhaps by another of its processes.
+std::string unused_stem(const std::string& stem, const std::vector<Format>& formats, const OlderResults& older);
 
 }  // namespace flameprobe

@@ -7,10 +7,8 @@
 #include "base/host_process.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
-#include "session/drawing_program.hpp"
 #include "session/family.hpp"
 #include "session/push_spool.hpp"
-#include "session/results.hpp"
 #include "session/run_info.hpp"
 
 namespace flameprobe {
@@ -46,12 +44,13 @@ RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t
 
 }  // namespace
 
-ProfileSeries::ProfileSeries(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing)
+ProfileSeries::ProfileSeries(const Options& options, PathFacts paths, OlderResults older, Log& log,
+                             std::function<void()> alive)
     : options_(options),
       paths_(std::move(paths)),
       older_(older),
       log_(log),
-      drawing_(std::move(drawing)),
+      alive_(std::move(alive)),
       rotation_(options.most_bytes) {}
 
 void ProfileSeries::begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns) {
@@ -119,29 +118,41 @@ Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) 
     return recording_->resume_from(counted_to);
 }
 
-Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain) {
+// The next one begins before the finished one is drawn, so that nothing is lost meanwhile.
+Result<void> ProfileSeries::next(const Engine& engine, const Drain& drain, const std::function<void()>& go_on) {
     recording_->pause();
     drain();
     if (auto closed = recording_->close(); !closed) return closed;
-    if (recording_->has_file() && !options_.push_directory.empty()) {
-        publish_window(recording_->path());
-    } else if (recording_->has_file() && recording_->has_samples()) {
-        const auto written = flameprobe::write_results(recording_->path(), recording_->stem(), options_,
-                                                       drawing_.workers(), drawing_.alive);
-        for (const auto& problem : written.problems) log_.warning(problem);
-    }
+    const bool pushes = !options_.push_directory.empty();
+    if (recording_->has_file() && pushes) publish_window(recording_->path());
+    const bool draws = recording_->has_file() && !pushes && recording_->has_samples();
+    const DrawingOrder order{recording_->path(), recording_->stem(), true};
     const auto counted_to = recording_->counted_to();
     ++paths_.dump;
     if (auto begun = begin(engine, monotonic_ns()); !begun) return begun;
-    return recording_->resume_from(counted_to);
+    if (auto resumed = recording_->resume_from(counted_to); !resumed) return resumed;
+    if (draws) draw_and_tell(order, go_on);
+    return {};
 }
 
-std::string ProfileSeries::dump(const std::string& wanted) {
+std::string ProfileSeries::dump(const std::string& wanted, const Drain& drain) {
     const std::string stem = dumped_.contains(wanted) ? wanted : unused_stem(wanted, options_.formats, older_);
     dumped_.insert(stem);
-    const auto written =
-        flameprobe::write_results(recording_->path(), stem, options_, drawing_.workers(), drawing_.alive);
-    return written.problems.empty() ? std::string() : written.problems.front();
+    if (options_.formats.empty()) return {};
+    const auto drawn = draw({recording_->path(), stem, true}, options_, {alive_, drain});
+    if (!drawn) return drawn.error().message;
+    return drawn->problems.empty() ? std::string() : drawn->problems.front();
+}
+
+void ProfileSeries::draw_and_tell(const DrawingOrder& order, const std::function<void()>& meanwhile) {
+    if (options_.formats.empty()) return;
+    const auto drawn = draw(order, options_, {alive_, meanwhile});
+    drawn ? tell(*drawn) : log_.warning(drawn.error().message);
+}
+
+void ProfileSeries::tell(const Drawn& drawn) {
+    for (const auto& problem : drawn.problems) log_.warning(problem);
+    for (const auto& message : drawn.messages) log_.message(message);
 }
 
 void ProfileSeries::write_results() {
@@ -156,11 +167,8 @@ void ProfileSeries::write_results() {
     const std::string profile = shows_last_part ? recording_->path() : rotation_.newest();
     if (profile.empty()) return;
     if (pushes) return publish_window(profile);
-    const auto written = flameprobe::write_results(profile, recording_->stem(), options_, drawing_.workers(),
-                                                   drawing_.alive, log_.terminal());
-    for (const auto& problem : written.problems) log_.warning(problem);
+    draw_and_tell({profile, recording_->stem()}, {});
     if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
-    for (const auto& path : written.paths) log_.message("wrote " + path);
 }
 
 // Children neither draw nor wait while the first process lives, which draws what they have recorded.
@@ -172,14 +180,9 @@ void ProfileSeries::end_run() {
     folder().remove_if_empty();
     if (!folder().find()) return;
     if (!folder().avoided().empty()) log_.warning(folder().avoided());
-    const auto drawn = draw_run(folder().path(), options_, drawing_.alive);
-    if (!drawn) {
-        const std::string profile = folder().give_out_only();
-        return log_.warning("no picture is drawn: " + drawn.error().message + "; this draws it: flameprobe-render " +
-                            profile + " -o " + folder().stem() + ".html");
-    }
-    for (const auto& problem : drawn->problems) log_.warning(problem);
-    for (const auto& message : drawn->messages) log_.message(message);
+    const auto drawn = draw({.input = folder().path(), .stem = {}}, options_, {alive_, {}});
+    if (drawn) return tell(*drawn);
+    log_.warning(drawn.error().message + drawn_by_hand(folder().give_out_only(), folder().stem()));
 }
 
 void ProfileSeries::drop_if_empty() {

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "collect/profile_file.hpp"
 #include "collect/recording.hpp"
+#include "session/drawing_program.hpp"
 #include "session/engine.hpp"
 #include "session/log.hpp"
 #include "session/options.hpp"
@@ -20,16 +21,10 @@
 
 namespace flameprobe {
 
-/// How results are drawn: the number of threads (0: one per CPU), and a function that is called as work goes on.
-struct Drawing {
-    std::function<unsigned()> workers;
-    std::function<void()> alive;
-};
-
 /// The collector thread only, but for begun(). An Error is one sentence for the user: sampling cannot go on.
 class ProfileSeries {
 public:
-    ProfileSeries(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing);
+    ProfileSeries(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive);
 
     /// Whether there is a profile in progress. Thread-safe.
     bool begun() const { return begun_.load(std::memory_order_relaxed); }
@@ -43,10 +38,12 @@ public:
     using Drain = std::function<void()>;
     Result<void> next_part(const Engine& engine, const Drain& drain);
     bool next_is_due(std::uint64_t now_ns) const { return options_.dump_every_ns != 0 && now_ns >= next_dump_ns_; }
-    Result<void> next(const Engine& engine, const Drain& drain);
+    /// `go_on`: samples for the next one while the finished one is drawn.
+    Result<void> next(const Engine& engine, const Drain& drain, const std::function<void()>& go_on);
 
-    /// The results so far, beside a profile that goes on: why they could not be written, or empty.
-    std::string dump(const std::string& stem);
+    /// The results so far, beside a profile that goes on: why they could not be written, or empty. `drain` is called
+    /// while they are drawn.
+    std::string dump(const std::string& stem, const Drain& drain);
     /// Writes the results of the last profile, after now().close().
     void write_results();
     /// At the process's end, also where there is no profile: the run's result is written by its first process, and by
@@ -63,12 +60,14 @@ private:
     RunFolder& folder();
     Result<std::string> place_in_run();
     void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);
+    void draw_and_tell(const DrawingOrder& order, const std::function<void()>& meanwhile);
+    void tell(const Drawn& drawn);
 
     const Options& options_;
     PathFacts paths_;
     const OlderResults older_;
     Log& log_;
-    const Drawing drawing_;
+    const std::function<void()> alive_;
     std::atomic<bool> begun_{false};
     std::unique_ptr<Recording> recording_;
     std::optional<RunFolder> folder_;  // once it is asked for

@@ -21,8 +21,8 @@ constexpr const char* ended_for_signal =
 
 }  // namespace
 
-Sampling::Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing)
-    : options_(options), log_(log), profiles_(options, std::move(paths), older, log, std::move(drawing)) {}
+Sampling::Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive)
+    : options_(options), log_(log), profiles_(options, std::move(paths), older, log, std::move(alive)) {}
 
 bool Sampling::open() {
     if (engine_.source) return true;
@@ -121,7 +121,15 @@ void Sampling::poll() {
         flush();
         if (on() && profile().outgrown()) give_up_unless(profiles_.next_part(engine_, [this] { drain(); }));
     }
-    if (profiles_.next_is_due(now)) give_up_unless(profiles_.next(engine_, [this] { drain(); }));
+    if (profiles_.next_is_due(now))
+        give_up_unless(profiles_.next(
+            engine_, [this] { drain(); }, [this] { go_on(); }));
+}
+
+void Sampling::go_on() {
+    if (!on()) return;
+    drain();
+    if (monotonic_ns() >= last_flush_ns_ + flush_every_ns) flush();
 }
 
 void Sampling::drain() {
@@ -190,7 +198,10 @@ std::string Sampling::dump(const std::string& stem) {
     if (!records() || !profile().has_samples()) return "there are no samples yet";
     if (on()) drain();
     flush();
-    return profiles_.dump(stem);
+    // The file stays as it is while it is read.
+    return profiles_.dump(stem, [this] {
+        if (on()) drain();
+    });
 }
 
 void Sampling::leave() {

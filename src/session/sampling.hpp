@@ -19,7 +19,7 @@ namespace flameprobe {
 /// The collector thread only, but for what says otherwise.
 class Sampling {
 public:
-    Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, Drawing drawing);
+    Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive);
 
     // Thread-safe.
     bool on() const { return on_.load(std::memory_order_relaxed); }
@@ -81,6 +81,7 @@ private:
     bool records();
     void record_from_start();
     void drain();
+    void go_on();  // while a picture is drawn
     void flush();
     void report_engine_note();
     void report_waits();

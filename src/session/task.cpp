@@ -7,7 +7,6 @@
 #include <linux/capability.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -223,20 +222,6 @@ void Task::run() {
     ::setrlimit(RLIMIT_CORE, &no_core);
     body_();
     ::syscall(SYS_exit_group, 0);  // nothing of what libc does at an exit: that is the host's
-}
-
-bool Task::may_have_threads() {
-    if (has_endless_thread_) return true;
-    const auto wait_for_ever = [](void*) -> void* {
-        for (;;) ::pause();
-    };
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 64 << 10);
-    pthread_t thread;
-    has_endless_thread_ = ::pthread_create(&thread, &attributes, wait_for_ever, nullptr) == 0;
-    pthread_attr_destroy(&attributes);
-    return has_endless_thread_;
 }
 
 void Task::progress() const { looks_without_progress.store(0, std::memory_order_relaxed); }

@@ -35,11 +35,6 @@ public:
     /// do no more than the program whose memory it shares.
     void follow_credentials() const;
 
-    /// In the task, once the host is at its end: whether libc's threads may be made from now on. They count as the
-    /// host's threads for libc, and the last of a process's threads to end calls exit(3): a thread that never ends
-    /// prevents it.
-    bool may_have_threads();
-
     /// To be called in the task at every step of its work. A task that makes no progress ends within a minute of the
     /// host's end: it may be waiting for a lock, such as malloc's, that a killed thread of the host holds for ever.
     void progress() const;
@@ -55,8 +50,7 @@ private:
 
     std::function<void()> body_;
     MemoryMap stack_;
-    Descriptor host_;  // a pidfd
-    bool has_endless_thread_ = false;
+    Descriptor host_;            // a pidfd
     int* thread_id_ = nullptr;   // where libc keeps the id of the thread that was taken over
     int thread_ = 0;             // the thread that was taken over
     char* sequences_ = nullptr;  // its restartable sequences

@@ -29,11 +29,31 @@ print(*children, flush=True)
 work(float(sys.argv[4]))
 """
 
+DUMPS = r"""
+import ctypes, sys, time
+class Error(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("code", ctypes.c_int32), ("message", ctypes.c_char * 500)]
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+work(0.3)
+error = Error(size=ctypes.sizeof(Error))
+code = ctypes.CDLL(None).flameprobe_dump(sys.argv[1].encode(), ctypes.byref(error))
+print(code, error.message.decode(), flush=True)
+work(0.3)
+"""
+# In the place of the drawing program: notes what it was started for; then it is that program, late at dumps.
+NOTING = """#!/bin/sh
+echo "$*" >> {log}
+case "$*" in *--low-priority*) sleep 0.5;; esac
+exec {program} "$@"
+"""
+
 
 class Runs(Case):
-    def tree(self, children, seconds, then="wait", own=0.1, **settings):
+    def tree(self, children, seconds, then="wait", own=0.1, change=None, **settings):
         return run(["/usr/bin/python3", "-c", TREE, str(children), str(seconds), then, str(own)], self.directory,
-                   profiled(**settings), timeout=120)
+                   profiled(**settings) | (change or {}), timeout=120)
 
     def names(self):
         return sorted(path.name for path in self.directory.iterdir())
@@ -191,6 +211,53 @@ class Runs(Case):
                 self.assertIn("no picture is drawn", ran.stderr)
                 self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
                 (self.directory / "here.fprobe").unlink()
+
+    def noting(self):
+        """The library beside a drawing program that notes its arguments; the environment's change, and the notes."""
+        place, log = self.installed(), self.directory / "lib" / "log"
+        (place / "flameprobe-draw").write_text(NOTING.format(log=log, program=BUILD / "tools" / "draw" / "flameprobe-draw"))
+        (place / "flameprobe-draw").chmod(0o755)
+        return {"LD_PRELOAD": str(place / "libflameprobe.so")}, log
+
+    def test_dumps_are_drawn_by_another_process_while_sampling_goes_on(self):
+        change, log = self.noting()
+        ran = run(["/usr/bin/python3", "-c", DUMPS, "middle"], self.directory, profiled(OUT="here", FREQ=499) | change)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "0 \n"), ran.stderr)
+        dump, end = log.read_text().splitlines()
+        self.assertIn(f"--stem={self.directory}/middle --low-priority", dump)
+        self.assertRegex(end, r"/here\.run --format")
+        self.assertEqual(self.names(), ["here.folded", "here.fprobe", "here.svg", "here.txt", "lib", "middle.folded", "middle.svg",
+                                        "middle.txt"])
+        halves = sum(count for _, count in self.folded("middle")), sum(count for _, count in self.folded("here"))
+        self.assertGreater(halves[0], 100)
+        self.assertGreater(halves[1], halves[0] + 100)
+
+    def test_numbered_results_and_separate_ones_are_drawn_by_another_process(self):
+        change, log = self.noting()
+        ran = run([host("ends"), "return", "2500"], self.directory, profiled(OUT="part.%n", FREQ=499, DUMP_EVERY="1s") | change)
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        *dumps, end = log.read_text().splitlines()
+        self.assertGreaterEqual(len(dumps), 1)
+        for number, line in enumerate(dumps, 1):
+            self.assertIn(f"part.{number}.fprobe --stem={self.directory}/part.{number} --low-priority", line)
+        self.assertNotIn("--low-priority", end)
+        sums = [sum(count for _, count in self.folded(f"part.{number}")) for number in range(1, len(dumps) + 2)]
+        self.assertGreater(sum(sums), 0.9 * 2.5 * 499, sums)  # nothing is lost while one is drawn
+        log.unlink()
+        ran = self.tree(1, 0.3, OUT="alone.%p", FREQ=499, CHILDREN="separate", change=change)
+        stems = {f"alone.{pid}" for pid in (ran.pid, *map(int, ran.stdout.split()))}
+        self.assertEqual({line.split("--stem=")[1].split()[0].rsplit("/", 1)[1] for line in log.read_text().splitlines()}, stems)
+        for stem in stems:
+            self.assertTrue((self.directory / f"{stem}.svg").exists())
+
+    def test_a_dump_without_the_drawing_program_names_the_command(self):
+        place = self.installed()
+        env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        ran = run(["/usr/bin/python3", "-c", DUMPS, "middle"], self.directory, env)
+        code, message = ran.stdout.split(" ", 1)
+        self.assertNotEqual(code, "0")
+        self.assertRegex(message, rf"not installed.*this draws it: flameprobe-render {self.directory}/here.run/\S+.fprobe "
+                                  rf"-o {self.directory}/middle.html$")
 
     def test_a_place_that_cannot_be_written(self):
         ran = self.tree(2, 0.1, OUT="/proc/nothing/here", FREQ=499)

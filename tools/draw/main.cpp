@@ -1,5 +1,8 @@
-// flameprobe-draw: started at the end of a run by the library in the profiled program, not by users. Its lines on
-// standard output are for that: "wrote PATH", "problem: SENTENCE", "done", and empty ones while it works.
+// flameprobe-draw: started by the library in the profiled program, not by users: for a run's folder at its end, or with
+// --stem for one profile. Its lines on standard output are for the library: "wrote PATH", "problem: SENTENCE", "done",
+// and empty ones while it works.
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -15,6 +18,7 @@ namespace flameprobe {
 namespace {
 
 constexpr int failed = 1, wrong_usage = 2;
+constexpr int low_priority = 10;  // setpriority(2)
 
 void tell(const std::string& line) {
     std::fputs((line + "\n").c_str(), stdout);
@@ -31,27 +35,44 @@ void breathe() {
     }).detach();
 }
 
+struct Order {
+    std::string input, stem;  // no stem: the input is a run's folder
+    ResultOptions options;
+};
+
+bool understand(std::string_view argument, Order& order) {
+    constexpr std::string_view format = "--format=", directory = "--debug-dir=", stem = "--stem=";
+    if (argument.starts_with(format)) {
+        if (auto known = format_by_path("x" + std::string(argument.substr(format.size()))))
+            order.options.formats.push_back(*known);
+    } else if (argument.starts_with(directory)) {
+        order.options.debug_directories.emplace_back(argument.substr(directory.size()));
+    } else if (argument.starts_with(stem)) {
+        order.stem = argument.substr(stem.size());
+    } else if (argument == "--low-priority") {
+        ::setpriority(PRIO_PROCESS, 0, low_priority);
+    } else if (order.input.empty()) {
+        order.input = argument;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 int draw(int argc, char** argv) {
-    if (argc < 2 || !std::string_view(argv[1]).ends_with(".run")) {
+    Order order;
+    for (int i = 1; i < argc; ++i)
+        if (!understand(argv[i], order)) return wrong_usage;
+    if (!order.input.ends_with(order.stem.empty() ? ".run" : ".fprobe")) {
         std::fputs("flameprobe-draw is started by libflameprobe.so; flameprobe-render is for users\n", stderr);
         return wrong_usage;
     }
-    RunResult run;
-    run.folder = argv[1];
-    for (int i = 2; i < argc; ++i) {
-        const std::string_view argument = argv[i];
-        constexpr std::string_view format = "--format=", directory = "--debug-dir=";
-        if (argument.starts_with(format)) {
-            if (auto known = format_by_path("x" + std::string(argument.substr(format.size()))))
-                run.formats.push_back(*known);
-        } else if (argument.starts_with(directory)) {
-            run.debug_directories.emplace_back(argument.substr(directory.size()));
-        } else {
-            return wrong_usage;
-        }
-    }
     breathe();
-    const RunMessages messages = write_run_result(run);
+    ResultMessages messages;
+    if (order.stem.empty())
+        messages = write_run_result(order.input, order.options);
+    else
+        draw_profile(order.input, order.stem, "", order.options, messages);
     for (const std::string& path : messages.wrote) tell("wrote " + path);
     for (const std::string& problem : messages.problems) tell("problem: " + problem);
     tell("done");

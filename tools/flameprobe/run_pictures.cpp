@@ -100,7 +100,7 @@ void write_what_is_left(const FinishedRun& run, std::vector<std::string>& proble
     const std::string mark = std::to_string(run.pid) + ":";
     for (const std::string& folder : find_folders(run.out, run.start)) {
         if (!read_small_file((folder + "/" + run_owner).c_str()).value_or("").starts_with(mark)) continue;
-        const RunMessages messages = write_run_result({folder, run.draw ? std::vector<Format>() : run.formats, {}});
+        const ResultMessages messages = write_run_result(folder, {run.draw ? std::vector<Format>() : run.formats, {}});
         problems.insert(problems.end(), messages.problems.begin(), messages.problems.end());
     }
 }

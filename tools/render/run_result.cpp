@@ -19,11 +19,8 @@
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "export/output_file.hpp"
-#include "export/totals.hpp"
-#include "inputs.hpp"
 #include "process_tree.hpp"
 #include "profile/processes.hpp"
-#include "provenance_file.hpp"
 #include "render/run_facts.hpp"
 #include "session/run_folder.hpp"
 
@@ -75,29 +72,28 @@ std::vector<ProcessPart> earlier_result(const std::string& path, const std::stri
 
 class Writer {
 public:
-    explicit Writer(const RunResult& run) : run_(run), stem_(run.stem()) {}
-    RunMessages write();
+    Writer(const std::string& folder, const ResultOptions& options)
+        : folder_(folder), stem_(folder.substr(0, folder.rfind(".run"))), options_(options) {}
+    ResultMessages write();
 
 private:
     std::vector<ProcessPart> gather();
     bool write_profile(const std::vector<ProcessPart>& parts);
     void draw(const std::vector<ProcessPart>& parts);
-    void draw(const NamedProfile& profile, Format format, const std::string& path);
     void leave_folder();
     void problem(std::string text) { messages_.problems.push_back(std::move(text)); }
 
-    const RunResult& run_;
-    const std::string stem_;
+    const std::string folder_, stem_;
+    const ResultOptions& options_;
     std::set<std::string> read_;  // profiles that the result has
-    OutputOptions options_;
-    RunMessages messages_;
+    ResultMessages messages_;
 };
 
 /// What is in the folder, and of an earlier result what is not.
 std::vector<ProcessPart> Writer::gather() {
     std::vector<ProcessPart> all;
     std::set<Identity> known;
-    for (const std::string& path : profiles_in(run_.folder)) {
+    for (const std::string& path : profiles_in(folder_)) {
         read_.insert(path);
         if (is_empty(path)) continue;
         auto parts = processes_of(path);
@@ -110,7 +106,7 @@ std::vector<ProcessPart> Writer::gather() {
             all.push_back(std::move(part));
         }
     }
-    const std::string mark = read_small_file((run_.folder + "/" + run_owner).c_str()).value_or("");
+    const std::string mark = read_small_file((folder_ + "/" + run_owner).c_str()).value_or("");
     for (ProcessPart& part : earlier_result(stem_ + ".fprobe", mark))
         if (!known.contains(identity_of(part))) all.push_back(std::move(part));
     std::stable_sort(all.begin(), all.end(), [](const ProcessPart& a, const ProcessPart& b) {
@@ -126,62 +122,32 @@ bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
         if (!copied) return problem(copied.error().message), false;
     }
     if (const auto done = file.commit(); !done) {
-        problem(done.error().message + " (the profiles are safe in " + run_.folder + ")");
+        problem(done.error().message + " (the profiles are safe in " + folder_ + ")");
         return false;
     }
     return true;
 }
 
-void Writer::draw(const NamedProfile& profile, Format format, const std::string& path) {
-    if (const auto done = write_output(profile, format, path, options_); done)
-        messages_.wrote.push_back(path);
-    else
-        problem(done.error().message + " (the samples are safe in " + stem_ + ".fprobe)");
-}
-
 void Writer::draw(const std::vector<ProcessPart>& parts) {
-    Arguments arguments;
-    arguments.debug_directories = run_.debug_directories;
-    arguments.host_waits = true;
-    arguments.filter.times = std::find(run_.formats.begin(), run_.formats.end(), Format::html) != run_.formats.end();
-    Progress progress;
-    auto profile = load_inputs({stem_ + ".fprobe"}, arguments, progress);
-    if (!profile) return problem(profile.error().message);
-    for (const std::string& warning : profile->warnings) problem(warning);
-    for (std::size_t i = 1; i < profile->shown_events.size(); ++i) {
-        arguments.filter.event = profile->shown_events[i];
-        auto other = load_inputs({stem_ + ".fprobe"}, arguments, progress);
-        if (!other) return problem(other.error().message);
-        if (total_weight(*other) != 0) profile->others.push_back(std::move(*other));
-    }
-    if (const std::size_t processes = ProcessNames(parts).count(); processes > 1)
-        options_.graph.title = "CPU flame graph: " + program_name(parts.front().run) + " and its children, " +
-                               std::to_string(processes) + " processes";
-    bool pictures = false;
-    for (const Format format : run_.formats) {
-        const std::string ending(ending_of(format));
-        draw(*profile, format, stem_ + ending);
-        pictures |= format == Format::svg || format == Format::html;
-        if (holds_all_events(format)) continue;
-        for (const NamedProfile& other : profile->others) draw(other, format, stem_ + '.' + other.run.event + ending);
-    }
-    if (!pictures || messages_.wrote.empty()) return;
-    if (const auto done = write_provenance_beside(*profile, messages_.wrote.front()); !done)
-        problem(done.error().message);
+    const std::size_t processes = ProcessNames(parts).count();
+    const std::string title = processes <= 1 ? ""
+                                             : "CPU flame graph: " + program_name(parts.front().run) +
+                                                   " and its children, " + std::to_string(processes) + " processes";
+    draw_profile(stem_ + ".fprobe", stem_, title, options_, messages_);
 }
 
 /// Under another name first: a process that has begun its profile meanwhile, and one that goes on, get theirs back.
 void Writer::leave_folder() {
-    const auto all = profiles_in(run_.folder);
+    const auto all = profiles_in(folder_);
     if (std::any_of(all.begin(), all.end(), is_growing)) return;
-    const std::string away = run_.folder + ".gone." + std::to_string(::getpid());
-    if (::rename(run_.folder.c_str(), away.c_str()) != 0) return;
+    const std::string away = folder_ + ".gone." + std::to_string(::getpid());
+    if (::rename(folder_.c_str(), away.c_str()) != 0) return;
     for (const std::string& path : profiles_in(away)) {
-        const std::string before = run_.folder + "/" + last_name(path);
+        const std::string before = folder_ + "/" + last_name(path);
         if (read_.contains(before) && !is_growing(path)) {
             ::unlink(path.c_str());
         } else {
-            ::rename(away.c_str(), run_.folder.c_str());
+            ::rename(away.c_str(), folder_.c_str());
             return;
         }
     }
@@ -192,22 +158,22 @@ void Writer::leave_folder() {
     const auto inside = OutputDirectory::of(away + "/");
     const Descriptor owner = inside ? inside->create(run_owner, 0644) : Descriptor();
     if (owner && ::write(owner.get(), mark.data(), mark.size()) == static_cast<ssize_t>(mark.size()))
-        ::rename(away.c_str(), run_.folder.c_str());
+        ::rename(away.c_str(), folder_.c_str());
 }
 
-RunMessages Writer::write() {
-    const Descriptor owner(::open((run_.folder + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+ResultMessages Writer::write() {
+    const Descriptor owner(::open((folder_ + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!owner) return {};  // another process has done it
     ::flock(owner.get(), LOCK_EX);
-    if (::access(run_.folder.c_str(), F_OK) != 0) return {};
+    if (::access(folder_.c_str(), F_OK) != 0) return {};
     // Before looking for processes that go on: one that ends now sees it, or is seen ended.
-    if (const auto inside = OutputDirectory::of(run_.folder + "/")) inside->create(run_drawn, 0644);
+    if (const auto inside = OutputDirectory::of(folder_ + "/")) inside->create(run_drawn, 0644);
     const std::vector<ProcessPart> parts = gather();
     if (!parts.empty()) {
         if (!write_profile(parts)) return std::move(messages_);
         const bool sampled =
             std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
-        if (sampled && !run_.formats.empty()) draw(parts);
+        if (sampled && !options_.formats.empty()) draw(parts);
     }
     leave_folder();
     return std::move(messages_);
@@ -215,6 +181,8 @@ RunMessages Writer::write() {
 
 }  // namespace
 
-RunMessages write_run_result(const RunResult& run) { return Writer(run).write(); }
+ResultMessages write_run_result(const std::string& folder, const ResultOptions& options) {
+    return Writer(folder, options).write();
+}
 
 }  // namespace flameprobe

@@ -9,7 +9,6 @@
 #include "collect/profile_file.hpp"
 #include "session/log.hpp"
 #include "session/output_path.hpp"
-#include "session/results.hpp"
 #include "session/run_info.hpp"
 
 using namespace flameprobe;

@@ -26,7 +26,7 @@ TEST_CASE("a recording begins with the first sample or 20 ms of CPU time, where 
         PathFacts facts;
         facts.executable = "unit";
         Log log(LogMode::quiet, "");
-        Sampling sampling(options, facts, {.keep = false}, log, {[] { return 1u; }, [] {}});
+        Sampling sampling(options, facts, {.keep = false}, log, [] {});
         REQUIRE(sampling.open());
         sampling.start(std::nullopt);
         REQUIRE(sampling.on());

@@ -22,8 +22,7 @@ bool wakes(const pollfd& one) { return one.revents != 0; }
 }  // namespace
 
 Watch::Watch(const AttachSettings& settings, Log& log, const std::string& program)
-    : sampling_(settings.options, facts_of(program, settings.start), {.run_start = settings.start}, log,
-                {.workers = [] { return 1U; }, .alive = [] {}}) {}
+    : sampling_(settings.options, facts_of(program, settings.start), {.run_start = settings.start}, log, [] {}) {}
 
 Result<void> Watch::begin() {
     if (!sampling_.open()) return Error{sampling_.why_not()};

@@ -1,0 +1,59 @@
+#include "profile_pictures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "export/totals.hpp"
+#include "inputs.hpp"
+#include "provenance_file.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+/// All events of the profile, those but the first as `others`.
+Result<NamedProfile> load_events(const std::string& path, const ResultOptions& options) {
+    Arguments arguments;
+    arguments.debug_directories = options.debug_directories;
+    arguments.host_waits = true;
+    arguments.filter.times =
+        std::find(options.formats.begin(), options.formats.end(), Format::html) != options.formats.end();
+    Progress progress;
+    auto profile = load_inputs({path}, arguments, progress);
+    for (std::size_t i = 1; profile && i < profile->shown_events.size(); ++i) {
+        arguments.filter.event = profile->shown_events[i];
+        auto other = load_inputs({path}, arguments, progress);
+        if (!other) return other;
+        if (total_weight(*other) != 0) profile->others.push_back(std::move(*other));
+    }
+    return profile;
+}
+
+}  // namespace
+
+void draw_profile(const std::string& path, const std::string& stem, const std::string& title,
+                  const ResultOptions& options, ResultMessages& messages) {
+    const auto problem = [&](std::string text) { messages.problems.push_back(std::move(text)); };
+    const auto profile = load_events(path, options);
+    if (!profile) return problem(profile.error().message);
+    std::ranges::for_each(profile->warnings, problem);
+    OutputOptions output;
+    if (!title.empty()) output.graph.title = title;
+    std::string picture;
+    const auto write = [&](const NamedProfile& event, Format format, const std::string& to) {
+        const auto done = write_output(event, format, to, output);
+        if (!done) return problem(done.error().message + " (the samples are safe in " + path + ")");
+        messages.wrote.push_back(to);
+        if (picture.empty() && (format == Format::svg || format == Format::html)) picture = to;
+    };
+    for (const Format format : options.formats) {
+        const std::string ending(ending_of(format));
+        write(*profile, format, stem + ending);
+        if (holds_all_events(format)) continue;
+        for (const NamedProfile& other : profile->others) write(other, format, stem + '.' + other.run.event + ending);
+    }
+    if (picture.empty()) return;
+    if (const auto done = write_provenance_beside(*profile, picture); !done) problem(done.error().message);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,26 @@
+// What flameprobe-draw makes of one `.fprobe`: the outputs that a run asked for, under one name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "export/output.hpp"
+
+namespace flameprobe {
+
+struct ResultOptions {
+    std::vector<Format> formats;
+    std::vector<std::string> debug_directories;
+};
+
+/// What there is to tell, one line each.
+struct ResultMessages {
+    std::vector<std::string> wrote, problems;
+};
+
+/// Writes STEM.ENDING of every format from the `.fprobe` at `profile`, and the provenance beside a picture. `title`: of
+/// the pictures; empty: the usual one.
+void draw_profile(const std::string& profile, const std::string& stem, const std::string& title,
+                  const ResultOptions& options, ResultMessages& messages);
+
+}  // namespace flameprobe
