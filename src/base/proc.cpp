@@ -71,6 +71,12 @@ bool has_ended(std::uint32_t tid) {
            status->find("\nState:\tX") != std::string::npos;
 }
 
+bool is_running(pid_t pid) {
+    const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
+    const std::string_view state = stat ? stat_field(*stat, 3) : "";
+    return !state.empty() && state != "Z" && state != "X";
+}
+
 std::string thread_comm(std::uint32_t tid) {
     auto text = proc_is_of_this_namespace() ? read_small_file(task_file(tid, "comm").c_str()) : std::nullopt;
     if (!text) return {};

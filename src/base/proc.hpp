@@ -1,6 +1,8 @@
 // Small readers of /proc. All give nothing where /proc is not mounted.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +20,8 @@ std::vector<std::uint32_t> list_threads();
 std::vector<std::uint32_t> list_other_threads();
 /// Whether a thread of the host is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);
+/// Whether a process runs. A zombie does not.
+bool is_running(pid_t pid);
 /// comm, without the newline; empty if the thread is gone, or /proc is that of another pid namespace.
 std::string thread_comm(std::uint32_t tid);
 /// Field `number` (3 or more) of the text of a /proc/PID/stat or /proc/PID/task/TID/stat, as proc(5) numbers them;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
 #include "base/system_call_names.hpp"
 #include "symbolize/stand_in.hpp"
 #include "symbolize/symbolizer.hpp"
@@ -110,6 +111,7 @@ MappingId ProfileStacks::mapping_of(std::uint32_t region_id, std::uint64_t addre
     mapping.since_ns = monotonic_ns() - start_ns_;
     mapping.path = region->path;
     const MappingId id = next_mapping_++;
+    if (mapping.kind == MappingKind::anonymous) made_at_run_time_.push_back(id);
     files_.add(id, *region, mapping);
     mapping_of_region_.emplace(region_id, id);
     sink_.mapping(id, mapping);
@@ -137,9 +139,15 @@ void ProfileStacks::name_what_is_gone(std::uint32_t next_string) {
         place[id] = static_cast<MappingId>(mappings.size());
         mappings.push_back(files_.mapping(id));
     }
+    // Of code that a watched process has made: its map may be in a container, and older than the profile.
+    const bool watched = is_watched_from_outside();
+    if (watched) {
+        for (const MappingId id : made_at_run_time_) place[id] = static_cast<MappingId>(mappings.size());
+        mappings.emplace_back().kind = MappingKind::anonymous;
+    }
     std::vector<LocationId> ids;
     std::vector<Location> locations;
-    for (LocationId id = 0; id < table_.locations() && !gone.empty(); ++id) {
+    for (LocationId id = 0; id < table_.locations() && !place.empty(); ++id) {
         const Location location = table_.at(id);
         if (const auto found = place.find(location.mapping); found != place.end()) {
             ids.push_back(id);
@@ -150,9 +158,11 @@ void ProfileStacks::name_what_is_gone(std::uint32_t next_string) {
     SymbolizeOptions options;
     options.workers = 1;
     options.same_boot = true;
+    options.pid = watched ? static_cast<std::uint32_t>(host_process()) : 0;
     options.deadline = std::chrono::steady_clock::now() + time_for_names;
     options.read_image = [&](const Mapping& mapping) {
-        return files_.read(gone[static_cast<std::size_t>(&mapping - mappings.data())]);
+        const auto at = static_cast<std::size_t>(&mapping - mappings.data());
+        return at < gone.size() ? files_.read(gone[at]) : std::nullopt;
     };
     std::vector<std::string> warnings;
     const SymbolChains chains = symbolize(mappings, locations, {}, options, warnings);
@@ -163,7 +173,8 @@ void ProfileStacks::name_what_is_gone(std::uint32_t next_string) {
         return known->second;
     };
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (chains[i].back().name.starts_with(unknown_prefix)) continue;
+        const std::string& outermost = chains[i].back().name;
+        if (outermost.starts_with(unknown_prefix) || outermost == nameless_jit_code) continue;
         std::vector<ArchivedSymbol> symbols;
         for (const Symbol& symbol : chains[i])
             symbols.push_back({id_of(symbol.name), id_of(symbol.file), symbol.line, symbol.decl_line, symbol.inlined});

@@ -39,8 +39,9 @@ public:
     MappingId call_of(std::span<const CodeFrame> frames);
     /// Adds a just-in-time compiler's dump to the mappings: it names code that lies in no file.
     void add_jit_dump(const std::string& path);
-    /// Names, for readers of the profile, the code in files that are not any more at their paths, and of the vdso: to
-    /// be called once, at the end. `next_string`: the first id of a string that is free.
+    /// Names, for readers of the profile, the code in files that are not any more at their paths, and of the vdso; of a
+    /// process that is watched also the code that it has made. To be called once, at the end. `next_string`: the first
+    /// id of a string that is free.
     void name_what_is_gone(std::uint32_t next_string);
     void close_files() { files_.close(); }
     std::size_t count() const { return table_.stacks(); }
@@ -67,6 +68,7 @@ private:
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::map<std::string, MappingId> notes_;                                // by text
     std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
+    std::vector<MappingId> made_at_run_time_;                               // memory with code that is of no file
     MappingId next_mapping_ = 0;
 };
 

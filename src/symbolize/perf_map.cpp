@@ -6,6 +6,11 @@
 #include <charconv>
 #include <span>
 
+#include "base/host_process.hpp"
+#include "base/number.hpp"
+#include "base/proc.hpp"
+#include "base/regular_file.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -13,13 +18,23 @@ namespace {
 constexpr std::size_t most_text = std::size_t{256} << 20;
 constexpr int most_overlaps = 4096;  // a hostile map could otherwise make every look-up walk all of it
 
-std::string read_trusted(const std::string& path, std::vector<std::string>& warnings) {
-    const Descriptor file = open_trusted(path, warnings);
+std::string read_map(const Descriptor& file) {
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return {};
     std::string text(std::min<std::size_t>(static_cast<std::size_t>(status.st_size), most_text), '\0');
     text.resize(read_at(file.get(), 0, std::as_writable_bytes(std::span(text))));
     return text;
+}
+
+std::string path_of(std::uint32_t pid) { return "/tmp/perf-" + std::to_string(pid) + ".map"; }
+
+/// The process id in the process's own namespace: the last of NSpid (proc(5), /proc/PID/status).
+std::uint32_t number_inside(std::uint32_t pid) {
+    const auto status = read_small_file((host_proc_directory() + "/status").c_str());
+    const auto line = status ? status->find("\nNSpid:") : std::string::npos;
+    if (line == std::string::npos) return pid;
+    const std::string numbers = status->substr(line + 1, status->find('\n', line + 1) - line - 1);
+    return number_in<std::uint32_t>(numbers.substr(numbers.rfind('\t') + 1)).value_or(pid);
 }
 
 /// Reads a hex number and the blanks behind it; false if there is none.
@@ -38,7 +53,11 @@ bool take_number(std::string_view& line, std::uint64_t& value) {
 PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
                             std::vector<std::string>& warnings) {
     std::string text;
-    if (pid != 0) text = read_trusted("/tmp/perf-" + std::to_string(pid) + ".map", warnings);
+    const bool watched = is_watched_from_outside() && pid == static_cast<std::uint32_t>(host_process());
+    if (watched)
+        text = read_map(open_host_file(path_of(number_inside(pid))));
+    else if (pid != 0)
+        text = read_map(open_trusted(path_of(pid), warnings));
     for (const std::string& path : jit_dumps) text += '\n' + read_jit_dump(path, warnings);
     return parse(std::move(text));
 }

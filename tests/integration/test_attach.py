@@ -162,6 +162,111 @@ class OrdinaryUser(Attach):
         self.assert_covered(stem)
 
 
+CONTAINER = r"""
+import ctypes, os, re, shutil, subprocess, sys
+root, program = sys.argv[1], sys.argv[2]
+libc = ctypes.CDLL(None, use_errno=True)
+def check(result):
+    if result != 0: raise OSError(ctypes.get_errno(), "no namespace here")
+libraries = re.findall(r"(/\S+)", subprocess.check_output(["ldd", program], text=True))
+check(libc.unshare(0x20000))  # CLONE_NEWNS
+check(libc.mount(b"none", b"/", None, 0x44000, None))  # MS_REC | MS_PRIVATE
+check(libc.mount(b"none", root.encode(), b"tmpfs", 0, None))
+for file, place in [(program, "/app/program")] + [(l, l) for l in libraries]:
+    os.makedirs(root + os.path.dirname(place), exist_ok=True)
+    shutil.copy(file, root + place)
+os.makedirs(root + "/old")
+check(libc.syscall(155, root.encode(), (root + "/old").encode()))  # pivot_root
+os.chdir("/")
+check(libc.umount2(b"/old", 2))  # MNT_DETACH
+os.execv("/app/program", ["/app/program", *sys.argv[3:]])
+"""
+
+
+class Changes(Attach):
+    """What the target does while it is looked at."""
+
+    def test_another_program_has_a_profile_of_its_own(self):
+        self.need("perl")
+        program = self.python("end = time.process_time() + 1\nwhile time.process_time() < end: sum(range(1000))\n"
+                              "os.execvp('perl', ['perl', '-e', 'my $n = 0; for (;;) { $n += 3 }'])")
+        directory = self.fresh_directory("exec")
+        attached = subprocess.Popen([COMMAND, "attach", "-F", "499", "-o", directory / "out", "-f", "folded", str(program.pid)],
+                                    text=True, stderr=subprocess.PIPE, env=clean_environment())
+        self.addCleanup(attached.stderr.close)
+        wait_until(lambda: Path(f"/proc/{program.pid}/comm").read_text() == "perl\n", 60, "another program")
+        time.sleep(1)
+        attached.send_signal(signal.SIGINT)
+        self.assertEqual(attached.wait(60), 0)
+        stacks = self.stacks(directory / "out")
+        for name in ("python3", "perl"):
+            self.assertGreater(sum(count for frames, count in stacks if frames[0].startswith(name)), 20, name)
+        self.assertGreater(shares(stacks, "perl_run")[0], 20)
+
+    def test_a_library_that_is_loaded_meanwhile(self):
+        library = target("libshares-plugin.so")
+        program = self.python(f"import ctypes\ntime.sleep(1.5)\nwork = ctypes.CDLL('{library}').plugin_40\n"
+                              "while True: work(1000)")
+        stem, _ = self.attach("-d", "3s", "-F", "499", program.pid)
+        self.assertGreater(shares(self.stacks(stem), "plugin_40")[0], 20)
+
+    def test_code_that_is_made_at_run_time(self):
+        self.need("node")
+        program = self.start("node", "--perf-basic-prof", "-e", "function hot(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; "
+                             "return s } for (;;) hot(1e6)")
+        names = Path(f"/tmp/perf-{program.pid}.map")
+        self.addCleanup(lambda: names.unlink(missing_ok=True))
+        wait_until(lambda: names.exists() and "*hot" in names.read_text(), 60, "compiled code")
+        stem, _ = self.attach("-d", "2s", "-F", "499", program.pid)
+        stacks = self.stacks(stem)
+        hot = sum(count for frames, count in stacks if any("hot" in frame for frame in frames))
+        self.assertGreater(hot / sum(count for _, count in stacks), 0.8)
+
+    def test_a_process_with_another_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        root = self.fresh_directory("root")
+        program = self.start(sys.executable, "-c", CONTAINER, root, target("shares"), "leaves", "100000000")
+        wait_until(lambda: program.poll() is not None or os.readlink(f"/proc/{program.pid}/exe") == "/app/program", 30, "its start")
+        if program.poll() is not None:
+            self.skipTest("no mount namespace can be made here")
+        stem, _ = self.attach("-d", "2s", "-F", "499", program.pid)
+        stacks = self.stacks(stem)
+        self.assertGreater(shares(stacks, "leaf_70")[0], 50)
+        self.assertGreater(shares(stacks, "burn", leaf=True)[0], 50)  # inlined: debug information was read
+        hits, every = shares(stacks, "main")
+        self.assertGreater(hits / every, 0.98)
+
+
+class Tree(Attach):
+    def test_children_too(self):
+        program = self.python("for i in range(2):\n    if os.fork() == 0: spin()\n"
+                              "while True:\n    if os.fork() == 0:\n        end = time.process_time() + 0.3\n"
+                              "        while time.process_time() < end: sum(range(1000))\n        os._exit(0)\n    os.wait()")
+        time.sleep(0.5)
+        stem, ran = self.attach("--tree", "-d", "3s", "-F", "499", program.pid)
+        table = [line.split() for line in ran.stderr.splitlines() if "python3 " in line and "%" in line]
+        self.assertGreaterEqual(len(table), 4, ran.stderr)
+        self.assertRegex(ran.stderr, r"and [23] children")
+        self.assertIsNone(program.poll())
+
+
+class Waits(Attach):
+    def check(self, user):
+        program = self.start(*user, sys.executable, "-c", "import time\nwhile True:\n    time.sleep(0.05)\n    sum(range(20000))")
+        stem, _ = self.attach("-e", "cpu,offcpu", "-d", "3s", program.pid, user=user)
+        waits = read_folded(Path(f"{stem}.offcpu.folded").read_text())
+        slept = sum(us for frames, us in waits if frames[-1] == "clock_nanosleep" and "_start" in frames)
+        self.assertGreater(slept, 1_500_000)
+        self.assertLess(sum(us for _, us in waits), 3_600_000)
+
+    def test_as_root(self):
+        self.check(())
+
+    def test_as_an_ordinary_user(self):
+        self.check(ordinary_user(self))
+
+
 class Refused(Attach):
     def refused(self, pid, *parts, user=(), code=1, options=()):
         ran = run([*user, COMMAND, "attach", *options, str(pid)], self.directory, clean_environment())

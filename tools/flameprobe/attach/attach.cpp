@@ -1,5 +1,4 @@
 // flameprobe attach PID: a process that was started without FlameProbe.
-#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -20,7 +19,7 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "command_line.hpp"
-#include "recorder.hpp"
+#include "recorders.hpp"
 #include "refusal.hpp"
 #include "session/family.hpp"
 #include "session/output_path.hpp"
@@ -38,13 +37,15 @@ constexpr const char* attach_usage =
     "Samples a process that was started without FlameProbe, from outside: nothing is loaded into it, and it runs on.\n"
     "Ends after --duration, with Ctrl-C, or when the process ends; then the pictures are drawn.\n"
     "\n"
-    "  -d, --duration TIME       30s, 5m, 1h (default: until Ctrl-C)\n";
+    "  -d, --duration TIME       30s, 5m, 1h (default: until Ctrl-C)\n"
+    "      --tree                its children and theirs too, into one result\n";
 
 struct AttachRequest {
     std::vector<std::string> settings;  // NAME=VALUE
     std::string out = "flameprobe.%e.%p";
     std::string formats = default_formats;
     std::uint64_t duration_ns = 0;  // 0: no end
+    bool tree = false;
     bool help = false;
 };
 
@@ -98,6 +99,7 @@ std::vector<CommandOption<AttachRequest>> known_options() {
                  [&setting](AttachRequest& r, const std::string& v) { return take_setting(r, setting, v); },
                  setting.letter});
     options.push_back({"duration", required_argument, take_duration, 'd'});
+    options.push_back({"tree", no_argument, always([](AttachRequest& r, const std::string&) { r.tree = true; })});
     options.push_back({"help", no_argument, always([](AttachRequest& r, const std::string&) { r.help = true; }), 'h'});
     return options;
 }
@@ -121,10 +123,11 @@ Options options_of(const AttachRequest& request, const std::string& out) {
     return options;
 }
 
-std::string told_begin(pid_t pid, std::uint64_t duration_ns) {
-    const std::size_t threads = list_threads().size();
+std::string told_begin(pid_t pid, std::size_t processes, std::uint64_t duration_ns) {
+    const std::size_t threads = list_threads().size(), children = processes - 1;
     return "attached to process " + std::to_string(pid) + " (" + executable_name() + ", " + std::to_string(threads) +
            (threads == 1 ? " thread)" : " threads)") +
+           (children != 0 ? " and " + std::to_string(children) + (children == 1 ? " child" : " children") : "") +
            (duration_ns == 0 ? ": Ctrl-C ends it"
                              : " for " + std::to_string(duration_ns / ns_per_second) + " s: Ctrl-C ends it sooner");
 }
@@ -153,23 +156,6 @@ private:
     Descriptor descriptor_;
 };
 
-/// Until a signal, the time, or the recorder's end. Gives the CPU time that the target used meanwhile.
-std::uint64_t wait_for_end(const Recorder& recorder, const EndSignals& signals, std::uint64_t duration_ns) {
-    const std::uint64_t first = host_cpu_ns(), end_ns = monotonic_ns() + duration_ns;
-    std::uint64_t used = first;
-    for (;;) {
-        int pause = 200;
-        const std::uint64_t now = monotonic_ns();
-        if (duration_ns != 0 && now >= end_ns) break;
-        if (duration_ns != 0) pause = static_cast<int>(std::min<std::uint64_t>(200, (end_ns - now) / ns_per_ms + 1));
-        pollfd watched[] = {{signals.get(), POLLIN, 0}, {recorder.life().get(), 0, 0}};
-        ::poll(watched, std::size(watched), pause);
-        used = std::max(used, host_cpu_ns());  // 0 once it has ended
-        if (watched[0].revents != 0 || watched[1].revents != 0) break;
-    }
-    return used - first;
-}
-
 int attach_to(pid_t pid, const AttachRequest& request) {
     FinishedRun run;
     run.pid = ::getpid();
@@ -184,10 +170,13 @@ int attach_to(pid_t pid, const AttachRequest& request) {
     static_cast<void>(family());
     {
         const EndSignals signals;
-        const auto recorder = Recorder::start(pid, {options_of(request, run.out), run.start});
-        if (!recorder) return complain(1, recorder.error().message);
-        complain(0, told_begin(pid, request.duration_ns));
-        run.cpu_ns = wait_for_end(*recorder, signals, request.duration_ns);
+        Recorders recorders(pid, {options_of(request, run.out), run.start}, request.tree);
+        if (const auto started = recorders.start(); !started) return complain(1, started.error().message);
+        complain(0, told_begin(pid, recorders.count(), request.duration_ns));
+        recorders.wait(signals.get(), request.duration_ns);
+        recorders.end();
+        run.cpu_ns = recorders.cpu_ns();
+        for (const std::string& problem : recorders.problems()) complain(0, problem);
     }
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);

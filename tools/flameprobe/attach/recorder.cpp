@@ -46,6 +46,16 @@ void tell(const Descriptor& parent, const std::string& text) {
     [[maybe_unused]] const ssize_t written = ::write(parent.get(), text.data(), text.size());
 }
 
+/// Closes all others but the standard ones: the pipes of other recorders, which else would not learn of their end.
+void keep_only(Descriptor& end, Descriptor& parent) {
+    constexpr int first_kept = 3, next = 5;
+    const int end_copy = ::fcntl(end.release(), F_DUPFD_CLOEXEC, next);
+    const int parent_copy = ::fcntl(parent.release(), F_DUPFD_CLOEXEC, next);
+    end = Descriptor(::dup3(end_copy, first_kept, O_CLOEXEC));
+    parent = Descriptor(::dup3(parent_copy, first_kept + 1, O_CLOEXEC));
+    ::close_range(next, ~0U, 0);
+}
+
 /// The recorder's whole life. `end` hangs up when it is to end; `parent` gets "+" or the reason why not.
 void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
     leave_signals_to_parent();
@@ -82,8 +92,7 @@ Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
     const pid_t pid = ::fork();
     if (pid < 0) return Error{std::string("no process: ") + strerrordesc_np(errno)};
     if (pid == 0) {
-        ours.reset();
-        from.reset();
+        keep_only(end_seen, to);
         try {
             record(target, settings, end_seen, to);
         } catch (const std::exception& exception) {
@@ -105,7 +114,7 @@ Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
 }
 
 Recorder::~Recorder() {
-    end_.reset();
+    ask_to_end();
     if (life_) ::waitpid(pid_, nullptr, 0);
 }
 

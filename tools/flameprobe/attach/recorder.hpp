@@ -27,6 +27,7 @@ public:
     Recorder& operator=(Recorder&&) = delete;
     /// Ends it, and waits for it.
     ~Recorder();
+    void ask_to_end() { end_.reset(); }
 
     pid_t target() const { return target_; }
     /// Hangs up (poll(2)) when it has ended, for instance because the target has.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/output_directory.hpp"
+#include "base/proc.hpp"
 
 namespace flameprobe {
 

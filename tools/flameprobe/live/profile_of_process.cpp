@@ -96,12 +96,6 @@ bool is_collector(const fs::path& process) {
 
 }  // namespace
 
-bool is_running(pid_t pid) {
-    const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
-    const std::string_view state = stat ? stat_field(*stat, 3) : "";
-    return !state.empty() && state != "Z" && state != "X";
-}
-
 ByteSource OpenProfile::from_start() const { return source_of(file, path); }
 
 Result<OpenProfile> profile_of_process(pid_t pid) {

@@ -25,7 +25,4 @@ struct OpenProfile {
 /// Error if there is none, or this user may not see it.
 Result<OpenProfile> profile_of_process(pid_t pid);
 
-/// Whether the process runs. A zombie does not.
-bool is_running(pid_t pid);
-
 }  // namespace flameprobe

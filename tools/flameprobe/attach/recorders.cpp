@@ -1,0 +1,99 @@
+#include "recorders.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/clock.hpp"
+#include "base/proc.hpp"
+#include "base/task_list.hpp"
+#include "refusal.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+void add_children_of(pid_t pid, std::vector<pid_t>& all) {
+    const TaskList tasks("/proc/" + std::to_string(pid) + "/task");
+    std::vector<std::uint32_t> tids;
+    static_cast<void>(tasks.read(tids));  // false: we are none of them
+    for (const std::uint32_t tid : tids) {
+        std::istringstream children(tasks.file(tid, "children").value_or(""));
+        for (pid_t child = 0; children >> child;) {
+            if (child == ::getpid()) continue;  // and our recorders
+            all.push_back(child);
+            add_children_of(child, all);
+        }
+    }
+}
+
+std::uint64_t cpu_of(pid_t pid) { return read_clock(process_cpu_clock(static_cast<std::uint32_t>(pid))); }
+
+}  // namespace
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+    std::vector<pid_t> all;
+    add_children_of(pid, all);
+    return all;
+}
+
+Result<void> Recorders::start() {
+    first_cpu_ns_ = last_cpu_ns_ = cpu_of(root_);
+    auto first = Recorder::start(root_, settings_);
+    if (!first) return first.error();
+    recorders_.emplace(root_, std::move(*first));
+    add_children();
+    return {};
+}
+
+// One that cannot be recorded is told once; one that has ended meanwhile is none of those.
+void Recorders::add_children() {
+    if (!tree_) return;
+    for (const pid_t pid : descendants_of(root_)) {
+        if (recorders_.contains(pid) || refused_.contains(pid)) continue;
+        std::string why = why_not_attached(pid);
+        if (why.empty()) {
+            auto recorder = Recorder::start(pid, settings_);
+            if (recorder) {
+                recorders_.emplace(pid, std::move(*recorder));
+                continue;
+            }
+            why = recorder.error().message;
+        }
+        refused_.insert(pid);
+        if (is_running(pid)) problems_.push_back(why);
+    }
+}
+
+void Recorders::look() {
+    last_cpu_ns_ = std::max(last_cpu_ns_, cpu_of(root_));  // 0 once it has ended
+    std::vector<pollfd> lives;
+    for (const auto& [pid, recorder] : recorders_) lives.push_back({recorder.life().get(), 0, 0});
+    ::poll(lives.data(), lives.size(), 0);
+    std::size_t at = 0;
+    for (auto each = recorders_.begin(); each != recorders_.end(); ++at)
+        each = lives[at].revents != 0 ? recorders_.erase(each) : std::next(each);
+    add_children();
+}
+
+void Recorders::end() {
+    for (auto& [pid, recorder] : recorders_) recorder.ask_to_end();
+    recorders_.clear();
+}
+
+void Recorders::wait(int descriptor, std::uint64_t duration_ns) {
+    constexpr std::uint64_t look_every_ms = 50;
+    const std::uint64_t end_ns = monotonic_ns() + duration_ns;
+    while (!recorders_.empty()) {
+        const std::uint64_t now = monotonic_ns();
+        if (duration_ns != 0 && now >= end_ns) break;
+        const std::uint64_t left_ms = duration_ns == 0 ? look_every_ms : (end_ns - now) / ns_per_ms + 1;
+        pollfd watched{descriptor, POLLIN, 0};
+        if (::poll(&watched, 1, static_cast<int>(std::min(left_ms, look_every_ms))) > 0) break;
+        look();
+    }
+}
+
+}  // namespace flameprobe
