@@ -5,64 +5,11 @@
 #include <cstring>
 
 #include "base/self_memory.hpp"
+#include "collect/stack_junction.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-// How much two stacks must share. Different call paths may agree in a frame by chance, the more often the fewer calls
-// its function makes: with two calls each, sixteen frames in a row agree once in 65,536. A copy holds few frames of
-// kilobytes, but their addresses agree by chance even less often.
-struct Enough {
-    std::size_t links;
-    std::size_t large_links;  // where they span `bytes`
-    std::uint64_t bytes;
-};
-constexpr Enough alone{16, 4, 16u << 10};
-constexpr Enough between_two_alike{2, 2, 0};
-
-/// The first `count` frames of a stack. A link is a frame's CFA and the return address that is stored below it, so the
-/// last frame has none.
-struct Known {
-    const std::vector<CodeFrame>& frames;
-    std::size_t count;
-
-    std::size_t links() const { return count == 0 ? 0 : count - 1; }
-    /// The number of links up to the one at `cfa`, 0 if there is none.
-    std::size_t links_to(std::uint64_t cfa) const {
-        const auto end = frames.begin() + static_cast<std::ptrdiff_t>(links());
-        const auto at = std::lower_bound(frames.begin(), end, cfa,
-                                         [](const CodeFrame& frame, std::uint64_t value) { return frame.cfa < value; });
-        return at == end || at->cfa != cfa ? 0 : static_cast<std::size_t>(at - frames.begin()) + 1;
-    }
-};
-
-/// The outermost link that both have, as the number of links up to it; 0 and 0 if they do not share enough from there
-/// on.
-struct Junction {
-    std::size_t in_first = 0, in_second = 0;
-    explicit operator bool() const { return in_first != 0; }
-};
-
-Junction junction(const Known& first, const Known& second, const Enough& enough) {
-    Junction at{first.links(), second.links()};
-    if (at.in_first == 0 || at.in_second == 0) return {};
-    const std::uint64_t first_end = first.frames[at.in_first - 1].cfa, second_end = second.frames[at.in_second - 1].cfa;
-    if (first_end > second_end) at.in_first = first.links_to(second_end);
-    if (second_end > first_end) at.in_second = second.links_to(first_end);
-    std::size_t same = 0;
-    const std::size_t most = std::min(at.in_first, at.in_second);
-    const auto link = [](const Known& known, std::size_t index, const Known& other, std::size_t other_index) {
-        return known.frames[index].cfa == other.frames[other_index].cfa &&
-               known.frames[index + 1].address == other.frames[other_index + 1].address;
-    };
-    while (same < most && same < enough.links && link(first, at.in_first - same - 1, second, at.in_second - same - 1))
-        ++same;
-    if (same >= enough.links) return at;
-    if (same < enough.large_links) return {};
-    const std::uint64_t bytes = first.frames[at.in_first - 1].cfa - first.frames[at.in_first - same].cfa;
-    return bytes >= enough.bytes ? at : Junction{};
-}
 
 /// Where the first `proven` frames join `whole`, as the number of whole's links up to there.
 std::size_t joins(const std::vector<CodeFrame>& frames, std::size_t proven, const std::vector<CodeFrame>& whole,

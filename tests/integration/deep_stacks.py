@@ -64,6 +64,12 @@ def recursion_is_right(frames, kibibytes):
     return recursions == most if bottom else recursions <= most
 
 
+def caller_is_right(frames):
+    """A stack of deep callers: the work is its caller's."""
+    callers, works = ({match for frame in frames for match in re.findall(rf"deep::{what}<(\d)u?>", frame)} for what in ("caller", "work"))
+    return len(callers) == 1 and (not works or works == callers)
+
+
 def judge(stacks, is_right):
     """Counts the samples that are in the program's main work, or are truncated and may be in it."""
     verdict = Verdict()

@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from deep_stacks import judge, path_is_right, recursion_is_right
+from deep_stacks import caller_is_right, judge, path_is_right, recursion_is_right
 from harness import EMULATED, MAIN_ENGINES, Case, Result, profiled, run, sized, target
 
 
@@ -16,15 +16,37 @@ class Deep(Case):
         self.assertGreater(verdict.all, 50, ran.stderr)
         return verdict
 
-    def test_recursion_has_its_number_of_frames(self):
+    def test_recursion_that_fits_has_its_number_of_frames(self):
         for engine in MAIN_ENGINES:
-            for kibibytes, frequency in ((224, 999), (4096, 250)):
-                with self.subTest(engine=engine, kibibytes=kibibytes):
-                    verdict = self.verdict(engine, "recursion", kibibytes, frequency,
-                                           lambda frames, size=kibibytes: recursion_is_right(frames, size))
+            with self.subTest(engine=engine):
+                verdict = self.verdict(engine, "recursion", 48, 999, lambda frames: recursion_is_right(frames, 48),
+                                       STACK=61440)
+                self.assertEqual(verdict.wrong, 0)
+                self.assertGreater(verdict.whole, verdict.all * 0.9)
+
+    def test_recursion_has_no_caller_that_is_not_proven(self):
+        """Beyond the copy a recursion looks the same whoever called it, in live memory and in the samples around it."""
+        for engine in MAIN_ENGINES:
+            for mode, amount in (("callers", 224), ("recursion", 4096)):
+                with self.subTest(engine=engine, mode=mode):
+                    is_right = caller_is_right if mode == "callers" else lambda frames: recursion_is_right(frames, 4096)
+                    verdict = self.verdict(engine, mode, amount, 999, is_right)
                     self.assertEqual(verdict.wrong, 0)
-                    # A loaded machine reads late, never wrongly.
-                    self.assertGreater(verdict.whole, verdict.all / 2)
+                    self.assertGreater(verdict.truncated, verdict.all * 0.9)
+
+    def test_callers_are_right_where_the_copy_has_them(self):
+        verdict = self.verdict("timer", "callers", 224, 999, caller_is_right, STACK=262144)
+        self.assertEqual(verdict.wrong, 0)
+        self.assertGreater(verdict.whole, verdict.all * 0.9)
+
+    def test_a_standing_path_is_whole(self):
+        """Its calls tell which path it is, so that live memory can be believed."""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                verdict = self.verdict(engine, "tree", int(sized(0.5, 1.5) * 1e6), 999, path_is_right)
+                self.assertEqual(verdict.wrong, 0)
+                # A loaded machine reads late, never wrongly.
+                self.assertGreater(verdict.whole, verdict.all / 2)
 
     def test_paths_that_change_are_never_mixed(self):
         """One in a thousand may be wrong: two paths may agree by chance in all frames that are compared."""
@@ -55,14 +77,14 @@ class Deep(Case):
         """Where process_vm_readv is refused, as in some containers, the stack beyond the copy is read through /proc."""
         directory = self.fresh_directory("refused")
         ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--after", "libflameprobe-core.so", "--report",
-                   directory / "report", "--", target("deep"), "recursion", 224, 1.5], directory,
+                   directory / "report", "--", target("deep"), "tree", 1_500_000, 1.5], directory,
                   profiled(ENGINE="timer", FREQ=999, FORMAT="folded", STACK=16384, CHILDREN="separate"), timeout=60)
         if ran.returncode == 125:
             self.skipTest(f"no tracing here: {ran.stderr.strip()}")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertGreater(int((directory / "report").read_text().split()[1]), 0, "nothing was refused")
         result = Result(next(directory.glob("flameprobe.deep.*.fprobe")).with_suffix(""))
-        verdict = judge(result.stacks(), lambda frames: recursion_is_right(frames, 224))
+        verdict = judge(result.stacks(), path_is_right)
         self.assertEqual(verdict.wrong, 0)
         self.assertGreater(verdict.whole, verdict.all / 2)
 

@@ -65,14 +65,14 @@ class Fibers(Case):
     def test_deep_recursion_on_one_stack(self):
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
-                whole = self.whole(self.stacks(engine, "context", 95), "context", 95)
+                whole = self.whole(self.stacks(engine, "context", 95, STACK=61440), "context", 95)
                 if not EMULATED:  # a slow machine reads late, never wrongly
                     self.assertGreater(whole, 0.9)
 
     def test_deep_recursion_on_stacks_that_take_turns(self):
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
-                whole = self.whole(self.stacks(engine, "context", 95, 3), "context", 95)
+                whole = self.whole(self.stacks(engine, "context", 95, 3, STACK=61440), "context", 95)
                 if not EMULATED:
                     self.assertGreater(whole, 0.8)
 

@@ -42,8 +42,13 @@ double cpu_seconds() {
 [[gnu::noinline]] void recurse(long depth, std::size_t fiber) {
     volatile char space[frame_size - 64];
     space[0] = 1;
-    if (depth > 0) {
+    // From one of two places, as the bits of a number tell: a recursion from one place does not show who called it.
+    if (depth > 0 && (0x9e3779b97f4a7c15 >> depth % 64 & 1) != 0) {
         recurse(depth - 1, fiber);
+        space[1] = 1;
+    } else if (depth > 0) {
+        recurse(depth - 1, fiber);
+        space[1] = 2;
     } else {
         while (cpu_seconds() < seconds) {
             work();

@@ -1,6 +1,7 @@
 // Stacks deeper than any copy of them, whose truth can be read from themselves.
 //
 // usage: deep recursion KIB SECONDS          one recursion of frames of half a kilobyte, which stands at its end
+//        deep callers KIB SECONDS            such a recursion from two callers in turn, whose work has two names
 //        deep tree MICROSECONDS SECONDS      a random path of calls, left and taken anew every so often
 //        deep even-tree MICROSECONDS SECONDS the same with frames of one size, so that every path ends at one address
 // All times are CPU time.
@@ -108,6 +109,38 @@ template <bool even, unsigned bit>
     KEEP(bytes);
 }
 
+/// From caller<1> only work<1> is reached, from caller<0> only work<0>.
+template <unsigned which>
+[[DEEP_APART]] void work(const Path& path) {
+    bottom(path);
+    KEEP(&path);
+}
+
+[[DEEP_APART]] void recurse_to(const Path& path, unsigned left) {
+    char bytes[recursion_frame - 32];
+    KEEP(bytes);
+    if (left != 0)
+        recurse_to(path, left - 1);
+    else
+        path.seed == 0 ? work<0>(path) : work<1>(path);
+    KEEP(bytes);
+}
+
+template <unsigned which>
+[[DEEP_APART]] void caller(Clock::duration stay, unsigned frames) {
+    const Path path{which, stay};
+    recurse_to(path, frames);
+    KEEP(&path);
+}
+
+/// Seven tenths and three tenths of the time.
+void take_turns(unsigned frames, Clock::time_point end) {
+    while (Clock::now() < end) {
+        caller<0>(std::chrono::microseconds(700), frames);
+        caller<1>(std::chrono::microseconds(300), frames);
+    }
+}
+
 template <bool even>
 void walk_paths(Clock::duration stay, Clock::time_point end) {
     for (std::uint64_t state = 1; Clock::now() < end; state = next(state))
@@ -125,6 +158,8 @@ int main(int argc, char** argv) {
     const std::chrono::microseconds stay(amount);
     if (std::strcmp(argv[1], "recursion") == 0)
         deep::recurse({0, time}, static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1));
+    else if (std::strcmp(argv[1], "callers") == 0)
+        deep::take_turns(static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1), end);
     else if (std::strcmp(argv[1], "tree") == 0)
         deep::walk_paths<false>(stay, end);
     else if (std::strcmp(argv[1], "even-tree") == 0)

@@ -101,6 +101,42 @@ TEST_CASE("continue: few frames are enough where they are large") {
     CHECK_FALSE(continue_like(small, 7, stack(usual_path, 512)));
 }
 
+TEST_CASE("continue: a recursion does not tell who called it") {
+    const auto one = "ab" + std::string(40, 'r') + "xyz", other = "ac" + std::string(40, 'r') + "xyz";
+    auto frames = first(stack(one), 30);
+    CHECK_FALSE(continue_like(frames, 30, stack(one)));
+    SUBCASE("nor two stacks that agree, before it and after it") {
+        Fixture f;
+        f.sample(one, 30, 10);
+        f.continuations.saw_whole(thread, stack(one.substr(0, 41)), 20);
+        f.sample(other, 30, 100);
+        f.told.clear();
+        f.continuations.saw_whole(thread, stack(one.substr(0, 42)), 120);
+        CHECK(f.told == std::vector<ToldStack>{{30, false, 100}});
+    }
+    SUBCASE("nor memory that agrees with the last whole stack") {
+        Fixture f;
+        f.sample(one, 30, 10);
+        f.continuations.saw_whole(thread, stack(one.substr(0, 41)), 20);
+        f.told.clear();
+        f.sample(one, 30, 100, 150);
+        CHECK(f.told.empty());
+    }
+}
+
+TEST_CASE("continue: a recursion of several functions tells as much as one round of it") {
+    std::string rounds, choices;
+    for (int round = 0; round < 20; ++round) rounds += "pqrst";
+    auto frames = first(stack("ab" + rounds), 60);
+    CHECK_FALSE(continue_like(frames, 60, stack("ab" + rounds)));
+    // Where each call is one of two, half of them are not foretold.
+    for (unsigned state = 1, at = 0; at < 100; ++at, state = state * 1103515245 + 12345)
+        choices += "pq"[state >> 16 & 1];
+    auto chosen = first(stack("ab" + choices), 60);
+    CHECK(continue_like(chosen, 60, stack("ab" + choices)));
+    CHECK(chosen.size() == 102);
+}
+
 TEST_CASE("continue: memory alone proves nothing, a later sample does") {
     Fixture f;
     CHECK_FALSE(f.sample(usual_path, 30, 100, 150));
