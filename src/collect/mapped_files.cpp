@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 
@@ -29,6 +30,12 @@ bool lies_at(const std::string& path, const FileIdentity& wanted) {
     return wanted.known() && ::stat(path.c_str(), &status) == 0 && FileIdentity::of(status) == wanted;
 }
 
+// Not where a filter or a limit forbids to look: then nothing is known of the file there.
+bool could_be_looked_at(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 || errno == ENOENT || errno == ENOTDIR;
+}
+
 }  // namespace
 
 // The kernel gives the build id of mappings made while sampling is on. Of others it is read from the file, if that is
@@ -45,7 +52,7 @@ void MappedFiles::add(MappingId id, const CodeRegion& region, Mapping& mapping) 
         has_names = image.has_value();
         if (image && mapping.build_id.empty()) mapping.build_id = image->build_id();
         if (mapping.build_id.empty()) mapping.file = held.at_path;
-        if (mapping.build_id.empty() && !mapping.file.known())
+        if (mapping.build_id.empty() && !mapping.file.known() && could_be_looked_at(region.path))
             mapping.file = {.device = region.device, .inode = region.inode};
     }
     if (!has_names) return;  // a just-in-time compiler's file, for instance
