@@ -72,20 +72,19 @@ Result<HandlerMemory> HandlerMemory::make(const Size& wanted) {
     state->has_thread_pointer = cpu::has_thread_pointer();
     handler::secret(static_cast<std::uint32_t>(random_seed() >> 32));
     made.state_ = state;
-
-    made.pid_ = state->pid;
     handler::publish(state);
     return made;
 }
 
 HandlerMemory::HandlerMemory(HandlerMemory&& other) noexcept
-    : map_(std::move(other.map_)), state_(std::exchange(other.state_, nullptr)), pid_(other.pid_) {}
+    : map_(std::move(other.map_)), state_(std::exchange(other.state_, nullptr)) {}
 
 HandlerMemory::~HandlerMemory() {
     if (state_ == nullptr) return;
     handler::withdraw(state_);
-    // A child of fork inherits the count of the handlers that ran in its parent's other threads, but not the handlers.
-    if (pid_ != ::getpid()) {
+    // A child of fork, whose copy of this memory the kernel wiped, inherits the count of the handlers that ran in its
+    // parent's other threads, but not the handlers. A host's filter may forbid to ask for the process's id.
+    if (state_->pid == 0) {
         handler::forget_parent();
         return;
     }

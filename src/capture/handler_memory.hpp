@@ -38,7 +38,6 @@ private:
 
     MemoryMap map_;
     handler::State* state_ = nullptr;
-    int pid_ = 0;
 };
 
 }  // namespace flameprobe
