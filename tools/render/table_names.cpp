@@ -18,11 +18,11 @@ std::string TableNames::text(const NamedProfile& profile, FunctionId function, s
     return width == 0 ? name : fit_name(name, std::max(least, width > used ? width - used : 0));
 }
 
-TableNames names_of(const Arguments& arguments) {
-    TableNames names{.whole = arguments.long_names, .width = 0};
+TableNames names_of(const Arguments& arguments) { return {.whole = arguments.long_names, .width = terminal_columns()}; }
+
+std::size_t terminal_columns() {
     winsize size{};
-    if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) names.width = size.ws_col;
-    return names;
+    return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 }  // namespace flameprobe

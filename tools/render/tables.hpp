@@ -18,6 +18,8 @@ struct TableNames {
     std::string text(const NamedProfile& profile, FunctionId function, std::size_t used) const;
 };
 TableNames names_of(const Arguments& arguments);
+/// Of the terminal that standard output is; 0: it is none.
+std::size_t terminal_columns();
 
 /// The `rows` functions with most samples, as a table for a terminal: self, total, name, module.
 std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy sort, const TableNames& names = {});

@@ -336,6 +336,27 @@ TEST_CASE("two profiles are compared by shares of samples") {
     CHECK(judgement.remarks.size() == 1);
 }
 
+TEST_CASE("names in a comparison are short, fit the terminal, and are whole on demand and in data") {
+    const std::string whole =
+        "std::vector<Order, std::allocator<Order> >::_M_realloc_insert<Order const&>(Order const&)";
+    Measurement before, after;
+    before.is_profile = after.is_profile = true;
+    before.profile = {{{whole, 5000}, {"vfs_read_[k]", 5000}}, 10000};
+    after.profile = {{{whole, 5600}, {"vfs_read_[k]", 4400}}, 10000};
+    const Judgement judgement = judged(before, after);
+    const std::string text = bench::to_text(document_of(judgement, "old", "new"));
+    CHECK(text.find("  std::vector::_M_realloc_insert ") != std::string::npos);
+    CHECK(text.find("  vfs_read_[k] ") != std::string::npos);
+    CHECK(text.find("Order") == std::string::npos);
+    CHECK(bench::to_text(document_of(judgement, "old", "new", true)).find(whole) != std::string::npos);
+    const std::string narrow = bench::to_text(document_of(judgement, "old", "new"), 70);
+    CHECK(narrow.find("  …_M_realloc_insert ") != std::string::npos);
+    CHECK(judgement_json(judgement, "old", "new").find("std::vector<Order") != std::string::npos);
+    // A page has the whole name where the pointer is.
+    CHECK(bench::to_html(document_of(judgement, "old", "new"), "").find("title=\"std::vector&lt;Order") !=
+          std::string::npos);
+}
+
 TEST_CASE("a judgement is written as text, Markdown and JSON") {
     Machine machine(14);
     const Judgement judgement = judged(machine.measure(10, 1), machine.measure(10, 1.3));

@@ -88,6 +88,39 @@ TEST_CASE("a function whose cost grows with the variable is found, and Amdahl's 
     for (const Growth& growth : scaling.growth) CHECK((growth.name == "lock" || !growth.found));
 }
 
+TEST_CASE("a report begins with the answer and its plot, then come pictures, then tables") {
+    const BenchFile file = bench_file();
+    Report report = report_of(file);
+    report.points[0].pictures = {"pictures/one.svg"};
+    const std::string html = report_html(report);
+    const std::size_t answer = html.find("<p>s: from n 1 to 4 throughput grows to 3.0"), chart = html.find("<svg"),
+                      picture = html.find("<figure"), table = html.find("<table");
+    CHECK(answer < chart);
+    CHECK(chart < picture);
+    CHECK(picture < table);
+    CHECK(table != std::string::npos);
+    CHECK(html.find("; in proportion it would be 4 times, so 23.") != std::string::npos);
+    CHECK(html.find("CPU time per request grows: lock by 300 ns.") != std::string::npos);
+    for (const char* legend : {">ideal: in proportion<", ">Amdahl's law<", ">measured, 95 %<", "stroke-dasharray"})
+        CHECK_MESSAGE(html.find(legend) != std::string::npos, legend);
+    for (const char* tick : {">0<", ">1000<", ">2000<", ">3000<"})
+        CHECK_MESSAGE(html.find(tick) != std::string::npos, tick);
+    CHECK(html.find("prefers-color-scheme:dark") != std::string::npos);
+    // Without anything to scale: what a unit costs, and where.
+    report.scalings.clear();
+    CHECK(report_html(report).find("of CPU time per request, most of it in work (") != std::string::npos);
+}
+
+TEST_CASE("a figure has the digits that its error is worth") {
+    CHECK(sized_text(4413, 8385) == "4,400");
+    CHECK(sized_text(1.50044, 0.031) == "1.500");
+    CHECK(sized_text(12, 4.968) == "12.0");
+    CHECK(sized_text(-3.14159, 0.2) == "-3.14");
+    CHECK(sized_text(7, 0) == "7.000");
+    CHECK(cost_text(Interval{12345, 11000, 13690}) == "12.3 µs ± 1.3 µs");
+    CHECK(cost_text(Interval{0.5, 0.4, 0.6}) == "0.50 ns ± 0.10 ns");
+}
+
 TEST_CASE("figures with one value for each run are shown with their interval") {
     const BenchFile file = bench_file();
     Report report = report_of(file);
@@ -96,15 +129,15 @@ TEST_CASE("figures with one value for each run are shown with their interval") {
         return report_markdown(report).find("| " + std::string(text) + " |") != std::string::npos;
     };
     runs[0].voluntary_switches = 10, runs[1].voluntary_switches = 12, runs[2].voluntary_switches = 14;
-    CHECK(cell("12.00 ± 4.968"));  // t of two degrees of freedom is 4.303, times 2 / √3
+    CHECK(cell("12.0 ± 5.0"));  // t of two degrees of freedom is 4.303, times 2 / √3
     runs[0].major_faults = 3;
-    CHECK(cell("1.000 ± 4.303"));
+    CHECK(cell("1.0 ± 4.3"));
     CHECK_FALSE(cell("threads blocked"));
     CHECK_FALSE(run_figures(report.points[0]).count("blocked_seconds"));
     runs[0].waits["futex"] = 1'000'000'000, runs[1].waits["futex"] = 3'000'000'000,
     runs[2].waits["futex"] = 2'000'000'000;
     CHECK(cell("threads blocked"));
-    CHECK(cell("2.000 ± 2.484 s"));
+    CHECK(cell("2.0 ± 2.5 s"));
     const auto json = nlohmann::json::parse(report_json(report));
     const auto& figures = json["scenarios"][0]["figures"];
     CHECK(figures["voluntary_switches"]["mean"] == 12);
@@ -168,8 +201,9 @@ TEST_CASE("a growing function links to its place in the flame graph of the large
     report.points[2].pictures = {"pictures/s-n=4.svg"};
     report.scalings = scaling_reports(report.points);
     report.scalings[0].growth[0].name = "std::map<int>::operator+=_[i]";
-    // The name is escaped for a regular expression, for an address and for Markdown.
-    const std::string address = "(pictures/s-n=4.svg#s=std%3A%3Amap%3Cint%3E%3A%3Aoperator%5C%2B=)";
+    // A search finds what is shown, the short name. It is escaped for a regular expression, for an address and for
+    // Markdown.
+    const std::string address = "(pictures/s-n=4.svg#s=std%3A%3Amap%3A%3Aoperator%5C%2B=)";
     CHECK(report_markdown(report).find("[SVG]" + address) != std::string::npos);
     CHECK(report_html(report).find(address.substr(1, address.size() - 2)) != std::string::npos);
 }
@@ -210,7 +244,7 @@ TEST_CASE("instructions per cycle, where the machine counts them") {
     report.points[0].runs[0].ipc = 1.25;
     report.points[0].runs[1].ipc = 1.75;
     CHECK(report_markdown(report).find("| IPC |") != std::string::npos);
-    CHECK(report_markdown(report).find("| 1.500 ± 3.177 |") != std::string::npos);  // of the runs that have one
+    CHECK(report_markdown(report).find("| 1.5 ± 3.2 |") != std::string::npos);  // of the runs that have one
     CHECK(nlohmann::json::parse(report_json(report))["scenarios"][0]["runs"][0]["ipc"] == 1.25);
 }
 

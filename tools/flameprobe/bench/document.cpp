@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "export/text.hpp"
+#include "render/short_name.hpp"
 
 namespace flameprobe::bench {
 
@@ -111,7 +112,10 @@ struct Html {
             out += "<tr>";
             for (std::size_t i = 0; i < row.size(); ++i) {
                 const std::string text = html_escaped(row[i].text);
-                out += is_left(table, i) ? "<td class=\"left\">" : "<td>";
+                out += is_left(table, i) ? "<td class=\"left\"" : "<td";
+                if (row[i].whole != row[i].text && !row[i].whole.empty())
+                    out += " title=\"" + html_escaped(row[i].whole) + "\"";
+                out += ">";
                 out += row[i].link.empty() ? text : "<a href=\"" + address_of(row[i]) + "\">" + text + "</a>";
                 out += "</td>";
             }
@@ -122,7 +126,8 @@ struct Html {
 };
 
 struct Text {
-    std::string out;
+    std::size_t columns = 0;
+    std::string out{};
 
     void operator()(const Heading& heading) { out += heading.text + "\n"; }
     void operator()(const Paragraph& paragraph) { out += paragraph.text + "\n\n"; }
@@ -134,6 +139,7 @@ struct Text {
         for (const auto& row : table.rows) {
             for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i].text));
         }
+        fit(widths);
         const auto line = [&](const auto& cells, const auto& text) {
             std::string whole;
             for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -144,19 +150,33 @@ struct Text {
             out += whole + "\n";
         };
         line(table.header, [](const std::string& title) { return title; });
-        for (const auto& row : table.rows) line(row, [](const Cell& cell) { return one_line(cell.text); });
+        for (const auto& row : table.rows)
+            line(row, [&](const Cell& cell) {
+                const std::string text = one_line(cell.text);
+                return &cell == &row.front() ? fit_name(text, widths.front()) : text;
+            });
         out += "\n";
+    }
+    /// Takes from the first column, the names, what the line has too much.
+    void fit(std::vector<std::size_t>& widths) const {
+        constexpr std::size_t least = 20, between = 3, before = 2;
+        std::size_t all = before;
+        for (const std::size_t width : widths) all += width + between;
+        all -= between;
+        if (columns == 0 || all <= columns || widths.front() <= least) return;
+        widths.front() = std::max(least, widths.front() - std::min(widths.front(), all - columns));
     }
 };
 
 constexpr const char* style =
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 1em;color:#222;background:#fff}"
+    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 "
+    "1em;color:#222;background:#fff}"
     "table{border-collapse:collapse;margin:1em 0;font-variant-numeric:tabular-nums}"
     "th,td{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
     ".left{text-align:left}td.left{max-width:40em;overflow-wrap:anywhere}"
-    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,44em),1fr));gap:0 1em;"
+    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr));gap:0 1em;"
     "width:min(94vw,150em);margin-left:calc(50% - min(47vw,75em))}"
-    "figure{margin:1em 0}figure img{width:100%;box-sizing:border-box;border:1px solid #ddd}"
+    "figure{margin:1em 0}figure img{width:100%;box-sizing:border-box;border:1px solid #8886}"
     "figcaption{color:#555;white-space:nowrap}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}a{color:#8bf}"
     "figcaption{color:#aaa}}";
@@ -202,8 +222,8 @@ std::string to_html(const Document& document, const std::string& title) {
            "</body></html>\n";
 }
 
-std::string to_text(const Document& document) {
-    Text text;
+std::string to_text(const Document& document, std::size_t columns) {
+    Text text{columns};
     for (const auto& block : document) std::visit(text, block);
     return text.out;
 }

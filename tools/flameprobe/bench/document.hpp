@@ -25,6 +25,7 @@ struct Cell {
     std::string text;
     std::string link;   // relative; empty: none
     std::string found;  // a function to highlight in the flame graph at `link`
+    std::string whole;  // what `text` is short for; a tooltip in HTML
 };
 
 /// The first column is text, the others are figures, which are right-aligned, except those in `left`.
@@ -63,7 +64,8 @@ private:
 
 std::string to_markdown(const Document& document);
 std::string to_html(const Document& document, const std::string& title);
-std::string to_text(const Document& document);
+/// `columns`: of the terminal, 0 where lines may have any length. Names are cut to fit it.
+std::string to_text(const Document& document, std::size_t columns = 0);
 
 std::string html_escaped(const std::string& text);
 

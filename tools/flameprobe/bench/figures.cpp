@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "render/numbers.hpp"
+#include "render/short_name.hpp"
 
 namespace flameprobe::bench {
 
@@ -18,16 +19,32 @@ std::string digits_text(double value, int digits) {
     return fixed_text(value, std::max(0, digits - before));
 }
 
+constexpr std::array<std::pair<double, const char*>, 4> time_units{
+    {{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}, {1, " ns"}}};
+
+std::pair<double, const char*> unit_of(double ns) {
+    for (const auto& unit : time_units)
+        if (std::abs(ns) >= unit.first) return unit;
+    return time_units.back();
+}
+
+/// The length of what pictures leave out of a name in folded text.
+std::size_t kind_length(const std::string& name) { return name.ends_with("_[k]") || name.ends_with("_[i]") ? 4 : 0; }
+
 double half_width(const Interval& interval) { return *interval.high - interval.mean; }
 
 }  // namespace
 
 std::string cost_text(double ns) {
-    constexpr std::array<std::pair<double, const char*>, 3> units{{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}}};
-    for (const auto& [size, name] : units) {
-        if (std::abs(ns) >= size) return digits_text(ns / size, 3) + name;
-    }
-    return digits_text(ns, 3) + " ns";
+    const auto [size, name] = unit_of(ns);
+    return digits_text(ns / size, 3) + name;
+}
+
+std::string sized_text(double value, double error) {
+    if (!(error > 0)) return digits_text(value, 4);
+    const double step = std::pow(10, std::floor(std::log10(error)) - 1), rounded = std::round(value / step) * step;
+    if (rounded >= 1000) return count_text(static_cast<std::uint64_t>(rounded + 0.5));
+    return fixed_text(rounded, std::max(0, static_cast<int>(-std::floor(std::log10(step) + 0.5))));
 }
 
 std::string rate_text(double per_second) {
@@ -36,11 +53,16 @@ std::string rate_text(double per_second) {
 }
 
 std::string cost_text(const Interval& interval) {
-    return cost_text(interval.mean) + (interval.high ? " ± " + cost_text(half_width(interval)) : "");
+    if (!interval.high) return cost_text(interval.mean);
+    const auto [size, name] = unit_of(interval.mean);
+    const double error = half_width(interval) / size;
+    return sized_text(interval.mean / size, error) + name + " ± " + sized_text(error, error) + name;
 }
 
 std::string rate_text(const Interval& interval) {
-    return rate_text(interval.mean) + (interval.high ? " ± " + rate_text(half_width(interval)) : "");
+    if (!interval.high) return rate_text(interval.mean);
+    const double error = half_width(interval);
+    return sized_text(interval.mean, error) + " ± " + sized_text(error, error);
 }
 
 std::string rounded_span_text(double seconds) {
@@ -57,6 +79,16 @@ std::string parameter_text(const Parameter& parameter) {
     std::string text = digits_text(parameter.value, 4);
     if (parameter.low) text += " (" + digits_text(*parameter.low, 4) + " to " + digits_text(*parameter.high, 4) + ")";
     return text;
+}
+
+std::string shown_name(const std::string& name) {
+    const std::size_t kind = kind_length(name);
+    return name.starts_with('[') || name.ends_with("_[k]") ? name : label_of(name) + name.substr(name.size() - kind);
+}
+
+std::string label_of(const std::string& name) {
+    const std::string whole = name.substr(0, name.size() - kind_length(name));
+    return whole.starts_with('[') || name.ends_with("_[k]") ? whole : short_name(whole);
 }
 
 }  // namespace flameprobe::bench

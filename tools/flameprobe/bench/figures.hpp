@@ -12,7 +12,9 @@ namespace flameprobe::bench {
 std::string cost_text(double ns);
 /// "48,200", "3.25": four digits or whole numbers.
 std::string rate_text(double per_second);
-/// "12.3 µs ± 0.4 µs"; without an interval only the mean.
+/// With as many digits as the error's first two are worth: 4413 within 8385 is "4,400", 1.5004 within 0.031 "1.500".
+std::string sized_text(double value, double error);
+/// "12.30 µs ± 0.40 µs", digits as above; without an interval only the mean.
 std::string cost_text(const Interval& interval);
 std::string rate_text(const Interval& interval);
 /// "40 s", "3 min", "2 h": of a time that is only estimated.
@@ -21,5 +23,9 @@ std::string rounded_span_text(double seconds);
 std::string change_text(double share);
 /// "0.043 (0.031 to 0.055)".
 std::string parameter_text(const Parameter& parameter);
+/// A function's name, as folded text has it, for people: short, with its _[k] or _[i].
+std::string shown_name(const std::string& name);
+/// The same as pictures show it, without _[k] and _[i].
+std::string label_of(const std::string& name);
 
 }  // namespace flameprobe::bench

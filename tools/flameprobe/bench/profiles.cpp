@@ -14,6 +14,7 @@
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
+#include "render/thread_groups.hpp"
 #include "symbolize/load.hpp"
 #include "symbolize/raw_profile.hpp"
 
@@ -104,7 +105,8 @@ Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::s
     options.graph.subtitle = subtitle;
     const auto format = format_by_path(path);
     if (!format) return format.error();
-    const NamedProfile all = merged.take();
+    NamedProfile all = merged.take();
+    merge_threads(all);  // so that pictures of few and of many workers can be compared
     if (auto written = write_output(all, *format, path, options); !written) return written;
     OutputFile provenance(path.substr(0, path.rfind('.')) + ".txt");
     if (!provenance.failed()) provenance.write(provenance_text(all));

@@ -1,6 +1,7 @@
 // The report for people, as Markdown and HTML.
 #include <algorithm>
 
+#include "answer.hpp"
 #include "document.hpp"
 #include "figures.hpp"
 #include "render/numbers.hpp"
@@ -13,10 +14,6 @@ namespace flameprobe::bench {
 namespace {
 
 constexpr std::size_t most_functions = 25, most_growing = 15, most_waits = 10, most_calls = 8;
-
-std::string one_of(const std::string& unit) {
-    return unit.size() > 1 && unit.ends_with("s") ? unit.substr(0, unit.size() - 1) : unit;
-}
 
 /// Removes columns without any value.
 void drop_empty_columns(Table& table) {
@@ -71,9 +68,10 @@ std::string fit_text(const std::string& law, const ScalingFit& fit, bool with_ka
     return text + ".";
 }
 
-/// The name as pictures have it, without the _[k] of kernel and the _[i] of inlined functions.
-std::string without_kind(const std::string& name) {
-    return name.ends_with("_[k]") || name.ends_with("_[i]") ? name.substr(0, name.size() - 4) : name;
+Cell function_cell(const std::string& name) {
+    Cell cell(shown_name(name));
+    cell.whole = name;
+    return cell;
 }
 
 void add_growth(Document& document, const ScalingReport& scaling, const std::string& unit) {
@@ -84,9 +82,9 @@ void add_growth(Document& document, const ScalingReport& scaling, const std::str
     for (const Growth& growth : scaling.growth) {
         if (!growth.found || growth.growth() <= 0 || table.rows.size() == most_growing) continue;
         const bool drawn = !scaling.flame_graph.empty();
-        table.rows.push_back({growth.name, cost_text(growth.at_least), cost_text(growth.at_most),
+        table.rows.push_back({function_cell(growth.name), cost_text(growth.at_least), cost_text(growth.at_most),
                               cost_text(growth.growth()), growth.p < 0.0001 ? "< 0.0001" : fixed_text(growth.p, 4),
-                              drawn ? Cell("SVG", scaling.flame_graph, without_kind(growth.name)) : Cell("")});
+                              drawn ? Cell("SVG", scaling.flame_graph, label_of(growth.name)) : Cell("")});
     }
     drop_empty_columns(table);
     document.push_back(Heading{3, "Functions whose CPU time per " + one_of(unit) + " grows with " + scaling.variable});
@@ -112,7 +110,6 @@ void add_scaling(Document& document, const ScalingReport& scaling, const std::st
             {short_decimal(row.n, 3), rate_text(row.throughput), percent_text(row.efficiency, 1) + error});
     }
     document.push_back(table);
-    document.push_back(Chart{scaling_chart(scaling, unit)});
     document.push_back(Paragraph{fit_text("Amdahl's law", scaling.amdahl, false)});
     document.push_back(Paragraph{fit_text("Universal Scalability Law", scaling.usl, true)});
     add_growth(document, scaling, unit);
@@ -125,7 +122,7 @@ void add_functions(Document& document, const PointReport& point) {
     for (const FunctionCost& function : point.functions) {
         if (table.rows.size() == most_functions || function.cost.mean <= 0) break;
         shown += function.cost.mean;
-        table.rows.push_back({function.name, cost_text(function.cost),
+        table.rows.push_back({function_cell(function.name), cost_text(function.cost),
                               percent_text(function.cost.mean, point.cost.mean), cost_text(function.total)});
     }
     if (const double rest = point.cost.mean - shown; rest > 0.0005 * point.cost.mean)
@@ -210,11 +207,36 @@ void add_pictures(Document& document, const Report& report) {
     }
 }
 
+std::string unit_of(const Report& report, const ScalingReport& scaling) {
+    const auto point = std::find_if(report.points.begin(), report.points.end(),
+                                    [&scaling](const PointReport& one) { return one.name == scaling.scenario; });
+    return point == report.points.end() ? "units" : point->unit;
+}
+
+/// What was found out, and the plot of it.
+void add_answer(Document& document, const Report& report) {
+    constexpr std::size_t most = 6;
+    std::size_t answers = 0;
+    for (const ScalingReport& scaling : report.scalings) {
+        const std::string unit = unit_of(report, scaling), answer = answer_of(scaling, unit);
+        if (answer.empty()) continue;
+        ++answers;
+        document.push_back(Paragraph{answer});
+        document.push_back(Chart{scaling_chart(scaling, unit)});
+    }
+    if (answers > 0) return;
+    for (std::size_t i = 0; i < std::min(most, report.points.size()); ++i)
+        document.push_back(Paragraph{answer_of(report.points[i])});
+}
+
 Document document_of(const Report& report) {
     Document document;
     document.push_back(Heading{1, report.name});
     Table facts{{"", ""}, {}, {1}};
     for (const auto& [name, value] : report.facts) facts.rows.push_back({name, value});
+    add_answer(document, report);
+    add_pictures(document, report);
+    document.push_back(Heading{2, "Each scenario"});
     document.push_back(overview(report));
     document.push_back(Paragraph{
         "± is half of the 95 % interval over repetitions (Student's t). Context switches and page faults are of the "
@@ -225,9 +247,7 @@ Document document_of(const Report& report) {
                 Paragraph{"Failed: " + point.title + ", run " + std::to_string(repetition) + ": " + why});
     }
     for (const ScalingReport& scaling : report.scalings) {
-        const auto point = std::find_if(report.points.begin(), report.points.end(),
-                                        [&scaling](const PointReport& one) { return one.name == scaling.scenario; });
-        add_scaling(document, scaling, point == report.points.end() ? "units" : point->unit);
+        add_scaling(document, scaling, unit_of(report, scaling));
     }
     document.push_back(Heading{2, "CPU time per unit of work, by function"});
     for (const PointReport& point : report.points) {
@@ -235,7 +255,6 @@ Document document_of(const Report& report) {
     }
     add_system_calls(document, report);
     add_waits(document, report);
-    add_pictures(document, report);
     document.push_back(Heading{2, "How it was measured"});
     document.push_back(facts);
     return document;

@@ -13,6 +13,7 @@
 #include "forms.hpp"
 #include "render/numbers.hpp"
 #include "revision.hpp"
+#include "tables.hpp"
 #include "two_values.hpp"
 
 namespace flameprobe {
@@ -37,6 +38,7 @@ constexpr const char* compare_usage =
     "                        its runs took turns, so disturbances by the machine cancel out\n"
     "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
+    "      --long-names      functions with template arguments and parameters\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";
 
 struct CompareRequest {
@@ -44,7 +46,7 @@ struct CompareRequest {
     std::string store = "results", variable;
     std::optional<double> fail_above;  // as a share
     JudgeOptions options;
-    bool help = false;
+    bool long_names = false, help = false;
 };
 
 /// "3%", "3" and "0.5 %" in percent.
@@ -66,13 +68,14 @@ bool has_known_ending(const std::string& path) {
 }
 
 Result<CompareRequest> parse_compare(int argc, char* argv[]) {
-    enum : int { store = 's', by = 'b', fail_above = 256, rate, least };
+    enum : int { store = 's', by = 'b', long_names = 'l', fail_above = 256, rate, least };
     constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"store", required_argument, nullptr, store},
                                   {"by", required_argument, nullptr, by},
                                   {"fdr", required_argument, nullptr, rate},
                                   {"min-share", required_argument, nullptr, least},
+                                  {"long-names", no_argument, nullptr, long_names},
                                   {"help", no_argument, nullptr, 'h'},
                                   {nullptr, 0, nullptr, 0}};
     CompareRequest request;
@@ -80,6 +83,7 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
     for (int letter; (letter = getopt_long(argc, argv, "o:h", options, nullptr)) != -1;) {
         if (letter == '?') return Error{"bad option"};
         if (letter == 'h') request.help = true;
+        if (letter == long_names) request.long_names = true;
         if (letter == store) request.store = optarg;
         if (letter == by) request.variable = optarg;
         if (letter == 'o') {
@@ -157,12 +161,13 @@ int compare_command(int argc, char* argv[]) {
     const auto judgement = judge(sides->before, sides->after, request->options);
     if (!judgement) return complain(1, judgement.error().message);
     const Named names = names_of(*request, *sides);
-    const bench::Document document = document_of(*judgement, names.before, names.after);
+    const bench::Document document = document_of(*judgement, names.before, names.after, request->long_names);
     for (const std::string& path : request->outputs) {
         if (auto written = write_form(path, *judgement, document, names); !written)
             return complain(1, written.error().message);
     }
-    if (!print_text(stdout, bench::to_text(document))) return complain(1, "standard output cannot be written");
+    if (!print_text(stdout, bench::to_text(document, terminal_columns())))
+        return complain(1, "standard output cannot be written");
     if (request->fail_above && judgement->worst() > *request->fail_above)
         return complain(3, "worse by " + share_text(judgement->worst()) + ", and --fail-above allows " +
                                share_text(*request->fail_above));

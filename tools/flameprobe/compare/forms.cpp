@@ -21,10 +21,12 @@ std::string value_text(const Change& change, double value, bool of_profiles) {
     return bench::cost_text(value);
 }
 
-std::string what_text(const Change& change) {
+bench::Cell what_cell(const Change& change, bool long_names) {
     if (change.kind == Kind::throughput) return "throughput";
     if (change.kind == Kind::cost) return "CPU per unit of work";
-    return change.name;
+    bench::Cell cell(long_names ? change.name : bench::shown_name(change.name));
+    cell.whole = change.name;
+    return cell;
 }
 
 std::string change_of(const Change& change) {
@@ -36,7 +38,7 @@ std::string change_of(const Change& change) {
     return text;
 }
 
-Table table_of(const Judgement& judgement, bool found, std::size_t most) {
+Table table_of(const Judgement& judgement, bool found, std::size_t most, bool long_names) {
     Table table{{"what", "scenario", "before", "after", "change (95 %)", "p"}, {}, {1}};
     if (judgement.of_profiles) {
         table.header.erase(table.header.begin() + 1);
@@ -45,7 +47,7 @@ Table table_of(const Judgement& judgement, bool found, std::size_t most) {
     for (const Change& change : judgement.changes) {
         if (change.found != found || table.rows.size() == most) continue;
         const bench::Comparison& c = change.comparison;
-        std::vector<bench::Cell> row = {what_text(change),
+        std::vector<bench::Cell> row = {what_cell(change, long_names),
                                         change.where,
                                         value_text(change, c.before, judgement.of_profiles),
                                         value_text(change, c.after, judgement.of_profiles),
@@ -63,7 +65,7 @@ const char* kind_name(Kind kind) {
 
 }  // namespace
 
-Document document_of(const Judgement& judgement, const std::string& before, const std::string& after) {
+Document document_of(const Judgement& judgement, const std::string& before, const std::string& after, bool long_names) {
     Document document;
     document.push_back(Heading{2, "FlameProbe: " + before + " → " + after});
     const auto found = static_cast<std::size_t>(
@@ -73,8 +75,8 @@ Document document_of(const Judgement& judgement, const std::string& before, cons
         found == 0 ? "Nothing changed beyond noise (" + std::to_string(judgement.changes.size()) + " figures compared)."
                    : std::to_string(found) + " of " + std::to_string(judgement.changes.size()) +
                          " figures changed beyond noise (at most " + rate + " of such findings are false)."});
-    if (found > 0) document.push_back(table_of(judgement, true, 100));
-    Table rest = table_of(judgement, false, found > 0 ? 10 : 15);
+    if (found > 0) document.push_back(table_of(judgement, true, 100, long_names));
+    Table rest = table_of(judgement, false, found > 0 ? 10 : 15, long_names);
     if (!rest.rows.empty()) {
         document.push_back(Heading{3, "Within noise"});
         document.push_back(rest);

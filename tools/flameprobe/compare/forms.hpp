@@ -8,7 +8,9 @@
 
 namespace flameprobe::compare {
 
-bench::Document document_of(const Judgement& judgement, const std::string& before, const std::string& after);
+/// `long_names`: functions' names with template arguments and parameters.
+bench::Document document_of(const Judgement& judgement, const std::string& before, const std::string& after,
+                            bool long_names = false);
 std::string judgement_json(const Judgement& judgement, const std::string& before, const std::string& after);
 
 }  // namespace flameprobe::compare
