@@ -1,6 +1,6 @@
 // The collector as a task of its own: it shares the host's memory but is no thread of it. What checks that a process
 // has one thread finds one; what ends the host, or replaces its image, or filters its system calls does not reach the
-// task, which keeps the memory to finish the profile from (docs/architecture.md, "Where the collector lives").
+// task, which keeps the memory to finish the profile from (docs/decisions/0007).
 #pragma once
 
 #include <sys/types.h>
