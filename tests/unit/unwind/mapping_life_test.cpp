@@ -106,13 +106,15 @@ TEST_CASE("rules are forgotten with their mapping") {
     other.path.clear();
     map.add(other);
     CHECK(walk(*unwinder, map, others, plugin.path()).end != WalkEnd::root);
-    // All other rules are still there: only the one address in the region was looked up again, and perhaps one that a
-    // walk without its rule comes to.
-    CHECK(unwinder->statistics().rule_misses > misses);
-    CHECK(unwinder->statistics().rule_misses <= misses + 2);
 
+    // All other rules are still there: only the one address in the region is looked up again. Not counted in the walk
+    // before: in code without tables that looks at the words of the frame too, and AddressSanitizer puts the address of
+    // a frame's description there, which is the first byte behind the plugin's code.
+    const std::uint64_t without = unwinder->statistics().rule_misses;
+    CHECK(without > misses);
     map.add(**old);
     CHECK(walk(*unwinder, map, others, plugin.path()).end == WalkEnd::root);
+    CHECK(unwinder->statistics().rule_misses == without + 1);
 }
 
 TEST_CASE("a library that is unloaded and deleted ends the walk without a crash") {
