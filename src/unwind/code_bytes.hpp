@@ -46,6 +46,11 @@ bool entry_frame_rule(std::uint64_t start, UnwindRule& rule);
 /// or, as .NET does, `lea N(%rsp), %rbp`); 0 if there is none.
 std::uint64_t last_record_set_up(std::uint64_t from, std::uint64_t to);
 
+/// Whether the code around `return_address` loads the stack pointer right before the call that returns there, and again
+/// right behind it: a function that calls another on a new stack (psm's on_stack), and so is a frame of two stacks.
+/// Reads memory safely.
+bool calls_on_new_stack(std::uint64_t return_address);
+
 /// The call that ends at `return_address`, its target as written there (a PLT stub is not followed).
 CallSite read_call_site(std::uint64_t return_address, const CodeMap& map);
 /// Follows PLT stubs and jump thunks from a call's target to the function itself, as far as their words can be read.

@@ -97,6 +97,7 @@ public:
     CallCheck::Verdict judge_call(std::uint64_t return_address, std::uint64_t callee) {
         return calls_.judge(return_address, callee);
     }
+    bool calls_on_new_stack(std::uint64_t return_address) { return flameprobe::calls_on_new_stack(return_address); }
     const UnwindRule* frame_of_called(std::uint64_t return_address, std::uint64_t inside) {
         const CallSite call =
             source_.map().find(return_address - 1) != nullptr ? calls_.site(return_address) : CallSite{};

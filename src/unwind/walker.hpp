@@ -19,6 +19,7 @@ namespace flameprobe {
 ///   CallCheck::Verdict judge_call(return_address, callee)
 ///   std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)
 ///   const UnwindRule* frame_of_called(return_address, inside)
+///   bool calls_on_new_stack(return_address)
 /// frame_of_called gives the rule of the function that is called right before the return address, if one rule holds
 /// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. `Recovery`
 /// (FrameRecovery, or none) finds registers that are Cursor::unknown.
@@ -31,6 +32,7 @@ public:
     void walk(Cursor cursor, std::size_t most_frames) {
         out_.frames.clear();
         out_.frames_in_copy = 0;
+        new_stacks_ = 0;
         std::optional<WalkEnd> end;
         do {
             end = out_.frames.size() < most_frames ? frame(cursor) : WalkEnd::too_deep;
@@ -60,14 +62,17 @@ private:
         if (stack_.beyond_end() == 0) out_.frames_in_copy = index + 1;
         if (rule->kind == RuleKind::root) return WalkEnd::root;
         const std::uint64_t sp = cursor.sp;
+        const std::size_t new_stacks = new_stacks_;
         // Where the call leaves the return address in a register, a leaf function may use no stack at all.
         const std::uint64_t least_growth = Cpu::return_address_in_register && cursor.interrupted ? 0 : 1;
         const End end = step(*rule, lookup, cursor);
         if (!end) {
             stack_.approach(cursor.sp);
             out_.frames[index].cfa = cursor.sp;
-            // Across a signal frame the stack may be any other one (sigaltstack); everywhere else it only unwinds.
-            if (cursor.sp < sp + least_growth && !cursor.interrupted) return WalkEnd::bad_cfa;
+            // Across a signal frame the stack may be any other one (sigaltstack), and where a function called on a new
+            // stack; everywhere else it only unwinds.
+            if (cursor.sp < sp + least_growth && !cursor.interrupted && new_stacks_ == new_stacks)
+                return WalkEnd::bad_cfa;
         }
         return end;
     }
@@ -161,7 +166,8 @@ private:
         const std::uint64_t base = cursor.base(rule.base);
         std::uint64_t cfa = base + as_offset(rule.cfa_offset);
         if (rule.cfa_is_loaded && !stack_.word(cfa, cfa)) return WalkEnd::truncated;
-        if (cfa - cursor.sp >= largest_frame && !rule.signal_frame) return WalkEnd::bad_cfa;
+        if (cfa - cursor.sp >= largest_frame && !rule.signal_frame && !is_of_two_stacks(rule, cursor))
+            return WalkEnd::bad_cfa;
         const SavedFrame here{cursor, cfa, rule.signal_frame};
         std::uint64_t pc = cursor.pc;
         if constexpr (Cpu::return_address_in_register) pc = cursor.third;
@@ -173,6 +179,16 @@ private:
         cursor.sp = cfa;
         cursor.interrupted = rule.signal_frame;
         return std::nullopt;
+    }
+
+    /// Whether the frame lies on the stack that its function has left, to call the frame below on another.
+    bool is_of_two_stacks(const UnwindRule& rule, const Cursor& cursor) {
+        constexpr std::size_t most = 4096;  // a damaged stack may lead round in a circle
+        if (rule.base != RuleBase::fp || cursor.interrupted || cursor.doubtful || new_stacks_ == most ||
+            !rules_.calls_on_new_stack(cursor.pc))
+            return false;
+        ++new_stacks_;
+        return true;
     }
 
     /// By the rule of the epilogue that the code is in, if that leads behind a call; else as the stack proves
@@ -221,7 +237,8 @@ private:
     Walk& out_;
     [[maybe_unused]] Recovery* const recovery_;
     NoCfiSteps<Rules, Cpu> no_cfi_;
-    std::size_t tail_ = 0;  // frames found by frame pointer when the CFI took over
+    std::size_t new_stacks_ = 0;  // how many frames so far lie on two stacks
+    std::size_t tail_ = 0;        // frames found by frame pointer when the CFI took over
 };
 
 }  // namespace flameprobe

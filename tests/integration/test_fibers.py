@@ -36,6 +36,25 @@ class Fibers(Case):
                 with self.subTest(engine=engine, kind=kind):
                     self.assertGreaterEqual(self.whole(self.stacks(engine, kind), kind), 0.98)
 
+    def test_a_stack_that_a_function_calls_on_goes_on_to_its_caller(self):
+        for engine in MAIN_ENGINES:
+            for kind, switches in (("called", 1), ("called-below", 2)):
+                with self.subTest(engine=engine, kind=kind):
+                    stacks = self.stacks(engine, kind, 30)
+                    whole = 0
+                    for frames, hits in stacks:
+                        if frames[0] == "[truncated]":
+                            continue
+                        above, below = frames[:frames.index("first")], frames[frames.index("first"):]
+                        self.assertEqual(below, ["first"] + ["recurse"] * 31 + ["work"])
+                        self.assertEqual(above.count("call_on"), switches, above)
+                        self.assertIn("main", above)
+                        self.assertEqual(above[-2:], ["call_first", "call_on"])
+                        whole += hits
+                    # A slow machine reads late, never wrongly. Frames that lead down are not compared with other samples'.
+                    if not EMULATED and kind == "called":
+                        self.assertGreater(whole / sum(hits for _, hits in stacks), 0.9)
+
     def test_coroutines_of_boost(self):
         if not target("fibers-boost").exists():
             self.skipTest("libboost-context-dev and libboost-fiber-dev are not installed")

@@ -1,6 +1,7 @@
 // fibers KIND SECONDS KIBIBYTES COUNT: works on stacks of its own, made as libraries of coroutines make them. Each has
 // first() at its start, and below that as many frames of recurse() as fill so many KiB, then work(). With COUNT stacks
-// it goes from one to the next all the time (KIND "context" only).
+// it goes from one to the next all the time (KIND "context" only). KIND "called": the stack is one that a function
+// calls on, as Rust's psm does for stacker; "called-below" is the same from another new stack, at a lower address.
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
@@ -11,11 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 extern "C" {
 [[noreturn]] void start_on(void* top, void (*function)(long), const void* return_address, long argument);
 void exits_as_boost();
+void call_on(long argument, long unused, void (*function)(long), void* top);
 extern const char behind_linked_trampoline[];
 // As libco's: what a coroutine would come to if its first function returned.
 [[gnu::noinline]] void crash() { std::abort(); }
@@ -72,6 +75,24 @@ char* new_stack() {
     return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
+char* higher_stack = nullptr;
+
+[[gnu::noinline]] void call_first(long) {
+    call_on(0, 0, first, higher_stack + stack_size);
+    sink = sink + 1;  // not a tail call
+}
+
+/// The caller's stack lies above the new one ("called"), or below it.
+int by_call(bool from_below) {
+    char* lower = new_stack();
+    higher_stack = new_stack();
+    if (lower == nullptr || higher_stack == nullptr) return 1;
+    if (lower > higher_stack) std::swap(lower, higher_stack);
+    if (from_below) call_on(0, 0, call_first, lower + stack_size);
+    call_first(0);
+    return 1;
+}
+
 int by_context(std::size_t count) {
     fibers.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -103,6 +124,7 @@ int main(int argc, char** argv) {
     seconds = std::atof(argv[2]);
     kibibytes = std::atol(argv[3]);
     if (std::strcmp(argv[1], "context") == 0) return by_context(static_cast<std::size_t>(std::atol(argv[4])));
+    if (std::strncmp(argv[1], "called", 6) == 0) return by_call(std::strcmp(argv[1], "called-below") == 0);
     char* const memory = new_stack();
     if (memory == nullptr) return 1;
     const void* const return_address = return_address_of(argv[1]);

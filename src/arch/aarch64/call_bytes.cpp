@@ -32,6 +32,17 @@ CallSite read_call_site(std::uint64_t return_address, const CodeMap& map) {
     return {plain || authenticated ? CallSite::Kind::indirect : CallSite::Kind::none, 0};
 }
 
+bool calls_on_new_stack(std::uint64_t return_address) {
+    constexpr std::uint64_t before_call = 3;           // instructions
+    const auto loads_sp = [](std::uint64_t address) {  // mov sp, xN
+        return (a64::at(address) & 0xfffffc1f) == 0x9100001f;
+    };
+    if (return_address % 4 != 0 || !loads_sp(return_address)) return false;
+    for (std::uint64_t nth = 2; nth < 2 + before_call; ++nth)
+        if (loads_sp(return_address - 4 * nth)) return true;
+    return false;
+}
+
 std::uint64_t follow_stubs(std::uint64_t target) {
     constexpr int most_hops = 4;
     for (int hop = 0; hop < most_hops; ++hop) {

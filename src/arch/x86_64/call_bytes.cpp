@@ -75,6 +75,22 @@ CallSite read_call_site(std::uint64_t return_address, const CodeMap& map) {
     return {};
 }
 
+bool calls_on_new_stack(std::uint64_t return_address) {
+    constexpr std::size_t before = 16, behind = 3;
+    std::array<std::uint8_t, before + behind> code{};
+    if (read_self(return_address - before, std::as_writable_bytes(std::span(code))) != code.size()) return false;
+    const auto loads_rsp = [&](std::size_t at) {  // mov %reg, %rsp, in either encoding
+        const std::uint8_t prefix = code[at], opcode = code[at + 1], operands = code[at + 2];
+        return ((prefix | 0x04) == 0x4c && opcode == 0x89 && (operands & 0xc7) == 0xc4) ||
+               ((prefix | 0x01) == 0x49 && opcode == 0x8b && (operands & 0xf8) == 0xe0);
+    };
+    const bool restores = loads_rsp(before) || code[before] == 0xc9 ||  // leave; lea N(%rbp), %rsp
+                          (code[before] == 0x48 && code[before + 1] == 0x8d && (code[before + 2] | 0xc0) == 0xe5);
+    bool sets = false;
+    for (std::size_t at = 0; at + 3 <= before - 2; ++at) sets = sets || loads_rsp(at);
+    return restores && sets;
+}
+
 std::uint64_t follow_stubs(std::uint64_t target) {
     constexpr int most_hops = 4;
     for (int hop = 0; hop < most_hops; ++hop) {

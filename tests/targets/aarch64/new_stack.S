@@ -38,4 +38,27 @@ behind_linked_trampoline:
         .cfi_endproc
         .size linked_trampoline, . - linked_trampoline
 
+// call_on(argument, -, function, stack top): as psm's rust_psm_on_stack.
+        .globl call_on
+        .type call_on, %function
+call_on:
+        .cfi_startproc
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa sp, 16
+        mov     x29, sp
+        .cfi_def_cfa x29, 16
+        .cfi_offset x29, -16
+        .cfi_offset x30, -8
+        mov     sp, x3
+        blr     x2
+        mov     sp, x29
+        .cfi_def_cfa sp, 16
+        ldp     x29, x30, [sp], #16
+        .cfi_def_cfa sp, 0
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size call_on, . - call_on
+
         .section .note.GNU-stack, "", %progbits

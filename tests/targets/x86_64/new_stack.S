@@ -39,4 +39,23 @@ behind_linked_trampoline:
         .cfi_endproc
         .size linked_trampoline, . - linked_trampoline
 
+# call_on(argument, -, function, stack top): as psm's rust_psm_on_stack.
+        .globl call_on
+        .type call_on, @function
+call_on:
+        .cfi_startproc
+        push    %rbp
+        .cfi_def_cfa %rsp, 16
+        .cfi_offset %rbp, -16
+        mov     %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        mov     %rcx, %rsp
+        call    *%rdx
+        mov     %rbp, %rsp
+        pop     %rbp
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size call_on, . - call_on
+
         .section .note.GNU-stack, "", @progbits

@@ -17,6 +17,7 @@ public:
     std::map<std::uint64_t, UnwindRule> rules;
     std::set<std::uint64_t> calls;                  // return addresses that follow a call
     std::set<std::uint64_t> certain;                // ... to the code without CFI of the test
+    std::set<std::uint64_t> new_stacks;             // ... that is made on a new stack
     std::map<std::uint64_t, UnwindRule> one_frame;  // ... to a function that has this frame throughout
 
     UnwindRule& add(std::uint64_t lookup, RuleKind kind) {
@@ -37,6 +38,7 @@ public:
                : calls.contains(address) ? CallCheck::Verdict::possible
                                          : CallCheck::Verdict::no;
     }
+    bool calls_on_new_stack(std::uint64_t address) { return new_stacks.contains(address); }
     const UnwindRule* frame_of_called(std::uint64_t address, std::uint64_t) {
         const auto found = one_frame.find(address);
         return found != one_frame.end() ? &found->second : nullptr;

@@ -1,6 +1,10 @@
 // Every way a walk over rules can go on and every way it can end.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstring>
+#include <span>
+
 #include "hand_made_rules.hpp"
 
 using namespace flameprobe;
@@ -56,6 +60,55 @@ TEST_CASE("a CFA is worked out from rbp, from rbx, or from a word in memory") {
     }
     CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
     CHECK(scene.walk.end == WalkEnd::root);
+}
+
+TEST_CASE("a frame on another stack is the caller only where the code shows that it called on a new one") {
+    Scene scene;
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 8;
+    scene.words[0] = 0x2001;
+    UnwindRule& switching = scene.rules.add(0x2000, RuleKind::step);
+    switching.base = RuleBase::fp;
+    switching.cfa_offset = 16;
+    switching.fp_slot = -16;
+    scene.rules.add(0x3000, RuleKind::step).cfa_offset = 16;
+    struct Other final : StackBeyond {
+        std::uint64_t at = 0;
+        std::array<std::uint64_t, 4> words{0x77, 0x3001, 0, 0x9001};
+        std::size_t read(std::uint64_t address, std::span<std::byte> out) override {
+            std::uint64_t there = 0;
+            for (std::size_t i = 0; i < out.size() / 8; ++i) {
+                const std::uint64_t word = (address + 8 * i - at) / 8;
+                there = address + 8 * i >= at && word < words.size() ? words[word] : 0;
+                std::memcpy(out.data() + 8 * i, &there, 8);
+            }
+            return out.size() / 8 * 8;
+        }
+    } other;
+    SUBCASE("far above") { other.at = 0x7fff'0000'0000; }
+    SUBCASE("below") { other.at = stack_at - 0x8000; }
+    scene.cursor.fp = other.at;
+    scene.beyond = &other;
+    CHECK(scene.go().end == WalkEnd::bad_cfa);
+    scene.rules.new_stacks.insert(0x2001);
+    CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x3000, 0x9000});
+    CHECK(scene.walk.end == WalkEnd::root);
+    CHECK(scene.walk.frames_in_copy == 2);
+}
+
+TEST_CASE("new stacks that lead round in a circle end the walk") {
+    Scene scene;
+    UnwindRule& switching = scene.rules.add(0x2000, RuleKind::step);
+    switching.base = RuleBase::fp;
+    switching.cfa_offset = 16;
+    switching.fp_slot = -16;
+    scene.rules.new_stacks.insert(0x2001);
+    scene.rules.add(0x1000, RuleKind::step).cfa_offset = 8;
+    scene.words[0] = 0x2001;
+    scene.words[2] = scene.cursor.fp = stack_at + 16;
+    scene.words[3] = 0x2001;
+    scene.most = 1u << 16;
+    CHECK(scene.go().end == WalkEnd::bad_cfa);
+    CHECK(scene.walk.frames.size() < 5000);
 }
 
 TEST_CASE("a slot outside the frame means that the register has been restored") {

@@ -13,6 +13,7 @@
 #include <tuple>
 
 using namespace flameprobe;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 namespace {
@@ -37,6 +38,20 @@ std::optional<unsigned> number_in(const char* function) {
 }
 
 }  // namespace
+
+TEST_CASE("a call on a new stack is known by what loads the stack pointer before it and behind it") {
+    const auto known = [](std::string_view before, std::string_view behind) {
+        const std::string bytes = std::string(16, '\x90') + std::string(before) + std::string(behind) + "\x5d\xc3"s;
+        return calls_on_new_stack(reinterpret_cast<std::uintptr_t>(bytes.data()) + 16 + before.size());
+    };
+    const auto psm = "\x48\x89\xcc\xff\xd2"sv;                             // mov %rcx, %rsp; call *%rdx
+    CHECK(known(psm, "\x48\x89\xec"sv));                                   // mov %rbp, %rsp
+    CHECK(known(psm, "\x48\x8b\xe5"sv));                                   // the same
+    CHECK(known("\x4c\x89\xc4\xe8\x00\x00\x00\x00"sv, "\xc9\x90\x90"sv));  // mov %r8, %rsp; call; leave
+    CHECK(known(psm, "\x48\x8d\x65\xf0"sv));                               // lea -16(%rbp), %rsp
+    CHECK(!known(psm, "\x48\x89\xc7"sv));                                  // mov %rax, %rdi
+    CHECK(!known("\x48\x89\xe5\xff\xd2"sv, "\xc9\x90\x90"sv));             // mov %rsp, %rbp
+}
 
 TEST_CASE("the system calls of libc's wrappers are known from their code") {
     CHECK(number_in("getppid") == SYS_getppid);
