@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/binary_text.hpp"
+#include "base/debug_paths.hpp"
 #include "symbolize/byte_cursor.hpp"
 
 namespace flameprobe {
@@ -48,11 +48,8 @@ std::vector<std::string> directories_of_list(std::string_view list, const std::s
 
 std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search) {
     if (build_id.size() < 2) return nullptr;
-    const std::string digits = hex_text(build_id);
-    for (const std::string& directory : search.directories) {
-        const std::string path = directory + "/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug";
-        if (auto file = open_with_build_id(path, build_id, search.access)) return file;
-    }
+    for (const std::string& directory : search.directories)
+        if (auto file = open_with_build_id(debug_path_by_id(directory, build_id), build_id, search.access)) return file;
     return nullptr;
 }
 
@@ -61,14 +58,10 @@ std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileS
     const std::string name(cursor.text());
     cursor.seek((cursor.offset() + 3) / 4 * 4);
     const std::uint32_t crc = cursor.u32();
-    if (!cursor.ok() || name.empty() || name.find('/') != name.npos) return nullptr;
+    if (!cursor.ok()) return nullptr;
 
-    const std::string directory = directory_of(file.path());
-    std::vector<std::string> paths = {directory + name, directory + ".debug/" + name};
-    for (const std::string& root : search.directories) paths.push_back(root + directory + name);
-    for (const std::string& path : paths) {
-        auto found =
-            path == file.path() ? Result<std::unique_ptr<ElfFile>>(Error{}) : ElfFile::open(path, search.access);
+    for (const std::string& path : debug_paths_by_link(file.path(), name, search.directories)) {
+        auto found = ElfFile::open(path, search.access);
         if (!found) continue;
         const std::string &theirs = (*found)->build_id(), &ours = file.build_id();
         if (!theirs.empty() && !ours.empty() && theirs != ours) continue;

@@ -1,4 +1,4 @@
-// Where distributions put what they strip from programs.
+// The files that distributions move debug information to.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <optional>
-#include <string_view>
 #include <unordered_set>
 
 #include "cpu/arch.hpp"
@@ -92,19 +91,6 @@ struct SlotField {
     }
 };
 
-/// Whether the file has a section whose name ends in `ending`, with its content.
-bool has_section(Elf* elf, std::string_view ending) {
-    std::size_t names = 0;
-    if (::elf_getshdrstrndx(elf, &names) != 0) return false;
-    for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section)) != nullptr;) {
-        GElf_Shdr header;
-        if (::gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
-        const char* const name = ::elf_strptr(elf, names, header.sh_name);
-        if (name != nullptr && std::string_view(name).ends_with(ending)) return true;
-    }
-    return false;
-}
-
 /// `address` is the absolute address the frame was asked for: expressions that use the pc (PLT stubs) are worked out
 /// with it. The rule is `irregular` where the table says more than an UnwindRule can hold.
 UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
@@ -150,34 +136,28 @@ FunctionIndex index_of(const ElfImage& image) {
 
 }  // namespace
 
-CfiTables::CfiTables(ElfImage image)
+CfiTables::CfiTables(ElfImage image, std::string path)
     : image_(std::move(image)),
+      path_(std::move(path)),
       frames_(FramePages::of(image_)),
       index_(frames_ ? frames_->index() : index_of(image_)),
       eh_frame_(::dwarf_getcfi_elf(frames_ ? frames_->elf() : image_.elf())),
-      is_go_(has_section(image_.elf(), ".go.buildinfo")) {}
+      is_go_(image_.section(".go.buildinfo") != nullptr) {}
 
 CfiTables::~CfiTables() {
     if (eh_frame_ != nullptr) ::dwarf_cfi_end(eh_frame_);
-    if (dwarf_ != nullptr) ::dwarf_end(dwarf_);
 }
 
 Dwarf_CFI_s* CfiTables::debug_frame() {
-    if (!debug_frame_sought_) {
-        debug_frame_sought_ = true;
-        // dwarf_begin_elf reads every debug section into memory, which may be gigabytes: only if there is a
-        // .debug_frame.
-        if (has_section(image_.elf(), ".debug_frame")) dwarf_ = ::dwarf_begin_elf(image_.elf(), DWARF_C_READ, nullptr);
-        if (dwarf_ != nullptr) debug_frame_ = ::dwarf_getcfi(dwarf_);
-    }
-    return debug_frame_;
+    if (!debug_frame_) debug_frame_.emplace(image_, path_);
+    return debug_frame_->cfi();
 }
 
 FrameOwner CfiTables::frame(std::uint64_t file_address) {
     Dwarf_Frame* frame = nullptr;
     if (frames_) frames_->want(file_address);
     const bool found = (eh_frame_ != nullptr && ::dwarf_cfi_addrframe(eh_frame_, file_address, &frame) == 0) ||
-                       (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame_, file_address, &frame) == 0);
+                       (debug_frame() != nullptr && ::dwarf_cfi_addrframe(debug_frame(), file_address, &frame) == 0);
     return FrameOwner(found ? frame : nullptr);
 }
 
@@ -219,7 +199,7 @@ ModuleTable::Module ModuleTable::open(const CodeRegion& region) {
     if (!image) return {};
     const auto bias = image->bias(region);
     if (!bias) return {};
-    const auto tables = std::make_shared<CfiTables>(std::move(*image));
+    const auto tables = std::make_shared<CfiTables>(std::move(*image), region.path);
     if (from_file) files_[key] = tables;
     return {tables, *bias};
 }

@@ -6,17 +6,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/function_index.hpp"
+#include "unwind/debug_frame.hpp"
 #include "unwind/elf_image.hpp"
 #include "unwind/frame_pages.hpp"
 #include "unwind/unwind_rule.hpp"
 
 struct Dwarf_CFI_s;
 struct Dwarf_Frame_s;
-struct Dwarf;
 
 namespace flameprobe {
 
@@ -28,7 +29,8 @@ using FrameOwner = std::unique_ptr<Dwarf_Frame_s, FreeFrame>;
 /// One thread only.
 class CfiTables {
 public:
-    explicit CfiTables(ElfImage image);
+    /// `path`: of the file, beside which separate debug files are looked for.
+    explicit CfiTables(ElfImage image, std::string path = {});
     ~CfiTables();
     CfiTables(const CfiTables&) = delete;
     CfiTables& operator=(const CfiTables&) = delete;
@@ -60,13 +62,12 @@ private:
     Dwarf_CFI_s* debug_frame();
 
     ElfImage image_;
+    std::string path_;
     std::optional<FramePages> frames_;  // nothing: libdw reads .eh_frame as a whole
     FunctionIndex index_;
     Dwarf_CFI_s* eh_frame_ = nullptr;
-    Dwarf* dwarf_ = nullptr;
     bool is_go_ = false;
-    bool debug_frame_sought_ = false;
-    Dwarf_CFI_s* debug_frame_ = nullptr;  // owned by dwarf_
+    std::optional<DebugFrame> debug_frame_;  // nothing: not looked for yet
 };
 
 /// Unwind tables by code region: opened when an address in them is first met, shared by the regions of one file. One

@@ -238,4 +238,16 @@ std::string ElfImage::build_id() const {
     return {};
 }
 
+Elf_Scn* ElfImage::section(std::string_view name) const {
+    std::size_t names = 0;
+    if (::elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
+    for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf_, section)) != nullptr;) {
+        GElf_Shdr header;
+        if (::gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+        const char* const its_name = ::elf_strptr(elf_, names, header.sh_name);
+        if (its_name != nullptr && its_name == name) return section;
+    }
+    return nullptr;
+}
+
 }  // namespace flameprobe

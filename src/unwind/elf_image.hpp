@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file_identity.hpp"
@@ -14,6 +15,7 @@
 #include "unwind/code_map.hpp"
 
 struct Elf;
+struct Elf_Scn;
 
 namespace flameprobe {
 
@@ -48,6 +50,8 @@ public:
     /// region's file offset.
     std::optional<std::uint64_t> bias(const CodeRegion& region) const;
     std::string build_id() const;
+    /// The section of that name that has contents in the file, or null.
+    Elf_Scn* section(std::string_view name) const;
 
 private:
     ElfImage(Elf* elf, int fd, MemoryMap bytes) : elf_(elf), fd_(fd), bytes_(std::move(bytes)) {}

@@ -110,6 +110,31 @@ class CodeNames(Case):
                     hits, every = shares(stacks, "[truncated]")
                     self.assertLess(hits / every, 0.05)
 
+    def test_unwind_tables_in_a_separate_debug_file(self):
+        """.debug_frame, where a program has no .eh_frame: of its own debug file, and of no other."""
+        self.need("objcopy")
+        for kind, rooted in (("build id", True), ("no build id", True), ("another's", False)):
+            with self.subTest(kind=kind):
+                place = self.fresh_directory(kind.replace(" ", "-").replace("'", ""))
+                program, debug = place / "server", place / "server.debug"
+                shutil.copy(target("untabled"), program)
+                if kind != "build id":
+                    run(["objcopy", "--remove-section=.note.gnu.build-id", program], place)
+                run(["objcopy", "--only-keep-debug", program, debug], place)
+                self.assertEqual(run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", program], place).returncode, 0)
+                if kind == "another's":
+                    debug.write_bytes(debug.read_bytes() + b"changed")
+                ran = run([program], place, profiled(OUT=place / "x", FREQ=499, FORMAT="folded", KERNEL="off"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                stacks = read_folded((place / "x.folded").read_text())
+                cut, every = shares(stacks, "[truncated]")
+                self.assertGreater(every, 50)
+                if rooted:
+                    self.assertLess(cut / every, 0.02)
+                    self.assert_leaves(stacks, ("leaf",))
+                else:
+                    self.assertGreater(cut / every, 0.9)
+
     def test_where_threads_start(self):
         """libstdc++ has no symbol for that: it is proven by its own code."""
         ran = run([target("waits"), "1"], self.directory, profiled(OUT=self.directory / "x", FREQ=499, FORMAT="folded", EVENT="offcpu"))
