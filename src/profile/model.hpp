@@ -180,6 +180,7 @@ struct RunInfo {
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
     std::string place;  // machine and root directory in which its paths hold (base/proc.hpp); empty: not known
+    std::uint64_t start_monotonic_ns = 0;  // the start by CLOCK_MONOTONIC, which dumps of code have; 0: not known
 };
 
 /// What else was sampled in the run, beside its own event.

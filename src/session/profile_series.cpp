@@ -25,6 +25,7 @@ RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t
     const auto& facts = engine.source->facts();
     RunInfo run = describe_process();
     run.start_unix_ns -= monotonic_ns() - start_ns;
+    run.start_monotonic_ns = start_ns;
     run.engine = facts.engine;
     run.engine_reason = engine.reason;
     run.unwinder = options.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";

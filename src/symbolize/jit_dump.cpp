@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -50,18 +48,21 @@ class Reader {
 public:
     explicit Reader(Descriptor file) : file_(std::move(file)) {}
 
-    std::string read() {
+    std::vector<JitCode> read() {
         const auto header = get<Header>(0);
         if (!header || header->magic != magic || header->size < sizeof(Header)) return {};
-        for (std::uint64_t at = header->size; text_.size() < most_dump_bytes;) {
+        constexpr std::uint64_t times_of_the_cpu = 1;
+        const bool has_times = (header->flags & times_of_the_cpu) == 0;
+        for (std::uint64_t at = header->size; bytes_ < most_dump_bytes;) {
             const auto prefix = get<Prefix>(at);
             if (!prefix || prefix->size < sizeof(Prefix)) break;
             const std::uint64_t body = at + sizeof(Prefix), size = prefix->size - sizeof(Prefix);
+            time_ns_ = has_times ? prefix->timestamp : 0;
             if (prefix->kind == Kind::load) load(body, size);
             if (prefix->kind == Kind::move) move(body);
             at += prefix->size;
         }
-        return std::move(text_);
+        return std::move(codes_);
     }
 
 private:
@@ -83,9 +84,8 @@ private:
             add(record->to, record->size, name->second);
     }
     void add(std::uint64_t address, std::uint64_t size, const std::string& name) {
-        char numbers[40];
-        std::snprintf(numbers, sizeof numbers, "%" PRIx64 " %" PRIx64 " ", address, size);
-        text_ += numbers + name + '\n';
+        codes_.push_back({address, size, time_ns_, name});
+        bytes_ += sizeof(JitCode) + name.size();
     }
 
     template <class Record>
@@ -97,7 +97,9 @@ private:
     }
 
     Descriptor file_;
-    std::string text_;
+    std::vector<JitCode> codes_;
+    std::size_t bytes_ = 0;                                 // of codes_
+    std::uint64_t time_ns_ = 0;                             // of the record that is read
     std::unordered_map<std::uint64_t, std::string> names_;  // by index, for code that is moved
 };
 
@@ -117,9 +119,9 @@ Descriptor open_trusted(const std::string& path, std::vector<std::string>& warni
     return file ? std::move(file) : refuse("it cannot be opened");
 }
 
-std::string read_jit_dump(const std::string& path, std::vector<std::string>& warnings) {
+std::vector<JitCode> read_jit_dump(const std::string& path, std::vector<std::string>& warnings) {
     Descriptor file = open_trusted(path, warnings);
-    return file ? Reader(std::move(file)).read() : std::string{};
+    return file ? Reader(std::move(file)).read() : std::vector<JitCode>{};
 }
 
 }  // namespace flameprobe

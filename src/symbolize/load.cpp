@@ -13,6 +13,7 @@
 #include "symbolize/location_names.hpp"
 #include "symbolize/provenance.hpp"
 #include "symbolize/raw_profile.hpp"
+#include "symbolize/split_by_time.hpp"
 
 namespace flameprobe {
 
@@ -154,7 +155,7 @@ std::string ignored_warning(const std::string& name, const ReadOutcome& outcome)
 
 Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const SymbolizeOptions& options,
                           SymbolCache* cache) {
-    RawProfile raw(filter);
+    RawProfile raw(filter, true);
     auto outcome = read_profile(source, raw);
     if (!outcome) return outcome.error();
     if (outcome->blocks == 0) {
@@ -167,6 +168,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
         for (const std::string& name : raw.events.names()) there += (there.empty() ? "" : ", ") + name;
         return Error{source.name() + ": holds no event '" + filter.event + "': it has " + there};
     }
+    split_by_time(raw, raw.run_info ? with_provenance(options, *raw.run_info) : options);
     const std::vector<LocationId> last_stack = add_last_stack(raw);
     NamedProfile profile = take_facts(raw);
     if (outcome->bytes_ignored > 0) profile.warnings.push_back(ignored_warning(source.name(), *outcome));

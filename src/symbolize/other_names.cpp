@@ -89,7 +89,7 @@ std::string OtherNames::name(const Mapping& mapping, std::uint64_t address) {
         case MappingKind::unknown:
             break;
     }
-    std::string name = jit_name(address);
+    std::string name = jit_name(mapping, address);
     return name.empty() ? unknown_at(mapping, address) : name;
 }
 
@@ -106,10 +106,15 @@ std::string OtherNames::vdso_name(const Mapping& mapping, std::uint64_t address)
     return name.empty() ? "[unknown in vdso]" : name;
 }
 
-std::string OtherNames::jit_name(std::uint64_t address) {
+std::string OtherNames::jit_name(const Mapping& mapping, std::uint64_t address) {
     if (options_.pid == 0 && jit_dumps_.empty()) return {};
     if (!perf_map_) perf_map_ = std::make_unique<PerfMap>(PerfMap::of_process(options_.pid, jit_dumps_, warnings_));
-    return demangle(perf_map_->find(address));
+    // Where the place held several functions, the mapping is the one function's (split_by_time()).
+    const auto of_its_time =
+        options_.start_monotonic_ns == 0
+            ? std::string_view()
+            : perf_map_->find(mapping.start, mapping.size, options_.start_monotonic_ns + mapping.since_ns);
+    return demangle(of_its_time.empty() ? perf_map_->find(address) : of_its_time);
 }
 
 }  // namespace flameprobe

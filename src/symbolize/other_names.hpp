@@ -47,7 +47,7 @@ public:
 private:
     std::string kernel_name(std::uint64_t address);
     std::string vdso_name(const Mapping& mapping, std::uint64_t address);
-    std::string jit_name(std::uint64_t address);
+    std::string jit_name(const Mapping& mapping, std::uint64_t address);
 
     const std::vector<std::string>& strings_;
     const SymbolizeOptions& options_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <span>
 
 #include "base/host_process.hpp"
@@ -58,11 +59,15 @@ PerfMap PerfMap::of_process(std::uint32_t pid, const std::vector<std::string>& j
         text = read_map(open_host_file(path_of(number_inside(pid))));
     else if (pid != 0)
         text = read_map(open_trusted(path_of(pid), warnings));
-    for (const std::string& path : jit_dumps) text += '\n' + read_jit_dump(path, warnings);
-    return parse(std::move(text));
+    std::vector<JitCode> codes;
+    for (const std::string& path : jit_dumps) {
+        auto more = read_jit_dump(path, warnings);
+        std::move(more.begin(), more.end(), std::back_inserter(codes));
+    }
+    return parse(std::move(text), codes);
 }
 
-PerfMap PerfMap::parse(std::string text) {
+PerfMap PerfMap::parse(std::string text, const std::vector<JitCode>& codes) {
     PerfMap map;
     map.text_ = std::move(text);
     const std::string_view all = map.text_;
@@ -71,10 +76,13 @@ PerfMap PerfMap::parse(std::string text) {
         std::string_view line = all.substr(at, end - at);
         at = end + 1;
         std::uint64_t start = 0, size = 0;
-        if (!take_number(line, start) || !take_number(line, size) || line.empty() || size == 0) continue;
-        if (size > ~start) continue;
-        map.entries_.push_back({start, start + size, static_cast<std::size_t>(line.data() - all.data()), line.size(),
-                                map.entries_.size()});
+        if (!take_number(line, start) || !take_number(line, size) || line.empty()) continue;
+        map.add(start, size, 0, static_cast<std::size_t>(line.data() - all.data()), line.size());
+    }
+    for (const JitCode& code : codes) {
+        if (code.name.empty()) continue;
+        map.add(code.start, code.size, code.time_ns, map.text_.size(), code.name.size());
+        map.text_ += code.name;
     }
     std::sort(map.entries_.begin(), map.entries_.end(), [](const Entry& a, const Entry& b) {
         return a.start != b.start ? a.start < b.start : a.order < b.order;
@@ -84,14 +92,33 @@ PerfMap PerfMap::parse(std::string text) {
     return map;
 }
 
-std::string_view PerfMap::find(std::uint64_t address) const {
-    auto after = std::upper_bound(entries_.begin(), entries_.end(), address,
-                                  [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
-    const Entry* best = nullptr;
+void PerfMap::add(std::uint64_t start, std::uint64_t size, std::uint64_t time_ns, std::size_t name_at,
+                  std::size_t name_size) {
+    if (size == 0 || size > ~start) return;
+    entries_.push_back({start, start + size, time_ns, name_at, name_size, entries_.size()});
+}
+
+std::vector<const PerfMap::Entry*> PerfMap::all_at(std::uint64_t address) const {
+    const auto after = std::upper_bound(entries_.begin(), entries_.end(), address,
+                                        [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
+    std::vector<const Entry*> found;
     int steps = most_overlaps;
     for (auto i = static_cast<std::size_t>(after - entries_.begin()); i-- > 0 && reach_[i] > address && steps-- > 0;)
-        if (entries_[i].end > address && (best == nullptr || entries_[i].order > best->order)) best = &entries_[i];
-    return best == nullptr ? std::string_view{} : std::string_view(text_).substr(best->name_at, best->name_size);
+        if (entries_[i].end > address) found.push_back(&entries_[i]);
+    std::sort(found.begin(), found.end(), [](const Entry* a, const Entry* b) { return a->order < b->order; });
+    return found;
+}
+
+std::string_view PerfMap::find(std::uint64_t address) const {
+    const auto all = all_at(address);
+    return all.empty() ? std::string_view{} : name(*all.back());
+}
+
+std::string_view PerfMap::find(std::uint64_t start, std::uint64_t size, std::uint64_t time_ns) const {
+    std::string_view last;
+    for (const Entry* const entry : all_at(start))
+        if (entry->start == start && entry->end == start + size && entry->time_ns <= time_ns) last = name(*entry);
+    return last;
 }
 
 }  // namespace flameprobe

@@ -12,25 +12,43 @@
 
 namespace flameprobe {
 
+/// A function of a just-in-time compiler's dump, made or moved to `start` at `time_ns`.
+struct JitCode {
+    std::uint64_t start = 0, size = 0;
+    std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0: the dump counts time by another clock
+    std::string name;
+};
+
 class PerfMap {
 public:
+    /// A stretch of memory that held one function from `time_ns` on (CLOCK_MONOTONIC; 0: not known since when).
+    struct Entry {
+        std::uint64_t start, end, time_ns;
+        std::size_t name_at, name_size, order;
+    };
+
     /// Reads the map of process `pid` (0: none), and the dumps that its just-in-time compilers wrote. Every user may
     /// write to /tmp, so only regular files of this user's or root's are read, and `warnings` tell of others; where
     /// there is none, the map is empty.
     static PerfMap of_process(std::uint32_t pid, const std::vector<std::string>& jit_dumps,
                               std::vector<std::string>& warnings);
     /// Lines `START SIZE NAME`, both numbers in hex; other lines are skipped. Where entries overlap the last one wins,
-    /// since JIT compilers discard code and use its memory again.
-    static PerfMap parse(std::string text);
+    /// since JIT compilers discard code and use its memory again; `codes` come after the lines.
+    static PerfMap parse(std::string text, const std::vector<JitCode>& codes = {});
 
     /// Empty if nothing is known. The view lives as long as the map.
     std::string_view find(std::uint64_t address) const;
+    /// The last function with this stretch that began by then.
+    std::string_view find(std::uint64_t start, std::uint64_t size, std::uint64_t time_ns) const;
+    /// All that held an address, in order of time; the map's own entries first.
+    std::vector<const Entry*> all_at(std::uint64_t address) const;
+    std::string_view name(const Entry& entry) const {
+        return std::string_view(text_).substr(entry.name_at, entry.name_size);
+    }
 
 private:
-    struct Entry {
-        std::uint64_t start, end;
-        std::size_t name_at, name_size, order;
-    };
+    void add(std::uint64_t start, std::uint64_t size, std::uint64_t time_ns, std::size_t name_at,
+             std::size_t name_size);
     std::string text_;
     std::vector<Entry> entries_;  // sorted by start, then by order
     std::vector<std::uint64_t> reach_;
@@ -40,9 +58,8 @@ private:
 /// empty descriptor, and adds a warning if there is such a file.
 Descriptor open_trusted(const std::string& path, std::vector<std::string>& warnings);
 
-/// The functions of a dump, as lines of a perf map (PerfMap::parse) in order of time; empty if there is no dump that
-/// may be trusted (open_trusted()). Reading ends at the first bytes that are no whole record, so the file may still be
-/// growing.
-std::string read_jit_dump(const std::string& path, std::vector<std::string>& warnings);
+/// The functions of a dump, in order of time; empty if there is no dump that may be trusted (open_trusted()). Reading
+/// ends at the first bytes that are no whole record, so the file may still be growing.
+std::vector<JitCode> read_jit_dump(const std::string& path, std::vector<std::string>& warnings);
 
 }  // namespace flameprobe

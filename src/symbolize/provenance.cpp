@@ -50,6 +50,7 @@ SymbolizeOptions with_provenance(SymbolizeOptions options, const RunInfo& run) {
         options.map_files = false;
         options.most_debug_bytes = std::min(options.most_debug_bytes, most_debug_bytes_of_containers);
     }
+    options.start_monotonic_ns = run.start_monotonic_ns;
     options.same_boot = options.same_boot || is_of_this_boot(run) || same_boot(run.place, here);
     if (options.pid == 0 && options.same_boot && !elsewhere && has_own_perf_map(run)) options.pid = run.pid;
     return options;

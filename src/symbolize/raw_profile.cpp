@@ -50,9 +50,16 @@ void RawProfile::run(const RunInfo& info) {
 void RawProfile::event(EventId id, const EventInfo& info) { events.add(id, info); }
 void RawProfile::event_sample(EventId event, const Sample& sample) { keep(sample, events.factor(event)); }
 void RawProfile::string(std::uint32_t /*id*/, const std::string& text) { strings.push_back(text); }
-void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) { mappings.push_back(mapping); }
+void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) {
+    has_jit_dump_ = has_jit_dump_ || (mapping.kind == MappingKind::file && is_jit_dump(mapping.path));
+    mappings.push_back(mapping);
+}
 void RawProfile::location(LocationId /*id*/, const Location& location) { locations.push_back(location); }
-void RawProfile::stack(StackId /*id*/, const StackNode& node) { stacks.push_back(node); }
+void RawProfile::stack(StackId /*id*/, const StackNode& node) {
+    stacks.push_back(node);
+    const bool anonymous = mappings[locations[node.location].mapping].kind == MappingKind::anonymous;
+    in_run_time_code_.push_back(anonymous || in_run_time_code_[node.parent]);
+}
 void RawProfile::summary(const Summary& summary) { last_summary = summary; }
 void RawProfile::symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) { archived[id] = symbols; }
 void RawProfile::death(const Death& death) { death_record = death; }
@@ -78,10 +85,18 @@ void RawProfile::keep(const Sample& sample, std::uint64_t factor) {
     const std::uint64_t weight = multiply_saturated(sample.weight, factor);
     if (weight == 0) return;
     const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
-    if (filter_.times) times.add(key, sample.time_ns, weight, sample.hits);
+    constexpr std::size_t most_apart = 4'000'000;  // 128 MB; what comes after them is named by what lay there last
+    if (by_time_ && has_jit_dump_ && in_run_time_code_[sample.stack] && apart.size() < most_apart)
+        apart.push_back({key, sample.time_ns, weight, sample.hits});
+    else
+        add(key, sample.time_ns, weight, sample.hits);
+}
+
+void RawProfile::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits) {
+    if (filter_.times) times.add(key, time_ns, weight, hits);
     Sum& sum = sums_[key];
     sum.weight = add_saturated(sum.weight, weight);
-    sum.hits = add_saturated(sum.hits, sample.hits);
+    sum.hits = add_saturated(sum.hits, hits);
 }
 
 std::vector<bool> RawProfile::stacks_in_scope() const {

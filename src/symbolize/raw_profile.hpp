@@ -54,7 +54,9 @@ struct RawCount {
 
 class RawProfile final : public ProfileSink {
 public:
-    explicit RawProfile(const SampleFilter& filter) : events(filter.event, filter.idle), filter_(filter) {}
+    /// `by_time`: samples in code made at run time that a dump names are kept apart, for split_by_time().
+    explicit RawProfile(const SampleFilter& filter, bool by_time = false)
+        : events(filter.event, filter.idle), filter_(filter), by_time_(by_time) {}
 
     void run(const RunInfo& info) override;
     void string(std::uint32_t id, const std::string& text) override;
@@ -72,7 +74,15 @@ public:
 
     /// The counts that the filter keeps, sorted by thread, then stack.
     std::vector<RawCount> counts() const;
+    /// Counts a sample that was kept apart.
+    void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
     EventChoice events;
+
+    struct TimedSample {
+        std::uint64_t key = 0;  // thread << 32 | stack
+        std::uint64_t time_ns = 0, weight = 0, hits = 0;
+    };
+    std::vector<TimedSample> apart;
 
     std::optional<RunInfo> run_info;
     Summary last_summary;
@@ -94,6 +104,9 @@ private:
     void keep(const Sample& sample, std::uint64_t factor);
 
     const SampleFilter& filter_;
+    const bool by_time_;
+    bool has_jit_dump_ = false;
+    std::vector<bool> in_run_time_code_ = std::vector<bool>(1);  // by stack
     struct Sum {
         std::uint64_t weight = 0, hits = 0;
     };

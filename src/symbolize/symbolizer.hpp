@@ -24,6 +24,7 @@ struct SymbolizeOptions {
     unsigned workers = 0;                                                   // 0: one per CPU in the affinity mask
     std::optional<std::chrono::steady_clock::time_point> deadline;  // afterwards names come from symbol tables only
     std::uint32_t pid = 0;                                          // for /tmp/perf-PID.map; 0: none
+    std::uint64_t start_monotonic_ns = 0;                           // of the run, as RunInfo
     /// The profile was taken since this machine booted: only then do kernel and vdso addresses mean anything here.
     bool same_boot = false;
     /// False: paths of the profile may be another container's, so only files with the profile's build ids are used.

@@ -110,6 +110,21 @@ class CodeNames(Case):
                     hits, every = shares(stacks, "[truncated]")
                     self.assertLess(hits / every, 0.05)
 
+    def test_run_time_code_by_its_time(self):
+        """A compiler's dump says when a function came to an address that others had before."""
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                place = self.fresh_directory(f"jit-{engine}")
+                ran = run([target("jitted"), place], place,
+                          profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded", KERNEL="off"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                for stacks in (read_folded((place / "x.folded").read_text()), folded(place / "x.fprobe")):
+                    every = sum(hits for _, hits in stacks)
+                    for name in ("made_a", "made_b", "made_c"):
+                        hits = shares(stacks, name, leaf=True)[0]
+                        self.assertGreater(hits / every, 0.25, name)
+                        self.assertLess(hits / every, 0.42, name)
+
     def test_unwind_tables_in_a_separate_debug_file(self):
         """.debug_frame, where a program has no .eh_frame: of its own debug file, and of no other."""
         self.need("objcopy")

@@ -177,6 +177,21 @@ TEST_CASE("a just-in-time compiler's dump names its code, also after it was move
     ::rmdir(place);
 }
 
+TEST_CASE("what a place held at a time is the last of its stretch that had come by then") {
+    const PerfMap map =
+        PerfMap::parse("1000 100 unknown_time\n",
+                       {{0x1000, 0x80, 5, "first"}, {0x1000, 0x80, 9, "second"}, {0x1040, 0x10, 12, "within"}});
+    CHECK(map.find(0x1044) == "within");
+    CHECK(map.find(0x1000, 0x80, 8) == "first");
+    CHECK(map.find(0x1000, 0x80, 9) == "second");
+    CHECK(map.find(0x1000, 0x80, 4).empty());
+    CHECK(map.find(0x1000, 0x100, 0) == "unknown_time");
+    std::string names;
+    for (const auto* entry : map.all_at(0x1044)) names += std::string(map.name(*entry)) + ' ';
+    CHECK(names == "unknown_time first second within ");
+    CHECK(map.all_at(0x1100).empty());
+}
+
 TEST_CASE("kallsyms are read, modules included, data left out") {
     KernelSymbols symbols({0xffffffffc0000010, 0xffffffff81000100, 0xffffffff810001ff, 0xffffffff81000200,
                            0xffffffff80ffffff, 0xffffffffd0000000, 0xffffffff81000100, 0xffffffff81000210});

@@ -1,0 +1,118 @@
+#include "symbolize/split_by_time.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "symbolize/perf_map.hpp"
+
+namespace flameprobe {
+namespace {
+
+class Splitter {
+public:
+    Splitter(RawProfile& raw, const PerfMap& map, std::uint64_t start_ns)
+        : raw_(raw), map_(map), start_ns_(start_ns), changes_(raw.stacks.size()) {
+        for (StackId id = 1; id < raw.stacks.size(); ++id)
+            changes_[id] = changes_[raw.stacks[id].parent] || !places(raw.stacks[id].location).empty();
+    }
+
+    StackId at(StackId stack, std::uint64_t time_ns) {
+        path_.clear();
+        for (; changes_[stack]; stack = raw_.stacks[stack].parent) path_.push_back(raw_.stacks[stack].location);
+        for (; !path_.empty(); path_.pop_back()) stack = child(stack, location(path_.back(), time_ns));
+        return stack;
+    }
+
+private:
+    struct Place {
+        std::uint64_t since_ns = 0;  // after the run's start
+        LocationId location = 0;
+    };
+
+    /// What lay at a location one after the other; empty unless that is more than one function.
+    const std::vector<Place>& places(LocationId id) {
+        const auto [known, is_new] = places_.try_emplace(id);
+        const Location location = raw_.locations[id];
+        if (!is_new || raw_.mappings[location.mapping].kind != MappingKind::anonymous) return known->second;
+        const auto held = map_.all_at(location.address);
+        const auto differs = [&](const PerfMap::Entry* entry) { return map_.name(*entry) != map_.name(*held.front()); };
+        if (!std::any_of(held.begin(), held.end(), differs) || raw_.archived.contains(id)) return known->second;
+        for (const PerfMap::Entry* entry : held) {
+            // Of those that came before the run only the last was there.
+            if (entry->time_ns <= start_ns_) known->second.clear();
+            known->second.push_back({since(*entry), split(location, *entry)});
+        }
+        return known->second;
+    }
+    std::uint64_t since(const PerfMap::Entry& entry) const { return std::max(entry.time_ns, start_ns_) - start_ns_; }
+    LocationId split(const Location& location, const PerfMap::Entry& entry) {
+        const auto [known, is_new] =
+            mappings_.try_emplace({location.mapping, &entry}, static_cast<MappingId>(raw_.mappings.size()));
+        if (is_new) {
+            Mapping mapping = raw_.mappings[location.mapping];
+            mapping.start = entry.start;
+            mapping.size = entry.end - entry.start;
+            mapping.since_ns = since(entry);
+            raw_.mappings.push_back(std::move(mapping));
+        }
+        raw_.locations.push_back({known->second, location.address});
+        return static_cast<LocationId>(raw_.locations.size() - 1);
+    }
+
+    LocationId location(LocationId id, std::uint64_t time_ns) {
+        const auto& list = places(id);
+        if (list.empty()) return id;
+        const auto after =
+            std::upper_bound(list.begin(), list.end(), time_ns,
+                             [](std::uint64_t time, const Place& place) { return time < place.since_ns; });
+        return after == list.begin() ? after->location : std::prev(after)->location;
+    }
+    StackId child(StackId parent, LocationId location) {
+        const auto [known, is_new] =
+            children_.try_emplace({parent, location}, static_cast<StackId>(raw_.stacks.size()));
+        if (is_new) raw_.stacks.push_back({parent, location});
+        return known->second;
+    }
+
+    RawProfile& raw_;
+    const PerfMap& map_;
+    const std::uint64_t start_ns_;
+    std::unordered_map<LocationId, std::vector<Place>> places_;
+    std::map<std::pair<MappingId, const PerfMap::Entry*>, MappingId> mappings_;
+    std::map<std::pair<StackId, LocationId>, StackId> children_;
+    std::vector<bool> changes_;  // by stack, of those in the file: some of its locations are split
+    std::vector<LocationId> path_;
+};
+
+std::vector<std::string> dumps_of(const RawProfile& raw) {
+    std::vector<std::string> dumps;
+    for (const Mapping& mapping : raw.mappings)
+        if (mapping.kind == MappingKind::file && is_jit_dump(mapping.path)) dumps.push_back(mapping.path);
+    return dumps;
+}
+
+}  // namespace
+
+void split_by_time(RawProfile& raw, const SymbolizeOptions& options) {
+    const auto samples = std::exchange(raw.apart, {});
+    if (samples.empty()) return;
+    std::optional<PerfMap> map;
+    std::optional<Splitter> splitter;
+    if (options.same_boot && options.same_place && options.start_monotonic_ns != 0) {
+        std::vector<std::string> told_later;  // whoever looks up the names warns of the same files
+        map = PerfMap::of_process(0, dumps_of(raw), told_later);
+        splitter.emplace(raw, *map, options.start_monotonic_ns);
+    }
+    for (const auto& sample : samples) {
+        const auto stack = static_cast<StackId>(sample.key);
+        const StackId split = splitter ? splitter->at(stack, sample.time_ns) : stack;
+        raw.add((sample.key >> 32) << 32 | split, sample.time_ns, sample.weight, sample.hits);
+    }
+}
+
+}  // namespace flameprobe
