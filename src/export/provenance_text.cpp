@@ -2,6 +2,7 @@
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
+#include "render/name_advice.hpp"
 #include "render/numbers.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -78,6 +79,7 @@ private:
         for (const auto& [name, value] : profile_.summary.counters) {
             if (name.starts_with(counter::note)) add("note", name.substr(counter::note.size()));
         }
+        if (const auto advice = name_advice(profile_); !advice.empty()) add("names", advice);
     }
 
     const NamedProfile& profile_;

@@ -7,6 +7,7 @@
 #include "base/base_name.hpp"
 #include "render/numbers.hpp"
 #include "symbolize/raw_profile.hpp"
+#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
 
@@ -19,15 +20,20 @@ struct Language {
     std::string_view advice;
 };
 
+constexpr std::string_view java =
+    "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (17 and later)";
+
 // docs/troubleshooting.md has the same.
 constexpr std::array languages = {
     Language{"JavaScript", "node", "Builtins_InterpreterEntryTrampoline",
              "node --perf-basic-prof --interpreted-frames-native-stack"},
-    Language{"Java", "libjvm.so", "Interpreter", "java -XX:+PreserveFramePointer, and jcmd PID Compiler.perfmap"},
+    Language{"Java", "java", "Interpreter", java},
+    Language{"Java", "libjvm.so", "Interpreter", java},
     Language{"Python", "python3", "_PyEval_EvalFrameDefault", "python3 -X perf (3.12 and later)"},
     Language{"Python", "libpython3", "_PyEval_EvalFrameDefault", "PYTHONPERFSUPPORT=1 (3.12 and later)"},
     Language{"LuaJIT", "luajit", "lj_BC_", "a LuaJIT built with -DLUAJIT_USE_PERFTOOLS"},
     Language{"LuaJIT", "libluajit", "lj_BC_", "a LuaJIT built with -DLUAJIT_USE_PERFTOOLS"},
+    Language{".NET", "dotnet", "", "DOTNET_PerfMapEnabled=1"},
     Language{".NET", "libcoreclr.so", "", "DOTNET_PerfMapEnabled=1"},
 };
 
@@ -42,6 +48,12 @@ const Language* language_of(const NamedProfile& profile) {
 
 }  // namespace
 
+NamesFlag names_flag(std::string_view program) {
+    for (const Language& language : languages)
+        if (program.starts_with(language.file)) return {language.name, language.advice};
+    return {};
+}
+
 std::string name_advice(const NamedProfile& profile) {
     const Language* language = profile.has_run ? language_of(profile) : nullptr;
     if (language == nullptr) return {};
@@ -50,7 +62,7 @@ std::string name_advice(const NamedProfile& profile) {
         const Function& function = profile.functions[id];
         const std::string_view name = profile.strings.view(function.name);
         const bool made = profile.strings.view(function.module) == "//anon";
-        const bool unnamed = name.starts_with("0x");
+        const bool unnamed = name.starts_with("0x") || name == nameless_jit_code;
         if (made && !unnamed) return {};  // the names are there already
         nameless[id] = (made && unnamed) || (!language->interpreter.empty() && name.starts_with(language->interpreter));
     }

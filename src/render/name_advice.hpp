@@ -2,10 +2,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
+
+/// What gives names to the code that a virtual machine makes or interprets, by the name of its program, as "node";
+/// empty for others.
+struct NamesFlag {
+    std::string_view language, advice;
+};
+NamesFlag names_flag(std::string_view program);
 
 /// A sentence that names the language's flag, if more than a tenth of the time is in code of a virtual machine that has
 /// no names; else empty.

@@ -189,7 +189,50 @@ class Run(Case):
         done = run([COMMAND, "run", "-F", "499", "-o", "x", "--", target("shares"), "threads", "300"], self.directory)
         lines = [line.removeprefix("flameprobe: ") for line in done.stderr.splitlines()]
         self.assertEqual([Path(line).name for line in lines[-2:]], ["x.html", "x.svg"])
-        self.assertRegex(lines[-3], r"^[0-9]+ % \w.*(, [0-9]+ % \w.*)?$")
+        said = [line for line in lines[:-2] if re.fullmatch(r"[0-9]+ % \w.*(, [0-9]+ % \w.*)?", line)]
+        self.assertEqual(len(said), 1, lines)
+
+    def better(self, *argv):
+        """What the run says that would make its picture better."""
+        done = run([COMMAND, "run", "-F", "999", "-o", "x", "--", *argv], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line.removeprefix("flameprobe: better: ") for line in done.stderr.splitlines() if "better: " in line]
+
+    def test_it_says_what_would_make_the_picture_better(self):
+        [told] = self.better(sys.executable, "-c", "sum(range(10**6))")
+        self.assertRegex(told, r"^(\d+ samples are few; |[\d.]+ % of the time is in )")
+
+    def test_the_flag_that_gives_names_is_told(self):
+        self.need("node")
+        script = self.directory / "work.js"
+        script.write_text("const f = (n) => n < 2 ? n : f(n - 1) + f(n - 2); const end = Date.now() + 700; while (Date.now() < end) f(20);")
+        flags = ["--perf-basic-prof", "--interpreted-frames-native-stack"]
+        [told] = self.better("node", script)
+        self.assertIn("JavaScript functions without names; with names: node " + " ".join(flags), told)
+        self.assertIn("names: " + told, (self.directory / "x.txt").read_text())
+        self.assertIn(told, (self.directory / "x.svg").read_text())
+        self.assertIn("mend: node " + " ".join(flags), run([COMMAND, "doctor", "node"], self.directory).stdout)
+        for path in self.directory.glob("x.*"):
+            path.unlink()
+        self.assertNotIn("JavaScript", "".join(self.better("node", *flags, script)))
+        self.assertIn("f /", (self.directory / "x.folded").read_text())
+        for path in Path("/tmp").glob("perf-*.map"):
+            if "work.js" in path.read_text(errors="replace"):
+                path.unlink()
+
+    def test_pictures_as_asked_for(self):
+        done = run([COMMAND, "run", "--title", "As asked", "--own-code", "-F", "499", "-o", "x", "--", target("shares"), "threads", "300"],
+                   self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([Path(line.removeprefix("flameprobe: ")).name for line in done.stderr.splitlines()[-2:]], ["x.html", "x.svg"])
+        svg, page = (self.directory / "x.svg").read_text(), (self.directory / "x.html").read_text()
+        for picture in (svg, page):
+            self.assertIn("As asked", picture)
+        self.assertNotIn("start_thread", svg)
+        self.assertIn("start_thread", harness.render(self.directory / "x.fprobe", "-f", "folded", "-o", "-").stdout)
+        self.assertTrue((self.directory / "x.txt").exists())
+        done = run([COMMAND, "run", "--width", "5", "-o", "y", "--", "true"], self.directory)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, "flameprobe: --width: give 300 to 20000 pixels"))
 
     def test_it_opens_the_picture_on_request(self):
         programs = self.fresh_directory("programs")

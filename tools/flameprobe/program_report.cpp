@@ -5,6 +5,7 @@
 
 #include "output_of.hpp"
 #include "program.hpp"
+#include "render/name_advice.hpp"
 #include "report.hpp"
 
 namespace flameprobe {
@@ -131,6 +132,13 @@ bool report_program(DoctorReport& report, const std::string& name) {
     report.finding("preloading", obstacle.empty() ? "works" : obstacle);
     report_file(report, *facts);
     report_libraries(report, facts->path);
+    const NamesFlag flag = names_flag(path.substr(path.rfind('/') + 1));
+    if (!flag.language.empty()) {
+        report.finding("language", std::string(flag.language) +
+                                       ": functions that are compiled or interpreted at run time have no names by "
+                                       "themselves");
+        report.mend(std::string(flag.advice));
+    }
     return obstacle.empty();
 }
 

@@ -56,7 +56,14 @@ std::string usage() {
     line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
     line(0, "min-rooted", "P", "likewise if fewer than P percent of the samples reach their thread's start");
     line(0, "max-lost", "P", "likewise if more than P percent of the samples were lost");
-    return text + "\nEach option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
+    text += "\nPictures, as flameprobe-render(1) has them:";
+    for (std::size_t column = 80; const CommandOption<Arguments>& option : picture_options()) {
+        const std::string name = " --" + option.name;
+        if (column + name.size() > 79) column = 1, text += "\n ";
+        text += name;
+        column += name.size();
+    }
+    return text + "\n\nEach other option sets the variable FLAMEPROBE_<NAME>, which is described in flameprobe(1).\n";
 }
 
 struct RunRequest {
@@ -66,6 +73,8 @@ struct RunRequest {
     std::string library;
     std::string spool;  // where windows are left, instead of results
     Gates gates;
+    Arguments look;      // of pictures
+    bool looks = false;  // any such option was given
     bool help = false;
     bool live = false;
     bool open = false;
@@ -102,6 +111,11 @@ std::vector<CommandOption<RunRequest>> known_options() {
                        }});
     options.push_back({"max-lost", value,
                        [](RunRequest& r, const std::string& v) { return put(parse_percentage(v), r.gates.max_lost); }});
+    for (CommandOption<Arguments>& option : picture_options())
+        options.push_back({option.name, option.argument, [take = option.take](RunRequest& r, const std::string& v) {
+                               r.looks = true;
+                               return take(r.look, v);
+                           }});
     options.push_back({"live", none, always([](RunRequest& r, const std::string&) { r.live = true; })});
     options.push_back({"open", none, always([](RunRequest& r, const std::string&) { r.open = true; })});
     options.push_back({"help", none, always([](RunRequest& r, const std::string&) { r.help = true; }), 'h'});
@@ -173,8 +187,9 @@ int run_command(int argc, char* argv[]) {
     complain(0, obstacle.why);
     if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(request->library));
     FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
-    // With gates, pictures are made after the run.
-    run.draw = run.gates.any();
+    // With gates, and with options of pictures, which the library does not know, pictures are made after the run.
+    run.draw = run.gates.any() || request->looks;
+    run.look = request->look;
     request->environment.emplace_back("FLAMEPROBE_FORMAT", run.draw ? "none" : request->formats);
     // For the provenance: git is not run inside the program.
     if (!git_commit(working_directory()).empty()) request->environment.emplace_back("FLAMEPROBE_DIRTY", dirty_text());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -12,7 +13,7 @@
 #include "inputs.hpp"
 #include "process_tree.hpp"
 #include "profile/processes.hpp"
-#include "provenance_file.hpp"
+#include "profile_pictures.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "results.hpp"
@@ -68,7 +69,7 @@ std::vector<Format> in_order(std::vector<Format> formats) {
 }
 
 /// The pictures of a profile, of which those that are missing are drawn: the library was told not to.
-std::vector<std::string> pictures_of(const std::string& profile, const FinishedRun& run,
+std::vector<std::string> pictures_of(const std::string& profile, const std::string& title, const FinishedRun& run,
                                      std::vector<std::string>& problems) {
     const std::string stem = profile.substr(0, profile.size() - std::string_view(".fprobe").size());
     std::vector<std::string> paths;
@@ -78,19 +79,15 @@ std::vector<std::string> pictures_of(const std::string& profile, const FinishedR
         is_of_run(path, run.start) && !run.draw ? paths.push_back(path) : missing.push_back(format);
     }
     if (missing.empty()) return paths;
-    Progress progress;
-    auto named = load_inputs({profile}, Arguments(), progress);
-    progress.clear();
-    if (!named) return problems.push_back(named.error().message), paths;
+    ResultMessages messages;
+    draw_profile(profile, stem, title, {missing, {}, run.look.graph, run.look.cut, false}, messages);
+    problems.insert(problems.end(), messages.problems.begin(), messages.problems.end());
     std::vector<std::string> drawn;
     for (const Format format : missing) {
         const std::string path = stem + std::string(ending_of(format));
-        const auto written = write_output(*named, format, path, {});
-        written ? drawn.push_back(path) : problems.push_back(written.error().message);
+        if (std::find(messages.wrote.begin(), messages.wrote.end(), path) != messages.wrote.end())
+            drawn.push_back(path);
     }
-    if (!drawn.empty())
-        if (const auto beside = write_provenance_beside(*named, drawn.front()); !beside)
-            problems.push_back(beside.error().message);
     drawn.insert(drawn.end(), paths.begin(), paths.end());
     return drawn;
 }
@@ -135,17 +132,30 @@ std::vector<std::string> pictures_of_other_events(const std::vector<std::string>
     return others;
 }
 
-/// Of the folded text beside the picture, which has the names already; nothing where there is none.
-std::string words_of(const std::string& picture, const timespec& start) {
-    const std::string folded = picture.substr(0, picture.rfind('.')) + ".folded";
+/// The line of that key in the provenance beside the picture; empty if it has none.
+std::string line_of_provenance(const std::string& stem, const std::string& key) {
+    std::istringstream lines(read_small_file((stem + ".txt").c_str()).value_or(""));
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(key + ": ")) return line.substr(key.size() + 2);
+    return {};
+}
+
+/// Where the time went, and what would make the picture better. Names are those of the folded text beside it; nothing
+/// is said where there is none.
+std::vector<std::string> words_of(const std::string& picture, const FinishedRun& run, std::uint64_t samples) {
+    const std::string stem = picture.substr(0, picture.rfind('.')), folded = stem + ".folded";
     std::error_code unreadable;
     constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
-    if (!is_of_run(folded, start) || std::filesystem::file_size(folded, unreadable) > most_bytes || unreadable)
+    if (!is_of_run(folded, run.start) || std::filesystem::file_size(folded, unreadable) > most_bytes || unreadable)
         return {};
     Progress progress;
     const auto profile = load_inputs({folded}, Arguments(), progress);
     progress.clear();
-    return profile ? where_the_time_went(*profile) : "";
+    if (!profile) return {};
+    std::vector<std::string> lines = {where_the_time_went(*profile),
+                                      what_would_be_better(*profile, samples, line_of_provenance(stem, "names"))};
+    std::erase(lines, "");
+    return lines;
 }
 
 }  // namespace
@@ -170,7 +180,7 @@ RunEnd end_run(const FinishedRun& run) {
     std::vector<std::string> paths;
     for (const std::string& file : files) {
         if (run.formats.empty() || samples == 0) break;
-        const auto pictures = pictures_of(file, run, end.lines);
+        const auto pictures = pictures_of(file, title_of_run(parts), run, end.lines);
         paths.insert(paths.end(), pictures.begin(), pictures.end());
     }
     if (ProcessNames(parts).count() > 1) {
@@ -181,10 +191,8 @@ RunEnd end_run(const FinishedRun& run) {
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
     if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) end.lines.push_back(no_picture(run));
-    if (!paths.empty()) {
-        if (std::string words = words_of(paths.front(), run.start); !words.empty())
-            end.lines.push_back(std::move(words));
-    }
+    if (!paths.empty())
+        for (std::string& line : words_of(paths.front(), run, samples)) end.lines.push_back(std::move(line));
     const std::vector<std::string> others = pictures_of_other_events(paths, run.start);
     paths.insert(paths.end(), others.begin(), others.end());
     for (const std::string& path : paths) {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "export/output.hpp"
-#include "gates.hpp"
+#include "arguments.hpp"
 
 namespace flameprobe {
 
@@ -25,6 +24,7 @@ struct FinishedRun {
     bool obstacle = false;     // why nothing can be sampled was said before the command ran
     std::string spool = {};    // of FLAMEPROBE_PUSH; empty: none
     bool attached = false;     // not a command, but a process that ran before and may run on
+    Arguments look = {};       // graph and cut: of pictures that are drawn here
 };
 
 struct RunEnd {

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "render/numbers.hpp"
 #include "render/short_name.hpp"
 
 namespace flameprobe {
@@ -69,6 +70,38 @@ std::string where_the_time_went(const NamedProfile& profile) {
         text += (text.empty() ? "" : ", ") + std::to_string(percent) + " % " + name;
     }
     return text;
+}
+
+std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names) {
+    constexpr std::uint64_t few = 100;
+    if (!names.empty()) return "better: " + names;
+    std::map<std::string, std::uint64_t> nameless;  // by file
+    std::uint64_t all = 0, kernel = 0, unnamed = 0;
+    for (const NamedCount& count : profile.counts) {
+        const std::string_view leaf = profile.name(profile.nodes[count.node].frame);
+        all += count.weight;
+        if (leaf.starts_with("[kernel")) kernel += count.weight;
+        const std::size_t address = leaf.starts_with('[') ? leaf.rfind("+0x") : leaf.npos;
+        if (address == leaf.npos) continue;
+        unnamed += count.weight;
+        nameless[std::string(leaf.substr(1, address - 1))] += count.weight;
+    }
+    const auto share = [all](std::uint64_t part) {
+        return round_share(static_cast<double>(part), static_cast<double>(all));
+    };
+    if (unnamed > all / 10) {
+        const auto most = std::max_element(nameless.begin(), nameless.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        return "better: " + share(unnamed) + " of the time is in functions without names, most of it of " +
+               most->first + "; flameprobe doctor PROGRAM has the command that gives them";
+    }
+    if (kernel > all / 10)
+        return "better: " + share(kernel) +
+               " of the time is in the kernel, whose frames this user may not see: sudo sysctl "
+               "kernel.perf_event_paranoid=1 kernel.kptr_restrict=0";
+    if (samples < few)
+        return "better: " + count_text(samples) + " samples are few; a longer run or a higher -F takes more";
+    return {};
 }
 
 }  // namespace flameprobe

@@ -46,6 +46,18 @@ Problem format(Arguments& into, const Text& name) {
     return {};
 }
 
+Problem min_width(Arguments& into, const Text& text) {
+    Problem problem = percent(text, into.graph.min_width);
+    const bool possible = into.graph.min_width >= 0 && into.graph.min_width <= 100;
+    return problem.empty() && !possible ? "give a percentage from 0 to 100" : problem;
+}
+
+Problem width(Arguments& into, const Text& text) {
+    Problem problem = put_number<unsigned>(text, into.graph.width);
+    const bool possible = into.graph.width >= 300 && into.graph.width <= 20'000;
+    return problem.empty() && !possible ? "give 300 to 20000 pixels" : problem;
+}
+
 /// A picture in a page of text: as wide as GitHub's column, so that labels keep their size.
 Problem picture_for(Arguments& into, const Text& place) {
     if (place != "readme") return "'" + place + "' is not readme";
@@ -73,7 +85,7 @@ using A = Arguments;
 
 std::vector<CommandOption<A>> known_options() {
     constexpr int none = no_argument, value = required_argument, maybe = optional_argument;
-    return {
+    std::vector<CommandOption<A>> options = {
         {"output", value, always([](A& a, const Text& v) { a.output = v; }), 'o'},
         {"format", value, format, 'f'},
         {"top", value, [](A& a, const Text& v) { return put_number<std::uint64_t>(v, a.top); }},
@@ -94,25 +106,7 @@ std::vector<CommandOption<A>> known_options() {
         {"min-rooted", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.min_rooted); }},
         {"max-lost", value, [](A& a, const Text& v) { return put(parse_percentage(v), a.gates.max_lost); }},
         {"tree", none, always([](A& a, const Text&) { a.tree = true; })},
-        {"title", value, always([](A& a, const Text& v) { a.graph.title = v; })},
-        {"subtitle", value, always([](A& a, const Text& v) { a.graph.subtitle = v; })},
-        {"colors", value, colors},
-        {"each-thread", none, always([](A& a, const Text&) { a.graph.each_thread = true; })},
-        {"icicle", none, always([](A& a, const Text&) { a.graph.icicle = true; })},
-        {"reverse", none, always([](A& a, const Text&) { a.graph.reverse = true; })},
-        {"min-width", value, [](A& a, const Text& v) { return percent(v, a.graph.min_width); }},
-        {"width", value, [](A& a, const Text& v) { return put_number<unsigned>(v, a.graph.width); }},
-        {"focus", value, [](A& a, const Text& v) { return expression(v, a.cut.focus); }},
-        {"ignore", value, [](A& a, const Text& v) { return expression(v, a.cut.ignore); }},
-        {"hide", value, [](A& a, const Text& v) { return expression(v, a.cut.hide); }},
-        {"no-inline", none, always([](A& a, const Text&) { a.cut.inlined = false; })},
-        {"short-names", none, always([](A& a, const Text&) { a.cut.short_names = true; })},
         {"long-names", none, always([](A& a, const Text&) { a.long_names = true; })},
-        {"own-code", none, always([](A& a, const Text&) { a.cut.own_code = true; })},
-        {"fold-glue", none, always([](A& a, const Text&) { a.cut.fold_glue = true; })},
-        {"unfold", none, always([](A& a, const Text&) { a.graph.every_frame = true; })},
-        {"for", value, picture_for},
-        {"merge-threads", none, always([](A& a, const Text&) { a.cut.merge_threads = true; })},
         {"pprof-threads", maybe, pprof_threads},
         {"max-memory", value, memory},
         {"debug-dir", value, always([](A& a, const Text& v) { a.debug_directories.push_back(v); })},
@@ -128,6 +122,8 @@ std::vector<CommandOption<A>> known_options() {
         {"help", none, always([](A& a, const Text&) { a.help = true; }), 'h'},
         {"version", none, always([](A& a, const Text&) { a.version = true; })},
     };
+    for (CommandOption<A>& option : picture_options()) options.push_back(std::move(option));
+    return options;
 }
 
 /// An Error if options contradict each other, or values are out of range.
@@ -139,12 +135,6 @@ std::optional<Error> contradiction(const Arguments& arguments) {
     if (arguments.source && (arguments.diff || arguments.archive))
         return Error{"--source belongs to a page of one profile"};
     if (arguments.archive && arguments.inputs.size() != 1) return Error{"--archive takes one .fprobe"};
-    if (!(arguments.graph.min_width >= 0 && arguments.graph.min_width <= 100)) {
-        return Error{"--min-width: give a percentage from 0 to 100"};
-    }
-    if (arguments.graph.width < 300 || arguments.graph.width > 20'000) {
-        return Error{"--width: give 300 to 20000 pixels"};
-    }
     if (arguments.fail_above && !(*arguments.fail_above >= 0))
         return Error{"--fail-above: give a percentage from 0 on"};
     const SampleFilter& filter = arguments.filter;
@@ -153,6 +143,30 @@ std::optional<Error> contradiction(const Arguments& arguments) {
 }
 
 }  // namespace
+
+std::vector<CommandOption<Arguments>> picture_options() {
+    constexpr int none = no_argument, value = required_argument;
+    return {
+        {"title", value, always([](A& a, const Text& v) { a.graph.title = v; })},
+        {"subtitle", value, always([](A& a, const Text& v) { a.graph.subtitle = v; })},
+        {"colors", value, colors},
+        {"each-thread", none, always([](A& a, const Text&) { a.graph.each_thread = true; })},
+        {"icicle", none, always([](A& a, const Text&) { a.graph.icicle = true; })},
+        {"reverse", none, always([](A& a, const Text&) { a.graph.reverse = true; })},
+        {"min-width", value, min_width},
+        {"width", value, width},
+        {"focus", value, [](A& a, const Text& v) { return expression(v, a.cut.focus); }},
+        {"ignore", value, [](A& a, const Text& v) { return expression(v, a.cut.ignore); }},
+        {"hide", value, [](A& a, const Text& v) { return expression(v, a.cut.hide); }},
+        {"no-inline", none, always([](A& a, const Text&) { a.cut.inlined = false; })},
+        {"short-names", none, always([](A& a, const Text&) { a.cut.short_names = true; })},
+        {"own-code", none, always([](A& a, const Text&) { a.cut.own_code = true; })},
+        {"fold-glue", none, always([](A& a, const Text&) { a.cut.fold_glue = true; })},
+        {"unfold", none, always([](A& a, const Text&) { a.graph.every_frame = true; })},
+        {"for", value, picture_for},
+        {"merge-threads", none, always([](A& a, const Text&) { a.cut.merge_threads = true; })},
+    };
+}
 
 Result<std::uint64_t> parse_time(const std::string& text) {
     constexpr std::uint64_t second = 1'000'000'000, minute = 60 * second;

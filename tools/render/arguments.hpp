@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "command_line.hpp"
 #include "cut_away.hpp"
 #include "export/output.hpp"
 #include "gates.hpp"
@@ -47,6 +48,9 @@ struct Arguments {
     bool help = false;
     bool version = false;
 };
+
+/// The options that say what a picture shows and how, for other programs that draw. (graph and cut of the Arguments.)
+std::vector<CommandOption<Arguments>> picture_options();
 
 /// An Error's message is for the user, without a newline at its end.
 Result<Arguments> parse_arguments(int argc, char* const argv[]);

@@ -36,6 +36,9 @@ private:
     std::size_t processes_ = 0;
 };
 
+/// The title of a picture of several processes; empty, which is the usual one, if there are not.
+std::string title_of_run(const std::vector<ProcessPart>& parts);
+
 /// Puts a frame with the process's name below all stacks of the profile, which must be of one process.
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names);
 /// A line for each process, the heaviest first; several profiles of one process are one line.

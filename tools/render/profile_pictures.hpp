@@ -4,13 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "cut_away.hpp"
 #include "export/output.hpp"
 
 namespace flameprobe {
 
 struct ResultOptions {
     std::vector<Format> formats;
-    std::vector<std::string> debug_directories;
+    std::vector<std::string> debug_directories{};
+    FlameGraphOptions graph{};
+    CutOptions cut{};
+    bool host_waits = true;  // names may take a quarter of a minute
 };
 
 /// What there is to tell, one line each.

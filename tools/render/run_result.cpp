@@ -129,11 +129,7 @@ bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
 }
 
 void Writer::draw(const std::vector<ProcessPart>& parts) {
-    const std::size_t processes = ProcessNames(parts).count();
-    const std::string title = processes <= 1 ? ""
-                                             : "CPU flame graph: " + program_name(parts.front().run) +
-                                                   " and its children, " + std::to_string(processes) + " processes";
-    draw_profile(stem_ + ".fprobe", stem_, title, options_, messages_);
+    draw_profile(stem_ + ".fprobe", stem_, title_of_run(parts), options_, messages_);
 }
 
 /// Under another name first: a process that has begun its profile meanwhile, and one that goes on, get theirs back.

@@ -16,7 +16,7 @@ std::string advice(const std::string& executable, const std::string& folded) {
     made.profile.run.executable = executable;
     for (Function& function : made.profile.functions) {
         const std::string_view name = made.profile.strings.view(function.name);
-        if (name.starts_with("0x") || name.starts_with("JS:") || name.starts_with("py::"))
+        if (name.starts_with("0x") || name == "[JIT code]" || name.starts_with("JS:") || name.starts_with("py::"))
             function.module = made.profile.strings.intern("//anon");
     }
     const std::string text = name_advice(made.profile);
@@ -32,6 +32,9 @@ TEST_CASE("code of a virtual machine without names: the flag that gives them") {
     CHECK(advice("/usr/bin/node", "t:node;main;0x7f01;0x7f02 3\nt:node;main;uv_run 7\n") ==
           "30.0 % of the time is in or below JavaScript functions without names; with names: node --perf-basic-prof "
           "--interpreted-frames-native-stack");
+    CHECK(advice("/usr/bin/node", "t:node;main;[JIT code];v8::parse 3\nt:node;main;uv_run 7\n").starts_with("30.0 % "));
+    CHECK(advice("/usr/lib/jvm/bin/java", "t:java;start_thread;[JIT code] 5\n").find("PreserveFramePointer") !=
+          std::string::npos);
     CHECK(advice("/usr/bin/python3.12", "t:p;main;_PyEval_EvalFrameDefault;list_sort 5\n").find("python3 -X perf") !=
           std::string::npos);
 }
@@ -42,4 +45,13 @@ TEST_CASE("no advice where names are there, where there is little of it, and for
               .empty());
     CHECK(advice("/usr/bin/node", "t:node;main;0x7f01 1\nt:node;main;uv_run 9\n").empty());
     CHECK(advice("/usr/bin/server", "t:s;main;0x7f01 3\n").empty());
+}
+
+TEST_CASE("the flag of a language is known by the name of its program") {
+    CHECK(names_flag("node").language == "JavaScript");
+    CHECK(names_flag("python3.12").advice == "python3 -X perf (3.12 and later)");
+    CHECK(names_flag("luajit-2.1").language == "LuaJIT");
+    CHECK(names_flag("dotnet").language == ".NET");
+    CHECK(names_flag("java").language == "Java");
+    CHECK(names_flag("server").language.empty());
 }

@@ -8,12 +8,16 @@ using namespace flameprobe;
 
 namespace {
 
-std::string words_of(const std::string& folded) {
+NamedProfile profile_of(const std::string& folded) {
     NamedProfile profile;
     FoldedReader reader(profile, "test");
     reader.feed(folded);
     REQUIRE(reader.finish());
-    return where_the_time_went(profile);
+    return profile;
+}
+std::string words_of(const std::string& folded) { return where_the_time_went(profile_of(folded)); }
+std::string better(const std::string& folded, std::uint64_t samples = 1000, const std::string& names = {}) {
+    return what_would_be_better(profile_of(folded), samples, names);
 }
 
 }  // namespace
@@ -26,4 +30,15 @@ TEST_CASE("where the time went is told by functions, and by system calls with wh
           "75 % read in get, 25 % kernel in get");
     CHECK(words_of("t;main;f;g_[i] 50\nt;main;h;g_[i] 49\nt;x 1\n") == "99 % g");
     CHECK(words_of("t;[kernel: execve] 4\n") == "100 % execve");
+}
+
+TEST_CASE("what would make a picture better is one thing, and nothing where little is missing") {
+    CHECK(better("t;main;parse 95\nt;main;[libz.so.1+0x4970] 5\n").empty());
+    CHECK(better("t;main;[libz.so.1+0x4970] 20\nt;main;[libx.so+0x10] 5\nt;main;parse 75\n")
+              .starts_with("better: 25.0 % of the time is in functions without names, most of it of libz.so.1; "
+                           "flameprobe doctor"));
+    CHECK(better("t;main;[kernel: read] 20\nt;main;parse 80\n").find("kernel.perf_event_paranoid=1") !=
+          std::string::npos);
+    CHECK(better("t;main;parse 9\n", 9) == "better: 9 samples are few; a longer run or a higher -F takes more");
+    CHECK(better("t;main;[JIT code] 9\n", 9, "use --flag") == "better: use --flag");
 }
