@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
-from harness import (COMMAND, Case, clean_environment, ordinary_user, read_folded, run, shares, started, stolen_ns,
+from harness import (COMMAND, Case, clean_environment, ordinary_user, read_folded, run, shares, sized, started, stolen_ns,
                      stolen_seconds, target, wait_until)
 
 SPIN = "\n".join(["import os, sys, threading, time", "def spin(n=1000):", "    while True: sum(range(n))"])
@@ -265,6 +266,78 @@ class Waits(Attach):
 
     def test_as_an_ordinary_user(self):
         self.check(ordinary_user(self))
+
+
+class Harmless(Attach):
+    def facts_of(self, pid):
+        status = Path(f"/proc/{pid}/status").read_text()
+        kept = [line for line in status.splitlines() if line.startswith(("TracerPid", "Sig", "Shd", "Seccomp", "Threads", "CapEff"))]
+        return len(os.listdir(f"/proc/{pid}/fd")), Path(f"/proc/{pid}/maps").read_text().count(".so"), kept
+
+    def test_attaching_again_and_again_under_load(self):
+        server, port = self.redis()
+        clients = self.start("redis-benchmark", "-p", port, "-t", "set,get", "-n", "1000000000", "-c", "10", "-q",
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_until(lambda: len(os.listdir(f"/proc/{server.pid}/fd")) > 15, 30, "clients")
+        before = self.facts_of(server.pid)
+        for _ in range(sized(20, 200)):
+            ran = run([COMMAND, "attach", "-d", "20ms", "-f", "none", "-o", self.directory / "again", server.pid], self.directory,
+                      clean_environment())
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+        for _ in range(sized(3, 20)):
+            attached = subprocess.Popen([COMMAND, "attach", "-f", "none", "-o", self.directory / "killed", str(server.pid)], text=True,
+                                        stderr=subprocess.PIPE, env=clean_environment())
+            self.assertIn("attached", attached.stderr.readline())
+            attached.kill()
+            attached.wait()
+            attached.stderr.close()
+        self.assertEqual(self.facts_of(server.pid), before)
+        self.assertIsNone(clients.poll())
+        clients.send_signal(signal.SIGTERM)
+        out, err = clients.communicate(timeout=60)
+        self.assertNotIn("rror", out + err)
+        wait_until(lambda: not list(self.directory.glob("*.run")), 60, "the end of all recorders")
+
+
+class Look(Attach):
+    """top and live of a process that was started without FlameProbe: nothing is left of it."""
+
+    def setUp(self):
+        super().setUp()
+        self.env = clean_environment(TMPDIR=self.directory)
+
+    def assert_nothing_left(self):
+        wait_until(lambda: not list(self.directory.glob("flameprobe-look-*")), 30, "the end of the recording")
+
+    def test_top_prints_what_it_does(self):
+        program = self.start(target("shares"), "leaves", "100000000")
+        done = run([COMMAND, "top", "--once", program.pid], self.directory, self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("leaf_70", done.stdout)
+        self.assert_nothing_left()
+
+    def test_live_serves_a_page(self):
+        program = self.start(target("shares"), "leaves", "100000000")
+        for ends in (signal.SIGINT, signal.SIGKILL):
+            page = self.enterContext(started([COMMAND, "live", str(program.pid)], self.directory, self.env, stdout=subprocess.PIPE))
+            url = page.stdout.readline().strip()
+            page.stdout.close()
+
+            def has_samples():
+                with contextlib.suppress(OSError), urllib.request.urlopen(url + "data", timeout=30) as answer:
+                    return answer.status == 200
+                return False
+            wait_until(has_samples, 60, "samples")
+            page.send_signal(ends)
+            page.wait(60)
+            self.assert_nothing_left()
+        self.assertIsNone(program.poll())
+
+    def test_top_lists_busy_processes(self):
+        program = self.python("spin()")
+        done = run([COMMAND, "top"], self.directory, self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rf"(?m)^ *{program.pid} +[0-9.]+ +1  python3")
 
 
 class Refused(Attach):

@@ -160,11 +160,8 @@ class Live(Case):
         os.close(slave)
 
     def test_what_cannot_be_shown_is_said(self):
-        idle = subprocess.Popen(["sleep", "60"])
-        self.addCleanup(self.end, idle)
         for command in ("top", "live"):
-            for argv, status, words in (([str(idle.pid)], 1, "is not being profiled"), (["999999999"], 1, "there is no process"),
-                                        (["x"], 2, "no process number"), ([], 2, "name one process")):
+            for argv, status, words in (["999999999"], 1, "there is no process"), (["x"], 2, "no process number"), (["1", "2"], 2, "name one process"):
                 done = subprocess.run([COMMAND, command, *argv], env=clean_environment(), capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, words in done.stderr), (status, True), (command, argv, done.stderr))
         child = self.busy()

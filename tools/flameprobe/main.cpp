@@ -20,7 +20,7 @@ constexpr const char* usage =
     "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
     "       flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what a program uses: time, switches, faults, "
     "counters\n"
-    "       flameprobe top PID                                   what a running program spends its CPU time on\n"
+    "       flameprobe top [PID]                                 what a running program spends its CPU time on\n"
     "       flameprobe live PID                                  the same as a page that refreshes itself\n"
     "       flameprobe push --spool DIR --to URL                 send profiles to Pyroscope, Parca or a Collector\n"
     "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"

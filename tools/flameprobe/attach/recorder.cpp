@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
+#include "base/own_directory.hpp"
 #include "session/log.hpp"
 #include "session/run_info.hpp"
 #include "watch.hpp"
@@ -65,7 +66,7 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, target, 0)));
     if (!life) return tell(parent, "there is no process " + std::to_string(target));
     watch_process(target);
-    Log log(settings.quiet ? LogMode::quiet : LogMode::automatic, {});
+    Log log(!settings.directory.empty() ? LogMode::quiet : LogMode::automatic, {});
     bool told = false;
     // exec(3) ends the events of the old program, and the next one gets a profile of its own.
     for (;;) {
@@ -76,9 +77,15 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
         }
         if (!std::exchange(told, true)) tell(parent, "+");
         const Watch::End why = watch.run(end, life);
-        watch.finish();
+        if (settings.directory.empty()) watch.finish();
         if (why != Watch::End::other_program) return;
     }
+}
+
+void remove(const std::string& directory) {
+    if (directory.empty()) return;
+    if (const auto own = OwnDirectory::open(directory)) static_cast<void>(own->clear());
+    ::rmdir(directory.c_str());
 }
 
 }  // namespace
@@ -95,6 +102,7 @@ Result<Recorder> Recorder::start(pid_t target, const AttachSettings& settings) {
         keep_only(end_seen, to);
         try {
             record(target, settings, end_seen, to);
+            remove(settings.directory);
         } catch (const std::exception& exception) {
             tell(to, std::string("recording ends: ") + exception.what());
         }

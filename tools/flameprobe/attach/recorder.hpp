@@ -14,9 +14,11 @@
 namespace flameprobe {
 
 struct AttachSettings {
-    Options options;     // `out` leads to where the run's folder is to be
-    timespec start{};    // by CLOCK_REALTIME_COARSE; older results are replaced
-    bool quiet = false;  // no messages: something else has the terminal
+    Options options;   // `out` leads to where the run's folder is to be
+    timespec start{};  // by CLOCK_REALTIME_COARSE; older results are replaced
+    /// Not empty: the recorder gives no messages, since something else has the terminal, completes no profile, and
+    /// removes this directory, which is its own, at its end.
+    std::string directory = {};
 };
 
 class Recorder {

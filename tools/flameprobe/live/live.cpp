@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <optional>
 
+#include "../attach/short_recording.hpp"
 #include "../commands.hpp"
 #include "base/number.hpp"
 #include "growing_profile.hpp"
 #include "page_server.hpp"
 #include "process_id.hpp"
-#include "profile_of_process.hpp"
 #include "render/flame_graph.hpp"
 
 namespace flameprobe {
@@ -21,10 +21,9 @@ namespace {
 
 constexpr const char* live_usage =
     "Usage: flameprobe live [--port N] PID\n"
-    "Serves the page of a program that is being profiled while it runs, and refreshes it, until Ctrl-C. Only this\n"
-    "machine can reach it, and only with the address that is printed, which holds a secret. It is read from the "
-    "growing\n"
-    ".fprobe, which costs the program nothing.\n"
+    "Serves the page of a program while it runs, and refreshes it, until Ctrl-C. Only this machine can reach it, and\n"
+    "only with the address that is printed, which holds a secret. Of a program that is being profiled the growing\n"
+    ".fprobe is read, which costs it nothing; another one is looked at from outside meanwhile, as by attach.\n"
     "\n"
     "      --port N          on this port of 127.0.0.1 rather than on a free one\n";
 
@@ -96,7 +95,8 @@ int live_command(int argc, char* argv[]) {
     }
     const auto pid = process_id(argc - optind, argv + optind);
     if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe live --help'.");
-    if (auto path = profile_of_process(*pid); !path) return complain(1, path.error().message);
+    const auto recorder = record_for_now(*pid);
+    if (!recorder) return complain(1, recorder.error().message);
     // Before the server's thread is made, so that it has them blocked too.
     sigset_t ends;
     sigemptyset(&ends);

@@ -1,4 +1,5 @@
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,9 +11,11 @@
 #include <optional>
 #include <string>
 
+#include "../attach/short_recording.hpp"
 #include "../commands.hpp"
 #include "growing_profile.hpp"
 #include "process_id.hpp"
+#include "process_list.hpp"
 #include "render/text.hpp"
 #include "screen.hpp"
 #include "top_view.hpp"
@@ -22,12 +25,13 @@ namespace flameprobe {
 namespace {
 
 constexpr const char* top_usage =
-    "Usage: flameprobe top [--once] PID\n"
-    "What a program that is being profiled spends its CPU time on, now: threads, scopes, functions. It is read from "
-    "the\n"
-    "growing .fprobe, which costs the program nothing.\n"
+    "Usage: flameprobe top [--once] [PID]\n"
+    "What a program spends its CPU time on, now: threads, scopes, functions. Of one that is being profiled the "
+    "growing\n"
+    ".fprobe is read, which costs it nothing; another one is looked at from outside meanwhile, as by attach. Without\n"
+    "PID: the processes that can be looked at, by CPU time.\n"
     "\n"
-    "      --once            print all of the run so far, and end\n"
+    "      --once            print all of the run so far (of 3 s, if it is not being profiled), and end\n"
     "\n"
     "Keys: q ends, t orders by self or total, w changes the stretch of time (10 s, 60 s, all), space stops "
     "refreshing,\n"
@@ -132,7 +136,15 @@ private:
     std::string problem_;
 };
 
-int print_once(pid_t pid) {
+/// For so long, or until the process ends.
+void let_it_run(const Recorder& recorder, int ms) {
+    pollfd life{recorder.life().get(), 0, 0};
+    ::poll(&life, 1, ms);
+}
+
+int print_once(pid_t pid, const std::optional<Recorder>& recorder) {
+    constexpr int enough_ms = 3000;
+    if (recorder) let_it_run(*recorder, enough_ms);
     GrowingProfile growing(pid);
     const auto profile = growing.read(std::nullopt, false);
     if (!profile) return complain(1, profile.error().message);
@@ -152,10 +164,16 @@ int top_command(int argc, char* argv[]) {
         if (letter != 'o') return complain(2, "Try 'flameprobe top --help'.");
         once = true;
     }
+    if (optind == argc) {
+        print_text(stdout, busy_processes());
+        return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
+    }
     const auto pid = process_id(argc - optind, argv + optind);
     if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe top --help'.");
-    if (once) return print_once(*pid);
-    {
+    const auto recorder = record_for_now(*pid);
+    if (!recorder) return complain(1, recorder.error().message);
+    if (once) return print_once(*pid, *recorder);
+    if (!*recorder) {
         // Errors at the start are printed before the terminal is taken over.
         GrowingProfile first(*pid);
         if (auto profile = first.read(std::nullopt, false); !profile && !first.found())
