@@ -37,6 +37,14 @@ std::string executable_path() {
     return path;
 }
 
+/// How long the host has run: its start in ticks since boot (proc(5), /proc/PID/stat: starttime).
+std::string age_text() {
+    const auto stat = read_small_file((host_proc_directory() + "/stat").c_str()).value_or("");
+    const std::uint64_t started_s = stat_number(stat, 22) / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const std::uint64_t now_s = read_clock(CLOCK_BOOTTIME) / ns_per_second;
+    return std::to_string(now_s - std::min(now_s, started_s)) + " s";
+}
+
 /// What execve(2) was given, which the auxiliary vector leads to.
 std::string executed_by_host() {
     const auto vector = read_small_file((host_proc_directory() + "/auxv").c_str()).value_or("");
@@ -78,6 +86,7 @@ std::vector<RunFact> facts_of(const std::string& executable) {
     const auto file = ElfFile::open(executable, FileAccess::read);
     const std::string compilers = file ? compilers_of(**file) : "", flags = file ? build_flags(**file) : "";
     std::vector<RunFact> facts;
+    if (is_watched_from_outside()) facts.push_back({"attached", "from outside, " + age_text() + " after it began"});
     facts.push_back({"directory", directory});
     facts.push_back({"commit", commit.empty() ? "none" : commit});
     facts.push_back({"dirty", commit.empty() ? "no repository" : dirty_text()});

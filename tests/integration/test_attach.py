@@ -98,6 +98,7 @@ class Programs(Attach):
         self.assertGreater(shares(stacks, "readQueryFromClient")[0], 10)
         self.assertEqual(told["sampling"]["engine"], "ring")
         self.assertIn("redis-server", told["run"]["command"])
+        self.assertRegex(json.dumps(told), r"attached.*from outside, \d+ s after it began")
         self.assert_covered(stem)
 
     def test_true_shares_of_a_program_that_ran_before(self):
@@ -271,7 +272,7 @@ class Waits(Attach):
 class Harmless(Attach):
     def facts_of(self, pid):
         status = Path(f"/proc/{pid}/status").read_text()
-        kept = [line for line in status.splitlines() if line.startswith(("TracerPid", "Sig", "Shd", "Seccomp", "Threads", "CapEff"))]
+        kept = [line for line in status.splitlines() if line.startswith(("TracerPid", "SigPnd", "SigBlk", "SigIgn", "SigCgt", "ShdPnd", "Seccomp", "Threads", "CapEff"))]
         return len(os.listdir(f"/proc/{pid}/fd")), Path(f"/proc/{pid}/maps").read_text().count(".so"), kept
 
     def test_attaching_again_and_again_under_load(self):
@@ -359,6 +360,31 @@ class Refused(Attach):
         self.refused("", "is no process number", code=2)
         self.refused(os.getpid(), "--duration: 'soon' is not accepted", code=2, options=["-d", "soon"])
         self.refused(os.getpid(), "--freq: '0'", "from 1 to 20000", code=2, options=["-F", "0"])
+
+    def test_a_thread_is_no_process(self):
+        program = self.python("threading.Thread(target=spin).start()\nspin()")
+        wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == 2, 30, "a second thread")
+        thread = max(os.listdir(f"/proc/{program.pid}/task"), key=int)
+        self.refused(thread, f"is a thread of process {program.pid}")
+
+    def test_perf_refused_by_a_filter(self):
+        program = self.python("spin()")
+        ran = run([target("inject"), "perf_event_open", "1+", "EPERM", "--", COMMAND, "attach", "-d", "1s", program.pid],
+                  self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertRegex(ran.stderr, rf"process {program.pid} cannot be sampled: .*seccomp.*--cap-add PERFMON")
+
+    def test_hidden_processes(self):
+        user = ordinary_user(self)
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        program = self.python("spin()")
+        hidden = f"mount --make-rprivate / && mount -t proc -o hidepid=2 none /proc && exec {' '.join(user)} {COMMAND} attach {program.pid}"
+        ran = run(["unshare", "-m", "sh", "-c", hidden], self.directory, clean_environment())
+        if ran.returncode == 32 or "mount" in ran.stderr and "hidepid" not in ran.stderr:
+            self.skipTest(f"no /proc can be mounted here: {ran.stderr}")
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertIn("is hidden (/proc is mounted with hidepid)", ran.stderr)
 
     def test_the_kernels_threads(self):
         found = [p for p in os.listdir("/proc") if p.isdigit() and self.is_kernel_thread(p)]

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "base/descriptor.hpp"
@@ -30,6 +31,14 @@ std::optional<User> user_of(const std::string& process) {
         std::sscanf(status->c_str() + line, "\nUid:\t%u\t%u\t%u", &user.real, &user.effective, &user.saved) != 3)
         return std::nullopt;
     return user;
+}
+
+/// A number from /proc/PID/status.
+std::optional<long> number_of(const std::string& process, const std::string& key) {
+    const auto status = read_small_file((process + "/status").c_str());
+    const auto line = status ? status->find("\n" + key + ":\t") : std::string::npos;
+    if (line == std::string::npos) return std::nullopt;
+    return std::strtol(status->c_str() + line + key.size() + 3, nullptr, 10);
 }
 
 bool is_kernel_thread(const std::string& stat) {
@@ -84,16 +93,20 @@ std::string why_not_attached(pid_t pid) {
     if (!stat || !user) {
         if (::access("/proc/self", F_OK) != 0) return "/proc is not mounted: attaching needs it";
         const bool exists = ::kill(pid, 0) == 0 || errno == EPERM;
-        return exists ? number +
-                            " is hidden: /proc is mounted with hidepid, or it is a thread of another process: "
-                            "attach as its user, or as root"
+        return exists ? number + " is hidden (/proc is mounted with hidepid): attach as its user, or as root"
                       : "there is no " + number;
     }
     if (pid == ::getpid()) return number + " is flameprobe itself";
+    if (const auto group = number_of(process, "Tgid"); group && *group != pid)
+        return number + " is a thread of process " + std::to_string(*group) + ": flameprobe attach " +
+               std::to_string(*group);
     if (is_kernel_thread(*stat))
         return number + " is a thread of the kernel, which has no program: perf record -a shows what it does";
     const std::string_view state = stat_field(*stat, 3);
-    if (state == "Z" || state == "X") return number + " has ended, and waits for its parent to take notice";
+    if (state == "Z" || state == "X")
+        return number + (number_of(process, "Threads").value_or(0) > 1
+                             ? " has ended its main thread, without which its others cannot be looked at"
+                             : " has ended, and waits for its parent to take notice");
     if (!can_read(process + "/maps")) return why_no_maps(process, number, *user);
     return why_no_event(pid, number);
 }
