@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {fitName} from "../../../src/render/assets/page/labels.js";
+import {fitName} from "../../../src/render/assets/shared/labels.js";
 
 // Every letter is 7 wide.
 const pen = {measureText: (text) => ({width: Array.from(text).length * 7})};

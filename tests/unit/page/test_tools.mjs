@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {duration, matcher, percent, roundShare} from "../../../src/render/assets/page/tools.js";
+import {boxesText, duration, matchText, matcher, nextMatch, percent, roundShare} from "../../../src/render/assets/page/tools.js";
 
 test("a share that is there does not read as nothing, nor a part as the whole", () => {
   assert.deepEqual([percent(0, 9), percent(1, 1e6), percent(999999, 1e6), percent(9, 9), percent(1, 3), percent(1, 0)],
@@ -20,4 +20,11 @@ test("what is no regular expression is text", () => {
   assert.equal(of("operator new(", false).note, " (as text)");
   assert.equal(of("^ma(in|lloc)$", false).test("malloc"), true);
   assert.equal(of("", false).test, null);
+});
+test("what a search says is the same in the page and in the SVG", () => {
+  assert.deepEqual([matchText(1, 8, "", false), matchText(1, 8, " (as text)", true), matchText(0, 8, "", false), matchText(0, 8, "", true, "no match in the frames drawn")],
+    ["matched 12.50 %", "matched at least 12.50 % (as text)", "no match", "no match in the frames drawn"]);
+  assert.deepEqual([boxesText(0), boxesText(1), boxesText(1234), boxesText(5, 2)], ["", "1 box", "1,234 boxes", "2 of 5 boxes"]);
+  const found = ["a", "b", "c"];
+  assert.deepEqual([nextMatch(found, "x", 1), nextMatch(found, "x", -1), nextMatch(found, "c", 1), nextMatch(found, "a", -1), nextMatch(found, "a", 1)], ["a", "c", "a", "c", "b"]);
 });

@@ -17,9 +17,9 @@ function nameColumn(page, title) {
     cell.title = title(page.profile.name(row.fn).slice(0, LONGEST_TITLE));
   }};
 }
-function shareColumns(page, of) {
+function shareColumns(page, of = percent) {
   return ["self", "total"].map((key) => (
-    {title: key === "self" ? "Self" : "Total", key, value: (row) => row[key], fill: (cell, row) => shareCell(page, cell, row[key], page.sums.hitsOf(row)[key], of)}));
+    {title: key === "self" ? "Self" : "Total", key, value: (row) => row[key], fill: (cell, row) => (row[key] > 0 || of === percent) && shareCell(page, cell, row[key], page.sums.hitsOf(row)[key], of)}));
 }
 
 export function functionColumns(page) {

@@ -15,7 +15,7 @@ import {Memory, Sums} from "./sums.js";
 import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
-import {copyText, count, escapeRegex, find, matcher, percent, roundShare} from "./tools.js";
+import {boxesText, copyText, count, escapeRegex, find, matchText, matcher, nextMatch, percent, roundShare} from "./tools.js";
 import {shareOf} from "./walk.js";
 
 export class Page {
@@ -276,8 +276,7 @@ export class Page {
   search() {
     const {profile, state} = this, match = matcher(state.search, state.exact);
     this.hits = match.test && profile.showing(match.test, state.long);
-    const share = this.hits ? shareOf(profile, this.sums.total, this.hits) : 0, least = profile.gathered > 0 ? "at least " : "";
-    find("result").textContent = !this.hits ? "" : share > 0 ? `matched ${least}${percent(share, this.sums.all)}${match.note}` : "no match" + match.note;
+    find("result").textContent = this.hits ? matchText(shareOf(profile, this.sums.total, this.hits), this.sums.all, match.note, profile.gathered > 0) : "";
     if (state.view === "table") this.showTable();
     if (state.view === "tree") this.callTree.paint();
     for (const graph of this.graphs) graph.paintSoon();
@@ -286,13 +285,13 @@ export class Page {
   // The boxes in sight that match, and which of them has the focus.
   tellFound() {
     const found = this.hits && this.state.view === "graph" ? this.main.matching() : [], at = found.indexOf(this.main.focused) + 1;
-    find("found").textContent = found.length ? `${at > 0 ? at + " of " : ""}${count(found.length)} ${found.length === 1 ? "box" : "boxes"}` : "";
+    find("found").textContent = boxesText(found.length, at);
     for (const id of ["previous", "next"]) find(id).hidden = found.length === 0;
   }
   goOn(step) {
-    const found = this.main.matching(), at = found.indexOf(this.main.focused);
+    const found = this.main.matching();
     if (!this.hits || found.length === 0) return;
-    this.main.focus(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length]);
+    this.main.focus(nextMatch(found, this.main.focused, step));
     this.tellFound();
   }
 

@@ -1,6 +1,6 @@
 // Finds the visible boxes of a graph, and paints them.
 import {bisector} from "d3-array";
-import {fitName, textWidth} from "./labels.js";
+import {fitName, textWidth} from "../shared/labels.js";
 import {count} from "./tools.js";
 
 export const ROW = 19;

@@ -1,7 +1,7 @@
 // The strips above the graph: each thread's use of the CPU over time. A stretch of time can be selected, by pointer or
 // keys.
 import {ticks} from "d3-array";
-import {fitName} from "./labels.js";
+import {fitName} from "../shared/labels.js";
 import {fullRow, stripsOf} from "./strips.js";
 import {duration, element, find, percent} from "./tools.js";
 
@@ -111,7 +111,7 @@ export class Timeline {
         pen.fillStyle = color;
         pen.fillRect(left, top + high - Math.max(up, bottom + least), wide, Math.max(up - bottom, least));
       };
-      fill(theme.colors.u0, 0, all - unknown);
+      fill(profile.event === "offcpu" ? theme.colors.w0 : theme.colors.u0, 0, all - unknown);
       // Lost or truncated time is a gap under a line: CPU time that no whole stack stands for.
       if (unknown > 0) fill(theme.colors.n0, all, 0, 1);
       if (waiting > 0) fill(theme.plain, all, waiting);

@@ -74,52 +74,21 @@ function unfold(frame) {
 }
 
 // Text is measured, since the reader's fonts may differ from those that the picture was made for.
-const pen = document.createElementNS(HTML, "canvas").getContext?.("2d");
-const widths = new Map();
-function measure(text, font) {
-  if (!pen) return Array.from(text).length * 7.3;
-  const key = font + "\n" + text;
-  let width = widths.get(key);
-  if (width === undefined) {
-    pen.font = font;
-    width = pen.measureText(text).width;
-    widths.set(key, width);
-  }
-  return width;
-}
-function fit(text, room, font) {
-  if (measure(text, font) <= room) return text;
-  const letters = Array.from(text);
-  let low = 0, high = letters.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (measure(letters.slice(0, middle).join("") + "…", font) <= room) low = middle; else high = middle - 1;
-  }
-  return low < 4 ? "" : letters.slice(0, low).join("") + "…";
-}
-// A name's last component tells most, so what precedes it is cut first.
-function fitName(name, room, font) {
-  if (measure(name, font) <= room) return name;
-  let last = name;
-  for (let at = name.indexOf("::"); at >= 0 && at + 2 < name.length; at = name.indexOf("::", at + 2)) {
-    last = name.slice(at + 2);
-    if (measure("…" + last, font) <= room) return "…" + last;
-  }
-  const address = name[0] === "[" ? name.lastIndexOf("+0x") : -1;
-  const end = name.slice(address), left = room - measure(end, font);
-  if (address > 0 && measure("…", font) <= left) return (fit(name.slice(0, address), left, font) || "…") + end;
-  return fit(last, room, font);
+const pen = document.createElementNS(HTML, "canvas").getContext?.("2d") ?? {measureText: (text) => ({width: Array.from(text).length * 7.3})};
+function penIn(font) {
+  pen.font = font;
+  return pen;
 }
 function fontOf(element) {
   const style = getComputedStyle(element);
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
 
-const shareText = ({w}) => w < 0.05 ? "<0.1 %" : w < 100 && w >= 99.95 ? ">99.9 %" : w.toFixed(1) + " %";
+const shareText = ({w}) => roundShare(w, 100);
 let zoomed = 0, graphWidth = 1176;
 function labelFrame(frame, x, width, font) {
   const room = width - 2 * PAD;
-  const label = room < 18 ? "" : fitName(frame.label, room, font);
+  const label = fitName(penIn(font), frame.label, room);
   if (!label) {
     if (frame.text) frame.text.textContent = "";
     return;
@@ -128,7 +97,7 @@ function labelFrame(frame, x, width, font) {
   frame.text.setAttribute("x", x + PAD);
   frame.text.textContent = label;
   const share = shareText(frame);
-  if (label === frame.label && (!frame.parent || share !== shareText(frame.parent)) && measure(label, font) + SHARE_GAP + measure(share, font) <= room) {
+  if (label === frame.label && (!frame.parent || share !== shareText(frame.parent)) && textWidth(pen, label) + SHARE_GAP + textWidth(pen, share) <= room) {
     add(frame.text, SVG, "tspan", {class: "pc", dx: SHARE_GAP}, share);
   }
 }

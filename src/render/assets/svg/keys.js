@@ -17,13 +17,7 @@ function sibling(step) {
 function firstChild() {
   for (let at = focused.index + 1; at < focused.end; at++) if (frames[at].shown) return frames[at];
 }
-function nextHit(step) {
-  const hits = search.hits.filter((frame) => frame.shown);
-  if (hits.length === 0) return;
-  const after = hits.findIndex((frame) => frame.index > focused.index);
-  const at = step > 0 ? (after < 0 ? 0 : after) : (after < 0 ? hits.length : after) - (focused.hit ? 2 : 1);
-  return hits[(at + hits.length) % hits.length];
-}
+const nextHit = (step) => nextMatch(search.hits.filter((frame) => frame.shown), focused, step);
 function onGraphKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const rootBelow = frames.length > 1 && frames[1].y < frames[0].y;

@@ -18,7 +18,7 @@ function breakFacts() {
     const lines = [];
     for (const word of fact.words) {
       const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
-      if (lines.length && measure(longer, font) <= room) lines[lines.length - 1] = longer; else lines.push(word);
+      if (lines.length && textWidth(penIn(font), longer) <= room) lines[lines.length - 1] = longer; else lines.push(word);
     }
     lines.forEach((line, at) => add(fact.element, SVG, "tspan", {x, dy: at ? 17 : 0}, line));
     y += 17 * lines.length;
@@ -29,7 +29,7 @@ const heads = Array.from(svg.querySelectorAll(".title, .subtitle"), (element) =>
 function fitHeads() {
   const left = Math.min(...Array.from(bar.children, (item) => item.getBoundingClientRect().left || Infinity));
   const room = left - svg.getBoundingClientRect().left - MARGIN - 14;
-  for (const head of heads) head.element.textContent = fit(head.text, room, fontOf(head.element));
+  for (const head of heads) head.element.textContent = fit(penIn(fontOf(head.element)), head.text, room);
 }
 function layOut() {
   graphWidth = Math.max(svg.getBoundingClientRect().width - 2 * MARGIN, 1);

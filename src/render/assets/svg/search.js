@@ -3,31 +3,19 @@ const legend = svg.querySelector(".legend"), details = svg.querySelector(".detai
 function describe(frame) {
   if (!details) return;
   const room = svg.getBoundingClientRect().width - 2 * MARGIN;
-  details.textContent = frame ? fit(frame.lines[1] + (frame.lines[2] ? ", " + frame.lines[2] : "") + " – " + frame.name, room, fontOf(details)) : "";
+  details.textContent = frame ? fit(penIn(fontOf(details)), frame.lines[1] + (frame.lines[2] ? ", " + frame.lines[2] : "") + " – " + frame.name, room) : "";
   if (legend) legend.style.display = frame ? "none" : "";
 }
 
-// Search: a regular expression, or the text itself where it is none.
 const search = {term: "", exact: false, hits: []};
-function matcher() {
-  try {
-    const expression = new RegExp(search.term, search.exact ? "" : "i");
-    return {test: (name) => expression.test(name), note: ""};
-  } catch {
-    const fold = (text) => search.exact ? text : text.toLowerCase();
-    const term = fold(search.term);
-    return {test: (name) => fold(name).includes(term), note: " (as text)"};
-  }
-}
 function find() {
-  const active = search.term !== "";
-  const match = active ? matcher() : null;
+  const {test, note} = matcher(search.term, search.exact);
   search.hits = [];
   let share = 0, covered = 0, hidden = false;
   for (const frame of frames) {
     // Frames that are not drawn are in a gathered box; in one that is not below a match there may be more matches.
     hidden = hidden || frame.more && frame.index >= covered;
-    frame.hit = active && !frame.more && (frame.folded ? frame.folded.some(([, name]) => match.test(name)) : match.test(frame.label));
+    frame.hit = test !== null && !frame.more && (frame.folded ? frame.folded.some(([, name]) => test(name)) : test(frame.label));
     frame.g.classList.toggle("hit", frame.hit);
     if (!frame.hit) continue;
     search.hits.push(frame);
@@ -37,10 +25,9 @@ function find() {
       covered = frame.end;
     }
   }
-  svg.classList.toggle("searching", active);
-  found.textContent = search.hits.length ? `${search.hits.length} ${search.hits.length === 1 ? "box" : "boxes"}` : "";
-  result.textContent = !active ? "" : search.hits.length === 0
-    ? (hidden ? "no match in the frames drawn" : "no match") + match.note : `matched ${hidden ? "at least " : ""}${share.toFixed(2)} %${match.note}`;
+  svg.classList.toggle("searching", test !== null);
+  found.textContent = boxesText(search.hits.length);
+  result.textContent = test ? matchText(share, 100, note, hidden, hidden ? "no match in the frames drawn" : "no match") : "";
 }
 
 // The state is in the address after "#", so that a link or a reload shows the same view. In a page with other things

@@ -1,4 +1,4 @@
-// Text in boxes.
+// Text in boxes; `pen` measures it, in its font.
 const byFont = new Map();
 export function textWidth(pen, text) {
   let widths = byFont.get(pen.font);
@@ -26,6 +26,8 @@ export function fitName(pen, name, room) {
   if (address > 0 && textWidth(pen, "…") <= left) return (beginning(pen, name.slice(0, address), left) || "…") + end;
   return beginning(pen, last, room);
 }
+// The text, or as much of its beginning as there is room for.
+export const fit = (pen, text, room) => textWidth(pen, text) <= room ? text : beginning(pen, text, room);
 function beginning(pen, text, room) {
   const letters = Array.from(text.slice(0, 800));
   let low = 0, high = letters.length;
