@@ -140,9 +140,10 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back(
             {"Run", "started " + utc_text(run.start_unix_ns) + " on " + run.host + ", " +
                         duration_text(summary.duration_ns) +
-                        (profile.merged_runs > 1 ? ", " + count_text(profile.merged_runs) + " runs"
-                         : run.pid != 0          ? ", pid " + std::to_string(run.pid)
-                                                 : ", several processes") +
+                        (!profile.processes.empty() ? ", " + profile.processes
+                         : profile.merged_runs > 1  ? ", " + count_text(profile.merged_runs) + " runs"
+                         : run.pid != 0             ? ", pid " + std::to_string(run.pid)
+                                                    : ", several processes") +
                         (summary.complete ? "" : ", did not end in order: figures are the last that were written")});
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
@@ -180,6 +181,7 @@ std::string default_title(const NamedProfile& profile) {
                                 : run.event == event_name::wall ? "Wall-clock"
                                 : counts_events(run)            ? run.event
                                                                 : "CPU";
+    if (!profile.processes.empty()) return of_what + " flame graph of " + profile.processes;
     const std::string name = program_name(run);
     if (profile.merged_runs <= 1 && run.pid != 0)
         return of_what + " flame graph of " + (name.empty() ? "pid " : name + ", pid ") + std::to_string(run.pid);

@@ -89,6 +89,7 @@ struct NamedProfile {
     std::vector<NamedCount> counts;
 
     std::uint32_t merged_runs = 0;  // the number of runs that were merged; 0: a profile as it was recorded
+    std::string processes;          // of one run, for titles: "make and its children, 5 processes"; empty: one
     bool process_first = false;     // each stack begins with its process; processes are shown heaviest first
     /// When counts were sampled, sorted by count, then bin: for a single .fprobe, and only on request. Code that
     /// removes counts updates or clears it.

@@ -100,6 +100,11 @@ class Run(Case):
         self.assertRegex(provenance, r"(?m)^samples: [1-9]\d*$")
         for fact in ("paranoid", "CPU", "compilers"):  # in the page too
             self.assertIn(f"<dt>{fact}</dt>", (self.directory / "x.html").read_text())
+        # The run is told in titles, at its end and later.
+        titles = [re.search(r'aria-label="(.*?)"', svg)[1] for svg in
+                  ((self.directory / "x.svg").read_text(), harness.render(self.directory / "x.fprobe", "-f", "svg", "-o", "-").stdout)]
+        self.assertRegex(titles[0], "^CPU flame graph of (sh|host-ends) and its children, 2 processes$")
+        self.assertEqual(titles[0], titles[1])
         whole = sum(count for _, count in stacks)
         for row, least in zip(table, (150, 30)):  # the heaviest first
             weight = sum(count for frames, count in stacks if frames[0] == " ".join(row[-2:]))

@@ -72,7 +72,7 @@ int draw(int argc, char** argv) {
     if (order.stem.empty())
         messages = write_run_result(order.input, order.options);
     else
-        draw_profile(order.input, order.stem, "", order.options, messages);
+        draw_profile(order.input, order.stem, order.options, messages);
     for (const std::string& path : messages.wrote) tell("wrote " + path);
     for (const std::string& problem : messages.problems) tell("problem: " + problem);
     tell("done");

@@ -69,7 +69,7 @@ std::vector<Format> in_order(std::vector<Format> formats) {
 }
 
 /// The pictures of a profile, of which those that are missing are drawn: the library was told not to.
-std::vector<std::string> pictures_of(const std::string& profile, const std::string& title, const FinishedRun& run,
+std::vector<std::string> pictures_of(const std::string& profile, const FinishedRun& run,
                                      std::vector<std::string>& problems) {
     const std::string stem = profile.substr(0, profile.size() - std::string_view(".fprobe").size());
     std::vector<std::string> paths;
@@ -80,7 +80,7 @@ std::vector<std::string> pictures_of(const std::string& profile, const std::stri
     }
     if (missing.empty()) return paths;
     ResultMessages messages;
-    draw_profile(profile, stem, title, {missing, {}, run.look.graph, run.look.cut, false}, messages);
+    draw_profile(profile, stem, {missing, {}, run.look.graph, run.look.cut, false}, messages);
     problems.insert(problems.end(), messages.problems.begin(), messages.problems.end());
     std::vector<std::string> drawn;
     for (const Format format : missing) {
@@ -180,7 +180,7 @@ RunEnd end_run(const FinishedRun& run) {
     std::vector<std::string> paths;
     for (const std::string& file : files) {
         if (run.formats.empty() || samples == 0) break;
-        const auto pictures = pictures_of(file, title_of_run(parts), run, end.lines);
+        const auto pictures = pictures_of(file, run, end.lines);
         paths.insert(paths.end(), pictures.begin(), pictures.end());
     }
     if (ProcessNames(parts).count() > 1) {

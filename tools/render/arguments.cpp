@@ -64,6 +64,7 @@ Problem picture_for(Arguments& into, const Text& place) {
     into.graph.width = 840;
     into.graph.min_width = 0.5;
     into.graph.brief = true;
+    into.cut.merge_threads = true;
     return {};
 }
 

@@ -177,14 +177,17 @@ std::vector<std::string> without_empty(const std::vector<std::string>& paths, st
     return paths;  // reading them tells
 }
 
-ProcessNames process_names(const std::vector<std::string>& paths) {
+std::vector<ProcessPart> parts_of(const std::vector<std::string>& paths) {
     std::vector<ProcessPart> all;
     for (const std::string& path : paths) {
         if (!can_be_read_twice(path)) continue;
         if (auto parts = processes_of(path))
             all.insert(all.end(), std::make_move_iterator(parts->begin()), std::make_move_iterator(parts->end()));
     }
-    return ProcessNames(all);
+    std::stable_sort(all.begin(), all.end(), [](const ProcessPart& a, const ProcessPart& b) {
+        return a.run.start_unix_ns < b.run.start_unix_ns;
+    });
+    return all;
 }
 
 }  // namespace
@@ -222,8 +225,8 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
         if (auto added = add_input(path, files); !added) return added.error();
     const std::vector<std::string> paths = without_empty(files, empty);
     const bool is_run = all.size() == 1 && (paths.size() > 1 || count_processes(paths.front()) > 1);
-    ProcessNames names;
-    if (is_run || arguments.tree) names = process_names(paths);
+    const auto parts = is_run || arguments.tree ? parts_of(paths) : std::vector<ProcessPart>();
+    const ProcessNames names(parts);
     const bool several = is_run ? names.count() > 1 : paths.size() > 1;
     Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr,
                   processes);
@@ -236,6 +239,7 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
         if (auto added = loader.add(paths[i]); !added) return added.error();
     }
     NamedProfile profile = loader.take();
+    if (is_run && !filter.pid) profile.processes = processes_of_run(parts);
     for (const std::string& path : empty)
         profile.warnings.push_back(path + ": left out: is empty; its program may have been killed as it created it");
     if (auto cut = cut_away(profile, arguments.cut); !cut) return cut.error();

@@ -83,11 +83,11 @@ std::string process_table(const std::vector<ProcessShare>& shares) {
 
 std::size_t count_processes(const std::vector<ProcessShare>& shares) { return by_process(shares).size(); }
 
-std::string title_of_run(const std::vector<ProcessPart>& parts) {
+std::string processes_of_run(const std::vector<ProcessPart>& parts) {
     const std::size_t processes = ProcessNames(parts).count();
-    return processes <= 1 ? ""
-                          : "CPU flame graph: " + program_name(parts.front().run) + " and its children, " +
-                                std::to_string(processes) + " processes";
+    return processes <= 1
+               ? ""
+               : program_name(parts.front().run) + " and its children, " + std::to_string(processes) + " processes";
 }
 
 }  // namespace flameprobe

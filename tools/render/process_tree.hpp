@@ -36,8 +36,8 @@ private:
     std::size_t processes_ = 0;
 };
 
-/// The title of a picture of several processes; empty, which is the usual one, if there are not.
-std::string title_of_run(const std::vector<ProcessPart>& parts);
+/// "make and its children, 5 processes"; empty if only one has samples.
+std::string processes_of_run(const std::vector<ProcessPart>& parts);
 
 /// Puts a frame with the process's name below all stacks of the profile, which must be of one process.
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names);

@@ -30,14 +30,12 @@ Result<NamedProfile> load_events(const std::string& path, const ResultOptions& o
     return profile;
 }
 
-void draw(const std::string& path, const std::string& stem, const std::string& title, const ResultOptions& options,
-          ResultMessages& messages) {
+void draw(const std::string& path, const std::string& stem, const ResultOptions& options, ResultMessages& messages) {
     const auto problem = [&](std::string text) { messages.problems.push_back(std::move(text)); };
     const auto profile = load_events(path, options);
     if (!profile) return problem(profile.error().message);
     std::ranges::for_each(profile->warnings, problem);
-    OutputOptions output{options.graph, {}};
-    if (output.graph.title.empty()) output.graph.title = title;
+    const OutputOptions output{options.graph, {}};
     std::string picture;
     const auto write = [&](const NamedProfile& event, Format format, const std::string& to) {
         const auto done = write_output(event, format, to, output);
@@ -57,18 +55,18 @@ void draw(const std::string& path, const std::string& stem, const std::string& t
 
 }  // namespace
 
-void draw_profile(const std::string& path, const std::string& stem, const std::string& title,
-                  const ResultOptions& options, ResultMessages& messages) {
-    if (!options.cut.own_code && !options.cut.fold_glue) return draw(path, stem, title, options, messages);
+void draw_profile(const std::string& path, const std::string& stem, const ResultOptions& options,
+                  ResultMessages& messages) {
+    if (!options.cut.own_code && !options.cut.fold_glue) return draw(path, stem, options, messages);
     // A page holds what is left out, and its reader may show it.
     ResultOptions page = options, others = options;
     page.formats = {Format::html};
     if (std::erase(others.formats, Format::html) > 0) {
         page.graph.own_code = std::exchange(page.cut.own_code, false);
         page.graph.fold_glue = std::exchange(page.cut.fold_glue, false);
-        draw(path, stem, title, page, messages);
+        draw(path, stem, page, messages);
     }
-    if (!others.formats.empty()) draw(path, stem, title, others, messages);
+    if (!others.formats.empty()) draw(path, stem, others, messages);
 }
 
 }  // namespace flameprobe

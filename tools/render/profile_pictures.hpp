@@ -22,9 +22,8 @@ struct ResultMessages {
     std::vector<std::string> wrote, problems;
 };
 
-/// Writes STEM.ENDING of every format from the `.fprobe` at `profile`, and the provenance beside a picture. `title`: of
-/// the pictures; empty: the usual one.
-void draw_profile(const std::string& profile, const std::string& stem, const std::string& title,
-                  const ResultOptions& options, ResultMessages& messages);
+/// Writes STEM.ENDING of every format from the `.fprobe` at `profile`, and the provenance beside a picture.
+void draw_profile(const std::string& profile, const std::string& stem, const ResultOptions& options,
+                  ResultMessages& messages);
 
 }  // namespace flameprobe

@@ -79,7 +79,7 @@ public:
 private:
     std::vector<ProcessPart> gather();
     bool write_profile(const std::vector<ProcessPart>& parts);
-    void draw(const std::vector<ProcessPart>& parts);
+    void draw();
     void leave_folder();
     void problem(std::string text) { messages_.problems.push_back(std::move(text)); }
 
@@ -128,9 +128,7 @@ bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
     return true;
 }
 
-void Writer::draw(const std::vector<ProcessPart>& parts) {
-    draw_profile(stem_ + ".fprobe", stem_, title_of_run(parts), options_, messages_);
-}
+void Writer::draw() { draw_profile(stem_ + ".fprobe", stem_, options_, messages_); }
 
 /// Under another name first: a process that has begun its profile meanwhile, and one that goes on, get theirs back.
 void Writer::leave_folder() {
@@ -169,7 +167,7 @@ ResultMessages Writer::write() {
         if (!write_profile(parts)) return std::move(messages_);
         const bool sampled =
             std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
-        if (sampled && !options_.formats.empty()) draw(parts);
+        if (sampled && !options_.formats.empty()) draw();
     }
     leave_folder();
     return std::move(messages_);

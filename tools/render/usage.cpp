@@ -57,7 +57,7 @@ constexpr std::string_view text =
     "      --reverse         merge from the leaves: hot functions, and above them their callers\n"
     "      --width N         of the picture, in pixels (default 1200)\n"
     "      --unfold          in an SVG every frame: chains of more than five that only lead on, and narrow towers\n"
-    "      --for readme      840 pixels, without the narrowest frames, at most 150 kB\n"
+    "      --for readme      840 pixels, like threads as one, without the narrowest frames, at most 150 kB\n"
     "      --source[=DIR]    in an .html: lines of the hottest functions with their samples, and instructions; files\n"
     "                        are looked for below DIR too (may be repeated). The page then shows that code\n"
     "      --min-width P     gather frames narrower than P percent in one box (default 0.1)\n"

@@ -44,6 +44,15 @@ TEST_CASE("options may stand before, between and behind inputs") {
     CHECK(arguments->graph.min_width == doctest::Approx(0.5));
 }
 
+TEST_CASE("a picture for a README is narrow, and compares few threads with many") {
+    const auto arguments = parsed({"a.fprobe", "--for", "readme"});
+    REQUIRE(arguments);
+    CHECK(arguments->graph.width == 840);
+    CHECK(arguments->cut.merge_threads);
+    CHECK(refused({"a.fprobe", "--width", "20"}, "--width: give 300 to 20000 pixels"));
+    CHECK(refused({"a.fprobe", "--min-width", "101"}, "--min-width: give a percentage from 0 to 100"));
+}
+
 TEST_CASE("a bad value names the option, the value and what is accepted") {
     CHECK(refused({"a", "--top", "-3"}, "--top: '-3'"));
     CHECK(refused({"a", "--top", "3x"}, "--top: '3x'"));
