@@ -226,7 +226,7 @@ def make(directory):
 
 # name: (width, height, dark, fragment)
 SHOTS = {
-    "redis": (1200, 640, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1200, 640, True, "#fold=1"), "phone": (390, 700, False, ""),
+    "redis": (1440, 760, False, ""), "redis-table": (1200, 480, False, "#view=table"), "dark": (1440, 760, True, "#fold=1"), "phone": (390, 700, False, ""),
     "python": (1200, 640, False, "#fold=1"), "tokio": (1200, 640, False, "#fold=1"), "large": (1200, 480, False, ""), "diff": (1200, 560, False, ""), "diff-table": (1200, 480, False, "#view=table"),
     "live": (1200, 560, True, ""), "user-ring": (1200, 640, False, "#fold=1"), "user-auto": (1200, 640, False, "#fold=1"),
     "strips": (1200, 640, False, "#fold=1"),
@@ -270,6 +270,7 @@ def main():
         if not WANTED or "demo" in WANTED:
             demo(os.path.join(directory, "demo"))
             subprocess.run([RENDER, "demo.fprobe", "-o", os.path.join(OUT, "demo.svg"), "--for", "readme"], cwd=directory, check=True)
+            os.remove(os.path.join(OUT, "demo.txt"))  # its provenance
         for name, made in make(directory).items():
             if not WANTED or name in WANTED:
                 shoot(page, name, "file://" + made())

@@ -667,13 +667,17 @@ class HtmlTest(PageTest):
         return ActionChains(self.page.driver).move_to_element_with_offset(canvas, -size["width"] // 4, size["height"] // 2 - int(19 * 2.5))
 
     def test_a_phone_can_read_it(self):
-        for view in ("graph", "table", "sandwich"):
+        for view in ("graph", "tree", "table", "sandwich"):
             self.page.size(500, 800)
             self.page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 380, "height": 720, "deviceScaleFactor": 1, "mobile": False})
             try:
                 self.open(fragment="#view=" + view)
                 self.assertLessEqual(self.page.run("return document.documentElement.scrollWidth"), 380)
                 self.assertGreater(self.page.run("return document.querySelector('main').clientHeight"), 250)
+                if view in ("tree", "table"):  # names are in sight
+                    name = self.page.run("const r = document.querySelector(arguments[0] + ' .body .name').getBoundingClientRect(); return [r.left, r.width]", f"#{view}-view")
+                    self.assertLess(name[0], 200)
+                    self.assertGreater(name[1], 150)
             finally:
                 self.page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
