@@ -10,6 +10,7 @@
 #include "base/proc.hpp"
 #include "base/task_list.hpp"
 #include "refusal.hpp"
+#include "render/numbers.hpp"
 
 namespace flameprobe {
 
@@ -31,6 +32,14 @@ void add_children_of(pid_t pid, std::vector<pid_t>& all) {
 
 std::uint64_t cpu_of(pid_t pid) { return read_clock(process_cpu_clock(static_cast<std::uint32_t>(pid))); }
 
+/// CPU time of the children that a process has waited for, and of theirs (proc(5), /proc/PID/stat: cutime, cstime); 0
+/// if it has ended.
+std::uint64_t waited_cpu_of(pid_t pid) {
+    const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
+    const std::uint64_t ticks = stat ? stat_number(*stat, 16) + stat_number(*stat, 17) : 0;
+    return ticks * (ns_per_second / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
 }  // namespace
 
 std::vector<pid_t> descendants_of(pid_t pid) {
@@ -41,6 +50,7 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 
 Result<void> Recorders::start() {
     first_cpu_ns_ = last_cpu_ns_ = cpu_of(root_);
+    first_waited_ns_ = last_waited_ns_ = waited_cpu_of(root_);
     auto first = Recorder::start(root_, settings_);
     if (!first) return first.error();
     recorders_.emplace(root_, std::move(*first));
@@ -69,16 +79,33 @@ void Recorders::add_children() {
 
 void Recorders::look() {
     last_cpu_ns_ = std::max(last_cpu_ns_, cpu_of(root_));  // 0 once it has ended
+    last_waited_ns_ = std::max(last_waited_ns_, waited_cpu_of(root_));
     std::vector<pollfd> lives;
     for (const auto& [pid, recorder] : recorders_) lives.push_back({recorder.life().get(), 0, 0});
     ::poll(lives.data(), lives.size(), 0);
     std::size_t at = 0;
-    for (auto each = recorders_.begin(); each != recorders_.end(); ++at)
-        each = lives[at].revents != 0 ? recorders_.erase(each) : std::next(each);
+    for (auto each = recorders_.begin(); each != recorders_.end(); ++at) {
+        std::uint64_t& clock = clocks_[each->first];
+        clock = std::max(clock, cpu_of(each->first));
+        const bool ended = lives[at].revents != 0;
+        if (ended && each->first != root_) ended_cpu_ns_ += clock;
+        each = ended ? recorders_.erase(each) : std::next(each);
+    }
     add_children();
 }
 
+// The clocks of those that were seen may be read up to one look before their end.
+void Recorders::tell_unseen() {
+    constexpr std::uint64_t least_ns = 100 * ns_per_ms;
+    const std::uint64_t waited = last_waited_ns_ - first_waited_ns_;
+    if (waited < ended_cpu_ns_ + std::max(least_ns, waited / 10)) return;
+    problems_.push_back("children that ended before they were seen used about " +
+                        duration_text(waited - ended_cpu_ns_) +
+                        " of CPU time, which is not in the picture: flameprobe run has them");
+}
+
 void Recorders::end() {
+    if (tree_) tell_unseen();
     for (auto& [pid, recorder] : recorders_) recorder.ask_to_end();
     recorders_.clear();
 }

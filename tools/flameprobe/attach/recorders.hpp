@@ -27,7 +27,7 @@ public:
     void end();
 
     std::size_t count() const { return recorders_.size(); }
-    /// Why children are not recorded, one line each.
+    /// Why children are not recorded, one line each; of those that ended before they were seen, their time.
     const std::vector<std::string>& problems() const { return problems_; }
     /// CPU time that the first process used while it was recorded.
     std::uint64_t cpu_ns() const { return last_cpu_ns_ - first_cpu_ns_; }
@@ -35,11 +35,15 @@ public:
 private:
     void add_children();
     void look();
+    void tell_unseen();
 
     const pid_t root_;
     const AttachSettings settings_;
     const bool tree_;
     std::map<pid_t, Recorder> recorders_;
+    std::map<pid_t, std::uint64_t> clocks_;  // of those that are recorded, as last read
+    std::uint64_t ended_cpu_ns_ = 0;         // of recorded children that have ended, since their births
+    std::uint64_t first_waited_ns_ = 0, last_waited_ns_ = 0;  // of all children that the first process waited for
     std::set<pid_t> refused_;
     std::vector<std::string> problems_;
     std::uint64_t first_cpu_ns_ = 0, last_cpu_ns_ = 0;
