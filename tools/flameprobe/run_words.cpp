@@ -45,6 +45,35 @@ std::string doing(const NamedProfile& profile, NodeId node) {
     return has_caller ? call + " in " + shown(node) : call == "kernel" ? shown(leaf) : call;
 }
 
+/// The weights of leaves that tell of what is missing.
+struct Missing {
+    explicit Missing(const NamedProfile& profile) {
+        for (const NamedCount& count : profile.counts) {
+            const std::string_view leaf = profile.name(profile.nodes[count.node].frame);
+            all += count.weight;
+            if (leaf == "[lost]") lost += count.weight;
+            if (leaf == "[truncated]") truncated += count.weight;
+            if (leaf.starts_with("[kernel")) kernel += count.weight;
+            const std::size_t address = leaf.starts_with('[') ? leaf.rfind("+0x") : leaf.npos;
+            if (address == leaf.npos) continue;
+            unnamed += count.weight;
+            by_file[std::string(leaf.substr(1, address - 1))] += count.weight;
+        }
+    }
+    /// The share as text if it is more than a tenth, else empty.
+    std::string much(std::uint64_t part) const {
+        return part > all / 10 ? round_share(static_cast<double>(part), static_cast<double>(all)) : "";
+    }
+    std::string file() const {
+        return std::max_element(by_file.begin(), by_file.end(),
+                                [](const auto& a, const auto& b) { return a.second < b.second; })
+            ->first;
+    }
+
+    std::uint64_t all = 0, lost = 0, truncated = 0, kernel = 0, unnamed = 0;
+    std::map<std::string, std::uint64_t> by_file;  // of functions without names
+};
+
 }  // namespace
 
 std::string where_the_time_went(const NamedProfile& profile) {
@@ -74,29 +103,19 @@ std::string where_the_time_went(const NamedProfile& profile) {
 
 std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samples, const std::string& names) {
     constexpr std::uint64_t few = 100;
+    const Missing missing(profile);
     if (!names.empty()) return "better: " + names;
-    std::map<std::string, std::uint64_t> nameless;  // by file
-    std::uint64_t all = 0, kernel = 0, unnamed = 0;
-    for (const NamedCount& count : profile.counts) {
-        const std::string_view leaf = profile.name(profile.nodes[count.node].frame);
-        all += count.weight;
-        if (leaf.starts_with("[kernel")) kernel += count.weight;
-        const std::size_t address = leaf.starts_with('[') ? leaf.rfind("+0x") : leaf.npos;
-        if (address == leaf.npos) continue;
-        unnamed += count.weight;
-        nameless[std::string(leaf.substr(1, address - 1))] += count.weight;
-    }
-    const auto share = [all](std::uint64_t part) {
-        return round_share(static_cast<double>(part), static_cast<double>(all));
-    };
-    if (unnamed > all / 10) {
-        const auto most = std::max_element(nameless.begin(), nameless.end(),
-                                           [](const auto& a, const auto& b) { return a.second < b.second; });
-        return "better: " + share(unnamed) + " of the time is in functions without names, most of it of " +
-               most->first + "; flameprobe doctor PROGRAM has the command that gives them";
-    }
-    if (kernel > all / 10)
-        return "better: " + share(kernel) +
+    if (const auto share = missing.much(missing.lost); !share.empty())
+        return "better: " + share +
+               " of the time is [lost], since there was no room for samples; a lower -F loses less";
+    if (const auto share = missing.much(missing.truncated); !share.empty())
+        return "better: " + share +
+               " of the time is [truncated]; the footer and docs/troubleshooting.md have the causes";
+    if (const auto share = missing.much(missing.unnamed); !share.empty())
+        return "better: " + share + " of the time is in functions without names, most of it of " + missing.file() +
+               "; flameprobe doctor PROGRAM has the command that gives them";
+    if (const auto share = missing.much(missing.kernel); !share.empty())
+        return "better: " + share +
                " of the time is in the kernel, whose frames this user may not see: sudo sysctl "
                "kernel.perf_event_paranoid=1 kernel.kptr_restrict=0";
     if (samples < few)
