@@ -6,18 +6,19 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 
 #include "base/host_process.hpp"
 #include "base/regular_file.hpp"
-#include "symbolize/live_image.hpp"
+#include "base/self_memory.hpp"
+#include "collect/mapped_image.hpp"
 #include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 namespace {
 
 constexpr std::size_t most_files = 256;
-constexpr std::size_t most_image_bytes = std::size_t{32} << 20;      // held, of all files
-constexpr std::uint64_t most_file_bytes = std::uint64_t{256} << 20;  // read at the end, of one
+constexpr std::size_t most_image_bytes = std::size_t{32} << 20;  // held, of all files
 
 FileIdentity identity_of(const Descriptor& file) {
     struct stat status {};
@@ -78,7 +79,7 @@ void MappedFiles::hold_gone(Held& held, const CodeRegion& region) {
         if (held.file && found.inode == region.inode && found.device == region.device) return;
         held.file = {};
     }
-    auto image = read_live_image(held.mapping);
+    auto image = copy_mapped_parts(region.start, region.path);
     if (!image || image->size() > most_image_bytes - std::min(images_, most_image_bytes)) return;
     images_ += image->size();
     held.image = std::move(*image);
@@ -97,16 +98,18 @@ const MappedFiles::Held& MappedFiles::of(MappingId id) const {
 
 const Mapping& MappedFiles::mapping(MappingId id) const { return of(id).mapping; }
 
-std::optional<std::string> MappedFiles::read(MappingId id) const {
+ReadFile MappedFiles::reader(MappingId id) const {
     const Held& held = of(id);
-    if (!held.image.empty()) return held.image;
-    struct stat status {};
-    if (!held.file) return read_live_image(held.mapping);
-    if (::fstat(held.file.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) > most_file_bytes)
-        return std::nullopt;
-    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-    bytes.resize(read_at(held.file.get(), 0, std::as_writable_bytes(std::span(bytes))));
-    return bytes;
+    if (held.file)
+        return [&held](std::uint64_t at, std::span<std::byte> out) { return read_at(held.file.get(), at, out); };
+    if (held.mapping.kind == MappingKind::vdso)
+        return [&held](std::uint64_t at, std::span<std::byte> out) { return read_self(held.mapping.start + at, out); };
+    const auto copied = held.image.empty() ? copy_mapped_parts(held.mapping.start, held.mapping.path) : held.image;
+    return [image = copied.value_or("")](std::uint64_t at, std::span<std::byte> out) {
+        const std::size_t size = at >= image.size() ? 0 : std::min(out.size(), image.size() - at);
+        if (size != 0) std::memcpy(out.data(), image.data() + at, size);
+        return size;
+    };
 }
 
 void MappedFiles::close() {

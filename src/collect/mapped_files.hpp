@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "collect/raw_names.hpp"
 #include "profile/model.hpp"
 #include "unwind/code_map.hpp"
 
@@ -23,8 +23,8 @@ public:
     /// What is not at its path any more, or never was in a file (the vdso).
     std::vector<MappingId> gone() const;
     const Mapping& mapping(MappingId id) const;
-    /// The bytes of a mapping's file.
-    std::optional<std::string> read(MappingId id) const;
+    /// Reads a mapping's file, or what is known of it. Valid until the next call of add() or close().
+    ReadFile reader(MappingId id) const;
     /// Descriptors; files that still lie at their paths are known all the same.
     void close();
     std::size_t memory() const;  // bytes, estimated

@@ -293,9 +293,8 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
     scopes_.find(copy, walk_, beyond, placed_);
     if (!placed_.empty()) scopes_seen_.store(true, std::memory_order_relaxed);
     for (const auto& scope : placed_) {
-        const auto next = static_cast<std::uint32_t>(text_of_label_.size());
-        const auto [known, is_new] = text_of_label_.try_emplace(scope.label->id, next);
-        if (is_new) sink_.string(next, scope.label->text);
+        const auto [known, is_new] = text_of_label_.try_emplace(scope.label->id, strings_);
+        if (is_new) sink_.string(strings_++, scope.label->text);
         labels_.push_back({scope.frame, known->second});
     }
 }

@@ -82,7 +82,7 @@ public:
         stacks_.close_files();
     }
     /// To be called once, at the end of the profile.
-    void name_what_is_gone() { stacks_.name_what_is_gone(static_cast<std::uint32_t>(text_of_label_.size())); }
+    void name_what_is_gone() { stacks_.name_what_is_gone(strings_); }
     void death(const Death& death) { sink_.death(death); }
     void count(const WorkCount& count) { sink_.count(count); }
 
@@ -129,6 +129,7 @@ private:
     std::vector<PlacedScope> placed_;
     std::vector<StackLabel> labels_;
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;
+    std::uint32_t strings_ = 0;  // in the profile
     Continuations continuations_;
     CallStacks call_stacks_;
     FaultStacks fault_stacks_;

@@ -1,22 +1,16 @@
 #include "collect/profile_stacks.hpp"
 
-#include <chrono>
 #include <map>
+#include <set>
 
 #include "base/clock.hpp"
-#include "base/host_process.hpp"
 #include "base/system_call_names.hpp"
-#include "symbolize/stand_in.hpp"
-#include "symbolize/symbolizer.hpp"
 #include "unwind/code_bytes.hpp"
 
 namespace flameprobe {
 namespace {
 
 constexpr MappingId kernel_mapping = 0, note_mapping = 1, unknown_mapping = 2, scope_mapping = 3;
-
-// How long the names of what is gone may take at the end.
-constexpr std::chrono::seconds time_for_names{10};
 
 }  // namespace
 
@@ -131,55 +125,59 @@ MappingId ProfileStacks::call_of(std::span<const CodeFrame> frames) {
 }
 
 // What is not known now may be found later, by whoever has a debug file.
-void ProfileStacks::name_what_is_gone(std::uint32_t next_string) {
-    std::vector<Mapping> mappings;
-    std::map<MappingId, MappingId> place;
-    const std::vector<MappingId> gone = files_.gone();
-    for (const MappingId id : gone) {
-        place[id] = static_cast<MappingId>(mappings.size());
-        mappings.push_back(files_.mapping(id));
-    }
-    // Of code that a watched process has made: its map may be in a container, and older than the profile.
-    const bool watched = is_watched_from_outside();
-    if (watched) {
-        for (const MappingId id : made_at_run_time_) place[id] = static_cast<MappingId>(mappings.size());
-        mappings.emplace_back().kind = MappingKind::anonymous;
-    }
-    std::vector<LocationId> ids;
-    std::vector<Location> locations;
-    for (LocationId id = 0; id < table_.locations() && !place.empty(); ++id) {
-        const Location location = table_.at(id);
-        if (const auto found = place.find(location.mapping); found != place.end()) {
-            ids.push_back(id);
-            locations.push_back({found->second, location.address});
-        }
-    }
-    if (ids.empty()) return;
-    SymbolizeOptions options;
-    options.workers = 1;
-    options.same_boot = true;
-    options.pid = watched ? static_cast<std::uint32_t>(host_process()) : 0;
-    options.deadline = std::chrono::steady_clock::now() + time_for_names;
-    options.read_image = [&](const Mapping& mapping) {
-        const auto at = static_cast<std::size_t>(&mapping - mappings.data());
-        return at < gone.size() ? files_.read(gone[at]) : std::nullopt;
+void ProfileStacks::name_what_is_gone(std::uint32_t& next_string) {
+    struct Wanted {
+        std::vector<LocationId> ids;
+        std::vector<std::uint64_t> addresses;
     };
-    std::vector<std::string> warnings;
-    const SymbolChains chains = symbolize(mappings, locations, {}, options, warnings);
+    std::map<MappingId, Wanted> gone;
+    for (const MappingId id : files_.gone()) gone[id];
+    std::set<MappingId> made;  // asked for together
+    if (name_code != nullptr) made.insert(made_at_run_time_.begin(), made_at_run_time_.end());
+    if (!made.empty()) gone[*made.begin()];
+    named_.resize(table_.locations());
+    for (LocationId id = 0; id < named_.size() && !gone.empty(); ++id) {
+        const Location location = table_.at(id);
+        const MappingId in = made.contains(location.mapping) ? *made.begin() : location.mapping;
+        const auto found = named_[id] ? gone.end() : gone.find(in);
+        if (found == gone.end()) continue;
+        found->second.ids.push_back(id);
+        found->second.addresses.push_back(location.address);
+        named_[id] = true;
+    }
     std::map<std::string, std::uint32_t> strings;
     const auto id_of = [&](const std::string& text) {
         const auto [known, is_new] = strings.try_emplace(text, next_string);
         if (is_new) sink_.string(next_string++, text);
         return known->second;
     };
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        const std::string& outermost = chains[i].back().name;
-        if (outermost.starts_with(unknown_prefix) || outermost == nameless_jit_code) continue;
-        std::vector<ArchivedSymbol> symbols;
-        for (const Symbol& symbol : chains[i])
-            symbols.push_back({id_of(symbol.name), id_of(symbol.file), symbol.line, symbol.decl_line, symbol.inlined});
-        sink_.symbols(ids[i], symbols);
+    for (const auto& [mapping, wanted] : gone) {
+        if (wanted.ids.empty()) continue;
+        const auto names = names_in(mapping, made.contains(mapping), wanted.addresses);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            std::vector<ArchivedSymbol> symbols;
+            for (const CodeName& name : names[i])
+                symbols.push_back({id_of(name.name), id_of(name.file), name.line, name.decl_line, name.inlined});
+            if (!symbols.empty()) sink_.symbols(wanted.ids[i], symbols);
+        }
     }
+}
+
+std::vector<std::vector<CodeName>> ProfileStacks::names_in(MappingId id, bool made_at_run_time,
+                                                           const std::vector<std::uint64_t>& addresses) const {
+    Mapping memory;
+    memory.kind = MappingKind::anonymous;
+    if (made_at_run_time) return name_code(memory, addresses, {});
+    const Mapping& mapping = files_.mapping(id);
+    const ReadFile file = files_.reader(id);
+    if (name_code != nullptr) return name_code(mapping, addresses, file);
+    std::vector<std::uint64_t> offsets;
+    for (const std::uint64_t address : addresses) offsets.push_back(address - mapping.start + mapping.file_offset);
+    std::vector<std::vector<CodeName>> names(addresses.size());
+    const auto found = raw_names(file, mapping.path, offsets);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (!found[i].empty()) names[i].push_back({.name = found[i], .file = {}});
+    return names;
 }
 
 std::size_t ProfileStacks::memory() const {

@@ -17,6 +17,20 @@
 
 namespace flameprobe {
 
+/// One step of what an address stands for, the innermost first.
+struct CodeName {
+    std::string name, file;
+    std::uint32_t line = 0, decl_line = 0;
+    bool inlined = false;
+};
+/// Names addresses of a mapping, whose file is read by `file`; of memory without a file from what names code that was
+/// made at run time. An empty list: nothing is known. For a program that watches another process from outside: it has
+/// readers of debug information, and the files and maps may be in a container, or gone by the end. Null in a host.
+using NameCode = std::vector<std::vector<CodeName>> (*)(const Mapping& mapping,
+                                                        const std::vector<std::uint64_t>& addresses,
+                                                        const ReadFile& file);
+inline NameCode name_code = nullptr;
+
 /// The stacks of a profile: each is stored once, and the sink is told of it, its locations and their mappings before
 /// the first use. The collector thread only.
 class ProfileStacks {
@@ -40,9 +54,9 @@ public:
     /// Adds a just-in-time compiler's dump to the mappings: it names code that lies in no file.
     void add_jit_dump(const std::string& path);
     /// Names, for readers of the profile, the code in files that are not any more at their paths, and of the vdso; of a
-    /// process that is watched also the code that it has made. To be called once, at the end. `next_string`: the first
-    /// id of a string that is free.
-    void name_what_is_gone(std::uint32_t next_string);
+    /// process that is watched also the code that it has made. To be called before the profile is read. `next_string`:
+    /// the first id of a string that is free.
+    void name_what_is_gone(std::uint32_t& next_string);
     void close_files() { files_.close(); }
     std::size_t count() const { return table_.stacks(); }
     std::size_t memory() const;  // bytes, estimated
@@ -52,6 +66,8 @@ private:
     StackId push(StackId parent, const Location& location);
     StackId child(StackId parent, const Location& location);
     MappingId mapping_of(std::uint32_t region, std::uint64_t address);
+    std::vector<std::vector<CodeName>> names_in(MappingId id, bool made_at_run_time,
+                                                const std::vector<std::uint64_t>& addresses) const;
 
     ProfileSink& sink_;
     const CodeMap& code_map_;
@@ -68,6 +84,7 @@ private:
     std::unordered_map<std::uint32_t, MappingId> mapping_of_region_;
     std::map<std::string, MappingId> notes_;                                // by text
     std::map<std::pair<std::uint32_t, std::uint64_t>, MappingId> call_at_;  // by region and pc
+    std::vector<bool> named_;                                               // by location
     std::vector<MappingId> made_at_run_time_;                               // memory with code that is of no file
     MappingId next_mapping_ = 0;
 };

@@ -84,6 +84,8 @@ public:
     void read_clocks();
 
     /// What was sampled so far goes to the file, with a summary. The file is created when there are samples to keep.
+    /// To be called before a flush after which the profile is read, while what it is of may still be there.
+    void name_what_is_gone() { pipeline_.name_what_is_gone(); }
     Result<void> flush();
     /// Like flush, for good: CPU time that could not be sampled gets its frame, and the summary says "complete".
     Result<void> close();

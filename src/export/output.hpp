@@ -9,14 +9,14 @@
 #include "base/byte_sink.hpp"
 #include "base/result.hpp"
 #include "export/sample_labels.hpp"
+#include "profile/output_format.hpp"
 #include "render/flame_graph.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 
-/// A new format needs its value and its writer here, its row in output.cpp, and a file. SVG and HTML:
-/// render/flame_graph.hpp.
-enum class Format { folded, svg, html, pprof, speedscope, firefox, otlp, otlp_json, json };
+// A new format needs its name in profile/output_format.*, its writer here and in output.cpp, and a file. SVG and HTML:
+// render/flame_graph.hpp.
 
 void write_folded(const NamedProfile& profile, const ByteSink& out);
 /// Options of the formats that are for engines (Pyroscope, Parca, ...), which store the profiles of many processes.
@@ -34,19 +34,6 @@ void write_otlp_json(const NamedProfile& profile, const EngineOptions& options, 
 void write_speedscope(const NamedProfile& profile, const ByteSink& out);
 void write_firefox(const NamedProfile& profile, const ByteSink& out);
 void write_json_summary(const NamedProfile& profile, const ByteSink& out);
-
-/// The names and endings of all formats, as a user types them: "folded, svg, ..." and ".folded, .svg, ...".
-std::string format_names(std::string_view separator = ", ");
-std::string format_endings(std::string_view separator = ", ");
-std::vector<Format> all_formats();
-
-/// The format that FLAMEPROBE_FORMAT and --format call `name`; the Error for another name lists the accepted ones.
-Result<Format> format_by_name(std::string_view name);
-/// The format of the path's ending.
-Result<Format> format_by_path(std::string_view path);
-std::string_view ending_of(Format format);  // with the dot
-/// Whether one file holds all events of a profile; in other formats each event has a file of its own.
-bool holds_all_events(Format format);
 
 struct OutputOptions {
     FlameGraphOptions graph;

@@ -4,8 +4,8 @@
 
 #include "base/binary_text.hpp"
 #include "export/text.hpp"
+#include "profile/stand_in.hpp"
 #include "symbolize/raw_profile.hpp"
-#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
 

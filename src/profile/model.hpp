@@ -200,6 +200,11 @@ inline constexpr std::string_view wall = "wall";      // made of the two by read
 inline constexpr std::string_view idle = "offcpu-idle";
 }  // namespace event_name
 
+/// The name as users type it: cpu for any clock of CPU time.
+inline std::string short_event_name(const std::string& event) {
+    return event == "cpu-clock" || event == "task-clock" ? std::string(event_name::cpu) : event;
+}
+
 /// Whether weights are, or include, time off the CPU: not to be compared with CPU clocks.
 inline bool counts_waiting(const RunInfo& run) {
     return run.event == event_name::offcpu || run.event == event_name::wall;

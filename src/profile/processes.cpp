@@ -10,6 +10,7 @@
 #include "base/descriptor.hpp"
 #include "profile/format.hpp"
 #include "profile/reader.hpp"
+#include "profile/record_fields.hpp"
 
 namespace flameprobe {
 
@@ -19,6 +20,9 @@ class FactsOnly final : public PartialSink {
 public:
     explicit FactsOnly(ProcessPart& into) : into_(into) {}
     void run(const RunInfo& info) override { into_.run = info; }
+    void mapping(MappingId /*id*/, const Mapping& mapping) override {
+        if (mapping.path == into_.run.executable && !into_.executable) into_.executable = mapping;
+    }
     void sample(const Sample& sample) override {
         into_.hits = add_saturated(into_.hits, sample.hits);
         into_.has_samples = true;
@@ -85,6 +89,17 @@ std::size_t count_processes(const std::string& path) {
     return processes;
 }
 
+std::string run_block(const RunInfo& run) {
+    std::string fields, records;
+    FieldWriter writer(fields);
+    list_fields(writer, run);
+    put_varint(records, static_cast<std::uint64_t>(format::ExtendedKind::run) << format::key_bits |
+                            static_cast<std::uint64_t>(format::RecordKey::extended));
+    put_string(records, fields);
+    const BlockHeaderBytes header = make_block_header(format::BlockType::records, records);
+    return std::string(header.data(), header.size()) + records;
+}
+
 Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSink& out) {
     out(format::magic);
     for (const ProcessPart& part : parts) {
@@ -93,6 +108,7 @@ Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSi
             out({header.data(), header.size()});
         }
         if (auto copied = copy(part, out); !copied) return copied;
+        if (!part.more.empty()) out(part.more);
     }
     return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,11 @@ struct ProcessPart {
     std::string path;
     RunInfo run;
     Summary summary;
-    std::uint64_t hits = 0;            // of all its samples
-    bool has_samples = false;          // or CPU time that is known without one
-    std::uint64_t begin = 0, end = 0;  // of its whole blocks, in bytes
+    std::optional<Mapping> executable;  // of the program, if a sample was in it
+    std::uint64_t hits = 0;             // of all its samples
+    bool has_samples = false;           // or CPU time that is known without one
+    std::uint64_t begin = 0, end = 0;   // of its whole blocks, in bytes
+    std::string more;                   // whole blocks that are written behind these
 };
 
 /// The processes of the `.fprobe` at `path`, in its order. What follows the last whole block, after a kill, belongs to
@@ -27,6 +30,9 @@ Result<std::vector<ProcessPart>> processes_of(const std::string& path);
 
 /// How many processes there are, by the heads of the blocks alone; 1 for what is no `.fprobe`.
 std::size_t count_processes(const std::string& path);
+
+/// A block that says anew what is known of the run: a reader takes the last one.
+std::string run_block(const RunInfo& run);
 
 /// Writes a `.fprobe` of these processes, whose profiles may be in several files: each one's blocks as they are.
 Result<void> write_processes(const std::vector<ProcessPart>& parts, const ByteSink& out);

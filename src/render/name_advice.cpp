@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/base_name.hpp"
+#include "profile/stand_in.hpp"
 #include "render/numbers.hpp"
 #include "symbolize/raw_profile.hpp"
-#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
 

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "export/output.hpp"
 #include "profile/labels.hpp"
+#include "profile/model.hpp"
+#include "profile/output_format.hpp"
 
 namespace flameprobe {
 

@@ -18,8 +18,6 @@
 #include "base/machine.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
-#include "symbolize/build_flags.hpp"
-#include "symbolize/elf_file.hpp"
 
 namespace flameprobe {
 namespace {
@@ -59,18 +57,6 @@ std::string executed_by_host() {
     return {};
 }
 
-/// What compilers and linkers left in .comment: zero-terminated texts.
-std::string compilers_of(const ElfFile& file) {
-    if (file.contents_size(".comment") > 65536) return {};
-    std::string all(as_text(file.contents(".comment"))), list;
-    for (std::size_t begin = 0; begin < all.size();) {
-        const std::size_t end = std::min(all.find('\0', begin), all.size());
-        if (end > begin) list += (list.empty() ? "" : ", ") + all.substr(begin, end - begin);
-        begin = end + 1;
-    }
-    return list;
-}
-
 /// What `flameprobe run` learned from git before it started the program.
 std::string dirty_text() {
     const char* const told = ::getenv("FLAMEPROBE_DIRTY");
@@ -79,19 +65,15 @@ std::string dirty_text() {
     return "not known: git is not run inside the program";
 }
 
-std::vector<RunFact> facts_of(const std::string& executable) {
+std::vector<RunFact> facts_of_machine() {
     const std::string directory =
         is_watched_from_outside() ? target_of(host_proc_directory() + "/cwd") : working_directory();
     const std::string commit = git_commit(directory);
-    const auto file = ElfFile::open(executable, FileAccess::read);
-    const std::string compilers = file ? compilers_of(**file) : "", flags = file ? build_flags(**file) : "";
     std::vector<RunFact> facts;
     if (is_watched_from_outside()) facts.push_back({"attached", "from outside, " + age_text() + " after it began"});
     facts.push_back({"directory", directory});
     facts.push_back({"commit", commit.empty() ? "none" : commit});
     facts.push_back({"dirty", commit.empty() ? "no repository" : dirty_text()});
-    facts.push_back({"compilers", compilers.empty() ? "not known" : compilers});
-    facts.push_back({"optimisation flags", flags.empty() ? "not recorded" : flags});
     for (const auto& [name, value] : machine_facts()) facts.push_back({name, value});
     return facts;
 }
@@ -118,7 +100,7 @@ RunInfo describe_process() {
     run.pid = static_cast<std::uint32_t>(host_process());
     run.parent_pid = parent_process();
     run.start_unix_ns = read_clock(CLOCK_REALTIME);
-    run.facts = facts_of(run.executable);
+    run.facts = facts_of_machine();
     run.place = place_of(host_proc_directory());
     return run;
 }

@@ -197,6 +197,7 @@ void Sampling::secure() {
 std::string Sampling::dump(const std::string& stem) {
     if (!records() || !profile().has_samples()) return "there are no samples yet";
     if (on()) drain();
+    profile().name_what_is_gone();
     flush();
     // The file stays as it is while it is read.
     return profiles_.dump(stem, [this] {

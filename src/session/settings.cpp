@@ -6,10 +6,9 @@
 #include <algorithm>
 
 #include "base/number.hpp"
+#include "base/path_list.hpp"
 #include "capture/event_source.hpp"
 #include "session/run_info.hpp"
-#include "symbolize/debug_file.hpp"
-#include "symbolize/event_choice.hpp"
 
 namespace flameprobe {
 namespace {

@@ -36,16 +36,6 @@ bool has_crc(const std::string& path, int root, std::uint32_t wanted) {
 
 }  // namespace
 
-std::vector<std::string> directories_of_list(std::string_view list, const std::string& base) {
-    std::vector<std::string> directories;
-    while (!list.empty()) {
-        const std::string_view name = list.substr(0, list.find(':'));
-        list.remove_prefix(std::min(name.size() + 1, list.size()));
-        if (!name.empty()) directories.push_back((name.front() == '/' ? "" : base + "/") + std::string(name));
-    }
-    return directories;
-}
-
 std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search) {
     if (build_id.size() < 2) return nullptr;
     for (const std::string& directory : search.directories)

@@ -15,9 +15,6 @@ struct DebugFileSearch {
     FileAccess access = FileAccess::read;
 };
 
-/// The directories of a list such as PATH, without the empty ones; those that are relative lie in `base`.
-std::vector<std::string> directories_of_list(std::string_view list, const std::string& base);
-
 /// DIRECTORY/.build-id/xx/yyyy.debug, checked against the build id; null if there is none.
 std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const DebugFileSearch& search);
 /// The file that `.gnu_debuglink` names, beside `file`, in .debug beside it, or below a directory. Its CRC must be

@@ -19,10 +19,6 @@ std::vector<std::string> split(const std::string& list) {
 
 }  // namespace
 
-std::string short_event_name(const std::string& event) {
-    return event == "cpu-clock" || event == "task-clock" ? std::string(event_name::cpu) : event;
-}
-
 void EventChoice::set_run(const RunInfo& run) {
     own_ = short_event_name(run.event);
     own_period_ns_ = run.period_ns;

@@ -45,7 +45,4 @@ private:
     std::vector<std::uint64_t> factors_ = {1};
 };
 
-/// The name as users type it: cpu for any clock of CPU time.
-std::string short_event_name(const std::string& event);
-
 }  // namespace flameprobe

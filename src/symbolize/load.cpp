@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "profile/reader.hpp"
+#include "symbolize/build_facts.hpp"
 #include "symbolize/last_stack.hpp"
 #include "symbolize/location_names.hpp"
 #include "symbolize/provenance.hpp"
@@ -114,6 +115,8 @@ NamedProfile take_facts(RawProfile& raw) {
     profile.has_run = raw.run_info.has_value();
     if (profile.has_run) {
         profile.run = *raw.run_info;
+        const auto program = std::ranges::find(raw.mappings, profile.run.executable, &Mapping::path);
+        add_build_facts(profile.run, program == raw.mappings.end() ? nullptr : &*program);
         raw.events.describe(profile.run);
         profile.events = raw.events.names();
         profile.shown_events = raw.events.shown();

@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "symbolize/demangle.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -19,11 +21,14 @@ FrameKind kind_of(MappingKind mapping, bool inlined) {
     }
 }
 
-std::vector<Symbol> from_archive(const std::vector<ArchivedSymbol>& archived, const std::vector<std::string>& strings) {
+/// `--archive` stores names as they are shown, the recorder those of symbol tables as they stand there, without more.
+std::vector<Symbol> from_archive(const std::vector<ArchivedSymbol>& archived, const std::vector<std::string>& strings,
+                                 MappingKind in) {
     std::vector<Symbol> symbols;
-    for (const ArchivedSymbol& from : archived) {
+    for (const ArchivedSymbol& from : archived)
         symbols.push_back({strings[from.name], strings[from.file], from.line, from.decl_line, from.inlined});
-    }
+    const bool may_be_raw = symbols.size() == 1 && symbols[0].file.empty() && in != MappingKind::kernel;
+    if (may_be_raw) symbols[0].name = demangle(symbols[0].name);
     return symbols;
 }
 
@@ -71,7 +76,7 @@ void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
 std::optional<std::vector<Symbol>> LocationNames::known(LocationId id, const SymbolizeOptions& options,
                                                         const SymbolCache* cache) const {
     if (const auto archived = raw_.archived.find(id); archived != raw_.archived.end()) {
-        return from_archive(archived->second, raw_.strings);
+        return from_archive(archived->second, raw_.strings, raw_.mappings[raw_.locations[id].mapping].kind);
     }
     const Location& location = raw_.locations[id];
     if (cache == nullptr) return std::nullopt;

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <new>
 
+#include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
-#include "symbolize/stand_in.hpp"
 #include "symbolize/thread_start.hpp"
 
 namespace flameprobe {

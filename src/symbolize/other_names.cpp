@@ -7,8 +7,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
-#include "symbolize/stand_in.hpp"
 
 namespace flameprobe {
 

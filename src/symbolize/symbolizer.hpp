@@ -49,9 +49,8 @@ struct SymbolizeOptions {
     /// longer than the run did.
     bool spare_brief_runs = false;
     std::vector<std::string>* notes = nullptr;
-    /// Gives the bytes of an ELF file that cannot be opened by its path any more (deleted, replaced, a memfd), for
-    /// instance from the mapping itself. May be called from several threads at a time. An empty function: there is no
-    /// such source.
+    /// Gives the bytes of an ELF file that cannot be opened by its path any more (deleted, replaced, a memfd). May be
+    /// called from several threads at a time. An empty function: there is no such source.
     std::function<std::optional<std::string>(const Mapping& mapping)> read_image;
     /// Work done and work in all, in addresses. Called from one thread at a time.
     std::function<void(std::size_t done, std::size_t all)> progress;

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/path_list.hpp"
 #include "export/folded_reader.hpp"
 #include "memory_budget.hpp"
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
-#include "symbolize/debug_file.hpp"
 #include "symbolize/learn_names.hpp"
 #include "text_input.hpp"
 

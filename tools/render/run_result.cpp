@@ -23,6 +23,7 @@
 #include "profile/processes.hpp"
 #include "render/run_facts.hpp"
 #include "session/run_folder.hpp"
+#include "symbolize/build_facts.hpp"
 
 namespace flameprobe {
 
@@ -102,6 +103,8 @@ std::vector<ProcessPart> Writer::gather() {
             continue;
         }
         for (ProcessPart& part : *parts) {
+            if (add_build_facts(part.run, part.executable ? &*part.executable : nullptr))
+                part.more = run_block(part.run);
             known.insert(identity_of(part));
             all.push_back(std::move(part));
         }

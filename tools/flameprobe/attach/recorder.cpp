@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -18,8 +19,11 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/own_directory.hpp"
+#include "collect/profile_stacks.hpp"
+#include "profile/stand_in.hpp"
 #include "session/log.hpp"
 #include "session/run_info.hpp"
+#include "symbolize/symbolizer.hpp"
 #include "watch.hpp"
 
 namespace flameprobe {
@@ -57,6 +61,43 @@ void keep_only(Descriptor& end, Descriptor& parent) {
     ::close_range(next, ~0U, 0);
 }
 
+constexpr std::size_t most_file_bytes = std::size_t{256} << 20;
+// How long the names in one file may take at the end.
+constexpr std::chrono::seconds time_for_names{10};
+
+/// As NameCode: with lines and inlined functions, as the files may be in a container.
+std::vector<std::vector<CodeName>> name_by_debug_info(const Mapping& mapping,
+                                                      const std::vector<std::uint64_t>& addresses,
+                                                      const ReadFile& file) {
+    SymbolizeOptions options;
+    options.workers = 1;
+    options.same_boot = true;
+    options.pid = static_cast<std::uint32_t>(host_process());
+    options.deadline = std::chrono::steady_clock::now() + time_for_names;
+    options.read_image = [&file](const Mapping&) -> std::optional<std::string> {
+        constexpr std::size_t piece = 1 << 20;
+        std::string bytes;
+        for (std::size_t got = piece; file && got == piece && bytes.size() < most_file_bytes;) {
+            const std::size_t at = bytes.size();
+            bytes.resize(at + piece);
+            got = file(at, std::as_writable_bytes(std::span(bytes)).subspan(at));
+            bytes.resize(at + got);
+        }
+        return bytes;
+    };
+    std::vector<Location> locations;
+    for (const std::uint64_t address : addresses) locations.push_back({0, address});
+    std::vector<std::string> warnings;
+    std::vector<std::vector<CodeName>> names;
+    for (const auto& chain : symbolize({mapping}, locations, {}, options, warnings)) {
+        auto& known = names.emplace_back();
+        if (chain.back().name.starts_with(unknown_prefix) || chain.back().name == nameless_jit_code) continue;
+        for (const Symbol& symbol : chain)
+            known.push_back({symbol.name, symbol.file, symbol.line, symbol.decl_line, symbol.inlined});
+    }
+    return names;
+}
+
 /// The recorder's whole life. `end` hangs up when it is to end; `parent` gets "+" or the reason why not.
 void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
     leave_signals_to_parent();
@@ -66,6 +107,7 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, target, 0)));
     if (!life) return tell(parent, "there is no process " + std::to_string(target));
     watch_process(target);
+    name_code = name_by_debug_info;
     Log log(!settings.directory.empty() ? LogMode::quiet : LogMode::automatic, {});
     bool told = false;
     // exec(3) ends the events of the old program, and the next one gets a profile of its own.

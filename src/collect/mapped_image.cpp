@@ -1,34 +1,26 @@
-#include "symbolize/live_image.hpp"
+#include "collect/mapped_image.hpp"
 
 #include <elf.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
-#include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
-#include "symbolize/file_bytes.hpp"
 
 namespace flameprobe {
 
 namespace {
 
-constexpr std::uint64_t most_image_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t largest_copy = std::uint64_t{256} << 20;
 
 /// `lines` of one loading of a file, the first with offset 0.
 struct LoadedFile {
     std::string path;
     std::vector<MapsLine> lines;
 
-    bool is(const FileIdentity& wanted) const {
-        return !wanted.known() || (lines.front().inode == wanted.inode && lines.front().device == wanted.device);
-    }
     bool holds(std::uint64_t address) const {
         return std::any_of(lines.begin(), lines.end(),
                            [address](const MapsLine& line) { return line.start <= address && address < line.end; });
@@ -54,43 +46,10 @@ std::vector<LoadedFile> loaded_files() {
     return files;
 }
 
-std::vector<MapsLine> lines_around(std::uint64_t address) {
+std::vector<MapsLine> lines_around(std::uint64_t address, std::string_view path) {
     for (const LoadedFile& file : loaded_files())
-        if (file.holds(address)) return file.lines;
+        if (file.path == path && file.holds(address)) return file.lines;
     return {};
-}
-
-/// Where the mapping was or, since a file that was loaded again may lie elsewhere now, wherever its path is.
-std::vector<MapsLine> lines_of(const Mapping& mapping) {
-    std::vector<MapsLine> by_path, by_address;
-    auto files = loaded_files();
-    for (LoadedFile& file : files) {
-        if (!file.is(mapping.file)) continue;
-        const bool is_there = file.holds(mapping.start), has_path = file.path == mapping.path;
-        if (is_there && has_path) return std::move(file.lines);
-        if (has_path)
-            by_path = std::move(file.lines);
-        else if (is_there)
-            by_address = std::move(file.lines);
-    }
-    return by_path.empty() ? by_address : by_path;
-}
-
-std::optional<std::string> read_whole(const std::string& path, const FileIdentity& wanted) {
-    const auto file = FileBytes::open(path, FileAccess::read);
-    if (!file || (*file)->size() > most_image_bytes) return std::nullopt;
-    const FileIdentity& found = (*file)->identity();
-    if (wanted.known() && (found.inode != wanted.inode || found.device != wanted.device)) return std::nullopt;
-    std::string bytes((*file)->size(), '\0');
-    if (!(*file)->read_into(0, std::as_writable_bytes(std::span(bytes)))) return std::nullopt;
-    return bytes;
-}
-
-bool is_host_program(const std::string& path) {
-    char link[4096];
-    const ssize_t size = ::readlink((host_memory_directory() + "/exe").c_str(), link, sizeof link);
-    if (size <= 0) return false;
-    return without_deleted({link, static_cast<std::size_t>(size)}) == path;
 }
 
 /// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
@@ -120,7 +79,7 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
     std::string image;
     for (const MapsLine& line : lines) {
         const std::uint64_t size = line.end - line.start;
-        if (!line.readable || size > most_image_bytes || line.offset > most_image_bytes) continue;
+        if (!line.readable || size > largest_copy || line.offset > largest_copy) continue;
         image.resize(std::max<std::size_t>(image.size(), line.offset + size));
         read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
     }
@@ -137,17 +96,9 @@ std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
 
 }  // namespace
 
-std::optional<std::string> read_live_image(const Mapping& mapping) {
-    if (is_host_program(mapping.path))
-        if (auto image = read_whole(host_memory_directory() + "/exe", mapping.file)) return image;
-    const std::vector<MapsLine> lines = lines_of(mapping);
-    if (lines.empty()) return std::nullopt;
-    char path[80];
-    std::snprintf(path, sizeof path, "/map_files/%" PRIx64 "-%" PRIx64, lines[0].start, lines[0].end);
-    if (auto image = read_whole(host_memory_directory() + path, mapping.file)) return image;
-    return copy_lines(lines);
+std::optional<std::string> copy_mapped_parts(std::uint64_t address, std::string_view path) {
+    const auto lines = lines_around(address, path);
+    return lines.empty() ? std::nullopt : copy_lines(lines);
 }
-
-std::optional<std::string> copy_mapped_parts(std::uint64_t address) { return copy_lines(lines_around(address)); }
 
 }  // namespace flameprobe

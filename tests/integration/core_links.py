@@ -1,0 +1,40 @@
+"""Checks what libflameprobe-core.so, which is loaded into hosts, consists of: core_links.py CORE SRC. It records: nothing that
+names or draws, no demangler, and of libdw, libelf and zlib no more than unwind tables take, which may be compressed."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+core, src = sys.argv[1], Path(sys.argv[2])
+OURS_ELSEWHERE = ("symbolize", "render", "export")
+FOREIGN = re.compile(r"(lzma_|ZSTD_|cplus_demangle|rust_demangle|d_demangle|d_print|dwfl_|elf_begin_rand|"
+                     r"dwarf_(getsrc|onesrc|getscopes|getfuncs|getmacros|getaranges|next_lines)|sqlite|curl_)")
+MOST_BYTES = 1_500_000
+
+problems = []
+symbols = subprocess.run(["readelf", "-sW", core], check=True, capture_output=True, text=True).stdout
+rows = [line.split() for line in symbols.splitlines()]
+files = {row[7] for row in rows if len(row) == 8 and row[3] == "FILE"}
+if not any("core" in name for name in files):
+    problems.append("it has no symbols of files: this test says nothing")
+for folder in OURS_ELSEWHERE:
+    names = {path.name for path in (src / folder).glob("*.cpp")} - {path.name for path in src.glob("*/*.cpp") if path.parent.name not in OURS_ELSEWHERE}
+    problems += [f"{name} of src/{folder} is linked" for name in files if name in names or f"{folder}-unity" in name]
+problems += [f"{row[7]} is linked" for row in rows if len(row) == 8 and row[3] == "FUNC" and row[6] != "UND" and FOREIGN.match(row[7])]
+dynamic = subprocess.run(["readelf", "-dW", core], check=True, capture_output=True, text=True).stdout
+needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+problems += [f"it needs {name}" for name in needed if not re.match(r"(libc|ld-linux.*|libgcc_s|lib[atu]san|libubsan)\.so", name)]
+if not any(re.match(r"lib[atu].*san", name) for name in needed):
+    with tempfile.TemporaryDirectory() as place:
+        stripped = shutil.copy(core, place)
+        subprocess.run(["strip", stripped], check=True)
+        size = Path(stripped).stat().st_size
+        print(f"{size} bytes without symbols")
+        if size > MOST_BYTES:
+            problems.append(f"it has {size} bytes without symbols, more than {MOST_BYTES}")
+for problem in sorted(set(problems)):
+    print(f"{core}: {problem}")
+sys.exit(1 if problems else 0)
