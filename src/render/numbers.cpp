@@ -57,6 +57,7 @@ std::string round_share(double part, double whole) {
 
 std::string duration_text(std::uint64_t ns) {
     const double seconds = static_cast<double>(ns) / 1e9;
+    if (ns == 0) return "0 s";
     if (seconds < 1e-3) return short_decimal(seconds * 1e6, 1) + " µs";
     if (seconds < 1) return short_decimal(seconds * 1e3, 1) + " ms";
     if (seconds < 120) return short_decimal(seconds, 2) + " s";

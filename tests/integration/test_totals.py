@@ -29,6 +29,8 @@ def plain(name):
 
 def duration(ns):
     """As src/render/numbers.cpp writes it, below two minutes."""
+    if ns == 0:
+        return "0 s"
     for unit, factor, digits in (("µs", 1e6, 1), ("ms", 1e3, 1), ("s", 1, 2)):
         if ns / 1e9 * factor < 1e3 or unit == "s":
             text = f"{ns / 1e9 * factor:.{digits}f}"

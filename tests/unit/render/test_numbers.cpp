@@ -31,6 +31,7 @@ TEST_CASE("decimals lose their trailing zeros only") {
 }
 
 TEST_CASE("times and sizes have a unit that fits them") {
+    CHECK(duration_text(0) == "0 s");  // as the page writes it
     CHECK(duration_text(1'500) == "1.5 µs");
     CHECK(duration_text(41'000'000) == "41 ms");
     CHECK(duration_text(12'345'678'901) == "12.35 s");
