@@ -107,6 +107,24 @@ class Runs(Case):
         self.assertEqual(render(self.directory / "stored.fprobe", "-o", "-", "--format", "folded").stdout, before)
         self.assertEqual(self.processes("stored.fprobe"), self.processes("tree.fprobe"))
 
+    def test_processes_by_name(self):
+        script = TREE + "import subprocess\nsubprocess.run([sys.argv[5], 'return', '300'], stdout=subprocess.DEVNULL)"
+        ran = run(["/usr/bin/python3", "-c", script, "0", "0", "leave", "0.3", host("ends")], self.directory,
+                  profiled(OUT="tree", FREQ=499))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        profile = self.directory / "tree.fprobe"
+        select = lambda text: read_folded(render(profile, "--process", text, "-o", "-", "--format", "folded").stdout)  # noqa: E731
+        parts = [select("^host"), select("python3?$")]
+        for part, name in zip(parts, ("host-ends ", "python3 ")):
+            self.assertGreater(sum(count for _, count in part), 50, name)
+            self.assertTrue(all(frames[0].startswith(name) for frames, _ in part), {frames[0] for frames, _ in part})
+        self.assertEqual(sum(count for part in parts for _, count in part), sum(count for _, count in self.folded("tree")))
+        self.assertEqual(render(profile, "--process", "nothing", "-o", "-", "--format", "folded").returncode, 1)
+        self.assertEqual(render(profile, "--process", "(", "--info").returncode, 2)
+        rows = [line.split()[-2:] for line in render(profile, "--info").stdout.splitlines()[-2:]]
+        self.assertEqual({name for name, _ in rows}, {"host-ends", "python3"})
+        self.assertIn(["python3", str(ran.pid)], rows)
+
     def test_many_of_one_name_are_one_frame(self):
         ran = self.tree(10, 0.06, OUT="many", FREQ=499)
         self.assertEqual(ran.returncode, 0, ran.stderr)

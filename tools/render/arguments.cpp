@@ -101,6 +101,7 @@ std::vector<CommandOption<A>> known_options() {
         {"thread", value, always([](A& a, const Text& v) { a.filter.thread = v; })},
         {"scope", value, always([](A& a, const Text& v) { a.filter.scope = v; })},
         {"pid", value, [](A& a, const Text& v) { return put_number<std::uint32_t>(v, a.filter.pid); }},
+        {"process", value, [](A& a, const Text& v) { return expression(v, a.process); }},
         {"from", value, [](A& a, const Text& v) { return put(parse_time(v), a.filter.from_ns); }},
         {"to", value, [](A& a, const Text& v) { return put(parse_time(v), a.filter.to_ns); }},
         {"min-samples", value, [](A& a, const Text& v) { return put(parse_count(v), a.gates.min_samples); }},

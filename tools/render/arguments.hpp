@@ -27,6 +27,7 @@ struct Arguments {
     FlameGraphOptions graph;
     EngineOptions engine;
     SampleFilter filter;
+    std::string process;  // a regular expression: only processes whose program's name has a match; empty: all
     CutOptions cut;
     std::optional<std::uint64_t> top;  // rows of the table
     std::optional<SortBy> sort;        // unset: self in a table of one profile, total in a comparison

@@ -31,6 +31,7 @@ void describe_selection(Arguments& arguments) {
     if (!filter.thread.empty()) add("thread " + filter.thread);
     if (!filter.scope.empty()) add("scope " + filter.scope);
     if (filter.pid) add("pid " + std::to_string(*filter.pid));
+    if (!arguments.process.empty()) add("processes '" + arguments.process + "'");
     if (filter.from_ns) add("from " + duration_text(*filter.from_ns) + " on");
     if (filter.to_ns) add("before " + duration_text(*filter.to_ns));
     if (const std::string cut = arguments.cut.description(); !cut.empty()) text += (text.empty() ? "" : ", ") + cut;
@@ -181,7 +182,8 @@ int render_command(Arguments& arguments) {
         for (const std::string& warning : profile->warnings) complain(done, warning);
     }
     const int status = write_selected(*profile, arguments, *format);
-    if (status == done && arguments.tree) print_processes(processes, arguments);
+    const bool tells_processes = arguments.tree || (arguments.info && count_processes(processes) > 1);
+    if (status == done && tells_processes) print_processes(processes, arguments);
     return status;
 }
 

@@ -163,6 +163,8 @@ Result<void> check_expression(const std::string& text) {
     return {};
 }
 
+bool matches_expression(const std::string& text, const std::string& name) { return Expression(text).matches(name); }
+
 Result<void> cut_away(NamedProfile& profile, const CutOptions& options) {
     if (auto done = select(profile, options.focus, true); !done) return done;
     if (auto done = select(profile, options.ignore, false); !done) return done;

@@ -28,6 +28,9 @@ struct CutOptions {
 /// An Error, which says why, if `text` is not a regular expression.
 Result<void> check_expression(const std::string& text);
 
+/// Whether a part of `name` matches the regular expression `text`, which check_expression() has accepted.
+bool matches_expression(const std::string& text, const std::string& name);
+
 /// Threads are never hidden. A stack without a frame left becomes [hidden]. Errors are those of check_expression().
 Result<void> cut_away(NamedProfile& profile, const CutOptions& options);
 

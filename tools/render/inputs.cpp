@@ -18,6 +18,7 @@
 #include "merge.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
+#include "render/run_facts.hpp"
 #include "symbolize/learn_names.hpp"
 #include "text_input.hpp"
 
@@ -92,6 +93,7 @@ Result<void> Loader::add_profile(ByteSource& source) {
     auto loaded = load_profile(source, arguments_.filter, options, several_ ? &names_ : nullptr);
     if (!loaded) return loaded.error();
     if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
+    if (!arguments_.process.empty() && !matches_expression(arguments_.process, program_name(loaded->run))) return {};
     if (process_names_ != nullptr) {
         const ProcessShare share = put_process_first(*loaded, *process_names_);
         if (processes_ != nullptr) processes_->push_back(share);
@@ -118,8 +120,8 @@ Result<void> Loader::add_folded(ByteSource& source) {
     const SampleFilter& filter = arguments_.filter;
     if (!filter.event.empty())
         return Error{source.name() + ": folded stacks do not say of which event they are: give the .fprobe"};
-    if (filter.from_ns || filter.to_ns || filter.pid) {
-        return Error{source.name() + ": folded stacks have neither times nor pids to select by; give the .fprobe"};
+    if (filter.from_ns || filter.to_ns || filter.pid || !arguments_.process.empty()) {
+        return Error{source.name() + ": folded stacks have neither times nor processes to select by; give the .fprobe"};
     }
     if (reader_) {
         reader_->next_input(source.name());
@@ -231,15 +233,15 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
     Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr,
                   processes);
     const SampleFilter& filter = arguments.filter;
-    const bool of_all =
-        !filter.pid && !filter.from_ns && !filter.to_ns && filter.thread.empty() && filter.scope.empty();
+    const bool of_all = !filter.pid && arguments.process.empty() && !filter.from_ns && !filter.to_ns &&
+                        filter.thread.empty() && filter.scope.empty();
     if (several && of_all) loader.learn_names(paths);
     for (std::size_t i = 0; i < paths.size(); ++i) {
         if (paths.size() > 1) progress.show("reading profiles", i, paths.size());
         if (auto added = loader.add(paths[i]); !added) return added.error();
     }
     NamedProfile profile = loader.take();
-    if (is_run && !filter.pid) profile.processes = processes_of_run(parts);
+    if (is_run && !filter.pid && arguments.process.empty()) profile.processes = processes_of_run(parts);
     for (const std::string& path : empty)
         profile.warnings.push_back(path + ": left out: is empty; its program may have been killed as it created it");
     if (auto cut = cut_away(profile, arguments.cut); !cut) return cut.error();
