@@ -247,7 +247,7 @@ void Pipeline::settle(std::uint64_t now_ns) {
 void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
 void Pipeline::write(Sample sample, bool whole, ThreadId shown) {
-    unsampled_time_.sampled_at(sample.thread, sample.stack, whole);
+    unsampled_time_.sampled_at(sample.thread, sample.stack);
     if (sample.weight == 0) return;
     summary_.samples += sample.weight;
     summary_.hits += sample.hits;

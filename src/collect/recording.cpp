@@ -28,8 +28,7 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
-    pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.kernel == "by CPU timers");
-    pipeline_.unsampled_time().reports_missing_samples(run.kernel == "on");
+    pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.engine == "timer");
     if (const auto maps = read_proc_maps()) {
         for (std::size_t i = 0; i < maps->lines.size(); ++i) {
             if (!maps->lines[i].executable) continue;
@@ -163,7 +162,7 @@ void Recording::write_account() {
     summary.process_cpu_ns = used_ns();
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
-    set_counter("periods of threads that lived too briefly", pipeline_.unsampled_time().too_brief());
+    set_counter("periods not sampled", pipeline_.unsampled_time().not_sampled());
     if (off_cpu_) {
         off_cpu_->add_to(summary.counters);
         summary.own_memory += off_cpu_->memory();
@@ -188,66 +187,46 @@ std::uint64_t Recording::unaccounted(std::uint64_t used_periods) const {
     return used_periods - std::min(used_periods, pipeline_.threads().accounted());
 }
 
-// Lost samples are shared among the threads by the periods that each one's CPU clock misses. The rest belongs to
-// threads that ended between two readings, at most as many periods as the process's clock misses: perf also counts lost
-// records that were no samples.
-void Recording::assign_lost(std::uint64_t used_periods, bool at_the_end) {
-    if (pipeline_.unsampled_time().lost_unassigned() == 0) return;
-    auto& threads = pipeline_.threads();
-    const auto missing_of_threads = threads.missing(1);
+// Lost samples are shared among the threads by the periods that each one's CPU clock misses. What is left over belongs
+// to threads that have ended, whose rests are written at the end.
+void Recording::assign_lost() {
+    UnsampledTime& unsampled = pipeline_.unsampled_time();
+    if (unsampled.lost_unassigned() == 0) return;
+    const auto missing_of_threads = pipeline_.threads().missing(1);
     double all = 0;
     for (const auto& thread : missing_of_threads) all += static_cast<double>(thread.missing);
-    const auto lost = static_cast<double>(pipeline_.unsampled_time().lost_unassigned());
+    const auto lost = static_cast<double>(unsampled.lost_unassigned());
     for (const auto& thread : missing_of_threads) {
         const double share = std::ceil(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
-        const std::uint64_t weight =
-            std::min(static_cast<std::uint64_t>(share), pipeline_.unsampled_time().lost_unassigned());
-        if (weight != 0) pipeline_.unsampled_time().assign_lost_to(thread.thread, weight);
+        const std::uint64_t weight = std::min(static_cast<std::uint64_t>(share), unsampled.lost_unassigned());
+        if (weight != 0) unsampled.assign_lost_to(thread.thread, weight);
     }
-    if (!at_the_end) return;
-    if (const std::uint64_t rest = std::min(pipeline_.unsampled_time().lost_unassigned(), unaccounted(used_periods));
-        rest != 0)
-        pipeline_.unsampled_time().assign_lost_to(threads.unknown(), rest);
-    set_counter("records lost that were no samples", pipeline_.unsampled_time().lost_unassigned());
-    pipeline_.unsampled_time().drop_lost();
 }
 
 // With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
-// CPU clocks counted and no sample stands for was spent there. Timers see that time; what they miss (a thread that was
-// gone before it was found) is lost. With the kernel permitted, only throttling leaves so much out.
-void Recording::account_for_unsampled(bool at_the_end) {
+// CPU clocks counted and no sample stands for was spent there. With the kernel permitted, only throttling leaves so
+// much out. Some samples are still to come, from pending stacks and late timers: a tick may miss a thread for a while,
+// and the next sample stands for that time too.
+void Recording::note_what_is_not_permitted() {
     if (run_.period_ns == 0) return;
-    const std::uint64_t used_periods = used_ns() / run_.period_ns;
-    assign_lost(used_periods, at_the_end);
+    assign_lost();
     const bool kernel = run_.kernel == "on";
-    if (kernel && pipeline_.summary().throttled == 0) return;
-    const Note why = kernel ? Note::throttled : run_.engine == "timer" ? Note::lost : Note::kernel_not_permitted;
-    // While sampling goes on some samples are still to come, from pending stacks and late timers: a tick may miss a
-    // thread for a while, and the next sample stands for that time too. At the end it is only the period that had begun
-    // when the clock was read.
+    if (run_.engine == "timer" || (kernel && pipeline_.summary().throttled == 0)) return;
     constexpr std::uint64_t few = 20;
-    const std::uint64_t late = run_.kernel == "by CPU timers" ? 200 * ns_per_ms / run_.period_ns : 0;
-    const auto margin = [&](std::uint64_t used) -> std::uint64_t {
-        if (!at_the_end) return std::max({few, late, used / 20});
-        return kernel ? used * 3 / 100 : 1;
-    };
+    const std::uint64_t late = 200 * ns_per_ms / run_.period_ns, used_periods = used_ns() / run_.period_ns;
     for (const auto& thread : pipeline_.threads().missing(2)) {
-        const std::uint64_t spared = margin(thread.used);
+        const std::uint64_t spared = std::max({few, late, thread.used / 20});
         if (thread.missing <= spared) continue;
-        const std::uint64_t weight =
-            std::min(at_the_end ? thread.missing : thread.missing - spared, unaccounted(used_periods));
-        if (weight != 0) pipeline_.unsampled_time().note(why, thread.thread, weight);
+        const std::uint64_t weight = std::min(thread.missing - spared, unaccounted(used_periods));
+        if (weight != 0)
+            pipeline_.unsampled_time().note(kernel ? Note::throttled : Note::kernel_not_permitted, thread.thread,
+                                            weight);
     }
-    // Of threads that ended between two readings.
-    const std::size_t threads = pipeline_.threads().count_accounts();
-    const std::uint64_t rest = unaccounted(used_periods);
-    if (at_the_end && rest > threads + margin(used_periods))
-        pipeline_.unsampled_time().note(why, pipeline_.threads().unknown(), rest);
 }
 
 Result<void> Recording::flush() {
     if (!has_content()) return {};
-    if (running_) account_for_unsampled(false);
+    if (running_) note_what_is_not_permitted();
     if (running_) read_units();
     write_account();
     file_.writer().summary(pipeline_.summary());
@@ -279,10 +258,11 @@ Result<void> Recording::close() {
     pipeline_.settle_all();
     if (const std::string advice = copy_advice(pipeline_.summary(), run_); !advice.empty()) remark(advice);
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_ended(thread);
-    pipeline_.unsampled_time().account_for_rests(process_cpu_ns_);
+    pipeline_.unsampled_time().write_rests(process_cpu_ns_);
+    // perf also counts lost records that were no samples.
+    set_counter("records lost that were no samples", pipeline_.unsampled_time().lost_unassigned());
+    pipeline_.unsampled_time().drop_lost();
     if (off_cpu_) off_cpu_->settle_all();
-    write_account();
-    account_for_unsampled(true);
     if (!has_content()) {
         file_.remove();
         return {};

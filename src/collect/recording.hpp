@@ -133,8 +133,8 @@ private:
     void read_process_clocks();
     void read_units();
     void write_account();  // into the summary
-    void account_for_unsampled(bool at_the_end);
-    void assign_lost(std::uint64_t used_periods, bool at_the_end);
+    void note_what_is_not_permitted();
+    void assign_lost();
     std::uint64_t used_ns() const;
     /// How many of these periods have neither a sample nor a note.
     std::uint64_t unaccounted(std::uint64_t used_periods) const;

@@ -164,6 +164,11 @@ bool ThreadRegistry::has_id(std::uint32_t tid) const {
     return known != living_.end() && known->second.id != none;
 }
 
+std::string ThreadRegistry::name_of(std::uint32_t tid) const {
+    const auto known = living_.find(tid);
+    return known == living_.end() ? std::string() : known->second.name;
+}
+
 void ThreadRegistry::may_have_run_until(std::uint64_t time_ns, const Living& living) {
     Known& thread = threads_[living.id];
     const std::uint64_t since = time_ns - std::min(time_ns, living.read_ns);
@@ -254,13 +259,11 @@ std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least
     if (period_ns_ == 0) return found;
     least = std::max<std::uint64_t>(least, 1);
     for (auto& [tid, living] : living_) {
-        if (living.id != none || living.clock_ns < living.base_ns + least * period_ns_) continue;
-        identify(tid, living);
-    }
-    for (ThreadId id = 0; id < threads_.size(); ++id) {
-        const std::uint64_t used = cpu_of(threads_[id]) / period_ns_;
-        const std::uint64_t accounted = threads_[id].samples + threads_[id].noted;
-        if (used >= accounted + least) found.push_back({id, used, used - accounted});
+        if (living.id == none && living.clock_ns >= living.base_ns + least * period_ns_) identify(tid, living);
+        if (living.id == none) continue;
+        const Known& known = threads_[living.id];
+        const std::uint64_t used = cpu_of(known) / period_ns_, accounted = known.samples + known.noted;
+        if (used >= accounted + least) found.push_back({living.id, used, used - accounted});
     }
     return found;
 }

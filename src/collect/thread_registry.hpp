@@ -1,6 +1,7 @@
 // Which threads were seen, and how much CPU time each used while sampling was on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -48,12 +49,16 @@ public:
     /// Adds CPU time of such threads.
     void used(ThreadId thread, std::uint64_t cpu_ns) {
         threads_[thread].cpu_ns += cpu_ns;
-        threads_[thread].most_cpu_ns = threads_[thread].cpu_ns;
+        threads_[thread].most_cpu_ns = std::max(threads_[thread].most_cpu_ns, threads_[thread].cpu_ns);
     }
     std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
     /// Living threads that have used CPU time: tid and nanoseconds, as last read.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> living() const;
     bool has_id(std::uint32_t tid) const;
+    /// Of a thread that lives; empty if it is not known.
+    std::string name_of(std::uint32_t tid) const;
+    /// The one that was seen first.
+    bool is_main(std::uint32_t tid) const { return !threads_.empty() && threads_.front().thread.tid == tid; }
     /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
     ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
     void count(ThreadId thread, std::uint64_t weight) {
@@ -87,7 +92,7 @@ public:
         std::uint64_t used;     // periods by the thread's CPU clock
         std::uint64_t missing;  // of these, without a sample and a note
     };
-    /// The threads that miss `least` periods or more. Those that have no id get one.
+    /// The threads that live and miss `least` periods or more. Those that have no id get one.
     std::vector<Missing> missing(std::uint64_t least);
     std::size_t count_accounts() const { return threads_.size(); }
     std::size_t memory() const;  // bytes, estimated

@@ -1,6 +1,7 @@
 #include "collect/unsampled_time.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.hpp"
 
@@ -10,10 +11,10 @@ namespace {
 // What a thread uses at most in the kernel after it has reported its CPU clock.
 constexpr std::uint64_t most_after_end_ns = 50'000;
 constexpr std::uint64_t few_periods = 10;
-// What a thread may have used since its last sample: CPU timers are noticed at the tick.
-constexpr std::uint64_t most_rest_ns = 10'000'000;
-// A thread that used more than this should have been sampled.
-constexpr std::uint64_t longest_brief_ns = 100'000'000;
+// The kind of the main thread, which has no start routine that was told, is its own.
+constexpr std::uint64_t begin_of_main = 1;
+
+std::uint64_t rounded_up(double number) { return static_cast<std::uint64_t>(std::ceil(number - 1e-6)); }
 
 }  // namespace
 
@@ -51,12 +52,6 @@ std::uint64_t UnsampledTime::whole_periods(Sampled& sampled, std::int64_t ns) {
     return given;
 }
 
-void UnsampledTime::sampled_at(ThreadId thread, StackId stack, bool rooted) {
-    Sampled& sampled = of(thread);
-    sampled.last = stack;
-    if (rooted) sampled.last_rooted = stack;
-}
-
 void UnsampledTime::write(ThreadId thread, StackId stack, std::uint64_t weight) {
     wrote_ = true;
     sink_.sample({.time_ns = monotonic_ns() - start_ns_,
@@ -76,12 +71,9 @@ void UnsampledTime::could_not_sample(ThreadId thread, std::uint64_t cpu_ns, Note
 }
 
 // An engine that drops samples does not know of which threads. The CPU clocks show that, unless the event is no clock.
-// They may have shown it before: the kernel tells what a full ring lost with the next record that has room.
 void UnsampledTime::lost(std::uint64_t samples) {
     if (period_ns_ == 0) return note(Note::lost, threads_.unknown(), samples);
-    const std::uint64_t known = std::min(samples, lost_by_clocks_);
-    lost_by_clocks_ -= known;
-    lost_unassigned_ += samples - known;
+    lost_unassigned_ += samples;
 }
 
 void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
@@ -92,125 +84,143 @@ void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
     write(thread, stacks_.of_note(note), weight);
 }
 
+UnsampledTime::Kind& UnsampledTime::kind(const std::string& name, const Begin& begin) {
+    const auto [known, is_new] = kinds_.try_emplace({name, begin.routine});
+    if (is_new) known->second.begin = begin;
+    return known->second;
+}
+
+ThreadId UnsampledTime::account(Kind& kind, const std::string& name) {
+    if (!kind.without_id) kind.without_id = threads_.unsampled(name);
+    return *kind.without_id;
+}
+
 void UnsampledTime::thread_ended(const EndedThread& ended) {
     std::uint64_t cpu_ns = ended.cpu_ns;
     const auto known = threads_.end_reported(ended.tid, cpu_ns);
     if (period_ns_ == 0) return;
     if (cpu_ns < few_periods * period_ns_) sees_brief_threads_ = true;
-    if (known && of(*known).credit_ns != 0) return write_rest(*known, cpu_ns, {ended.routine, ended.caller});
-    Brief& of_its_kind = brief(ended);
-    ++of_its_kind.threads;
-    threads_.used(of_its_kind.thread, cpu_ns);
-    const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
-    if (cpu_ns >= period_ns_ && !samples_all_time_) {
-        // A thread of a period or more that has no sample was in the kernel.
-        if (weight != 0) note(Note::kernel_not_permitted, of_its_kind.thread, weight);
-    } else if (cpu_ns > std::max(few_periods * period_ns_, longest_brief_ns)) {
-        if (weight != 0) note(Note::lost, of_its_kind.thread, weight);
-    } else {
-        write_brief(of_its_kind.thread, of_its_kind.stack, weight);
+    const Begin begin{ended.routine, ended.caller};
+    ++kind(ended.name, begin).ended;
+    known ? settle(*known, cpu_ns, ended.name, begin) : settle_unsampled(ended.name, cpu_ns, begin);
+}
+
+// Where perf may not sample the kernel, less than a period may have gone by since the last sample; the remainder was in
+// the kernel.
+void UnsampledTime::settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& name, const Begin& begin) {
+    Kind& its = kind(name, begin);
+    its.sampled = thread;
+    std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(of(thread).credit_ns);
+    if (const auto period = static_cast<std::int64_t>(period_ns_); !samples_all_time_ && rest > period) {
+        its.add({thread, rest - period, true});
+        rest = period;
+    }
+    its.add({thread, rest});
+}
+
+// Where perf may not sample the kernel, a thread of a period or more that has no sample was there.
+void UnsampledTime::settle_unsampled(const std::string& name, std::uint64_t cpu_ns, const Begin& begin) {
+    Kind& its = kind(name, begin);
+    const ThreadId thread = account(its, name);
+    threads_.used(thread, cpu_ns);
+    if (!samples_all_time_ && cpu_ns >= period_ns_) return its.add({thread, static_cast<std::int64_t>(cpu_ns), true});
+    its.of_unsampled_ns += static_cast<std::int64_t>(cpu_ns);
+    its.sum_ns += static_cast<std::int64_t>(cpu_ns);
+}
+
+void UnsampledTime::settle_living() {
+    for (const auto& [tid, cpu_ns] : threads_.living()) {
+        const Begin begin{threads_.is_main(tid) ? begin_of_main : 0, 0};
+        if (threads_.has_id(tid) || cpu_ns >= period_ns_)
+            settle(threads_.find(tid), cpu_ns, threads_.name_of(tid), begin);
+        else
+            settle_unsampled(threads_.name_of(tid), cpu_ns, begin);
     }
 }
 
-UnsampledTime::Brief& UnsampledTime::brief(const EndedThread& ended) {
-    const auto [known, is_new] = briefs_.try_emplace({ended.name, ended.routine});
-    if (!is_new) return known->second;
-    known->second.stack = brief_stack({ended.routine, ended.caller});
-    known->second.thread = threads_.unsampled(ended.name);
-    return known->second;
+// What ended threads used after their reports, in the kernel, and what threads used that reported nothing. The clocks
+// of running threads may be behind.
+void UnsampledTime::settle_what_threads_did_not_report(std::uint64_t process_cpu_ns) {
+    const std::uint64_t accounted = threads_.cpu_ns(), living = threads_.living().size();
+    std::uint64_t missing = process_cpu_ns - std::min(process_cpu_ns, accounted), ended = 0;
+    for (const auto& [key, kind] : kinds_) ended += kind.ended;
+    const std::uint64_t each = ended == 0 ? 0 : std::min(missing / ended, most_after_end_ns);
+    for (auto& [key, kind] : kinds_) {
+        if (kind.ended * each == 0) continue;
+        if (!kind.sampled) {
+            settle_unsampled(key.first, kind.ended * each, kind.begin);
+        } else {
+            threads_.used(*kind.sampled, kind.ended * each);
+            kind.add({*kind.sampled, static_cast<std::int64_t>(kind.ended * each)});
+        }
+    }
+    missing -= each * ended;
+    const ThreadId unknown = threads_.unknown_if_any();
+    missing -= std::min(missing, sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0);
+    if (missing > period_ns_ + living * (period_ns_ + threads_.behind_ns())) {
+        of(threads_.unknown()).credit_ns = 0;
+        settle(threads_.unknown(), missing, "", {});
+    }
+}
+
+void UnsampledTime::write_rests(std::uint64_t process_cpu_ns) {
+    if (period_ns_ == 0) return;
+    settle_living();
+    settle_what_threads_did_not_report(process_cpu_ns);
+    std::int64_t above_zero = 0, missing = 0;
+    for (const auto& [key, kind] : kinds_) {
+        above_zero += std::max<std::int64_t>(0, kind.sum_ns);
+        missing += kind.sum_ns;
+    }
+    if (missing > 0) {
+        const double share = static_cast<double>(missing) / static_cast<double>(above_zero);
+        const double lost = static_cast<double>(lost_unassigned_ * period_ns_) / static_cast<double>(missing);
+        for (auto& [key, kind] : kinds_) write_kind(key.first, kind, share, std::min(1.0, lost));
+    }
+    kinds_.clear();
+}
+
+void UnsampledTime::write_kind(const std::string& name, Kind& kind, double of_sum, double lost_share) {
+    if (kind.sum_ns <= 0) return;
+    std::int64_t above_zero = kind.of_unsampled_ns;
+    for (const Rest& rest : kind.rests) above_zero += rest.ns;
+    const double share = of_sum * static_cast<double>(kind.sum_ns) / static_cast<double>(above_zero);
+    const auto part = [share](std::int64_t ns) {
+        return static_cast<std::int64_t>(static_cast<double>(ns) * share + 0.5);
+    };
+    for (const Rest& rest : kind.rests)
+        write_rest({rest.thread, part(rest.ns), rest.in_kernel}, kind.begin, lost_share);
+    if (kind.of_unsampled_ns != 0)
+        write_rest({account(kind, name), part(kind.of_unsampled_ns)}, kind.begin, lost_share);
+}
+
+void UnsampledTime::write_rest(const Rest& rest, const Begin& begin, double lost_share) {
+    const ThreadId thread = rest.thread;
+    std::uint64_t weight = rest_.add(rest.ns);
+    const std::uint64_t lost = std::min(lost_unassigned_, rounded_up(static_cast<double>(weight) * lost_share));
+    if (lost != 0) assign_lost_to(thread, lost);
+    weight -= lost;
+    if (weight == 0) return;
+    if (rest.in_kernel) return note(Note::kernel_not_permitted, thread, weight);
+    if (summary_.throttled != 0) return note(Note::throttled, thread, weight);
+    not_sampled_ += weight;
+    threads_.count_noted(thread, weight);
+    write(thread, not_sampled_stack(begin), weight);
 }
 
 // The stack begins with the outermost frames of sampled threads, as far as they are known.
-StackId UnsampledTime::brief_stack(const Begin& begin) {
+StackId UnsampledTime::not_sampled_stack(const Begin& begin) {
     const std::uint64_t caller = begin.caller == 0 ? 0 : begin.caller - 1;
+    const std::uint64_t routine = begin.routine == begin_of_main ? 0 : begin.routine;
     const auto root = root_of_.find(caller);
-    return stacks_.of_addresses({root != root_of_.end() ? root->second : 0, caller, begin.routine},
-                                "[not sampled: lived too briefly]");
-}
-
-void UnsampledTime::write_brief(ThreadId thread, StackId stack, std::uint64_t weight) {
-    if (weight == 0) return;
-    too_brief_ += weight;
-    threads_.count_noted(thread, weight);
-    write(thread, stack, weight);
-}
-
-// More than a few periods is no rest: samples are missing. They are noted as lost, unless something else reports that.
-// The rest is put on a rooted stack only, since it may be many periods, and one truncated stack would then weigh
-// as much.
-void UnsampledTime::write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin) {
-    Sampled& sampled = of(thread);
-    std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(sampled.credit_ns);
-    const auto most = static_cast<std::int64_t>(std::max(3 * period_ns_, most_rest_ns));
-    if (!samples_all_time_) {
-        // Less than a period may have gone by since its last sample; the remainder was in the kernel.
-        const std::int64_t kernel = std::max<std::int64_t>(0, rest - static_cast<std::int64_t>(period_ns_));
-        if (const std::uint64_t weight = rest_.add(kernel); weight != 0)
-            note(Note::kernel_not_permitted, thread, weight);
-        rest -= kernel;
-    }
-    if (rest < -most) return;
-    if (rest > most) {
-        if (!reports_missing_ || summary_.throttled != 0) return;
-        const std::uint64_t missing = static_cast<std::uint64_t>(rest) / period_ns_;
-        const std::uint64_t reported = std::min(missing, lost_unassigned_);
-        lost_by_clocks_ += missing - reported;
-        lost_unassigned_ -= reported;
-        return note(Note::lost, thread, missing);
-    }
-    if (sampled.last == 0) return;
-    sampled.credit_ns = cpu_ns;
-    const std::uint64_t weight = whole_periods(sampled, rest);
-    if (weight == 0) return;
-    if (sampled.last_rooted == 0) return write_brief(thread, brief_stack(begin), weight);
-    summary_.samples += weight;
-    summary_.rooted += weight;
-    threads_.count(thread, weight);
-    write(thread, sampled.last_rooted, weight);
-}
-
-void UnsampledTime::account_for_rests(std::uint64_t process_cpu_ns) {
-    if (period_ns_ == 0) return;
-    const auto living = threads_.living();
-    std::uint64_t accounted = 0;
-    for (const auto& [tid, cpu_ns] : living) {
-        const bool sampled = threads_.has_id(tid) && of(threads_.find(tid)).credit_ns != 0;
-        if (!sampled) {
-            if (!threads_.has_id(tid)) accounted += cpu_ns;
-            const std::uint64_t weight = rest_.add(static_cast<std::int64_t>(cpu_ns));
-            if (weight == 0) continue;
-            if (samples_all_time_ || cpu_ns < period_ns_) {
-                write_brief(threads_.find(tid), brief_stack({}), weight);
-            } else {  // as in thread_ended()
-                note(Note::kernel_not_permitted, threads_.find(tid), weight);
-            }
-        } else if (const ThreadId thread = threads_.find(tid); samples_all_time_ && cpu_ns > of(thread).credit_ns) {
-            write_rest(thread, cpu_ns, {});  // the clock of a running thread may be a tick behind
-        }
-    }
-    accounted += threads_.cpu_ns();
-    std::uint64_t missing = process_cpu_ns - std::min(process_cpu_ns, accounted);
-    std::uint64_t threads = 0;
-    for (const auto& [kind, brief] : briefs_) threads += brief.threads;
-    const std::uint64_t each = threads == 0 ? 0 : std::min(missing / threads, most_after_end_ns);
-    for (const auto& [kind, brief] : briefs_) {
-        threads_.used(brief.thread, each * brief.threads);
-        write_brief(brief.thread, brief.stack, rest_.add(static_cast<std::int64_t>(each * brief.threads)));
-    }
-    missing -= each * threads;
-    // What is left belongs to threads that reported nothing. The clocks of running threads may be behind.
-    const ThreadId unknown = threads_.unknown_if_any();
-    const std::uint64_t noted = sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0;
-    missing -= std::min(missing, noted);
-    const bool reported_elsewhere = !samples_all_time_ || lost_unassigned_ + summary_.throttled != 0;
-    if (!reported_elsewhere && missing > period_ns_ + living.size() * (period_ns_ + threads_.behind_ns()))
-        write_brief(threads_.unknown(), brief_stack({}), rest_.add(static_cast<std::int64_t>(missing)));
+    return stacks_.of_addresses({root != root_of_.end() ? root->second : 0, caller, routine}, "[not sampled]");
 }
 
 std::size_t UnsampledTime::memory() const {
-    constexpr std::size_t node = 48, named_node = 128;  // of a hash table, and of a map by names and addresses
-    return sampled_.capacity() * sizeof(Sampled) + (less_than_one_.size() + root_of_.size()) * node +
-           briefs_.size() * named_node;
+    constexpr std::size_t node = 48, named_node = 192;  // of a hash table, and of a map by names and addresses
+    std::size_t bytes = sampled_.capacity() * sizeof(Sampled) + (less_than_one_.size() + root_of_.size()) * node;
+    for (const auto& [key, kind] : kinds_) bytes += named_node + kind.rests.capacity() * sizeof(Rest);
+    return bytes;
 }
 
 }  // namespace flameprobe

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -44,28 +45,28 @@ private:
     std::int64_t sum_ = 0, begin_ = 0, due_at_ = 0;
 };
 
-/// CPU time that threads used and no sample shows, as their clocks and the engines report it: samples that were lost,
-/// what a thread used before its first or after its last sample. It is written to the profile in whole periods, without
-/// hits. The collector thread only.
+/// CPU time that threads used and no sample shows: samples that were lost, and what a thread's samples do not cover of
+/// its clock. It is never put on a stack, since none was seen using it. It is written to the profile in whole periods,
+/// without hits. The collector thread only.
+///
+/// Samples of one thread stand for more or less than it used, and are right for many. So rests are settled for all
+/// threads together, at the end: no more is not sampled than the process used and samples do not stand for. It is
+/// shared among threads of one name and start routine, and these, by what their clocks miss.
 class UnsampledTime {
 public:
-    /// All must outlive it. `period_ns` 0: what is sampled is no clock, so that there is no time to account for.
+    /// `pid` varies what is drawn at random.
     UnsampledTime(ProfileSink& sink, ProfileStacks& stacks, ThreadRegistry& threads, Summary& summary,
                   std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid);
 
-    /// Whether all CPU time is sampled, the kernel's included: if not, only threads without any sample get the rest of
-    /// theirs.
+    /// Whether all CPU time is sampled, the kernel's included: if not, what samples do not cover was spent there.
     void samples_all_time(bool all) { samples_all_time_ = all; }
-    /// Whether nothing else reports samples that did not come.
-    void reports_missing_samples(bool tells) { reports_missing_ = tells; }
 
     /// Samples came that stand for `periods`, less `short_by_ns`. Gives the whole periods that they count for, which is
     /// right on average.
     std::uint64_t sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns = 0);
-    /// The stack of the thread's last sample. The rest of the thread's time is put on the last rooted one only.
-    void sampled_at(ThreadId thread, StackId stack, bool rooted);
     /// The outermost frames of a sampled thread: `caller` called the start routine, and `root` called that.
     void learn_root(std::uint64_t caller, std::uint64_t root) { root_of_[caller] = root; }
+    void sampled_at(ThreadId thread, StackId stack) { of(thread).last = stack; }
     /// The stack of the thread's last sample; 0 if there is none.
     StackId last_stack(ThreadId thread) const { return thread < sampled_.size() ? sampled_[thread].last : 0; }
 
@@ -83,18 +84,18 @@ public:
     }
     void drop_lost() { lost_unassigned_ = 0; }
 
-    /// The CPU time of a thread that ended which its samples do not cover: on its last rooted stack, or, if it has
-    /// none, on its start routine below `[not sampled: lived too briefly]`.
+    /// The CPU time of a thread that ended.
     void thread_ended(const EndedThread& thread);
-    /// At the end of the profile, with the process's CPU time: the same for threads that live, by their accounts, and
-    /// for what ended threads used after they had reported their clocks, or did not report.
-    void account_for_rests(std::uint64_t process_cpu_ns);
+    /// At the end of the profile, with the process's CPU time: writes what the samples do not cover of all threads, as
+    /// far as samples were reported lost as that, and what ended threads used after they had reported their clocks, or
+    /// did not report.
+    void write_rests(std::uint64_t process_cpu_ns);
     /// Whether threads have ended after a few periods.
     bool sees_brief_threads() const { return sees_brief_threads_; }
-    /// Periods of `[not sampled: lived too briefly]`.
-    std::uint64_t too_brief() const { return too_brief_; }
     /// Whether any time without a sample has been written.
     bool wrote() const { return wrote_; }
+    /// Periods of `[not sampled]`.
+    std::uint64_t not_sampled() const { return not_sampled_; }
 
     std::size_t memory() const;  // bytes, estimated
 
@@ -104,25 +105,44 @@ private:
         std::uint64_t credit_ns = 0;  // CPU time for which samples and notes stand
         std::uint64_t periods = 0;    // that time in whole periods, as near as possible
         StackId last = 0;
-        StackId last_rooted = 0;
-    };
-    /// Threads of one name and start routine that were never sampled.
-    struct Brief {
-        ThreadId thread = 0;
-        StackId stack = 0;
-        std::uint64_t threads = 0;
     };
     /// A thread's start routine and its return address; 0: not known.
     struct Begin {
         std::uint64_t routine = 0, caller = 0;
     };
+    /// A thread that has used more than its samples stand for.
+    struct Rest {
+        ThreadId thread;
+        std::int64_t ns;
+        bool in_kernel = false;  // where perf may not sample it
+    };
+    /// Threads of one name and start routine.
+    struct Kind {
+        Begin begin;
+        std::optional<ThreadId> without_id{};  // one account for those that were never sampled
+        std::optional<ThreadId> sampled{};     // one of the others
+        std::uint64_t ended = 0;
+        std::int64_t sum_ns = 0;    // clocks less samples and notes
+        std::vector<Rest> rests{};  // of these the ones above zero
+        std::int64_t of_unsampled_ns = 0;
+
+        void add(const Rest& rest) {
+            sum_ns += rest.ns;
+            if (rest.ns > 0) rests.push_back(rest);
+        }
+    };
 
     Sampled& of(ThreadId thread);
     std::uint64_t whole_periods(Sampled& sampled, std::int64_t ns);
-    Brief& brief(const EndedThread& thread);
-    StackId brief_stack(const Begin& begin);
-    void write_brief(ThreadId thread, StackId stack, std::uint64_t weight);
-    void write_rest(ThreadId thread, std::uint64_t cpu_ns, const Begin& begin);
+    Kind& kind(const std::string& name, const Begin& begin);
+    ThreadId account(Kind& kind, const std::string& name);
+    void settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& name, const Begin& begin);
+    void settle_unsampled(const std::string& name, std::uint64_t cpu_ns, const Begin& begin);
+    void settle_living();
+    void settle_what_threads_did_not_report(std::uint64_t process_cpu_ns);
+    void write_kind(const std::string& name, Kind& kind, double share, double lost_share);
+    void write_rest(const Rest& rest, const Begin& begin, double lost_share);
+    StackId not_sampled_stack(const Begin& begin);
     void write(ThreadId thread, StackId stack, std::uint64_t weight);
 
     ProfileSink& sink_;
@@ -133,14 +153,12 @@ private:
     PeriodRest rest_;
     std::vector<Sampled> sampled_;                               // by thread
     std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not noted yet
-    std::map<std::pair<std::string, std::uint64_t>, Brief> briefs_;  // by name and start routine
-    std::unordered_map<std::uint64_t, std::uint64_t> root_of_;       // see learn_root()
+    std::map<std::pair<std::string, std::uint64_t>, Kind> kinds_;  // by name and start routine
+    std::unordered_map<std::uint64_t, std::uint64_t> root_of_;     // see learn_root()
     std::uint64_t lost_unassigned_ = 0;
-    std::uint64_t lost_by_clocks_ = 0;  // noted, and not reported by the engine so far
-    std::uint64_t too_brief_ = 0;
+    std::uint64_t not_sampled_ = 0;
     bool wrote_ = false;
     bool samples_all_time_ = true;
-    bool reports_missing_ = true;
     bool sees_brief_threads_ = false;
 };
 

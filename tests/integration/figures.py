@@ -15,7 +15,7 @@ ROOTS = re.compile(r"^(_start|_dl_start_user|__clone3?|clone3?|__GI___clone3?|st
 UNKNOWN = re.compile(r"^\[(?=unknown in |.+\+0x[0-9a-f]+\]$)(?:unknown in )?(.+?)(?:\+0x[0-9a-f]+)?\]$")
 ADDRESS = re.compile(r"^0x[0-9a-f]+$")
 # Frames of ours that stand for time, not for a sampled stack.
-NOT_A_SAMPLE = {"[lost]", "[kernel, not permitted]", "[throttled]", "[not sampled: lived too briefly]"}
+NOT_A_SAMPLE = {"[lost]", "[kernel, not permitted]", "[throttled]", "[not sampled]"}
 
 
 def is_sample(frames):

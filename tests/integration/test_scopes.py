@@ -26,7 +26,7 @@ def scopes_of(stacks):
     for frames, count in stacks:
         # The first frame is the thread. Notes of ours and code without a name look alike.
         scopes = tuple(f[1:-1] for f in frames[1:] if f.startswith("[") and f.endswith("]") and not UNKNOWN.match(f)
-                       and f not in ("[truncated]", "[lost]", "[not sampled: lived too briefly]") and not f.startswith("[kernel"))
+                       and f not in ("[truncated]", "[lost]", "[not sampled]") and not f.startswith("[kernel"))
         found[scopes] = found.get(scopes, 0) + count
     return found
 

@@ -5,19 +5,6 @@
 
 using namespace flameprobe;
 
-namespace {
-
-RawSample truncated_sample(std::uint32_t tid) {
-    auto raw = kernel_sample({});
-    raw.tid = tid;
-    raw.has_registers = true;
-    raw.registers.value[Registers::pc_column] = 0x10;  // no code there
-    raw.registers.value[Registers::stack_pointer] = 0x1000;
-    return raw;
-}
-
-}  // namespace
-
 TEST_CASE("CPU time that could not be sampled is counted as lost, in whole periods") {
     Kept kept;
     const auto self = static_cast<std::uint32_t>(::getpid());
@@ -72,6 +59,8 @@ TEST_CASE("threads that were never sampled have their CPU time on their start ro
     for (std::uint32_t i = 0; i < 40; ++i)
         pipeline.unsampled_time().thread_ended(
             {.tid = 0x7ffffff0 + i, .cpu_ns = 250, .routine = routine, .name = "brief"});
+    CHECK(kept.samples.empty());
+    pipeline.unsampled_time().write_rests(10000);
     std::uint64_t weight = 0;
     for (const auto& sample : kept.samples) {
         weight += sample.weight;
@@ -81,13 +70,14 @@ TEST_CASE("threads that were never sampled have their CPU time on their start ro
     }
     CHECK(weight >= 9);
     CHECK(weight <= 11);
-    CHECK(pipeline.unsampled_time().too_brief() == weight);
+    CHECK(pipeline.unsampled_time().not_sampled() == weight);
     CHECK(pipeline.summary().samples == 0);
     CHECK(kept.threads.size() == 2);  // one account for all of them
     CHECK(pipeline.threads().accounts()[1].cpu_ns == 10000);
 }
 
-TEST_CASE("CPU time beyond a thread's samples is put on the stack that was sampled last") {
+// Not on the stack of its last sample: no sample saw it there.
+TEST_CASE("CPU time beyond a thread's samples is not sampled") {
     Kept kept;
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     const std::uint64_t chain[] = {0xffffffff81000010};
@@ -97,9 +87,29 @@ TEST_CASE("CPU time beyond a thread's samples is put on the stack that was sampl
         pipeline.sample(raw);
         pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = 1500});
     }
-    CHECK(pipeline.summary().samples >= 59);
-    CHECK(pipeline.summary().samples <= 61);
-    for (const auto& sample : kept.samples) CHECK(sample.stack == kept.samples.front().stack);
+    pipeline.unsampled_time().write_rests(40 * 1500);
+    CHECK(pipeline.summary().samples == 40);
+    CHECK(pipeline.unsampled_time().not_sampled() >= 19);
+    CHECK(pipeline.unsampled_time().not_sampled() <= 21);
+    for (std::size_t i = 40; i < kept.samples.size(); ++i) {
+        CHECK(kept.path(kept.samples[i].stack) == std::vector<MappingKind>{MappingKind::note});
+        CHECK(kept.samples[i].hits == 0);
+    }
+}
+
+TEST_CASE("samples that stand for more than one thread used make up for what they miss of another") {
+    Kept kept;
+    constexpr std::uint64_t period = 1'000'000;
+    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
+    for (std::uint32_t i = 0; i < 40; ++i) {  // a quarter of a period each: every fourth has a sample, for a whole one
+        auto raw = kernel_sample({});
+        raw.tid = 0x7ffffff0 + i;
+        if (i % 4 == 0) pipeline.sample(raw);
+        pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = period / 4});
+    }
+    pipeline.unsampled_time().write_rests(10 * period);
+    CHECK(pipeline.summary().samples == 10);
+    CHECK(pipeline.unsampled_time().not_sampled() == 0);
 }
 
 TEST_CASE("a sample after part of a period counts with a probability equal to that part") {
@@ -113,64 +123,6 @@ TEST_CASE("a sample after part of a period counts with a probability equal to th
     }
     CHECK(pipeline.summary().samples >= 3);
     CHECK(pipeline.summary().samples <= 5);
-}
-
-TEST_CASE("CPU time beyond a thread's samples is put on its last rooted stack") {
-    Kept kept;
-    constexpr std::uint64_t period = 1'000'000;
-    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
-    const std::uint64_t chain[] = {0xffffffff81000010};
-    auto raw = kernel_sample(chain);
-    raw.tid = 0x7ffffff0;
-    pipeline.sample(raw);
-    const StackId rooted = kept.samples.back().stack;
-    pipeline.sample(truncated_sample(raw.tid));
-    pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = 10 * period});
-    REQUIRE(kept.samples.size() == 3);
-    CHECK(kept.samples.back().stack == rooted);
-    CHECK(kept.samples.back().weight >= 7);
-    CHECK(pipeline.summary().truncated == 1);
-    CHECK(pipeline.summary().rooted == 1 + kept.samples.back().weight);
-}
-
-TEST_CASE("a thread's only sample, truncated, does not stand for the rest of its time") {
-    Kept kept;
-    constexpr std::uint64_t period = 1'000'000;
-    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
-    constexpr std::uint32_t tid = 0x7ffffff0;
-    pipeline.sample(truncated_sample(tid));
-    pipeline.unsampled_time().thread_ended({.tid = tid, .cpu_ns = 10 * period});
-    REQUIRE(kept.samples.size() == 2);
-    CHECK(kept.path(kept.samples.back().stack) == std::vector<MappingKind>{MappingKind::note});
-    CHECK(kept.samples.back().stack != kept.samples.front().stack);
-    CHECK(kept.samples.back().thread == kept.samples.front().thread);
-    CHECK(kept.samples.back().weight == pipeline.unsampled_time().too_brief());
-    CHECK(pipeline.summary().truncated == 1);
-}
-
-TEST_CASE("the time of a long thread without samples counts as lost, not as too brief") {
-    Kept kept;
-    constexpr std::uint64_t period = 1'000'000;
-    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
-    pipeline.unsampled_time().thread_ended({.tid = 0x7ffffff0, .cpu_ns = 500 * period, .name = "long"});
-    CHECK(pipeline.unsampled_time().too_brief() == 0);
-    CHECK(pipeline.summary().lost == 500);
-}
-
-TEST_CASE("samples that a thread's clock showed to be lost are not counted again when the kernel reports them") {
-    Kept kept;
-    constexpr std::uint64_t period = 1'000'000;
-    Pipeline pipeline(kept, false, 0, period, static_cast<std::uint32_t>(::getpid()));
-    auto raw = kernel_sample({});
-    raw.tid = 0x7ffffff0;
-    pipeline.sample(raw);
-    pipeline.lost(30);
-    pipeline.unsampled_time().thread_ended({.tid = raw.tid, .cpu_ns = 101 * period});
-    CHECK(pipeline.summary().lost == 100);
-    CHECK(pipeline.unsampled_time().lost_unassigned() == 0);
-    pipeline.lost(75);  // five of another thread
-    CHECK(pipeline.unsampled_time().lost_unassigned() == 5);
-    CHECK(pipeline.summary().lost == 100);
 }
 
 TEST_CASE("memory that grows with threads that were never sampled is reported") {

@@ -72,7 +72,7 @@ TEST_CASE("grey means not known, and nothing else") {
     CHECK(role_of_note("futex") == Role::waiting);
     CHECK(role_of_note("[preempted]") == Role::preempted);
     CHECK(role_of_note("[held by worker-1]") == Role::held);
-    for (const char* unknown : {"[kernel, not permitted]", "[lost]", "[truncated]", "[not sampled: lived too briefly]",
+    for (const char* unknown : {"[kernel, not permitted]", "[lost]", "[truncated]", "[not sampled]",
                                 "[wait not sampled]", "[throttled]", "[note 9]"})
         CHECK(role_of_note(unknown) == Role::note);
     const auto grey = [](std::string_view color) {
