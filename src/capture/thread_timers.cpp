@@ -14,11 +14,6 @@ void ThreadTimers::find_threads() {
     slots_.attach_running([this](std::size_t i) { return i < records_.size() && records_[i].ended; });
 }
 
-void ThreadTimers::arm(std::size_t index, std::uint64_t cpu_ns) {
-    slots_.arm(index, cpu_ns);
-    records_[index].delivered = 0;
-}
-
 // Threads that were attached since the last round have slots and no records yet: after stop() they lack timers too.
 void ThreadTimers::start() {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -35,7 +30,6 @@ void ThreadTimers::start() {
         if (record != nullptr) {
             record->cpu_ns = *cpu;
             record->masked = masked;
-            record->delivered = 0;
         } else {
             slots_[i].masked = masked;
         }
@@ -104,7 +98,6 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
     if (slots_[cell.slot].duplicate) return 0;
     // The signal was pending while it was blocked: all of that time was reported as unsampled, or will be.
     if (record.masked) return 0;
-    record.delivered += weight;
     record.sampled += weight;
     // The main thread's stack has grown since its end was looked up.
     if (record.stack_known && is_main(record) && cell.has_registers &&
@@ -113,20 +106,6 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
         record.stack_tries = 0;
     }
     return weight;
-}
-
-// The timer's phase is random: the first period began before the thread was attached.
-std::uint64_t ThreadTimers::short_by(const handler::CellHead& cell) {
-    if (cell.slot >= records_.size() || slots_[cell.slot].generation != cell.generation) return 0;
-    Record& record = records_[cell.slot];
-    if (std::exchange(record.sampled_before, true)) return 0;
-    const std::uint64_t in_first = slots_[cell.slot].first_ns - slots_[cell.slot].attached_ns;
-    return in_first < state_.period_ns ? state_.period_ns - in_first : 0;
-}
-
-std::uint64_t ThreadTimers::expected(std::size_t index, std::uint64_t cpu_ns) const {
-    const std::uint64_t first = slots_[index].first_ns;
-    return first == 0 || cpu_ns < first ? 0 : (cpu_ns - first) / state_.period_ns + 1;
 }
 
 void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns) {
@@ -166,7 +145,6 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     }
     if (slots_[index].duplicate) return;
     const std::uint64_t in_user = slots_[index].user_hits.exchange(0, std::memory_order_relaxed);
-    record.delivered += in_user;
     record.sampled += in_user;
     const bool ran = record.sampled != 0 || *cpu != record.cpu_ns;
     if (ran && !state_.kernel_only && now_ns >= record.named_ns + 50 * ns_per_ms) read_name(record, sink, now_ns);
@@ -183,12 +161,9 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
 }
 
 void ThreadTimers::count_dropped(std::size_t index, EventSink& sink) {
-    Record& record = records_[index];
-    if (record.tid == 0 || slots_[index].duplicate) return;
+    if (records_[index].tid == 0 || slots_[index].duplicate) return;
     const std::uint64_t dropped = slots_[index].dropped.exchange(0, std::memory_order_relaxed);
-    if (dropped == 0) return;
-    record.delivered += dropped;
-    sink.lost(dropped);
+    if (dropped != 0) sink.lost(dropped);
 }
 
 void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {
@@ -204,7 +179,7 @@ void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, Eve
         return;
     }
     record.masked = false;
-    arm(index, cpu_ns);
+    slots_.arm(index, cpu_ns);
 }
 
 void ThreadTimers::note_blocking(Record& record) {
@@ -230,20 +205,18 @@ bool ThreadTimers::blocks_for_long(std::size_t index, std::uint64_t cpu_ns, std:
 // returns, and the overruns of all that time would be put down to the first sample after it. So its timer is disarmed.
 void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns) {
     Record& record = records_[index];
-    const std::uint64_t due = expected(index, cpu_ns);
-    const std::uint64_t missing = due - std::min(due, record.delivered);
-    const std::uint64_t usual = tick_ns_ / state_.period_ns + 2;
-    const bool suspect = missing > usual && record.sampled == 0;
+    const std::uint64_t noticed = slots_[index].noticed_ns.load(std::memory_order_relaxed);
+    const std::uint64_t missing_ns = cpu_ns - std::min(cpu_ns, noticed);
+    constexpr std::uint64_t ticks = 6;  // on a busy machine some come late
+    const bool suspect = missing_ns > ticks * tick_ns_ && noticed == record.noticed_ns;
+    record.noticed_ns = noticed;
     if (!suspect) record.blocked_cpu_ns = 0;
-    if (suspect && blocks_for_long(index, cpu_ns, now_ns)) {
-        handler::arm_timer(state_, slots_[index], 0);
-        record.masked = true;
-        note_blocking(record);
-        record.blocked_cpu_ns = 0;
-        sink.unsampled(record.tid, missing * state_.period_ns, false);
-    } else if (missing == 0 && record.sampled != 0 && state_.period_ns > tick_ns_) {
-        if (slots_.shift_phase(index, cpu_ns, record.delivered)) record.delivered = 0;
-    }
+    if (!suspect || !blocks_for_long(index, cpu_ns, now_ns)) return;
+    handler::arm_timer(state_, slots_[index], false);
+    record.masked = true;
+    note_blocking(record);
+    record.blocked_cpu_ns = 0;
+    sink.unsampled(record.tid, missing_ns, false);
 }
 
 void ThreadTimers::read_name(Record& record, EventSink& sink, std::uint64_t now_ns) {

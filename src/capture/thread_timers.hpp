@@ -29,10 +29,8 @@ public:
     void read_names(const std::vector<std::uint32_t>& tids, EventSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
-    /// Nanoseconds by which a thread's first sample stands for less than whole periods. To be called after account().
-    std::uint64_t short_by(const handler::CellHead& cell);
     /// To be called after samples were read: reads names and stacks, disarms the timers of threads that block the
-    /// signal, draws new random phases, finds threads that ended.
+    /// signal, finds threads that ended.
     void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
     /// Threads of the process, the collector too; 0 without /proc.
     std::size_t running() const { return slots_.tasks().count(); }
@@ -48,11 +46,10 @@ private:
         bool ended = false;     // freed at the end of the next round
         bool masked = false;
         bool stack_known = false;
-        bool sampled_before = false;
         bool noted_blocking = false;
         std::uint8_t stack_tries = 0;
         std::uint64_t cpu_ns = 0;          // the thread's CPU time when last read
-        std::uint64_t delivered = 0;       // periods sampled since the timer was last armed
+        std::uint64_t noticed_ns = 0;      // ThreadSlot::noticed_ns when last read
         std::uint64_t sampled = 0;         // periods in this round
         std::uint64_t blocked_cpu_ns = 0;  // CPU time when it was found to block the signal, or in our handler; 0: not
         std::optional<bool> in_kernel;     // once it was read
@@ -64,9 +61,7 @@ private:
     bool is_main(const Record& record) const { return record.tid == static_cast<std::uint32_t>(state_.pid); }
     void take_over(std::size_t index, EventSink& sink);
     void find_threads();
-    void arm(std::size_t index, std::uint64_t cpu_ns);
     void drop_duplicates();
-    std::uint64_t expected(std::size_t index, std::uint64_t cpu_ns) const;
     void visit(std::size_t index, EventSink& sink, std::uint64_t now_ns);
     void note_blocking(Record& record);
     /// Reports what found no free cell since the last call as lost.

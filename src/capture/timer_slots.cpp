@@ -82,28 +82,9 @@ bool TimerSlots::attach(std::uint32_t tid) {
 
 void TimerSlots::arm(std::size_t index, std::uint64_t cpu_ns) {
     if (!state_.timers) return;
-    const std::uint64_t period = state_.period_ns;
-    const std::uint64_t phase = handler::random_phase(state_, ++random_);
-    const std::uint64_t first = cpu_ns < phase ? phase : phase + ((cpu_ns - phase) / period + 1) * period;
-    handler::arm_timer(state_, (*this)[index], first + 1);
-}
-
-// The tick decides when an expiry is noticed, and a host that works in step with it would always be seen at the same
-// place. So the expiry moves at random within its period: period by period there is still exactly one, so that samples
-// × period stays the thread's CPU time. Not where one is due: it would be lost (usual with periods below the tick,
-// whose weights vary by themselves), nor so close before it that the thread could get there first.
-bool TimerSlots::shift_phase(std::size_t index, std::uint64_t cpu_ns, std::uint64_t delivered) {
-    const std::uint64_t period = state_.period_ns;
-    const std::uint64_t margin = ns_per_ms / 2;
-    const std::uint64_t next = (*this)[index].first_ns + delivered * period;
-    if (next < cpu_ns + margin) return false;
-    const std::uint64_t begin = next - next % period;
-    const std::uint64_t earliest = std::max(begin, cpu_ns + margin);
-    if (earliest >= begin + period) return false;
-    const std::uint64_t room = begin + period - earliest;
-    const std::uint64_t moved = earliest + handler::random_phase(state_, ++random_) % room;
-    handler::arm_timer(state_, (*this)[index], std::max<std::uint64_t>(moved, 1));
-    return true;
+    (*this)[index].weight = {};
+    (*this)[index].noticed_ns.store(cpu_ns, std::memory_order_relaxed);
+    handler::arm_timer(state_, (*this)[index], true);
 }
 
 TimerSlots::Blocking TimerSlots::blocking(std::uint32_t tid) const {

@@ -61,12 +61,8 @@ public:
     Blocking blocking(std::uint32_t tid) const;
     /// Whether the thread never runs user code, so that it takes no signal: one of io_uring's.
     bool runs_in_kernel(std::uint32_t tid) const;
-    /// The first expiry of the thread, which has used `cpu_ns`, is at a random place of a period, so that neither the
-    /// tick nor the host's own rhythm decides what is seen.
+    /// Ticks count for the thread, which has used `cpu_ns`, from now on.
     void arm(std::size_t index, std::uint64_t cpu_ns);
-    /// The next expiry, the `delivered`th after the first, goes to another place of its period. False: there is no
-    /// room.
-    bool shift_phase(std::size_t index, std::uint64_t cpu_ns, std::uint64_t delivered);
 
     /// Threads that have a timer, and that have none because the kernel (RLIMIT_SIGPENDING) or the table had none left,
     /// when last looked for.
@@ -82,7 +78,6 @@ private:
     std::vector<std::uint32_t> tids_;
     std::vector<std::uint32_t> attached_;
     const std::uint32_t self_;
-    std::uint64_t random_ = 0;
     std::size_t without_slot_ = 0;  // at the last attach_running()
     std::size_t with_timer_ = 0;
     std::size_t without_timer_ = 0;

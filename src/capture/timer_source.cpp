@@ -144,8 +144,6 @@ void TimerSource::take_next(EventSink& sink) {
         return;
     }
     sample.weight = timers_.account(reader_.cell(next_));
-    if (sample.weight != 0 && !memory_.state().kernel_only)
-        sample.short_by_ns = static_cast<std::int64_t>(timers_.short_by(reader_.cell(next_)));
     if (sample.weight != 0) sink.sample(sample);
     reader_.give_back(next_++);
 }
@@ -187,6 +185,7 @@ Result<std::unique_ptr<TimerSource>> TimerSource::open(const CaptureOptions& opt
     auto memory = HandlerMemory::make({options.stack_bytes, cells_needed(options), slots});
     if (!memory) return memory.error();
     memory->state().period_ns = period_ns;
+    memory->state().tick_ns = tick_ns();
     // The coarse clock is exact enough to order these samples among perf's: between the tick and the handler the thread
     // is in its system call, so perf has no sample of it.
     memory->state().others_pending = pending_signals();

@@ -16,7 +16,7 @@ from harness import MAIN_ENGINES, Case, host, ordinary_user, profiled, render, r
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
 NOTES = {"[lost]": "lost_ns", "[kernel, not permitted]": "not_permitted_ns", "[throttled]": "throttled_ns"}
-TOO_BRIEF = "[not sampled: lived too briefly]"
+TOO_BRIEF = "[not sampled]"
 
 
 def number(text):
@@ -167,6 +167,7 @@ class Totals(Case):
         """A thread's samples, what is noted of it, and what is left unsampled are its CPU clock. Its first and its last sample
         on each CPU stand for a part of a period, which is rounded over all threads: hence `least`."""
         period = told["sampling"]["period_ns"]
+        ticks_ns = self.ticks_ns(told)
         checked = 0
         for thread in told["threads"]:
             known = sum(thread[member] for member in ("sampled_ns", *NOTES.values()))
@@ -175,8 +176,12 @@ class Totals(Case):
             checked += 1
             told_ns = known + thread["unsampled_ns"]
             self.assertGreaterEqual(told_ns, 0.99 * thread["cpu_ns"], thread)
-            self.assertLessEqual(told_ns, 1.01 * thread["cpu_ns"] + stolen_ns(self.stolen), thread)
+            self.assertLessEqual(told_ns, 1.01 * thread["cpu_ns"] + ticks_ns + stolen_ns(self.stolen), thread)
         self.assertGreater(checked, 0)
+
+    def ticks_ns(self, told):
+        """A thread may be hit by a few ticks more than its clock shows (src/capture/handler/tick_weight.hpp)."""
+        return 5 * 4_000_000 if told["sampling"]["engine"] == "timer" else 0
 
     def test_engines(self):
         for engine in MAIN_ENGINES:
@@ -214,7 +219,8 @@ class Totals(Case):
                 for thread in told["threads"]:
                     # A piece shorter than a period has a whole one by chance, at either end of a thread.
                     if thread["cpu_ns"] > 0 and thread["tid"] != 0:
-                        self.assertLessEqual(thread["sampled_ns"], 1.01 * thread["cpu_ns"] + 2 * period + stolen_ns(self.stolen), thread)
+                        self.assertLessEqual(thread["sampled_ns"], 1.01 * thread["cpu_ns"] + 2 * period + self.ticks_ns(told) + stolen_ns(self.stolen),
+                                             thread)
                     if thread["tid"] == 0 and engine == "ring":
                         self.assertLessEqual(thread["sampled_ns"] + thread["lost_ns"], 0.02 * told["cpu_time"]["sampled_ns"], thread)
 

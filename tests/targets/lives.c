@@ -1,7 +1,7 @@
 /* Threads that use little CPU time, and whose first 0.3 of it is in another function than the rest: lives MODE THREADS
-   LEAST_US MOST_US. Each uses between so many microseconds of CPU. MODE: sleepers (all at once, sleeping 20 ms and working
-   50 us in turn), busy (three at a time), sequence (one after the other). Prints the nanoseconds of CPU time in early(),
-   of all these threads, and of the process. */
+   LEAST_US MOST_US. Each uses between so many microseconds of CPU. MODE: sleepers (all at once, sleeping 20 ms and
+   working 50 us in turn), busy (three at a time), sequence (one after the other). Prints the nanoseconds of CPU time in
+   early(), of all these threads, and of the process. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/clock.hpp"
-#include "base/hash.hpp"
 #include "capture/handler/hooks.hpp"
 #include "capture/handler/raw_system_call.hpp"
 
@@ -37,9 +36,11 @@ void use_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
 // All but the generation and the alternate stack, which outlive a slot's threads.
 void clear(ThreadSlot& slot) noexcept {
     slot.timer = -1;
-    slot.first_ns = slot.attached_ns = 0;
+    slot.attached_ns = 0;
     slot.masked = slot.by_itself = slot.duplicate = false;
     for (char& character : slot.name) character = 0;
+    slot.weight = {};
+    slot.noticed_ns.store(0, std::memory_order_relaxed);
     slot.dropped.store(0, std::memory_order_relaxed);
     slot.user_hits.store(0, std::memory_order_relaxed);
     slot.stack_low.store(~std::uint64_t{0}, std::memory_order_relaxed);
@@ -110,14 +111,11 @@ int make_timer(State& state, std::uint32_t index) noexcept {
     return static_cast<int>(-result);
 }
 
-int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept {
-    const auto time = [](std::uint64_t ns) {
-        return timespec{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-    };
-    const itimerspec when{first_ns == 0 ? timespec{} : time(state.period_ns), time(first_ns)};
-    slot.first_ns = first_ns;
-    if (first_ns != 0 && state.yielded.load(std::memory_order_seq_cst)) return 0;
-    return static_cast<int>(-system_call(SYS_timer_settime, long{slot.timer}, long{TIMER_ABSTIME}, &when, 0L));
+int arm_timer(const State& state, const ThreadSlot& slot, bool on) noexcept {
+    constexpr timespec interval{0, timer_interval_ns};
+    const itimerspec when = on ? itimerspec{interval, interval} : itimerspec{};
+    if (on && state.yielded.load(std::memory_order_seq_cst)) return 0;
+    return static_cast<int>(-system_call(SYS_timer_settime, long{slot.timer}, 0L, &when, 0L));
 }
 
 void delete_timer(State& state, ThreadSlot& slot) noexcept {
@@ -137,10 +135,6 @@ void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept {
     slot.alternate.store(static_cast<std::uint64_t>(at) + guard, std::memory_order_release);
 }
 
-std::uint64_t random_phase(const State& state, std::uint64_t salt) noexcept {
-    return splitmix64(state.seed ^ splitmix64(salt)) % state.period_ns;
-}
-
 void attach_this_thread() noexcept {
     const Visit visit;
     State* const state = visit.state();
@@ -154,9 +148,7 @@ void attach_this_thread() noexcept {
     if (!state->kernel_only) system_call(SYS_prctl, long{PR_GET_NAME}, slot.name);  // else perf's records have it
     use_alternate_stack(*state, slot);
     if (state->timers) read_timer_limit(*state);
-    if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) {
-        arm_timer(*state, slot, 1 + random_phase(*state, std::uint64_t{tid} << 32 | slot.generation));
-    }
+    if (make_timer(*state, index) == 0 && slot.timer >= 0 && !slot.masked) arm_timer(*state, slot, true);
     slot.ready.store(1, std::memory_order_release);
 }
 

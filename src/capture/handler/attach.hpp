@@ -16,13 +16,11 @@ void read_timer_limit(State& state) noexcept;
 /// timer_create for the CPU clock of the slot's thread; the timer is not armed. Gives 0 or an error number:
 /// EAGAIN if the rest is the host's.
 int make_timer(State& state, std::uint32_t slot) noexcept;
-/// The timer expires first at `first_ns` of the thread's CPU time, then every period; 0 disarms it. Once the signal was
-/// yielded to the host no timer is armed. Gives 0 or an error number.
-int arm_timer(const State& state, ThreadSlot& slot, std::uint64_t first_ns) noexcept;
+/// From now on each tick that hits the thread is noticed, or none. Once the signal was yielded to the host no timer is
+/// armed. Gives 0 or an error number.
+int arm_timer(const State& state, const ThreadSlot& slot, bool on) noexcept;
 void delete_timer(State& state, ThreadSlot& slot) noexcept;
 /// Maps an alternate stack for the slot unless it has one from an earlier thread.
 void map_alternate_stack(const State& state, ThreadSlot& slot) noexcept;
-/// Uniform in [0, period): where a thread is sampled within each period. The same for the same `salt`.
-std::uint64_t random_phase(const State& state, std::uint64_t salt) noexcept;
 
 }  // namespace flameprobe::handler

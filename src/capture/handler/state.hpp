@@ -28,8 +28,10 @@ struct State {
     std::uint32_t stack_bytes = 0;
     std::uint32_t page_bytes = 4096;
     std::uint64_t period_ns = 0;
-    std::uint64_t seed = 0;           // of the random phases
-    bool has_thread_pointer = false;  // cpu::thread_pointer() works
+    std::uint64_t tick_ns = 0;                 // the kernel's; 0 for the signal engine
+    std::uint64_t seed = 0;                    // of the moments at which periods fall due
+    std::atomic<std::uint64_t> weighed_ns{0};  // CPU time for which all ticks have stood
+    bool has_thread_pointer = false;           // cpu::thread_pointer() works
     // The coarse clock where ticks signal: exact then, and read without rdtsc, which faults under seccomp's strict mode
     // and PR_SET_TSC.
     clockid_t clock_id = CLOCK_MONOTONIC_COARSE;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/handler/tick_weight.hpp"
+
 namespace flameprobe::handler {
 
 /// One of a fixed table. Claimed by the thread itself (attach_this_thread) or by the collector for it, freed by the
@@ -13,8 +15,6 @@ struct alignas(64) ThreadSlot {
     // Written by the thread that claimed the slot, before `ready`.
     std::uint32_t generation = 0;  // grows with every thread: tells late signals of the one before
     std::int32_t timer = -1;       // the kernel's timer id; -1 if none could be had
-    /// The thread's CPU time at which the timer expires first, then every period; 0: not armed.
-    std::uint64_t first_ns = 0;
     /// The thread's CPU time when it was attached: what it used before is not sampled.
     std::uint64_t attached_ns = 0;
     bool masked = false;     // the thread blocks our signal: its timer is not armed
@@ -23,6 +23,9 @@ struct alignas(64) ThreadSlot {
     char name[16] = {};      // comm as the thread itself told it; empty if it was not asked
     /// 1 when the above may be read. Release by the claimer, acquire by the collector.
     std::atomic<std::uint32_t> ready{0};
+    TickWeight weight{};  // the thread's handler only, from `ready` on
+    /// The thread's CPU time up to which its timer was noticed: by the thread's handler, for the collector.
+    std::atomic<std::uint64_t> noticed_ns{0};
     /// Samples × weight that found no free cell: added by the thread's handler, taken by the collector.
     std::atomic<std::uint64_t> dropped{0};
     /// Periods that expired in user code where only the kernel's are sampled (State::kernel_only): likewise.

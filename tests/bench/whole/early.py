@@ -66,7 +66,8 @@ def main():
                     total = {key: sum(run[key] for run in runs) for key in runs[0]}
                     inside, true = total["early"] + total["late"], total["true"] / len(runs)
                     share = total["early"] / inside if inside else math.nan
-                    error = math.sqrt(true * (1 - true) / max(inside, 1))
+                    hits = inside * (1 if engine == "ring" else min(1, 250 / int(frequency)))  # ticks, most of the kernels'
+                    error = math.sqrt(true * (1 - true) / max(hits, 1))
                     print(f"| {name} | {engine} | {user} | {frequency} | {100 * total['picture'] / total['process']:.1f} % | "
                           f"{100 * total['stacks'] / total['process']:.1f} % | {true:.3f} | {share:.3f} | "
                           f"{(share - true) / error:+.1f} |", flush=True)

@@ -38,14 +38,18 @@ struct Handler {
     std::uint32_t slot;
     explicit Handler(std::uint32_t cells = 16, std::uint32_t stack_bytes = 4096)
         : memory(std::move(*HandlerMemory::make({stack_bytes, cells, 4}))),
-          slot(handler::claim_slot(memory.state(), my_tid())) {
-        memory.state().period_ns = 1'000'000;
+          slot(handler::claim_slot(begin(memory.state()), my_tid())) {
         memory.state().signal = SIGPROF;
         memory.state().sampling = true;
         REQUIRE(handler::install(SIGPROF) == 0);
         handler::set_host_action(SIGPROF, reinterpret_cast<std::uintptr_t>(SIG_IGN), 0);
     }
     ~Handler() { ::signal(SIGPROF, SIG_DFL); }
+    static handler::State& begin(handler::State& state) {
+        state.tick_ns = 7'000'000;
+        state.period_ns = 1'000'000;
+        return state;
+    }
     std::uint64_t token() const {
         return handler::Token{handler::secret(0), static_cast<std::uint16_t>(memory.state().slots[slot].generation),
                               static_cast<std::uint16_t>(slot)}
@@ -67,7 +71,7 @@ TEST_CASE("a signal of ours becomes a sample with registers, stack, weight and t
     Handler handler;
     volatile std::uint64_t mark = 0x5eed5eed5eed5eed;
     const std::uint64_t before = read_clock(CLOCK_MONOTONIC_COARSE);
-    send(SIGPROF, SI_TIMER, handler.token(), 6);
+    send(SIGPROF, SI_TIMER, handler.token(), 6999);  // expiries, one a microsecond
     CellReader reader(handler.memory.state());
     REQUIRE(reader.gather() == 1);
     const auto sample = reader.sample(0);
@@ -129,10 +133,10 @@ TEST_CASE("a signal that the host left at its default kills as it would have wit
 
 TEST_CASE("a full pool counts the periods it drops") {
     Handler handler(2);
-    for (int i = 0; i < 5; ++i) send(SIGPROF, SI_TIMER, handler.token(), 1);
+    for (int i = 0; i < 5; ++i) send(SIGPROF, SI_TIMER, handler.token(), 6999);
     CellReader reader(handler.memory.state());
     CHECK(reader.gather() == 2);
-    CHECK(handler.memory.state().slots[handler.slot].dropped == 6);
+    CHECK(handler.memory.state().slots[handler.slot].dropped == 21);
 }
 
 TEST_CASE("after the memory is gone, late signals are dropped") {
