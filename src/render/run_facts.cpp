@@ -171,7 +171,7 @@ std::string program_name(const RunInfo& run) {
     const std::string first = run.command.substr(0, run.command.find(' '));
     std::string name(base_name(first.ends_with(':') ? first.substr(0, first.size() - 1) : first));
     if (name.starts_with('-')) name.erase(0, 1);  // a login shell
-    return name.empty() ? std::string(base_name(run.executable)) : name;
+    return name.empty() || is_dynamic_linker(name) ? std::string(base_name(run.executable)) : name;
 }
 
 std::string default_title(const NamedProfile& profile) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/base_name.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/machine.hpp"
@@ -26,13 +27,6 @@ std::string target_of(const std::string& link) {
     char path[PATH_MAX];
     const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
     return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
-}
-
-std::string executable_path() {
-    std::string path = target_of(host_memory_directory() + "/exe");
-    if (path.empty() && !is_watched_from_outside() && ::program_invocation_name != nullptr)
-        path = ::program_invocation_name;
-    return path;
 }
 
 /// How long the host has run: its start in ticks since boot (proc(5), /proc/PID/stat: starttime).
@@ -55,6 +49,23 @@ std::string executed_by_host() {
         return {path, ::strnlen(path, got)};
     }
     return {};
+}
+
+/// What execve(2) was given; where that was the dynamic linker, the program that it was told to run.
+std::string executed_path() {
+    if (is_watched_from_outside()) return executed_by_host();
+    const auto* const executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    return executed != nullptr ? executed : "";
+}
+
+std::string executable_path() {
+    std::string path = target_of(host_memory_directory() + "/exe");
+    if (path.empty() && !is_watched_from_outside() && ::program_invocation_name != nullptr)
+        path = ::program_invocation_name;
+    if (!is_dynamic_linker(path) || is_watched_from_outside()) return path;
+    char program[PATH_MAX];
+    const std::string executed = executed_path();
+    return !is_dynamic_linker(executed) && ::realpath(executed.c_str(), program) != nullptr ? program : path;
 }
 
 /// What `flameprobe run` learned from git before it started the program.
@@ -122,8 +133,7 @@ std::string command_text(std::string_view arguments) {
 // AT_EXECFN (getauxval(3)) is the name that was executed: redis-server, where /proc/self/exe gives the file that the
 // symbolic link leads to, redis-check-rdb.
 std::string executable_name() {
-    const auto* executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-    std::string path = is_watched_from_outside() ? executed_by_host() : executed != nullptr ? executed : "";
+    std::string path = executed_path();
     if (path.empty()) path = executable_path();
     const auto name = path.substr(path.rfind('/') + 1);
     return name.empty() ? "unknown" : name;

@@ -158,6 +158,15 @@ class CodeNames(Case):
         self.assertTrue(any("execute_native_thread_routine" in name for name in names), names)
         self.assertFalse([name for name in names if name.startswith("[libstdc++")])
 
+    def test_a_program_that_the_dynamic_linker_is_told_to_run(self):
+        """The result, and what it says of the program, are the program's."""
+        linker = next((path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if Path(path).exists()), None)
+        if linker is None:
+            self.skipTest("the dynamic linker is not found")
+        ran = run([linker, target("rebuilt")], self.directory, profiled(FREQ=499, OUT=self.directory / "%e"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("flame graph of rebuilt, pid", (self.directory / "rebuilt.svg").read_text())
+
     def test_another_namespaces_proc(self):
         """Whose process 1 is another one: its name is not the program's."""
         self.need("unshare")
