@@ -1,4 +1,4 @@
-// A directory in which a tool may delete, and write below: nobody else can have put anything there.
+// A directory in which a tool may delete, and write below: no other user can have put anything there.
 #pragma once
 
 #include <string>
