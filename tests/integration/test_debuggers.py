@@ -17,7 +17,7 @@ int work(double seconds) {
     for (clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC); clock() < end;) for (int i = 0; i < 100000; ++i) x = x * 3 + i;
     return x;
 }
-void planted(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void planted(void) { __asm__ volatile("" ::: "memory"); }
 int main(int argc, char** argv) {
     work(0.3);
     planted();
@@ -95,8 +95,9 @@ class Debuggers(Case):
         passes = [f"ignore {number + 2} 100000" for number in range(len(FUNCTIONS))]
         for engine in IN_GDB:
             with self.subTest(engine=engine):
-                ran = self.run_in_gdb(engine, "break planted", "run", *plant, *passes, "continue")
+                ran = self.run_in_gdb(engine, "break planted", "run", *plant, *passes, "continue", "info breakpoints")
                 self.check("exited with code 07", ran)
+                self.assertGreaterEqual(ran.stdout.count("breakpoint already hit"), 3, ran.stdout)
 
     def test_attach(self):
         """To a program that runs; the breakpoints are there until it writes."""
@@ -117,16 +118,36 @@ class Debuggers(Case):
                 for path in self.directory.glob("out.*"):
                     path.unlink()
 
-    def test_strace(self):
-        self.need("strace")
-        for engine in ENGINES:
+    def test_a_breakpoint_under_mallocs_lock(self):
+        """The thread stands there with the lock held, and the collector may need the lock."""
+        for engine in IN_GDB:
             with self.subTest(engine=engine):
-                ran = run(["strace", "-f", "-o", os.devnull, self.program], self.directory,
-                          clean_environment(**{k: v for k, v in self.settings(engine).items()}, LD_PRELOAD=LIBRARY), timeout=90)
-                self.assertEqual((ran.returncode, ran.timed_out), (7, False), ran.stderr)
+                ran = self.run_in_gdb(engine, "break planted", "run", "break *_int_malloc", "ignore 2 100000", "continue",
+                                      "info breakpoints")
+                if "No symbol" in ran.stdout + ran.stderr:
+                    self.skipTest("libc6-dbg is not installed")
+                self.check("exited with code 07", ran)
+                self.assertEqual(ran.stdout.count("breakpoint already hit"), 2, ran.stdout)
+
+    def traced_by(self, tracer, engines, status):
+        for engine in engines:
+            with self.subTest(engine=engine):
+                ran = run([*tracer, self.program], self.directory,
+                          clean_environment(**self.settings(engine), LD_PRELOAD=LIBRARY), timeout=90)
+                self.assertEqual((ran.returncode, ran.stdout, ran.timed_out), (status, "fine\n", False), ran.stderr)
                 wait_until(lambda: (self.directory / "out.svg").exists(), 60, "out.svg")
                 for path in self.directory.glob("out.*"):
                     path.unlink()
+
+    def test_strace(self):
+        self.need("strace")
+        self.traced_by(["strace", "-f", "-o", os.devnull], ENGINES, 7)
+
+    def test_ltrace(self):
+        """It plants a breakpoint in each function of a library that the program calls. Not with CPU timers: it gives their
+        signals on without saying whose they are. Its own exit status is 0."""
+        self.need("ltrace")
+        self.traced_by(["ltrace", "-f", "-o", os.devnull], [engine for engine in ENGINES if engine != "timer"], 0)
 
 
 if __name__ == "__main__":

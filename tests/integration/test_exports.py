@@ -1,6 +1,7 @@
 """A host may export any name: nothing of ours calls it, or is called through it (the libraries that we bring are linked in,
 with hidden names)."""
 
+import platform
 import re
 import subprocess
 import sys
@@ -9,10 +10,12 @@ from pathlib import Path
 
 from harness import ENGINES, LIBRARY, Case, host, named, ordinary_user, profiled, run
 
+# How ldconfig and the assembler call it.
+WORD, JUMP = {"x86_64": ("x86-64", "jmp abort@PLT"), "aarch64": ("AArch64", "b abort")}[platform.machine()]
 CORE = LIBRARY.with_name("libflameprobe-core.so")
 PLUGIN = host("constructor").with_name("libhost-forking-plugin.so")
-BROUGHT = ("libdw.so.1", "libelf.so.1", "libz.so.1", "liblzma.so.5", "libzstd.so.1", "libbz2.so.1.0", "libunwind.so.8",
-           "libunwind-x86_64.so.8", "libstdc++.so.6", "libm.so.6")
+BROUGHT = ("libdw.so.1", "libelf.so.1", "libz.so.1", "liblzma.so.5", "libzstd.so.1", "libbz2.so.1.0", "libstdc++.so.6",
+           "libm.so.6")
 WORK = """
 #include <stdio.h>
 #include <time.h>
@@ -42,12 +45,12 @@ class Exports(Case):
         self.directory.chmod(0o777)
         known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True,
                                env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}).stdout
-        found = dict(re.findall(r"^\s*(\S+) \(libc6,x86-64[^)]*\) => (\S+)", known, re.MULTILINE))
+        found = dict(re.findall(rf"^\s*(\S+) \(libc6,{WORD}[^)]*\) => (\S+)", known, re.MULTILINE))
         names = set().union(*(names_of(found[name], "--defined-only") for name in BROUGHT if name in found))
         names -= names_of(found["libc.so.6"], "--defined-only")
         self.assertLessEqual({"adler32", "inflateInit2_", "elf_begin", "dwarf_end", "lzma_code", "log", "_ZSt9terminatev"}, names)
-        lines = [f'.globl "{name}"\n.type "{name}", @function\n"{name}":' for name in sorted(names) if name.isidentifier()]
-        (self.directory / "names.S").write_text(".text\n" + "\n".join(lines) + '\njmp abort@PLT\n.section .note.GNU-stack,""\n')
+        lines = [f'.globl "{name}"\n.type "{name}", %function\n"{name}":' for name in sorted(names) if name.isidentifier()]
+        (self.directory / "names.S").write_text(".text\n" + "\n".join(lines) + f'\n{JUMP}\n.section .note.GNU-stack,""\n')
         (self.directory / "work.c").write_text(WORK)
         for command in (["-shared", "-o", "libnames.so", "names.S"], ["-O1", "-g", "-gz", "-o", "work", "work.c"]):
             subprocess.run(["cc", *command], cwd=self.directory, check=True)
