@@ -156,7 +156,7 @@ bool Collector::handle(std::uint32_t requests) {
     }
     if ((requests & request_stop) != 0) sampling_.stop();
     if ((requests & request_flush) != 0) sampling_.keep();
-    if ((requests & request_secure) != 0) sampling_.secure();
+    if ((requests & request_secure) != 0) sampling_.secure(next_user.exchange(no_user, std::memory_order_relaxed));
     if ((requests & request_credentials) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump_problem = sampling_.dump(dump_stem);
     if ((requests & request_finish) != 0) {

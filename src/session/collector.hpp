@@ -47,6 +47,9 @@ public:
     std::string dump_stem;
     std::string dump_problem;
 
+    /// Set before request_secure: who the host will be for good; no_user: that is not known.
+    std::atomic<uid_t> next_user{no_user};
+
     /// Set before request_filter: what seccomp(2) is given. After the answer: whether the collector ends because of it,
     /// and whether its thread is gone for the kernel too.
     const void* filter_program = nullptr;

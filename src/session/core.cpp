@@ -208,6 +208,10 @@ constexpr flameprobe_core table = {
     .is_this_process = is_this_process,
     .is_own_thread = [](void* (*routine)(void*)) -> int { return Collector::is_start_routine(routine); },
     .left_alone = []() -> int { return with_session([](Session& session) { return session.left_alone(); }); },
+    .becomes_user =
+        [](unsigned user) {
+            if (Session* session = current_session()) session->becomes_user(user);
+        },
     .step_aside = [](int only_if_unequal) -> int {
         return with_session([&](Session& session) { return session.step_aside(only_if_unequal != 0); });
     },

@@ -91,6 +91,8 @@ struct flameprobe_core {
     int (*is_own_thread)(void* (*routine)(void*));
     /* Whether the calling thread is the last one but the collector, so that libc would call exit(0) now. */
     int (*left_alone)(void);
+    /* Before a change of the user or group. `user`: who the process will be for good; (uid_t)-1: that is not known. */
+    void (*becomes_user)(unsigned user);
     /* Ends the collector's thread until come_back(); it is gone when this returns. 0: there is none, or it does not
      * answer. `only_if_unequal`: only if it has other capabilities than the caller. */
     int (*step_aside)(int only_if_unequal);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
@@ -172,14 +173,23 @@ void ProfileSeries::write_results() {
     if (rotation_.number() > 1) log_.warning(rotation_.describe(recording_->has_file() ? recording_->stem() : ""));
 }
 
+bool ProfileSeries::is_first() const { return static_cast<int>(host_process()) == family().pid; }
+
+void ProfileSeries::give_to(uid_t user) {
+    if (options_.one_result() && is_first()) folder().give_to(user);
+}
+
 // Children neither draw nor wait while the first process lives, which draws what they have recorded.
 void ProfileSeries::end_run() {
-    if (!options_.one_result() || !folder().find()) return;
-    const bool is_first = static_cast<int>(host_process()) == family().pid;
+    if (!options_.one_result()) return;
+    // The folder that the first process has made may not be its own any more.
+    const bool made_here = is_first() && begun_ && !folder().stem().empty();
+    if (!folder().find() && !made_here) return;
     const bool left_to_first = !folder().drawn() && !folder().is_apart() && first_process_lives();
-    if (!is_first && (left_to_first || folder().has_living())) return;
+    if (!is_first() && (left_to_first || folder().has_living())) return;
     folder().remove_if_empty();
-    if (!folder().find()) return;
+    const auto is_removed = [&] { return ::access(folder().path().c_str(), F_OK) != 0 && errno == ENOENT; };
+    if (!folder().find() && (!made_here || is_removed())) return;
     if (!folder().avoided().empty()) log_.warning(folder().avoided());
     const auto drawn = draw({.input = folder().path(), .stem = {}}, options_, {alive_, {}});
     if (drawn) return tell(*drawn);

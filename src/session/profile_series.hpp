@@ -49,6 +49,9 @@ public:
     /// At the process's end, also where there is no profile: the run's result is written by its first process, and by
     /// the last one that goes on after that.
     void end_run();
+    /// Before the process becomes this user: makes the run's folder his, so that the run's result can be made of it.
+    /// Only in the run's first process: others' folder is that of whoever began the run.
+    void give_to(uid_t user);
     /// Removes the profile's file if it got no sample, and the run's folder if nothing else is in it.
     void drop_if_empty();
     void forget();
@@ -57,6 +60,7 @@ public:
     void say(const std::string& sentence);
 
 private:
+    bool is_first() const;
     RunFolder& folder();
     Result<std::string> place_in_run();
     void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);

@@ -132,6 +132,20 @@ Result<void> RunFolder::make(const OlderResults& older) {
     return cannot_make(wanted_ + ".run", "all names are taken");
 }
 
+// The files before the folder: from then on what lies there under a name is the new user's choice.
+void RunFolder::give_to(uid_t user) const {
+    struct stat found {};
+    const auto inside = OutputDirectory::of(path() + "/");
+    if (stem_.empty() || !inside || ::fstat(inside->descriptor(), &found) != 0 || found.st_uid != ::geteuid()) return;
+    constexpr auto same_group = static_cast<gid_t>(-1);
+    const auto give = [&](const char* name, int flags) {
+        (void)::fchownat(inside->descriptor(), name, user, same_group, flags);
+    };
+    any_profile(path(), [&](int, const char* name) { return give(name, AT_SYMLINK_NOFOLLOW), false; });
+    give(run_owner, AT_SYMLINK_NOFOLLOW);
+    give("", AT_EMPTY_PATH);
+}
+
 void RunFolder::remove_if_empty() const {
     if (stem_.empty() || any_profile(path(), [](int, const char*) { return true; })) return;
     const std::string away = path() + ".gone." + std::to_string(::getpid());

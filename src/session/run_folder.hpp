@@ -1,6 +1,8 @@
 // The folder in which the profiles of a run's processes grow, beside where its result will be.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/output_directory.hpp"
@@ -8,6 +10,8 @@
 #include "collect/profile_file.hpp"
 
 namespace flameprobe {
+
+inline constexpr auto no_user = static_cast<uid_t>(-1);
 
 /// Names in the folder: whose it is, and that the first process has ended.
 inline constexpr const char *run_owner = "owner", *run_drawn = "drawn";
@@ -23,6 +27,8 @@ public:
     /// Finds or makes it. The results get another name, STEM.2, ..., where STEM is another run's, or where `older`
     /// keeps what is there, or where something stands in the way that is not to be replaced (see avoided()).
     Result<void> make(const OlderResults& older);
+    /// Makes it another user's, with what this process's user has in it.
+    void give_to(uid_t user) const;
     /// Removes it again if there is nothing in it.
     void remove_if_empty() const;
     /// Where no program can be started: a profile that is the only one becomes the result, STEM.fprobe. Gives the path

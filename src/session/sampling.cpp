@@ -186,12 +186,13 @@ void Sampling::keep() {
     profiles_.drop_if_empty();
 }
 
-void Sampling::secure() {
+void Sampling::secure(uid_t user) {
     if (!on()) return;
     record_from_start();
     if (!on()) return;
     drain();  // the thread's stack is known from then on
     give_up_unless(profile().secure());
+    if (user != no_user && on()) profiles_.give_to(user);
 }
 
 std::string Sampling::dump(const std::string& stem) {

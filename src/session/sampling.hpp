@@ -55,8 +55,9 @@ public:
 
     /// Writes the samples so far to the file; a file without any is removed.
     void keep();
-    /// Creates the file while it can be: the process is about to lose the right to.
-    void secure();
+    /// Creates the file while it can be: the process is about to lose the right to. `user`: who it will be for good, or
+    /// no_user.
+    void secure(uid_t user = no_user);
     /// The results so far, at `stem`: why they could not be written, or empty.
     std::string dump(const std::string& stem);
     /// Closes what is open, before the collector's descriptor table ends; its successor opens it again.

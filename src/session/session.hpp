@@ -67,6 +67,11 @@ public:
     void toggle() noexcept;
     /// Waits until the collector has acted. Does nothing without a collector, and in another process.
     void ask(Request request) noexcept;
+    /// Before a change of the user or group; as flameprobe_core::becomes_user.
+    void becomes_user(unsigned user) noexcept {
+        collector_.next_user.store(user, std::memory_order_relaxed);
+        ask(request_secure);
+    }
     /// Makes the collector see host_is_filtered.
     void wake_collector() noexcept { collector_.commands().wake(); }
     void release_host_resources() noexcept;

@@ -137,6 +137,39 @@ class Runs(Case):
         self.assertEqual(ran.returncode, 6)
         self.assertEqual(self.names(), self.files_of(f"flameprobe.host-ends.{ran.pid}", "folded", "fprobe", "svg", "txt"))
 
+    def test_a_launcher_that_gives_up_roots_rights_leaves_its_name_too(self):
+        """It makes nothing that the program, which runs as another user, could neither use nor remove."""
+        self.need("setpriv")
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        self.directory.chmod(0o1777)
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                ran = run(["setpriv", "--clear-groups", "--reuid=65534", "--regid=65534", "/usr/bin/python3", "-c", TREE, "0", "0", "", "0.3"],
+                          self.directory, profiled(ENGINE=engine, OUT=self.directory / engine))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                names = [name for name in self.names() if name.startswith(engine)]
+                self.assertEqual(names, [engine + ending for ending in (".folded", ".fprobe", ".svg", ".txt")], ran.stderr)
+
+    def test_a_first_process_that_gives_up_roots_rights(self):
+        """It has its result where it may write, and the command that draws it where it may not."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        for engine in ENGINES:
+            for mode, umask in ((0o1777, 0o22), (0o1777, 0o77), (0o755, 0o22), (0o700, 0o22)):
+                with self.subTest(engine=engine, mode=oct(mode), umask=oct(umask)):
+                    self.directory.chmod(0o755)
+                    place = self.fresh_directory(f"{engine}-{mode:o}-{umask:o}")
+                    place.chmod(mode)
+                    ran = run([host("privileges"), "setuid"], place, profiled(ENGINE=engine, OUT=place / "x", FREQ=999), umask=umask)
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    names = sorted(path.name for path in place.iterdir())
+                    if mode == 0o1777:
+                        self.assertEqual(names, ["x.folded", "x.fprobe", "x.svg", "x.txt"], ran.stderr)
+                    else:
+                        self.assertEqual(names, ["x.run"], ran.stderr)
+                        self.assertIn("x.run", ran.stderr)
+
     def test_children_that_outlive_the_first_process_draw_it_again(self):
         ran = self.tree(2, 0.5, then="leave", own=0.2, OUT="daemon", FREQ=499)
         children = [int(word) for word in ran.stdout.split()]

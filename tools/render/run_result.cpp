@@ -160,7 +160,12 @@ void Writer::leave_folder() {
 
 ResultMessages Writer::write() {
     const Descriptor owner(::open((folder_ + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!owner) return {};  // another process has done it
+    if (!owner) {  // another process has done it, or this one's user may not
+        if (errno != ENOENT)
+            problem(folder_ + ": " + strerrordesc_np(errno) + "; who may read it draws it: flameprobe-render " +
+                    folder_ + " -o " + stem_ + ".html");
+        return std::move(messages_);
+    }
     ::flock(owner.get(), LOCK_EX);
     if (::access(folder_.c_str(), F_OK) != 0) return {};
     // Before looking for processes that go on: one that ends now sees it, or is seen ended.
