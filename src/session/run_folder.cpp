@@ -75,6 +75,13 @@ bool RunFolder::find() {
     return false;
 }
 
+/// The first process may have had another program before, whose end made the result so far.
+bool RunFolder::has_result_of_ours(const std::string& stem) const {
+    const auto parts = processes_of(stem + ".fprobe");
+    return parts && std::any_of(parts->begin(), parts->end(),
+                                [this](const ProcessPart& part) { return is_of_run(part, mark_); });
+}
+
 /// Whether the profile may take this name: another run's that was written since this one began is kept too.
 bool RunFolder::may_use(const std::string& stem, const OlderResults& older) {
     const auto directory = OutputDirectory::of(stem);
@@ -83,7 +90,8 @@ bool RunFolder::may_use(const std::string& stem, const OlderResults& older) {
     if (!directory || !directory->status(name, found)) return true;  // making the folder tells what is wrong
     const std::string obstacle = directory->obstacle(name);
     if (!obstacle.empty() && avoided_.empty()) avoided_ = stem + ".fprobe " + obstacle;
-    return obstacle.empty() && !older.keep && !is_later(found.st_mtim, older.run_start);
+    if (!obstacle.empty() || older.keep) return false;
+    return !is_later(found.st_mtim, older.run_start) || has_result_of_ours(stem);
 }
 
 bool RunFolder::write_owner(const OutputDirectory& folder) const {

@@ -1,6 +1,7 @@
 // The folder in which the profiles of a run's processes grow, beside where its result will be.
 #pragma once
 
+#include <stdio.h>
 #include <sys/types.h>
 
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/output_directory.hpp"
 #include "base/result.hpp"
 #include "collect/profile_file.hpp"
+#include "profile/processes.hpp"
 
 namespace flameprobe {
 
@@ -15,6 +17,16 @@ inline constexpr auto no_user = static_cast<uid_t>(-1);
 
 /// Names in the folder: whose it is, and that the first process has ended.
 inline constexpr const char *run_owner = "owner", *run_drawn = "drawn";
+
+/// Whether a process belongs to the run with this mark (Family::mark), which begins with the first process's pid and
+/// the second of its start.
+inline bool is_of_run(const ProcessPart& part, const std::string& mark) {
+    unsigned long long pid = 0, seconds = 0;
+    if (::sscanf(mark.c_str(), "%llu:%llu", &pid, &seconds) != 2) return false;
+    const auto root = part.summary.counters.find(std::string(counter::root_pid));
+    return root != part.summary.counters.end() && root->second == pid &&
+           part.run.start_unix_ns / 1'000'000'000 >= seconds;
+}
 
 /// <stem>.run, found or made by whichever process of the run has something to write first. The collector thread only.
 class RunFolder {
@@ -51,6 +63,7 @@ public:
 private:
     bool is_ours(const std::string& stem) const;
     bool may_enter(const std::string& stem);
+    bool has_result_of_ours(const std::string& stem) const;
     bool may_use(const std::string& stem, const OlderResults& older);
     bool write_owner(const OutputDirectory& folder) const;
     Result<bool> make_at(const std::string& stem) const;

@@ -107,8 +107,9 @@ void end_after_host(int) {
 }
 
 /// The host's debugger does not know the task, which meets its breakpoints in the memory that they share: the task
-/// waits at one until the debugger takes it away, at the next stop for one. After the host's end no debugger does, and no
-/// other thread runs there: the page's copy, which has the breakpoint, is dropped, and the file's page is read again.
+/// waits at one until the debugger takes it away, at the next stop for one. After the host's end no debugger does, and
+/// no other thread runs there: the page's copy, which has the breakpoint, is dropped, and the file's page is read
+/// again.
 void wait_at_breakpoint(int, siginfo_t* info, void* context) {
     if (info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT) return;
     const std::uint64_t address = cpu::step_back(*static_cast<ucontext_t*>(context));

@@ -137,6 +137,19 @@ class Runs(Case):
         self.assertEqual(ran.returncode, 6)
         self.assertEqual(self.names(), self.files_of(f"flameprobe.host-ends.{ran.pid}", "folded", "fprobe", "svg", "txt"))
 
+    def test_a_first_process_that_becomes_another_program(self):
+        """Both programs are in the one result, whether or not the first one's was drawn already."""
+        again = "end = __import__('time').process_time() + 0.2\nwhile __import__('time').process_time() < end: sum(range(1000))"
+        first = again + "\n__import__('os').execv('/usr/bin/python3', ['/usr/bin/python3', '-c', 'import time\\n' + " + repr(again) + "])"
+        for engine in ENGINES:
+            for number in range(sized(6, 20)):
+                with self.subTest(engine=engine, number=number):
+                    place = self.fresh_directory(f"{engine}-{number}")
+                    ran = run(["/usr/bin/python3", "-c", first], place, profiled(ENGINE=engine, OUT=place / "x", FREQ=499))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    names = sorted(path.name for path in place.iterdir())
+                    self.assertEqual(names, ["x.folded", "x.fprobe", "x.svg", "x.txt"], ran.stderr)
+
     def test_a_launcher_that_gives_up_roots_rights_leaves_its_name_too(self):
         """It makes nothing that the program, which runs as another user, could neither use nor remove."""
         self.need("setpriv")

@@ -56,18 +56,12 @@ bool is_growing(const std::string& path) {
     return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/// Processes of this run that an earlier result has. `mark` begins with the first process's pid.
+/// Processes of this run that an earlier result has.
 std::vector<ProcessPart> earlier_result(const std::string& path, const std::string& mark) {
     if (::access(path.c_str(), F_OK) != 0) return {};
     auto parts = processes_of(path);
     if (!parts) return {};
-    unsigned long long pid = 0, seconds = 0;
-    if (::sscanf(mark.c_str(), "%llu:%llu", &pid, &seconds) != 2) return {};
-    std::erase_if(*parts, [&](const ProcessPart& part) {
-        const auto root = part.summary.counters.find(std::string(counter::root_pid));
-        return root == part.summary.counters.end() || root->second != pid ||
-               part.run.start_unix_ns / 1'000'000'000 < seconds;
-    });
+    std::erase_if(*parts, [&](const ProcessPart& part) { return !is_of_run(part, mark); });
     return std::move(*parts);
 }
 
