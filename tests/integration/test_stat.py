@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 from harness import COMMAND, Case, clean_environment, host, run, started, target, wait_until
 
@@ -41,6 +43,40 @@ class Stat(Case):
         self.assertEqual(figures["processes"][0]["threads"], 4)
         self.assertEqual(figures["threads_seen"], 4)
         self.assertGreaterEqual(figures["run_queue_ms"], 0)
+
+    def test_a_process_that_runs_already(self):
+        """What it used before does not count, nor what its children use."""
+        out = self.directory / "running.json"
+        burn = "import time\nwhile time.process_time() < %s: pass\n"
+        work = (burn % 0.5 + "import subprocess, sys, threading; print('ready', flush=True); sys.stdin.readline()\n"
+                "threading.Thread(target=lambda: [time.sleep(0.001) for _ in range(200)]).start()\n"
+                f"subprocess.run([sys.executable, '-c', {burn % 0.5!r}])\n" + burn % 0.9 + "time.sleep(100)")
+        program = subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (program.kill(), program.communicate()))
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        stat = subprocess.Popen([COMMAND, "stat", "--json", "-o", out, "-p", str(program.pid)], stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: "signalfd" in str([os.readlink(f) for f in Path(f"/proc/{stat.pid}/fd").iterdir()]), what="the look")
+        program.stdin.write("go\n")
+        program.stdin.flush()
+        cpu = lambda: sum(map(int, Path(f"/proc/{program.pid}/stat").read_text().split()[13:15])) / os.sysconf("SC_CLK_TCK")
+        wait_until(lambda: cpu() >= 0.88 and "S" in Path(f"/proc/{program.pid}/stat").read_text().split()[2], what="its work")
+        program.kill()
+        self.assertEqual(stat.communicate()[1], "")
+        self.assertEqual(stat.returncode, 0)
+        figures = json.loads(out.read_text())
+        self.assertEqual((figures["exit_status"], figures["ended"], len(figures["processes"])), (None, "it has ended", 1))
+        self.assertAlmostEqual(figures["task_clock_ms"], 400, delta=100)
+        self.assertAlmostEqual(figures["user_seconds"] + figures["system_seconds"], 0.4, delta=0.1)
+        self.assertGreaterEqual(figures["voluntary_switches"], 150)
+
+    def test_wrong_use_of_a_process(self):
+        for arguments, status, words in ((["-p", "x"], 2, "no process number"), (["-p", "4194304"], 1, "there is no process"),
+                                         (["-d", "1s", "true"], 2, "--duration is for --pid"), (["-p", "1", "true"], 2, "no command"),
+                                         (["-p", "1", "-e", "offcpu"], 2, "flameprobe attach -e offcpu 1")):
+            with self.subTest(arguments=arguments):
+                done = run([COMMAND, "stat", *arguments], self.directory, clean_environment())
+                self.assertEqual((done.returncode, done.stdout), (status, ""))
+                self.assertIn(words, done.stderr)
 
     def test_cpu_time_of_children_counts(self):
         done, figures = self.stat("sh", "-c", f"{host('ends')} return 400; exit 3")

@@ -1,6 +1,4 @@
 // flameprobe attach PID: a process that was started without FlameProbe.
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +10,8 @@
 #include <vector>
 
 #include "../commands.hpp"
+#include "../duration.hpp"
+#include "../end_signals.hpp"
 #include "../live/process_id.hpp"
 #include "../run_check.hpp"
 #include "../run_pictures.hpp"
@@ -73,10 +73,8 @@ std::string usage() {
 }
 
 Problem take_duration(AttachRequest& request, const std::string& value) {
-    constexpr std::uint64_t second = ns_per_second, minute = 60 * second, hour = 60 * minute;
-    const auto ns = quantity_in(value, {{"ms", ns_per_ms}, {"s", second}, {"m", minute}, {"h", hour}, {"", second}},
-                                std::uint64_t{86400} * hour);
-    if (!ns || *ns == 0) return "'" + value + "' is not accepted: it takes a time such as 30s, 5m, 1h";
+    const auto ns = duration_ns(value);
+    if (!ns) return "'" + value + "' is not accepted: it takes a time such as 30s, 5m, 1h";
     request.duration_ns = *ns;
     return {};
 }
@@ -131,30 +129,6 @@ std::string told_begin(pid_t pid, std::size_t processes, std::uint64_t duration_
            (duration_ns == 0 ? ": Ctrl-C ends it"
                              : " for " + std::to_string(duration_ns / ns_per_second) + " s: Ctrl-C ends it sooner");
 }
-
-/// Signals that end the recording rather than this program, as long as the object lives.
-class EndSignals {
-public:
-    EndSignals() {
-        sigemptyset(&ends_);
-        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends_, signal);
-        ::sigprocmask(SIG_BLOCK, &ends_, &before_);
-        descriptor_ = Descriptor(::signalfd(-1, &ends_, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
-    EndSignals(const EndSignals&) = delete;
-    EndSignals& operator=(const EndSignals&) = delete;
-    ~EndSignals() {
-        signalfd_siginfo taken{};
-        while (::read(descriptor_.get(), &taken, sizeof taken) > 0) {  // else they would end the program now
-        }
-        ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-    }
-    int get() const { return descriptor_.get(); }
-
-private:
-    sigset_t ends_{}, before_{};
-    Descriptor descriptor_;
-};
 
 int attach_to(pid_t pid, const AttachRequest& request) {
     FinishedRun run;

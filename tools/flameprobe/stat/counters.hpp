@@ -1,4 +1,4 @@
-// The kernel's counters of a command and all its descendants, by perf_event_open(2).
+// The kernel's counters of a command and all its descendants, or of a process that runs, by perf_event_open(2).
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +9,10 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+
+namespace flameprobe {
+struct EventName;
+}
 
 namespace flameprobe::counting {
 
@@ -25,6 +29,8 @@ public:
     explicit EventCounters(pid_t pid);
     /// Only these events: with fewer events values are less often estimates.
     EventCounters(pid_t pid, const std::vector<std::string>& names);
+    /// Counts from now on: these threads of a process, and those that they make.
+    static EventCounters of_running(const std::vector<pid_t>& threads);
     /// The value so far, of the command and its descendants. `name` as perf calls it: cycles, instructions, task-clock,
     /// ...
     Reading read(const std::string& name) const;
@@ -34,10 +40,13 @@ private:
     struct Counter {
         std::string name;
         bool hardware = false;
-        Descriptor file;
+        std::vector<Descriptor> files;
         bool user_only = false;
         int error = 0;
     };
+    EventCounters(const std::vector<pid_t>& threads, const std::vector<std::string>& names, bool running);
+    static void open(Counter& counter, const EventName& event, pid_t thread, bool running);
+
     std::vector<Counter> counters_;
 };
 

@@ -1,18 +1,29 @@
 #include <getopt.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "../child.hpp"
 #include "../commands.hpp"
+#include "../duration.hpp"
+#include "../end_signals.hpp"
+#include "../live/process_id.hpp"
 #include "../run_check.hpp"
 #include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "base/proc.hpp"
 #include "counters.hpp"
 #include "export/output_file.hpp"
+#include "running.hpp"
 #include "table.hpp"
 #include "tasks.hpp"
 #include "waiting.hpp"
@@ -23,8 +34,12 @@ namespace {
 
 constexpr const char* stat_usage =
     "Usage: flameprobe stat [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
+    "       flameprobe stat [OPTIONS] -p PID\n"
     "Runs COMMAND, with its exit status, and prints what it and its children used. Needs no privilege and no perf.\n"
+    "With -p: what a process that runs already uses, without its children, until Ctrl-C or its end.\n"
     "\n"
+    "  -p, --pid PID         the process; nothing is loaded into it\n"
+    "  -d, --duration TIME   with -p: ends after TIME, such as 30s\n"
     "  -e, --event LIST      with offcpu in it, also how long and how often threads wait, by system call:\n"
     "                        FlameProbe is loaded into COMMAND for that. Default: FLAMEPROBE_EVENT\n"
     "      --json            as JSON\n"
@@ -35,11 +50,32 @@ struct StatRequest {
     std::string events;
     std::string problem;
     std::string out;
-    int command = 0;  // index in argv
+    std::string pid;
+    std::uint64_t duration_ns = 0;  // 0: no end
+    int command = 0;                // index in argv
 };
+
+/// `letter`, of an option that has an argument.
+void take_value(StatRequest& request, int letter, const char* value) {
+    if (letter == 'o') request.out = value;
+    if (letter == 'p') request.pid = value;
+    if (letter == 'e') {
+        request.events = value;
+        if (const auto problem = setting_problem("FLAMEPROBE_EVENT", value); !problem.empty())
+            request.problem = "--event: " + problem;
+    }
+    if (letter != 'd') return;
+    const auto ns = duration_ns(value);
+    if (!ns)
+        request.problem =
+            "--duration: '" + std::string(value) + "' is not accepted: it takes a time such as 30s, 5m, 1h";
+    request.duration_ns = ns.value_or(0);
+}
 
 std::optional<StatRequest> parse_stat(int argc, char* argv[]) {
     constexpr option options[] = {{"event", required_argument, nullptr, 'e'},
+                                  {"pid", required_argument, nullptr, 'p'},
+                                  {"duration", required_argument, nullptr, 'd'},
                                   {"json", no_argument, nullptr, 'j'},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"help", no_argument, nullptr, 'h'},
@@ -47,15 +83,11 @@ std::optional<StatRequest> parse_stat(int argc, char* argv[]) {
     StatRequest request;
     if (const char* asked = getenv("FLAMEPROBE_EVENT")) request.events = asked;
     optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "+e:o:jh", options, nullptr)) != -1;) {
+    for (int letter; (letter = getopt_long(argc, argv, "+e:o:p:d:jh", options, nullptr)) != -1;) {
         if (letter == '?') return std::nullopt;
         if (letter == 'j') request.json = true;
         if (letter == 'h') request.help = true;
-        if (letter == 'o') request.out = optarg;
-        if (letter != 'e') continue;
-        request.events = optarg;
-        if (const auto problem = setting_problem("FLAMEPROBE_EVENT", optarg); !problem.empty())
-            request.problem = "--event: " + problem;
+        if (optarg != nullptr) take_value(request, letter, optarg);
     }
     request.command = optind;
     return request;
@@ -82,24 +114,71 @@ bool write_out(const StatRequest& request, const std::string& text) {
     return static_cast<bool>(written);
 }
 
-}  // namespace
+/// Until the time is over, a signal says so, or the process ends; true then.
+bool watch(const StatRequest& request, pid_t pid, const std::function<void()>& look) {
+    const EndSignals signals;
+    const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    const std::uint64_t end = request.duration_ns == 0 ? ~std::uint64_t{0} : monotonic_ns() + request.duration_ns;
+    for (;;) {
+        const std::uint64_t now = monotonic_ns();
+        if (now >= end) return false;
+        constexpr std::uint64_t between_looks = 50 * ns_per_ms;
+        const std::uint64_t pause = std::min(between_looks, end - now);
+        const timespec time{static_cast<time_t>(pause / ns_per_second), static_cast<long>(pause % ns_per_second)};
+        pollfd ends[] = {{signals.get(), POLLIN, 0}, {life.get(), POLLIN, 0}};
+        ::ppoll(ends, std::size(ends), &time, nullptr);
+        look();
+        if (ends[0].revents != 0) return false;
+        if (ends[1].revents != 0) return true;
+    }
+}
 
-int stat_command(int argc, char* argv[]) {
-    const auto request = parse_stat(argc, argv);
-    if (!request) return complain(2, "Try 'flameprobe stat --help'.");
-    if (request->help) return std::fputs(stat_usage, stdout) < 0 ? 1 : 0;
-    if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe stat --help'.");
-    if (!request->problem.empty()) return complain(2, request->problem);
+int stat_of_running(const StatRequest& request, pid_t pid) {
+    watch_process(pid);  // so that its threads are those that are listed
+    const auto threads = list_threads();
+    if (threads.empty()) return complain(1, "there is no process " + std::to_string(pid));
+    const auto counters = counting::EventCounters::of_running({threads.begin(), threads.end()});
+    counting::RunningProcess process(pid);
+    counting::Tasks tasks(pid, !counters.has("cpu-migrations"), false);
+    tasks.look();
+    tasks.begin();
+    const std::uint64_t begin = monotonic_ns();
+    const bool ended = watch(request, pid, [&] {
+        tasks.look();
+        process.look();
+    });
+    counting::Facts facts;
+    facts.seconds = static_cast<double>(monotonic_ns() - begin) / 1e9;
+    facts.command = process.name() + ", process " + std::to_string(pid);
+    facts.ended = ended ? "it has ended" : "it goes on";
+    facts.usage = process.used();
+    facts.processes = tasks.processes();
+    const auto rows = counting::rows_of(facts, counters);
+    return write_out(request, request.json ? table_json(facts, rows) : table_text(facts, rows)) ? 0 : 1;
+}
+
+/// Why the request makes no sense; empty if it does.
+std::string problem_of(const StatRequest& request, bool has_command) {
+    if (!request.problem.empty()) return request.problem;
+    if (request.pid.empty()) {
+        if (request.duration_ns != 0) return "--duration is for --pid: a command ends by itself";
+        return has_command ? "" : "name a command to run. Try 'flameprobe stat --help'.";
+    }
+    if (has_command) return "--pid takes no command";
+    return counts_waits(request.events) ? "waits of a running process: flameprobe attach -e offcpu " + request.pid : "";
+}
+
+int stat_of_command(const StatRequest& request, int argc, char* argv[]) {
     std::optional<counting::WaitingRun> waits;
-    if (counts_waits(request->events)) {
-        auto prepared = counting::WaitingRun::prepare(argv[request->command]);
+    if (counts_waits(request.events)) {
+        auto prepared = counting::WaitingRun::prepare(argv[request.command]);
         if (!prepared) return complain(2, prepared.error().message);
         waits.emplace(std::move(*prepared));
     }
     std::optional<counting::EventCounters> counters;
     std::uint64_t begin = 0;
     int status = 0;
-    auto child = Child::start(argv + request->command, waits ? waits->environment() : Child::Environment{}, status,
+    auto child = Child::start(argv + request.command, waits ? waits->environment() : Child::Environment{}, status,
                               [&](pid_t pid) {
                                   counters.emplace(pid);
                                   begin = monotonic_ns();
@@ -109,16 +188,30 @@ int stat_command(int argc, char* argv[]) {
     const int ended = child->wait([&tasks] { tasks.look(); });
     counting::Facts facts;
     facts.seconds = static_cast<double>(monotonic_ns() - begin) / 1e9;
-    for (int i = request->command; i < argc; ++i)
-        facts.command += (i > request->command ? " " : "") + std::string(argv[i]);
+    for (int i = request.command; i < argc; ++i)
+        facts.command += (i > request.command ? " " : "") + std::string(argv[i]);
     facts.ended = ended_text(ended);
     facts.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
     facts.usage = child->usage();
     facts.processes = tasks.processes();
     if (waits) facts.waiting = waits->read();
     const auto rows = counting::rows_of(facts, *counters);
-    write_out(*request, request->json ? table_json(facts, rows) : table_text(facts, rows));
+    write_out(request, request.json ? table_json(facts, rows) : table_text(facts, rows));
     return end_like(ended);
+}
+
+}  // namespace
+
+int stat_command(int argc, char* argv[]) {
+    const auto request = parse_stat(argc, argv);
+    if (!request) return complain(2, "Try 'flameprobe stat --help'.");
+    if (request->help) return std::fputs(stat_usage, stdout) < 0 ? 1 : 0;
+    if (const auto problem = problem_of(*request, request->command < argc); !problem.empty())
+        return complain(2, problem);
+    if (request->pid.empty()) return stat_of_command(*request, argc, argv);
+    char* one[] = {const_cast<char*>(request->pid.c_str())};
+    const auto pid = process_id(1, one);
+    return pid ? stat_of_running(*request, *pid) : complain(2, pid.error().message);
 }
 
 }  // namespace flameprobe

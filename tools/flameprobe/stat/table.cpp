@@ -45,7 +45,7 @@ private:
         const double user = seconds_of(usage.ru_utime), system = seconds_of(usage.ru_stime);
         const Reading clock = counters_.read("task-clock");
         cpu_seconds_ = clock.value ? *clock.value / 1e9 : user + system;
-        const std::string source = clock.value ? "" : ", of the children that were waited for";
+        const std::string source = clock.value || !facts_.status ? "" : ", of the children that were waited for";
         add("task_clock_ms", "task-clock", cpu_seconds_ * 1e3, span_text(cpu_seconds_),
             fixed_text(facts_.seconds > 0 ? cpu_seconds_ / facts_.seconds : 0, 3) + " CPUs utilised" + source);
         add("user_seconds", "user time", user, fixed_text(user, 6) + " s");
@@ -194,7 +194,7 @@ std::string table_json(const Facts& facts, const std::vector<Row>& rows) {
     Json json = {{"format", "flameprobe-stat"},
                  {"format_version", 1},
                  {"command", facts.command},
-                 {"exit_status", facts.status},
+                 {"exit_status", facts.status ? Json(*facts.status) : Json(nullptr)},
                  {"ended", facts.ended}};
     Json missing = Json::object(), processes = Json::array();
     for (const Row& row : rows) {

@@ -24,8 +24,8 @@ struct Row {
 struct Facts {
     std::string command;
     double seconds = 0;
-    std::string ended;  // "exit status 0"
-    int status = 0;     // as a shell gives it
+    std::string ended;          // "exit status 0"
+    std::optional<int> status;  // as a shell gives it; nothing of a process that goes on
     rusage usage{};
     std::map<pid_t, ProcessSum> processes;
     std::optional<Waiting> waiting;  // if it was asked for

@@ -25,9 +25,9 @@ std::vector<pid_t> threads_of(pid_t pid) {
     return tids;
 }
 
-std::string text_of(const std::string& path) { return read_small_file(path.c_str()).value_or(""); }
-
 }  // namespace
+
+std::string text_of(const std::string& path) { return read_small_file(path.c_str()).value_or(""); }
 
 void Tasks::look() {
     known_.insert(root_);
@@ -46,6 +46,7 @@ void Tasks::look_at(pid_t pid) {
     }
     for (const pid_t tid : tids) {
         read_task(pid, tid);
+        if (!children_) continue;
         std::istringstream children(text_of(proc_path(pid) + "/task/" + std::to_string(tid) + "/children"));
         for (pid_t child = 0; children >> child;) {
             if (known_.insert(child).second) look_at(child);
@@ -69,10 +70,13 @@ std::map<pid_t, ProcessSum> Tasks::processes() const {
     std::map<pid_t, ProcessSum> sums;
     for (const auto& [ids, task] : tasks_) {
         ProcessSum& sum = sums[ids.first];
+        const auto known = before_.find(ids);
+        const Task before = known != before_.end() ? known->second : Task{};
         ++sum.threads;
-        sum.cpu_ns += task.cpu_ns;
-        sum.run_queue_ns += task.run_queue_ns;
-        if (task.migrations) sum.migrations = sum.migrations.value_or(0) + *task.migrations;
+        sum.cpu_ns += task.cpu_ns - before.cpu_ns;
+        sum.run_queue_ns += task.run_queue_ns - before.run_queue_ns;
+        if (task.migrations)
+            sum.migrations = sum.migrations.value_or(0) + *task.migrations - before.migrations.value_or(0);
         if (const auto name = names_.find(ids.first); name != names_.end()) sum.name = name->second;
     }
     return sums;

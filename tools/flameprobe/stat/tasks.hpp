@@ -11,6 +11,9 @@
 
 namespace flameprobe::counting {
 
+/// Of a file in /proc; empty if it cannot be read.
+std::string text_of(const std::string& path);
+
 struct ProcessSum {
     std::string name;
     std::size_t threads = 0;
@@ -23,8 +26,11 @@ struct ProcessSum {
 class Tasks {
 public:
     /// `migrations`: read them as well, which takes longer.
-    Tasks(pid_t root, bool migrations) : root_(root), migrations_(migrations) {}
+    Tasks(pid_t root, bool migrations, bool children = true)
+        : root_(root), migrations_(migrations), children_(children) {}
     void look();
+    /// What the threads used before does not count. To be called after the first look.
+    void begin() { before_ = tasks_; }
 
     /// By pid. Empty where /proc is not mounted, or has no schedstat.
     std::map<pid_t, ProcessSum> processes() const;
@@ -39,10 +45,10 @@ private:
     void read_task(pid_t pid, pid_t tid);
 
     const pid_t root_;
-    const bool migrations_;
+    const bool migrations_, children_;
     std::set<pid_t> known_;
     std::map<pid_t, std::string> names_;
-    std::map<std::pair<pid_t, pid_t>, Task> tasks_;  // by pid and tid
+    std::map<std::pair<pid_t, pid_t>, Task> tasks_, before_;  // by pid and tid
 };
 
 }  // namespace flameprobe::counting
