@@ -39,12 +39,14 @@ Family read_family() {
     return found;
 }
 
+constinit Family* the_family = nullptr;  // no destructor: the collector outlives the host's
+
 bool is_relative(const std::string& path) { return !path.empty() && path.front() != '/'; }
 
 }  // namespace
 
 const Family& family() {
-    static const auto* const found = new Family(read_family());  // no destructor: the collector outlives the host's
+    static const Family* const found = the_family = new Family(read_family());
     return *found;
 }
 
@@ -66,8 +68,9 @@ std::string run_stem(const Options& options) {
 
 // A launcher that became the program (env, nice) and has recorded nothing leaves its name to it.
 void mark_descendants(const Options& options, bool complained) {
-    auto& ours = const_cast<Family&>(family());  // before there is another thread of ours
-    if (!ours.descendant && ::access((run_stem(options) + ".run").c_str(), F_OK) != 0) ours.name = executable_name();
+    // Before there is another thread of ours.
+    if (!family().descendant && ::access((run_stem(options) + ".run").c_str(), F_OK) != 0)
+        the_family->name = executable_name();
     const bool needed = !options.children || options.one_result() || complained || is_relative(options.out) ||
                         is_relative(options.log_path) || options.out.find("%p") == std::string::npos;
     if (needed) ::setenv(variable, family().mark().c_str(), 0);

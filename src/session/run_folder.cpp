@@ -1,16 +1,13 @@
 #include "session/run_folder.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "base/output_directory.hpp"
@@ -23,22 +20,6 @@ constexpr unsigned most_numbers = 100000;
 
 std::string numbered(const std::string& stem, unsigned number) {
     return number == 1 ? stem : stem + "." + std::to_string(number);
-}
-
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Listing = std::unique_ptr<DIR, CloseDirectory>;
-
-/// Calls see(directory descriptor, name) for each profile; ends with the first for which it gives true.
-template <class See>
-bool any_profile(const std::string& folder, const See& see) {
-    const Listing listing(::opendir(folder.c_str()));
-    if (!listing) return false;
-    while (const dirent* entry = ::readdir(listing.get()))
-        if (std::string_view(entry->d_name).ends_with(".fprobe") && see(::dirfd(listing.get()), entry->d_name))
-            return true;
-    return false;
 }
 
 Error cannot_make(const std::string& folder, const std::string& why) {
@@ -149,29 +130,17 @@ void RunFolder::give_to(uid_t user) const {
     const auto give = [&](const char* name, int flags) {
         (void)::fchownat(inside->descriptor(), name, user, same_group, flags);
     };
-    any_profile(path(), [&](int, const char* name) { return give(name, AT_SYMLINK_NOFOLLOW), false; });
+    for (const std::string& name : profiles_in_run(path())) give(name.c_str(), AT_SYMLINK_NOFOLLOW);
     give(run_owner, AT_SYMLINK_NOFOLLOW);
     give("", AT_EMPTY_PATH);
 }
 
 void RunFolder::remove_if_empty() const {
-    if (stem_.empty() || any_profile(path(), [](int, const char*) { return true; })) return;
-    const std::string away = path() + ".gone." + std::to_string(::getpid());
-    if (::rename(path().c_str(), away.c_str()) != 0) return;
-    // A process that has begun its profile meanwhile gets the folder back.
-    if (any_profile(away, [](int, const char*) { return true; })) {
-        ::rename(away.c_str(), path().c_str());
-        return;
-    }
-    for (const char* name : {run_drawn, run_owner}) ::unlink((away + "/" + name).c_str());
-    if (::rmdir(away.c_str()) == 0) return;
-    if (const auto inside = OutputDirectory::of(away + "/"); inside && write_owner(*inside))
-        ::rename(away.c_str(), path().c_str());
+    if (!stem_.empty()) remove_run_folder(path(), [](const std::string&) { return false; });
 }
 
 std::string RunFolder::give_out_only() const {
-    std::vector<std::string> names;
-    any_profile(path(), [&](int, const char* name) { return names.emplace_back(name), false; });
+    const std::vector<std::string> names = profiles_in_run(path());
     const std::string result = stem_ + ".fprobe";
     if (names.size() != 1 || has_living() ||
         ::renameat2(AT_FDCWD, (path() + "/" + names.front()).c_str(), AT_FDCWD, result.c_str(), RENAME_NOREPLACE) != 0)
@@ -183,10 +152,8 @@ std::string RunFolder::give_out_only() const {
 bool RunFolder::drawn() const { return ::access((path() + "/" + run_drawn).c_str(), F_OK) == 0; }
 
 bool RunFolder::has_living() const {
-    return any_profile(path(), [](int folder, const char* name) {
-        const Descriptor file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-        return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    });
+    return std::ranges::any_of(profiles_in_run(path()),
+                               [this](const std::string& name) { return is_growing(path() + "/" + name); });
 }
 
 }  // namespace flameprobe

@@ -10,13 +10,11 @@
 #include "base/result.hpp"
 #include "collect/profile_file.hpp"
 #include "profile/processes.hpp"
+#include "profile/run_files.hpp"
 
 namespace flameprobe {
 
 inline constexpr auto no_user = static_cast<uid_t>(-1);
-
-/// Names in the folder: whose it is, and that the first process has ended.
-inline constexpr const char *run_owner = "owner", *run_drawn = "drawn";
 
 /// Whether a process belongs to the run with this mark (Family::mark), which begins with the first process's pid and
 /// the second of its start.

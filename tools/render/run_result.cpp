@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include "export/output_file.hpp"
 #include "process_tree.hpp"
 #include "profile/processes.hpp"
+#include "profile/run_files.hpp"
 #include "render/run_facts.hpp"
 #include "session/run_folder.hpp"
 #include "symbolize/build_facts.hpp"
@@ -35,25 +35,9 @@ using Identity = std::pair<std::uint32_t, std::uint64_t>;
 
 Identity identity_of(const ProcessPart& part) { return {part.run.pid, part.run.start_unix_ns}; }
 
-std::vector<std::string> profiles_in(const std::string& folder) {
-    std::vector<std::string> paths;
-    std::error_code error;
-    for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator();
-         entry.increment(error))
-        if (entry->path().extension() == ".fprobe") paths.push_back(entry->path().string());
-    std::sort(paths.begin(), paths.end());
-    return paths;
-}
-
 bool is_empty(const std::string& path) {
     std::error_code error;
     return fs::file_size(path, error) == 0 && !error;
-}
-
-/// Whether a process is writing it.
-bool is_growing(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 /// Processes of this run that an earlier result has.
@@ -75,7 +59,6 @@ private:
     std::vector<ProcessPart> gather();
     bool write_profile(const std::vector<ProcessPart>& parts);
     void draw();
-    void leave_folder();
     void problem(std::string text) { messages_.problems.push_back(std::move(text)); }
 
     const std::string folder_, stem_;
@@ -88,8 +71,9 @@ private:
 std::vector<ProcessPart> Writer::gather() {
     std::vector<ProcessPart> all;
     std::set<Identity> known;
-    for (const std::string& path : profiles_in(folder_)) {
-        read_.insert(path);
+    for (const std::string& name : profiles_in_run(folder_)) {
+        const std::string path = folder_ + "/" + name;
+        read_.insert(name);
         if (is_empty(path)) continue;
         auto parts = processes_of(path);
         if (!parts) {
@@ -127,31 +111,6 @@ bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
 
 void Writer::draw() { draw_profile(stem_ + ".fprobe", stem_, options_, messages_); }
 
-/// Under another name first: a process that has begun its profile meanwhile, and one that goes on, get theirs back.
-void Writer::leave_folder() {
-    const auto all = profiles_in(folder_);
-    if (std::any_of(all.begin(), all.end(), is_growing)) return;
-    const std::string away = folder_ + ".gone." + std::to_string(::getpid());
-    if (::rename(folder_.c_str(), away.c_str()) != 0) return;
-    for (const std::string& path : profiles_in(away)) {
-        const std::string before = folder_ + "/" + last_name(path);
-        if (read_.contains(before) && !is_growing(path)) {
-            ::unlink(path.c_str());
-        } else {
-            ::rename(away.c_str(), folder_.c_str());
-            return;
-        }
-    }
-    const std::string mark = read_small_file((away + "/" + run_owner).c_str()).value_or("");
-    for (const char* name : {run_drawn, run_owner}) ::unlink((away + "/" + name).c_str());
-    if (::rmdir(away.c_str()) == 0) return;
-    // A profile has come at the last moment.
-    const auto inside = OutputDirectory::of(away + "/");
-    const Descriptor owner = inside ? inside->create(run_owner, 0644) : Descriptor();
-    if (owner && ::write(owner.get(), mark.data(), mark.size()) == static_cast<ssize_t>(mark.size()))
-        ::rename(away.c_str(), folder_.c_str());
-}
-
 ResultMessages Writer::write() {
     const Descriptor owner(::open((folder_ + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!owner) {  // another process has done it, or this one's user may not
@@ -171,7 +130,7 @@ ResultMessages Writer::write() {
             std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
         if (sampled && !options_.formats.empty()) draw();
     }
-    leave_folder();
+    remove_run_folder(folder_, [this](const std::string& name) { return read_.contains(name); });
     return std::move(messages_);
 }
 

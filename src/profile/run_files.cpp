@@ -1,0 +1,67 @@
+#include "profile/run_files.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/output_directory.hpp"
+#include "base/proc.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+}  // namespace
+
+std::vector<std::string> profiles_in_run(const std::string& folder) {
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, CloseDirectory> listing(::opendir(folder.c_str()));
+    while (const dirent* entry = listing ? ::readdir(listing.get()) : nullptr)
+        if (std::string_view(entry->d_name).ends_with(".fprobe")) names.emplace_back(entry->d_name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool is_growing(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void remove_run_folder(const std::string& folder, const std::function<bool(const std::string& name)>& is_done) {
+    const auto stays = [&](const std::string& in, const std::string& name) {
+        return !is_done(name) || is_growing(in + "/" + name);
+    };
+    const auto any_stays = [&](const std::string& in) {
+        return std::ranges::any_of(profiles_in_run(in), [&](const std::string& name) { return stays(in, name); });
+    };
+    if (any_stays(folder)) return;
+    const std::string away = folder + ".gone." + std::to_string(::getpid());
+    if (::rename(folder.c_str(), away.c_str()) != 0) return;
+    if (any_stays(away)) {
+        ::rename(away.c_str(), folder.c_str());
+        return;
+    }
+    for (const std::string& name : profiles_in_run(away)) ::unlink((away + "/" + name).c_str());
+    const std::string mark = read_small_file((away + "/" + run_owner).c_str()).value_or("");
+    for (const char* name : {run_drawn, run_owner}) ::unlink((away + "/" + name).c_str());
+    if (::rmdir(away.c_str()) == 0) return;
+    // A profile has come at the last moment.
+    const auto inside = OutputDirectory::of(away + "/");
+    const Descriptor owner = inside ? inside->create(run_owner, 0644) : Descriptor();
+    if (owner && ::write(owner.get(), mark.data(), mark.size()) == static_cast<ssize_t>(mark.size()))
+        ::rename(away.c_str(), folder.c_str());
+}
+
+}  // namespace flameprobe
