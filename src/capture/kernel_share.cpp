@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/elementary.hpp"
+
 namespace flameprobe {
 
 void KernelShare::user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call) {
@@ -34,7 +36,7 @@ std::uint64_t KernelShare::in_faults(std::uint32_t tid) {
     const auto found = threads_.find(tid);
     if (found == threads_.end() || !found->second.has_faults) return 0;
     Thread& thread = found->second;
-    const double whole = std::floor(std::max(0.0, thread.faults - thread.reported_faults));
+    const double whole = rounded_down(std::max(0.0, thread.faults - thread.reported_faults));
     thread.reported_faults += whole;
     return static_cast<std::uint64_t>(whole);
 }
@@ -51,7 +53,7 @@ std::uint64_t KernelShare::weigh(std::uint32_t tid, std::uint64_t periods, std::
     }
     if (expired == 0) return 0;
     const double weight = std::clamp(expired + gain * (thread.due - expired), 0.0, 2 * expired) + thread.rounding;
-    const double whole = std::floor(weight + 0.5);
+    const double whole = rounded_down(weight + 0.5);
     thread.rounding = weight - whole;
     thread.due -= whole;
     return static_cast<std::uint64_t>(std::max(0.0, whole));
@@ -60,7 +62,7 @@ std::uint64_t KernelShare::weigh(std::uint32_t tid, std::uint64_t periods, std::
 std::uint64_t KernelShare::settle(std::uint32_t tid) {
     const auto found = threads_.find(tid);
     if (found == threads_.end() || found->second.due < 1) return 0;
-    const double whole = std::floor(found->second.due);
+    const double whole = rounded_down(found->second.due);
     found->second.due -= whole;
     return static_cast<std::uint64_t>(whole);
 }

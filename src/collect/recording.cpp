@@ -1,10 +1,10 @@
 #include "collect/recording.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/elementary.hpp"
 #include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
 #include "collect/copy_advice.hpp"
@@ -197,7 +197,7 @@ void Recording::assign_lost() {
     for (const auto& thread : missing_of_threads) all += static_cast<double>(thread.missing);
     const auto lost = static_cast<double>(unsampled.lost_unassigned());
     for (const auto& thread : missing_of_threads) {
-        const double share = std::ceil(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
+        const double share = rounded_up(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
         const std::uint64_t weight = std::min(static_cast<std::uint64_t>(share), unsampled.lost_unassigned());
         if (weight != 0) unsampled.assign_lost_to(thread.thread, weight);
     }

@@ -1,9 +1,9 @@
 #include "collect/unsampled_time.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/clock.hpp"
+#include "base/elementary.hpp"
 
 namespace flameprobe {
 namespace {
@@ -13,8 +13,6 @@ constexpr std::uint64_t most_after_end_ns = 50'000;
 constexpr std::uint64_t few_periods = 10;
 // The kind of the main thread, which has no start routine that was told, is its own.
 constexpr std::uint64_t begin_of_main = 1;
-
-std::uint64_t rounded_up(double number) { return static_cast<std::uint64_t>(std::ceil(number - 1e-6)); }
 
 }  // namespace
 
@@ -197,7 +195,9 @@ void UnsampledTime::write_kind(const std::string& name, Kind& kind, double of_su
 void UnsampledTime::write_rest(const Rest& rest, const Begin& begin, double lost_share) {
     const ThreadId thread = rest.thread;
     std::uint64_t weight = rest_.add(rest.ns);
-    const std::uint64_t lost = std::min(lost_unassigned_, rounded_up(static_cast<double>(weight) * lost_share));
+    const std::uint64_t lost = std::min(
+        lost_unassigned_,
+        static_cast<std::uint64_t>(rounded_up(std::max(0.0, static_cast<double>(weight) * lost_share - 1e-6))));
     if (lost != 0) assign_lost_to(thread, lost);
     weight -= lost;
     if (weight == 0) return;
