@@ -1,5 +1,6 @@
 #include "capture/handler/handler.hpp"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -145,11 +146,34 @@ void take_sample(State& state, Tick tick, ucontext_t& context) noexcept {
     state.pool.publish(cell);
 }
 
-// A signal that is not ours does what it would have done without us.
+/// Whether the process traces this thread (proc(5): TracerPid in status).
+bool is_tracer(int pid) noexcept {
+    const long file = system_call(SYS_openat, long{AT_FDCWD}, "/proc/thread-self/status", long{O_RDONLY | O_CLOEXEC});
+    if (file < 0) return false;
+    char text[512];
+    const long size = system_call(SYS_read, file, text, sizeof text);
+    system_call(SYS_close, file);
+    constexpr char key[] = "\nTracerPid:\t";
+    constexpr long length = sizeof key - 1;
+    for (long at = 0; at + length < size; ++at) {
+        long matched = 0;
+        while (matched < length && text[at + matched] == key[matched]) ++matched;
+        if (matched < length) continue;
+        int tracer = 0;
+        for (at += length; at < size && text[at] >= '0' && text[at] <= '9'; ++at)
+            tracer = tracer * 10 + (text[at] - '0');
+        return tracer == pid;
+    }
+    return false;
+}
+
+// A signal that is not ours does what it would have done without us. A tracer that gives one on late is its sender
+// then, and nothing tells that it is ours (ltrace): it may not end the host.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     const std::uintptr_t handler = host_actions[signal].handler.load(std::memory_order_acquire);
     if (handler == reinterpret_cast<std::uintptr_t>(SIG_IGN)) return;
     if (handler == reinterpret_cast<std::uintptr_t>(SIG_DFL)) {
+        if (info->si_code == SI_USER && is_tracer(info->si_pid)) return;
         // Every signal that we use kills by default. It is blocked until we return, and finds the default action then.
         const KernelAction action;
         system_call(SYS_rt_sigaction, long{signal}, &action, 0L, 8L);
