@@ -20,6 +20,7 @@ namespace flameprobe {
 struct OlderResults {
     bool keep = false;     // none may be replaced
     timespec run_start{};  // by CLOCK_REALTIME_COARSE, which dates files; results written since are of this run
+    bool grows = false;    // a result of this run may be added to: a program that was executed goes on with it
 };
 
 bool is_later(const timespec& a, const timespec& b);

@@ -48,7 +48,7 @@ std::string problem_with(const std::vector<std::string>& settings, std::size_t g
 /// Makes the session for these settings, and writes the results of the one before. A thread that is still in the old
 /// one is answered that it has ended.
 Session* begin_session(std::vector<std::string> settings, Session* before) {
-    auto* session = new Session(std::move(settings), before != nullptr);
+    auto* session = new Session(std::move(settings), before != nullptr ? Session::Kind::another : Session::Kind::first);
     the_session.store(session, std::memory_order_release);
     if (before != nullptr && before->of_this_process()) {
         before->ask(request_retire);
@@ -65,7 +65,7 @@ Session* current_session() noexcept { return the_session.load(std::memory_order_
 Outcome load_session(std::vector<std::string> settings, bool start_by_default) {
     const bool descendant = family().descendant;
     if (current_session() != nullptr) return {};  // started by a constructor that ran before
-    auto* session = new Session(std::move(settings), descendant);
+    auto* session = new Session(std::move(settings), descendant ? Session::Kind::child : Session::Kind::first);
     the_session.store(session, std::memory_order_release);
     const Options& options = session->options();
     mark_descendants(options, !session->settings_problem().empty());
@@ -91,7 +91,7 @@ Outcome follow_fork() {
     if (parent == nullptr) return {};
     begin_unit_counts();
     const bool wanted = parent->children_wanted();
-    auto* session = new Session(parent->settings(), true);
+    auto* session = new Session(parent->settings(), Session::Kind::child);
     the_session.store(session, std::memory_order_release);
     if (!session->options().children) return {};
     if (session->options().toggle_signal != 0) {

@@ -45,8 +45,8 @@ PathFacts path_facts(const Options& options) {
 }
 
 // A result may be replaced by a later run's, but never by another process of the same run.
-OlderResults older_results(const Options& options) {
-    return {options.out.find("%p") != std::string::npos, family().start};
+OlderResults older_results(const Options& options, Session::Kind kind) {
+    return {options.out.find("%p") != std::string::npos, family().start, kind != Session::Kind::another};
 }
 
 // The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
@@ -78,7 +78,7 @@ void sleep_for_a_millisecond() noexcept {
 
 }  // namespace
 
-Session::Session(std::vector<std::string> settings, bool later)
+Session::Session(std::vector<std::string> settings, Kind kind)
     : settings_(std::move(settings)),
       options_([&] {
           std::vector<std::string> ignored;
@@ -88,12 +88,12 @@ Session::Session(std::vector<std::string> settings, bool later)
            options_.log_path.starts_with('/') ? options_.log_path : family().directory + "/" + options_.log_path),
       pid_(real_pid()),
       mark_(make_mark()),
-      collector_(options_, path_facts(options_), older_results(options_), log_) {
+      collector_(options_, path_facts(options_), older_results(options_, kind), log_) {
     set_host_process(pid_);
     std::vector<std::string> problems;
     parse(settings_, problems);
     if (!problems.empty()) settings_problem_ = problems.front();
-    if (later) return;
+    if (kind != Kind::first) return;
     for (const auto& problem : problems) log_.warning(problem);
 }
 

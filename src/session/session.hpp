@@ -23,9 +23,10 @@ struct [[nodiscard]] Outcome {
 
 class Session {
 public:
-    /// Thread-safe from here on. The first session of a run logs what is wrong with the settings; a `later` one (a
-    /// child's, or that of a start with other options) does not repeat it.
-    Session(std::vector<std::string> settings, bool later);
+    /// What it is in its run: the first process's first, a child's, or that of a start with other options.
+    enum class Kind { first, child, another };
+    /// Thread-safe from here on. Only the first one logs what is wrong with the settings.
+    Session(std::vector<std::string> settings, Kind kind);
 
     const Options& options() const { return options_; }
     const std::vector<std::string>& settings() const { return settings_; }
