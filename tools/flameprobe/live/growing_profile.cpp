@@ -41,14 +41,18 @@ std::chrono::milliseconds GrowingProfile::pause() const {
     return std::clamp(duration_cast<milliseconds>(took_ * 9), milliseconds(1000), milliseconds(60'000));
 }
 
+Result<void> GrowingProfile::find() {
+    if (profile_ && !is_replaced()) return {};
+    auto profile = profile_of_process(pid_);
+    if (profile)
+        profile_.emplace(std::move(*profile));
+    else if (!profile_)
+        return profile.error();
+    return {};
+}
+
 Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns, bool times) {
-    if (!profile_ || is_replaced()) {
-        auto profile = profile_of_process(pid_);
-        if (profile)
-            profile_.emplace(std::move(*profile));
-        else if (!profile_)
-            return profile.error();
-    }
+    if (auto there = find(); !there) return there.error();
     const auto begin = std::chrono::steady_clock::now();
     size_ = size_of(*profile_);
     SampleFilter filter;

@@ -18,6 +18,8 @@ public:
     /// Reads nothing yet; the process need not have begun to write.
     explicit GrowingProfile(pid_t pid) : pid_(pid) {}
 
+    /// Opens the file, if there is one by now: it can be read after the process's end then.
+    Result<void> find();
     /// The whole profile, or the last `window_ns` of its run (at the first call the whole, if the run's length is not
     /// known yet). `times` as in SampleFilter. An Error as long as there is nothing to read.
     Result<NamedProfile> read(std::optional<std::uint64_t> window_ns, bool times);

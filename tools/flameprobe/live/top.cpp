@@ -13,6 +13,7 @@
 
 #include "../attach/short_recording.hpp"
 #include "../commands.hpp"
+#include "base/clock.hpp"
 #include "growing_profile.hpp"
 #include "process_id.hpp"
 #include "process_list.hpp"
@@ -136,16 +137,19 @@ private:
     std::string problem_;
 };
 
-/// For so long, or until the process ends.
-void let_it_run(const Recorder& recorder, int ms) {
+/// For three seconds, or until the process ends. Its profile is opened as soon as there is one, since it is gone with
+/// the process.
+void let_it_run(const Recorder& recorder, GrowingProfile& growing) {
+    constexpr std::uint64_t enough_ns = 3 * ns_per_second;
+    constexpr int between_looks_ms = 20;
     pollfd life{recorder.life().get(), 0, 0};
-    ::poll(&life, 1, ms);
+    const std::uint64_t end = monotonic_ns() + enough_ns;
+    while (monotonic_ns() < end && ::poll(&life, 1, between_looks_ms) == 0) static_cast<void>(growing.find());
 }
 
 int print_once(pid_t pid, const std::optional<Recorder>& recorder) {
-    constexpr int enough_ms = 3000;
-    if (recorder) let_it_run(*recorder, enough_ms);
     GrowingProfile growing(pid);
+    if (recorder) let_it_run(*recorder, growing);
     const auto profile = growing.read(std::nullopt, false);
     if (!profile) return complain(1, profile.error().message);
     TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};

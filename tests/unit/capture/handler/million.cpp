@@ -65,7 +65,7 @@ int main() {
     auto memory = HandlerMemory::make({16 * 1024, 64, 4});
     if (!memory) fail(memory.error().message.c_str());
     auto& state = memory->state();
-    state.period_ns = 1'000'000;
+    state.period_ns = state.tick_ns = handler::timer_interval_ns;  // each call is due
     state.sampling = true;
     const auto tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
     const std::uint32_t slot = handler::claim_slot(state, tid);
