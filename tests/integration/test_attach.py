@@ -185,7 +185,7 @@ class OrdinaryUser(Attach):
         sampled = [(frames, count) for frames, count in stacks if frames[-1] != "[kernel, not permitted]"]
         rooted, every = shares(sampled, "_start")
         self.assertGreater(every, 30)
-        self.assertGreater(rooted / every, 0.98)
+        self.assertGreaterEqual(rooted, 0.98 * every - 1)  # of few samples one is more than two in a hundred
         self.assert_covered(stem)
 
     def test_each_threads_time_is_its_clock(self):
