@@ -13,8 +13,8 @@ namespace flameprobe {
 /// How much two stacks must share. Different call paths may agree in a frame by chance, the more often the fewer calls
 /// its function makes: with two calls each, sixteen frames in a row agree once in 65,536. A copy holds few frames of
 /// kilobytes, but their addresses agree by chance even less often. A frame that follows from those further out tells
-/// nothing: a recursion of 448 frames looks the same whoever called it. So only the others count, and only those near
-/// the outermost.
+/// nothing: a recursion of 448 frames looks the same for each of its callers. So only the others count, and only those
+/// near the outermost.
 struct Enough {
     std::size_t links;
     std::size_t large_links;  // where they span `bytes`
