@@ -6,6 +6,7 @@
 
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 #include "profile/model.hpp"
 
 namespace flameprobe {
@@ -75,9 +76,8 @@ std::optional<Usage> read_usage() {
     usage.minor_faults = stat_number(*stat, 10);
     usage.major_faults = stat_number(*stat, 12);
     const auto status = read_small_file((host_proc_directory() + "/status").c_str());
-    const std::size_t peak = status ? status->find("\nVmHWM:") : std::string::npos;
-    if (peak != std::string::npos)
-        usage.peak_bytes = 1024 * std::strtoull(status->c_str() + peak + sizeof "VmHWM:", nullptr, 10);
+    if (const auto peak_kib = status ? status_number(*status, "VmHWM") : std::nullopt)
+        usage.peak_bytes = 1024 * *peak_kib;
     return usage;
 }
 

@@ -1,9 +1,5 @@
 // Part of libflameprobe-core.so only: functions that libraries call where the recorder has no use for them. Defined
-// here, they keep the archives' own from being linked in: what decompresses (a compressed section is not read), and
-// what makes names readable, which the drawing program does.
-#include <gelf.h>
-#include <libelf.h>
-
+// here, they keep the archives' own from being linked in: what makes names readable, which the drawing program does.
 #include <cstddef>
 
 extern "C" {

@@ -12,6 +12,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 #include "capture/perf_event.hpp"
 
 namespace flameprobe {
@@ -35,10 +36,8 @@ std::optional<User> user_of(const std::string& process) {
 
 /// A number from /proc/PID/status.
 std::optional<long> number_of(const std::string& process, const std::string& key) {
-    const auto status = read_small_file((process + "/status").c_str());
-    const auto line = status ? status->find("\n" + key + ":\t") : std::string::npos;
-    if (line == std::string::npos) return std::nullopt;
-    return std::strtol(status->c_str() + line + key.size() + 3, nullptr, 10);
+    const auto number = status_number(read_small_file((process + "/status").c_str()).value_or(""), key);
+    return number ? std::optional(static_cast<long>(*number)) : std::nullopt;
 }
 
 bool is_kernel_thread(const std::string& stat) {

@@ -7,16 +7,15 @@
 #include <system_error>
 
 #include "base/proc.hpp"
+#include "base/process_status.hpp"
 #include "tasks.hpp"
 
 namespace flameprobe::counting {
 
 namespace {
 
-/// The number behind `key` in a /proc/.../status; 0 if there is none.
-long status_number(const std::string& status, const std::string& key) {
-    const std::size_t at = status.find("\n" + key + ":");
-    return at == std::string::npos ? 0 : std::atol(status.c_str() + at + key.size() + 2);
+long count_of(const std::string& status, const std::string& key) {
+    return static_cast<long>(status_number(status, key).value_or(0));
 }
 
 timeval time_of(std::uint64_t ticks) {
@@ -39,7 +38,7 @@ RunningProcess::Figures RunningProcess::read() const {
     const std::string directory = "/proc/" + std::to_string(pid_), stat = text_of(directory + "/stat");
     constexpr int minor = 10, major = 12, user = 14, system = 15;
     return {stat_number(stat, user), stat_number(stat, system), static_cast<long>(stat_number(stat, minor)),
-            static_cast<long>(stat_number(stat, major)), status_number(text_of(directory + "/status"), "VmHWM")};
+            static_cast<long>(stat_number(stat, major)), count_of(text_of(directory + "/status"), "VmHWM")};
 }
 
 void RunningProcess::look() {
@@ -49,8 +48,8 @@ void RunningProcess::look() {
     for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", gone)) {
         const std::string status = text_of(task.path().string() + "/status");
         if (status.empty()) continue;
-        switches_[std::atoi(task.path().filename().c_str())] = {status_number(status, "voluntary_ctxt_switches"),
-                                                                status_number(status, "nonvoluntary_ctxt_switches")};
+        switches_[std::atoi(task.path().filename().c_str())] = {count_of(status, "voluntary_ctxt_switches"),
+                                                                count_of(status, "nonvoluntary_ctxt_switches")};
     }
 }
 
