@@ -14,7 +14,7 @@ void Birth::begin(std::uint32_t start_ticket) {
     time_ns_ = monotonic_ns();
     process_ns_ = host_cpu_ns();
     counts_ = true;
-    state_ = State::waits;
+    life_.step<Life::State::none, Life::State::newborn>();
 }
 
 // A quarter of the 20 ms below which a process that no sample hit leaves no results anyway (FLAMEPROBE_MIN_CPU): more
@@ -29,23 +29,20 @@ bool Birth::uses_little() const noexcept { return host_cpu_ns() - process_ns_ < 
 
 bool Birth::leaves_nothing() const { return uses_little() && (!any_units_counted() || unit_counts().empty()); }
 
-bool Birth::waits() const noexcept {
-    return state_.load(std::memory_order_relaxed) == State::waits && uses_little() && !any_units_counted();
-}
+bool Birth::waits() const noexcept { return life_.is(Life::State::newborn) && uses_little() && !any_units_counted(); }
 
 // Most children of a shell or a forking server end here: waking the collector and waiting for its answer would be a
 // third of what such a short life costs. One that has used more is accounted for even if on a busy machine its
 // collector has not run yet.
 bool Birth::end() noexcept {
-    auto state = State::waits;
-    if (state_ == state && !waits()) return false;
-    return state_.compare_exchange_strong(state, State::ended) || state == State::ended;
+    if (life_.is(Life::State::newborn) && !waits()) return false;
+    return life_.step<Life::State::newborn, Life::State::gone>() || life_.is(Life::State::gone);
 }
 
 // The CPU time used meanwhile is not sampled, but accounted for at the end like all that is shorter than a period. On a
 // busy machine a child gets little CPU time, so the limit on elapsed time is longer.
 bool Birth::outlived(CommandQueue& commands) {
-    if (state_ == State::none) return true;
+    if (!counts_) return true;
     const std::uint64_t bound = bound_ns(), end = time_ns_ + (options_.off_cpu() ? 4 : 16) * bound;
     std::optional<std::uint32_t> requests;
     std::uint64_t used = 0;
@@ -53,8 +50,7 @@ bool Birth::outlived(CommandQueue& commands) {
         requests = commands.wait_for_more(start_ticket_, std::max(bound - used, bound / 8));
         used = std::min(host_cpu_ns() - process_ns_, bound);
     } while (!requests && monotonic_ns() < end && used < bound);
-    auto state = State::waits;
-    state_.compare_exchange_strong(state, State::outlived);
+    life_.step<Life::State::newborn, Life::State::begun>();
     counts_ = !requests || (*requests & last_requests) == 0 || !leaves_nothing();
     return counts_;
 }

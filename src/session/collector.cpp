@@ -31,6 +31,8 @@ constexpr const char* ended_for_return =
     "sampling ended where the program entered a seccomp filter in which no signal handler can return (rt_sigreturn): "
     "FLAMEPROBE_ENGINE=ring needs none";
 
+using State = Life::State;
+
 // A host's real-time priority is for its own work: the collector would hold up what has the same, and would itself wait
 // for ever behind a thread that never leaves their only CPU, of which the kernel keeps a part for others (sched(7)).
 void leave_real_time() {
@@ -43,7 +45,7 @@ void leave_real_time() {
 }  // namespace
 
 Collector::Collector(const Options& options, PathFacts paths, OlderResults older, Log& log)
-    : options_(options), log_(log), birth_(options_), sampling_(options_, std::move(paths), older, log, [this] {
+    : options_(options), log_(log), birth_(options_, life_), sampling_(options_, std::move(paths), older, log, [this] {
           commands_.alive();
           task_.progress();
       }) {}
@@ -52,19 +54,21 @@ bool Collector::launch() {
     const AllSignalsBlocked blocked;
     const OwnThreadAttributes attributes;
     pthread_t thread;
-    return pthread_create(&thread, attributes.get(), &Collector::thread_main, this) == 0;
+    if (pthread_create(&thread, attributes.get(), &Collector::thread_main, this) == 0) return true;
+    if (!life_.step<State::newborn, State::none>()) life_.step<State::begun, State::none>();
+    return false;
 }
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.
 void* Collector::thread_main(void* self) {
     auto* const collector = static_cast<Collector*>(self);
     const bool outlives = collector->birth_.outlived(collector->commands_);
-    bool ends = collector->birth_.ended();
-    if (!ends && !allocate_thread_storage()) {
+    if (!collector->life_.ends() && !allocate_thread_storage()) {
         collector->without_memory_ = true;
+        collector->life_.step<State::begun, State::gone>();
         collector->commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-        ends = true;
     }
+    const bool ends = collector->life_.ends();
     if (outlives && !ends) collector->prepare();
     if (ends || collector->serve()) ::pthread_detach(::pthread_self());
     return nullptr;
@@ -102,9 +106,7 @@ bool Collector::serve() {
         const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
         task_.progress();
         try {
-            const bool starts = (requests & (request_start | request_toggle)) != 0 && (requests & last_requests) == 0;
-            if (may_leave_ && !sampling_.on() && starts && !sampling_.broken() && sampling_.open() &&
-                sampling_.works_outside()) {
+            if (becomes_task(requests)) {
                 carried_ = requests;
                 may_leave_ = false;
                 thread_used_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -124,23 +126,28 @@ bool Collector::serve() {
                 end_with_last_thread();
             }
             going_on = handle(requests);
-            if (sampling_.on() || sampling_.broken()) is_settled_ = true;
+            if (sampling_.on() || sampling_.broken()) life_.step<State::begun, State::thread>();
         } catch (const std::exception& error) {
             const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
             sampling_.give_up(
                 no_memory ? "sampling ends: there is no memory left for it: raise the limit (ulimit -v) or lower "
                             "FLAMEPROBE_STACK"
                           : std::string("sampling ends: ") + error.what());
-            going_on = (requests & last_requests) == 0 && !ends_before_filter();
+            going_on = (requests & last_requests) == 0 && !life_.ends();
         }
         commands_.answer();
     }
     return true;
 }
 
+bool Collector::becomes_task(std::uint32_t requests) {
+    const bool starts = (requests & (request_start | request_toggle)) != 0 && (requests & last_requests) == 0;
+    return may_leave_ && life_.is(State::begun) && starts && !sampling_.broken() && sampling_.open() &&
+           sampling_.works_outside();
+}
+
 void Collector::continue_as_task() {
-    is_task_ = true;
-    is_settled_ = true;
+    life_.step<State::begun, State::task>();
     commands_.set_task(&task_);
     commands_.set_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     serve();
@@ -166,7 +173,7 @@ bool Collector::handle(std::uint32_t requests) {
     if ((requests & request_retire) != 0) sampling_.retire();
     if ((requests & request_leave) != 0) sampling_.leave();
     if ((requests & request_filter) != 0) before_filter();
-    return (requests & last_requests) == 0 && !ends_before_filter();
+    return (requests & last_requests) == 0 && !life_.ends();
 }
 
 std::uint64_t Collector::pause_ns() const {
@@ -193,8 +200,10 @@ void Collector::poll() {
 }
 
 void Collector::finish() {
-    finishing_ = true;
+    if (!life_.step<State::task, State::finishing>() && !life_.step<State::thread, State::finishing>())
+        life_.step<State::begun, State::finishing>();
     sampling_.finish();
+    if (thread_alive_ == never_told) life_.step<State::finishing, State::gone>();
 }
 
 // Written by the collector, since a runtime that takes every signal for itself (Go's) also ends the process by a bare

@@ -8,6 +8,7 @@
 
 #include "session/birth.hpp"
 #include "session/command_queue.hpp"
+#include "session/life.hpp"
 #include "session/log.hpp"
 #include "session/options.hpp"
 #include "session/output_path.hpp"
@@ -20,18 +21,15 @@ class Collector {
 public:
     Collector(const Options& options, PathFacts paths, OlderResults older, Log& log);
 
-    /// From a host thread: starts the collector with every signal blocked. False if there can be no thread.
+    /// From a host thread, after the step from none: starts the collector with every signal blocked. False if there
+    /// can be no thread, which is a step back.
     bool launch();
+    Life& life() { return life_; }
+    const Life& life() const { return life_; }
     CommandQueue& commands() { return commands_; }
     const CommandQueue& commands() const { return commands_; }
     /// Whether `routine` is the start routine of the collector's thread.
     static bool is_start_routine(void* (*routine)(void*)) { return routine == &Collector::thread_main; }
-    /// Whether the collector is at its end: it need not be asked to end.
-    bool finishing() const { return finishing_.load(std::memory_order_relaxed) || birth_.ended(); }
-    /// Whether the collector is a task that shares the host's memory, and no thread of the host.
-    bool is_task() const { return is_task_.load(std::memory_order_relaxed); }
-    /// Whether it is known if the collector is a task or stays a thread.
-    bool is_settled() const { return is_settled_.load(std::memory_order_acquire); }
     Sampling& sampling() { return sampling_; }
     const Sampling& sampling() const { return sampling_; }
     /// Of a forked child: what is done before launch(), and at an end that may come before sampling.
@@ -50,16 +48,18 @@ public:
     /// Set before request_secure: who the host will be for good; no_user: that is not known.
     std::atomic<uid_t> next_user{no_user};
 
-    /// Set before request_filter: what seccomp(2) is given. After the answer: whether the collector ends because of it,
-    /// and whether its thread is gone for the kernel too.
+    /// Set before request_filter: what seccomp(2) is given. After the answer the collector may be at its end because of
+    /// it.
     const void* filter_program = nullptr;
     unsigned long filter_flags = 0;
-    bool ends_before_filter() const { return thread_alive_.load(std::memory_order_acquire) != never_told; }
-    bool is_gone() const { return thread_alive_.load(std::memory_order_acquire) == 0; }
+    /// After an end for a filter: whether its thread is still there for the kernel.
+    bool thread_lives_on() const { return thread_alive_.load(std::memory_order_acquire) == 1; }
 
 private:
     static void* thread_main(void* self);
     void prepare();
+    bool is_task() const { return life_.is(Life::State::task); }
+    bool becomes_task(std::uint32_t requests);
     bool serve();  // false: a task goes on instead of the thread
     void continue_as_task();
     bool handle(std::uint32_t requests);  // false: the end
@@ -76,16 +76,14 @@ private:
     const Options options_;
     Log& log_;
     CommandQueue commands_;
+    Life life_;
     Birth birth_;
     std::uint64_t thread_used_ns_ = 0;  // CPU time of the thread before it became a task
-    std::atomic<bool> finishing_{false};
     std::atomic<bool> without_memory_{false}, without_memory_told_{false};
     static constexpr std::uint32_t never_told = ~std::uint32_t{0};
     std::atomic<std::uint32_t> thread_alive_{never_told};  // the kernel writes 0 when the thread has ended
 
     Task task_;
-    std::atomic<bool> is_task_{false};
-    std::atomic<bool> is_settled_{false};
     bool may_leave_ = false;  // the host's thread group, and become a task
     bool shows_lost_signal_ = false;
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle

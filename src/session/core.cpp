@@ -92,7 +92,7 @@ int is_running() {
 
 int is_this_process() {
     const Session* session = current_session();
-    return session != nullptr && session->is_really_of_this_process();
+    return session != nullptr && session->is_surely_of_this_process();
 }
 
 void died(int signal, const void* info, const void* context) {

@@ -50,17 +50,23 @@ bool Sampling::works_outside() const {
 }
 
 void Sampling::start(const std::optional<Recording::CountedTo>& from) {
-    if (recorded_later()) {
+    const bool waits = recorded_later();
+    if (waits) {
         not_recorded_since_ = from ? *from : Recording::count_from_now(false);
     } else {
         if (from || !profiles_.begun()) give_up_unless(profiles_.begin(engine_, from ? from->time_ns : monotonic_ns()));
-        if (broken_) return;  // no libraries, or the spool is refused
+        if (broken()) return;  // no libraries, or the spool is refused
         if (auto resumed = from ? profile().resume_from(*from) : profile().resume(); !resumed)
             return give_up(resumed.error().message);
     }
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
-    on_.store(true, std::memory_order_relaxed);
+    turn(waits ? Phase::waiting : Phase::on);
     last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
+}
+
+// A broken one stays so.
+void Sampling::turn(Phase phase) {
+    if (!broken()) phase_.store(phase, std::memory_order_release);
 }
 
 // Names, tables and files cost more than a process of a millisecond uses, so they are made when there is a sample. Not
@@ -71,26 +77,34 @@ bool Sampling::recorded_later() const {
            engine_.source->facts().earlier_threads == 0 && ::access("/proc/self/task", F_OK) == 0;
 }
 
+bool Sampling::has_something_to_record() const {
+    return engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_.process_ns + options_.least_cpu_ns ||
+           (any_units_counted() && unit_counts() != not_recorded_since_.units);
+}
+
 bool Sampling::records() {
-    if (not_recorded_since_ &&
-        (engine_.source->has_samples() || host_cpu_ns() >= not_recorded_since_->process_ns + options_.least_cpu_ns ||
-         (any_units_counted() && unit_counts() != not_recorded_since_->units)))
-        record_from_start();
+    if (is(Phase::waiting) && has_something_to_record()) record_from_start();
     return profiles_.begun();
 }
 
 void Sampling::record_from_start() {
-    if (!not_recorded_since_) return;
-    const auto since = *std::exchange(not_recorded_since_, std::nullopt);
-    give_up_unless(profiles_.begin(engine_, since.time_ns));
-    if (!broken_) give_up_unless(profile().resume_from(since));
+    if (!is(Phase::waiting)) return;
+    turn(Phase::on);
+    begin_recording();
+}
+
+void Sampling::begin_recording() {
+    give_up_unless(profiles_.begin(engine_, not_recorded_since_.time_ns));
+    if (!broken()) give_up_unless(profile().resume_from(not_recorded_since_));
 }
 
 void Sampling::stop() {
     if (!on()) return;
-    on_.store(false, std::memory_order_relaxed);
+    const bool waited = is(Phase::waiting);
+    turn(Phase::off);
     engine_.source->stop();
-    if (!records()) return not_recorded_since_.reset();
+    if (waited && has_something_to_record()) begin_recording();
+    if (!profiles_.begun()) return;
     profile().pause();
     drain();
     report_engine_note();
@@ -217,7 +231,7 @@ void Sampling::finish() {
     stop();
     if (!profiles_.begun()) return profiles_.end_run();
     if (crash_record_.written()) profile().died(crash_record_);
-    if (auto closed = profile().close(); !closed && !broken_) log_.warning(closed.error().message);
+    if (auto closed = profile().close(); !closed && !broken()) log_.warning(closed.error().message);
     engine_.source.reset();
     profiles_.write_results();
 }
@@ -240,10 +254,9 @@ void Sampling::give_up_signal() {
 
 void Sampling::give_up(const std::string& why) {
     log_.warning(why);
-    if (!broken_) why_not_ = why;  // host threads read it from then on
+    if (!broken()) why_not_ = why;  // host threads read it from then on
     if (on()) engine_.source->stop();
-    on_.store(false, std::memory_order_relaxed);
-    broken_ = true;
+    turn(Phase::broken);
 }
 
 void Sampling::give_up_unless(const Result<void>& done) {

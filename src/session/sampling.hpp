@@ -22,9 +22,9 @@ public:
     Sampling(const Options& options, PathFacts paths, OlderResults older, Log& log, std::function<void()> alive);
 
     // Thread-safe.
-    bool on() const { return on_.load(std::memory_order_relaxed); }
+    bool on() const { return is(Phase::waiting) || is(Phase::on); }
     /// Nothing will be sampled any more: see why_not(), to be read after an answer of the collector.
-    bool broken() const { return broken_; }
+    bool broken() const { return is(Phase::broken); }
     const std::string& why_not() const { return why_not_; }
     /// Whether the engine has a timer or an alternate stack per thread.
     bool attaches_threads() const { return attaches_threads_.load(std::memory_order_relaxed); }
@@ -77,10 +77,20 @@ public:
     void say(const std::string& sentence) { profiles_.say(sentence); }
 
 private:
+    enum class Phase : std::uint8_t {
+        off,
+        waiting,  // sampling is on, but there was nothing to record yet
+        on,
+        broken,  // for good
+    };
+    bool is(Phase phase) const { return phase_.load(std::memory_order_relaxed) == phase; }
+    void turn(Phase phase);
     Recording& profile() { return profiles_.now(); }
     bool recorded_later() const;
+    bool has_something_to_record() const;
     bool records();
     void record_from_start();
+    void begin_recording();
     void drain();
     void go_on();  // while a picture is drawn
     void flush();
@@ -93,8 +103,7 @@ private:
     ProfileSeries profiles_;
     CrashRecord crash_record_;
     EndedThreads ended_threads_;
-    std::atomic<bool> on_{false};
-    std::atomic<bool> broken_{false};
+    std::atomic<Phase> phase_{Phase::off};
     std::atomic<bool> attaches_threads_{false};
     std::string why_not_ = "sampling was stopped";
 
@@ -102,7 +111,7 @@ private:
     std::string reported_note_;  // of the engine, as last said
     bool waits_reported_ = false;
     bool lost_signal_ = false;
-    std::optional<Recording::CountedTo> not_recorded_since_;  // sampling is on, and there was nothing to record yet
+    Recording::CountedTo not_recorded_since_;  // while it waits
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;
     std::uint64_t hurry_until_ns_ = 0;

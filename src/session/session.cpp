@@ -19,6 +19,9 @@
 #include "session/run_info.hpp"
 
 namespace flameprobe {
+
+using State = Life::State;
+
 namespace {
 
 // The longest that a host thread waits on a collector that makes no progress at all.
@@ -49,20 +52,6 @@ OlderResults older_results(const Options& options, Session::Kind kind) {
     return {options.out.find("%p") != std::string::npos, family().start, kind != Session::Kind::another};
 }
 
-// The kernel's answer: getpid may be interposed, and glibc's of long ago was cached over vfork.
-int real_pid() noexcept { return static_cast<int>(::syscall(SYS_getpid)); }
-
-// Tells a forked child apart without a system call: it finds the page empty.
-const volatile char* make_mark() {
-    constexpr std::size_t size = 4096;
-    void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return nullptr;
-    auto* const mark = static_cast<char*>(page);
-    *mark = 1;
-    ::madvise(page, size, MADV_WIPEONFORK);
-    return mark;
-}
-
 /// Effective and permitted capabilities of a thread, 0 being the caller; all zero if they cannot be read.
 std::array<std::uint32_t, 4> capabilities_of(std::uint32_t tid) noexcept {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, static_cast<int>(tid)};
@@ -86,10 +75,8 @@ Session::Session(std::vector<std::string> settings, Kind kind)
       }()),
       log_(options_.log,
            options_.log_path.starts_with('/') ? options_.log_path : family().directory + "/" + options_.log_path),
-      pid_(real_pid()),
-      mark_(make_mark()),
       collector_(options_, path_facts(options_), older_results(options_, kind), log_) {
-    set_host_process(pid_);
+    set_host_process(process_.pid());
     std::vector<std::string> problems;
     parse(settings_, problems);
     if (!problems.empty()) settings_problem_ = problems.front();
@@ -97,23 +84,17 @@ Session::Session(std::vector<std::string> settings, Kind kind)
     for (const auto& problem : problems) log_.warning(problem);
 }
 
-// A child of vfork in a filtered host cannot be told apart: it would only end its parent's profile too early.
-bool Session::of_this_process() const noexcept {
-    return host_is_filtered ? mark_ == nullptr || *mark_ != 0 : real_pid() == pid_;
-}
-bool Session::is_really_of_this_process() const noexcept {
-    return (mark_ == nullptr || *mark_ != 0) && real_pid() == pid_;
-}
-
 Outcome Session::launch() {
     const std::scoped_lock lock(mutex_);
-    if (launched_) return {};
+    return collector_.life().step<State::none, State::begun>() ? create_collector() : Outcome{};
+}
+
+Outcome Session::create_collector() {
     collector_.commands().set_tid(0);  // the old thread's, if it was sent away
     if (!collector_.launch()) {
         log_.warning(no_thread);  // also where no caller gets the outcome: a preloaded library, a forked child
         return {FLAMEPROBE_NO_MEMORY, no_thread};
     }
-    launched_ = true;
     return {};
 }
 
@@ -123,15 +104,15 @@ bool Session::ask_and_wait(Request request) noexcept {
 }
 
 Outcome Session::unanswered(flameprobe_code code) const {
-    if (collector_.finishing()) return {code, "this profile has ended, and its results are written"};
     if (collector_.without_memory()) return {FLAMEPROBE_NO_MEMORY, no_memory};
+    if (collector_.life().ends()) return {code, "this profile has ended, and its results are written"};
     return {code, no_answer};
 }
 
 Outcome Session::start() {
     if (sampling()) return {FLAMEPROBE_RUNNING, "sampling is on already"};
     if (auto launched = launch(); !launched.ok()) return launched;
-    starting_ = true;
+    wanted_ = true;
     if (!ask_and_wait(request_start)) return unanswered(FLAMEPROBE_REFUSED);
     if (collector_.sampling().broken()) return {FLAMEPROBE_REFUSED, collector_.sampling().why_not()};
     return {};
@@ -139,22 +120,26 @@ Outcome Session::start() {
 
 Outcome Session::start_soon() {
     const std::uint32_t ticket = collector_.commands().ask(request_start);
-    if (!launched_) collector_.birth().begin(ticket);
-    auto launched = launch();
-    starting_ = launched.ok();
-    return launched;
+    const std::scoped_lock lock(mutex_);
+    auto created = Outcome{};
+    if (!launched()) {
+        collector_.birth().begin(ticket);
+        created = create_collector();
+    }
+    wanted_ = created.ok();
+    return created;
 }
 
 Outcome Session::stop() {
-    if (!launched_ || !sampling()) return {FLAMEPROBE_NOT_RUNNING, "nothing is being sampled"};
-    starting_ = false;
+    if (!sampling()) return {FLAMEPROBE_NOT_RUNNING, "nothing is being sampled"};
+    wanted_ = false;
     if (!ask_and_wait(request_stop) && sampling()) return unanswered(FLAMEPROBE_REFUSED);
     return {};
 }
 
 Outcome Session::dump(const std::string& path) {
     const std::scoped_lock lock(mutex_);
-    if (!launched_ || collector_.birth().ended()) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
+    if (!launched()) return {FLAMEPROBE_NOT_RUNNING, "nothing has been sampled"};
     CommandQueue& commands = collector_.commands();
     // The collector may be reading the last one's path.
     if (late_dump_ && !commands.wait(*late_dump_, patience_ns)) return unanswered(FLAMEPROBE_OUTPUT);
@@ -179,24 +164,25 @@ bool Session::step_aside(bool only_if_unequal) {
 
 // A collector that was just launched may be about to become a task: its answer shows that this is decided.
 bool Session::is_thread_of_host() {
-    if (!launched_ || host_is_filtered || !of_this_process() || collector_.is_task() || collector_.birth().ended())
-        return false;
-    if (!collector_.is_settled()) ask_and_wait(request_nothing);
-    return !collector_.is_task();
+    const Life& life = collector_.life();
+    if (!launched() || host_is_filtered || !of_this_process() || life.is(State::task)) return false;
+    if (life.is(State::newborn) || life.is(State::begun)) ask_and_wait(request_nothing);
+    return life.is(State::begun) || life.is(State::thread);
 }
 
 bool Session::send_away(Request last) {
     const std::uint32_t tid = collector_.commands().tid();
     if (!ask_and_wait(last)) return false;
-    launched_ = false;
     // The answer comes a moment before the thread is gone for the kernel.
-    for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, pid_, tid, 0) == 0; ++tries) sleep_for_a_millisecond();
+    for (int tries = 0; tries < 1000 && ::syscall(SYS_tgkill, process_.pid(), tid, 0) == 0; ++tries)
+        sleep_for_a_millisecond();
+    if (!collector_.life().step<State::thread, State::none>()) collector_.life().step<State::begun, State::none>();
     return true;
 }
 
 Outcome Session::come_back() {
     if (auto launched = launch(); !launched.ok()) return launched;
-    if (starting_) ask_and_wait(request_start);
+    if (wanted_) ask_and_wait(request_start);
     return {};
 }
 
@@ -210,7 +196,7 @@ bool Session::only_caller_lives() const {
 
 // Where /proc is not mounted the threads cannot be counted: the collector ends instead, so that libc counts right.
 bool Session::left_alone() {
-    if (!is_thread_of_host() || collector_.finishing()) return false;
+    if (!is_thread_of_host()) return false;
     if (list_threads().empty()) {
         send_away(request_finish);
         return false;
@@ -225,21 +211,21 @@ bool Session::left_alone() {
 Outcome Session::stand_by() { return launch(); }
 
 void Session::toggle() noexcept {
-    if (launched_) collector_.commands().ask(request_toggle);
+    if (launched()) collector_.commands().ask(request_toggle);
 }
 void Session::ask(Request request) noexcept {
-    if (!launched_ || collector_.finishing() || !of_this_process()) return;
+    if (!launched() || collector_.life().ends() || !of_this_process()) return;
     if (request == request_flush && !sampling()) return;  // a child on its way to exec is not held up
     ask_and_wait(request);
 }
 void Session::yield_signal() noexcept {
     if (!sampling() || !of_this_process()) return;
-    starting_ = false;
+    wanted_ = false;
     ask_and_wait(request_yield);
 }
 void Session::release_host_resources() noexcept {
-    if (!launched_ || host_is_filtered || !is_really_of_this_process() || collector_.birth().waits() ||
-        collector_.finishing())
+    if (!launched() || host_is_filtered || !is_surely_of_this_process() || collector_.birth().waits() ||
+        collector_.life().ends())
         return;
     stop_interval_timers();
     // Where nothing was sampled nothing is written, and the end is not held up.
@@ -249,8 +235,8 @@ void Session::release_host_resources() noexcept {
 // A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as
 // malloc's: so it goes on only when the collector's thread is gone.
 void Session::finish() noexcept {
-    if (!launched_ || !of_this_process() || collector_.birth().end()) return;
-    if (ask_and_wait(request_finish) && host_is_filtered && !collector_.is_task()) wait_until_gone(1'000'000'000);
+    if (!launched() || !of_this_process() || collector_.birth().end()) return;
+    if (ask_and_wait(request_finish)) wait_until_gone(1'000'000'000);
 }
 void Session::messages() {
     if (collector_.takes_without_memory()) log_.warning(no_memory);
@@ -258,17 +244,16 @@ void Session::messages() {
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {
     const std::uint64_t since = monotonic_ns();
-    while (!collector_.is_gone() && monotonic_ns() - since < limit_ns) {
+    while (collector_.thread_lives_on() && monotonic_ns() - since < limit_ns) {
     }
+    collector_.life().step<State::finishing, State::gone>();
 }
 void Session::before_filter(const void* program, unsigned long flags) noexcept {
-    if (!launched_) return;
+    if (!launched() || collector_.life().ends()) return;
     collector_.filter_program = program;
     collector_.filter_flags = flags;
     ask_and_wait(request_filter);
-    if (!collector_.ends_before_filter()) return;
     wait_until_gone(patience_ns);
-    launched_ = false;
 }
 void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept {
     if (!sampling()) return;

@@ -10,6 +10,7 @@
 
 #include "flameprobe/flameprobe.h"
 #include "session/collector.hpp"
+#include "session/own_process.hpp"
 
 namespace flameprobe {
 
@@ -32,9 +33,8 @@ public:
     const std::vector<std::string>& settings() const { return settings_; }
     /// Empty if they were all good.
     const std::string& settings_problem() const { return settings_problem_; }
-    bool of_this_process() const noexcept;
-    /// Asks the kernel, even where a seccomp filter may be in force; a forked child is recognised without that.
-    bool is_really_of_this_process() const noexcept;
+    bool of_this_process() const noexcept { return process_.is_here(); }
+    bool is_surely_of_this_process() const noexcept { return process_.is_surely_here(); }
 
     Outcome start();
     /// Like start(), without waiting for it: a forked child that goes on to exec must not be held up.
@@ -45,11 +45,11 @@ public:
     /// Whether the engine has a timer or an alternate stack per thread.
     bool attaches_threads() const noexcept { return sampling() && collector_.sampling().attaches_threads(); }
     /// Whether it has ended for good: its results are written, or about to be.
-    bool finished() const { return of_this_process() && collector_.finishing(); }
+    bool finished() const { return of_this_process() && collector_.life().ends(); }
     bool sampling() const { return collector_.sampling().on(); }
     /// Whether a child forked now is to be sampled: sampling() is still false while a start_soon() is under way.
     bool children_wanted() const {
-        return options_.children && !collector_.sampling().broken() && (starting_ || sampling());
+        return options_.children && !collector_.sampling().broken() && (wanted_ || sampling());
     }
     /// Ends the collector's thread, with everything kept for come_back(). False if there is none, or no answer, or if
     /// the host has other threads than the caller. `only_if_unequal`: only where it has other capabilities than the
@@ -88,7 +88,9 @@ public:
     void messages();
 
 private:
+    bool launched() const noexcept { return !collector_.life().is(Life::State::none); }
     Outcome launch();
+    Outcome create_collector();
     bool only_caller_lives() const;
     bool is_thread_of_host();
     bool send_away(Request last);
@@ -100,12 +102,10 @@ private:
     const std::vector<std::string> settings_;
     const Options options_;
     Log log_;
-    const int pid_;
-    const volatile char* const mark_;  // not zero in this process; null if there was no memory for it
+    const OwnProcess process_;
     std::string settings_problem_;
-    std::mutex mutex_;  // launching, dumping
-    std::atomic<bool> launched_{false};
-    std::atomic<bool> starting_{false};  // asked to, and not stopped since
+    std::mutex mutex_;                 // launching, dumping
+    std::atomic<bool> wanted_{false};  // sampling was asked for, and not stopped since
     unsigned dumps_ = 0;
     std::optional<std::uint32_t> late_dump_;  // the ticket of one whose caller has stopped waiting
     Collector collector_;

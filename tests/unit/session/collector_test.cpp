@@ -26,10 +26,8 @@ TEST_CASE("a forked child that ends at once has opened nothing") {
     const std::uint32_t finish = commands.ask(request_finish);
     REQUIRE(collector.launch());
     REQUIRE(commands.wait(finish, 60'000'000'000));
-    CHECK(collector.finishing());
+    CHECK(collector.life().ends());
     CHECK_FALSE(collector.birth().waits());
-    CHECK_FALSE(collector.is_settled());
-    CHECK_FALSE(collector.is_task());
     CHECK_FALSE(collector.sampling().has_recording());
     CHECK(commands.tid() == 0);  // it was not even prepared
 }
@@ -47,7 +45,7 @@ TEST_CASE("a forked child that ends while its collector waits neither asks it no
     collector.birth().begin(collector.commands().ask(request_start));
     CHECK(collector.birth().end());
     CHECK(collector.birth().end());  // a second thread ends too
-    CHECK(collector.finishing());
+    CHECK(collector.life().is(Life::State::gone));
     REQUIRE(collector.launch());
     test::sleep_until_alone();
     CHECK(collector.commands().tid() == 0);
@@ -67,7 +65,7 @@ TEST_CASE("a forked child that has used the least CPU time is accounted for, tho
     }
     CHECK_FALSE(collector.birth().waits());
     CHECK_FALSE(collector.birth().end());
-    CHECK_FALSE(collector.finishing());
+    CHECK_FALSE(collector.life().ends());
 }
 
 TEST_CASE("a forked child's collector still waits when the child has used 10 ms of a long period") {
