@@ -1,5 +1,5 @@
 // The bytes of a file, mapped or read. A private mapping is the cheapest, but raises SIGBUS when the file is truncated
-// meanwhile, so inside the host files are read onto the heap, section by section.
+// meanwhile, so files of other containers, which others may truncate, are read onto the heap, section by section.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ struct SymbolizeOptions {
     /// truncate them.
     std::shared_ptr<const Descriptor> root;
     /// Map files rather than read them onto the heap. Cheaper, but a file that is truncated meanwhile raises SIGBUS:
-    /// only for our own programs, never inside a host.
+    /// not for files of other containers.
     bool map_files = false;
     /// Without map_files: debug information of a module is not read above this many bytes, and a warning says so.
     std::uint64_t most_debug_bytes = std::uint64_t{256} << 20;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names N addresses of one file by FlameProbe's symbolizer, llvm-symbolizer, addr2line and perf script with inlined
+"""Names N addresses of one file by FlameProbe's symbolizer, llvm-symbolizer, eu-addr2line (libdwfl), addr2line and perf script with inlined
 functions, A B C A B C, and prints medians of time and memory (perf script: once, and without the addr2line that it runs
 beside itself, so its CPU time and memory are more than is shown).
 
@@ -44,13 +44,15 @@ def contenders(arguments, samples):
     ours = [arguments.program, arguments.file]
     yield "flameprobe", ours
     yield "flameprobe, 1 thread", ours + ["--workers", "1"]
-    yield "flameprobe, as in a host", ours + ["--read"]
+    yield "flameprobe, file read", ours + ["--read"]
     for name in ("llvm-symbolizer", "llvm-symbolizer-14"):
         if shutil.which(name) and "llvm-symbolizer" not in arguments.without:
             yield name, [name, "--obj=" + arguments.file, "--inlines", "--demangle"]
             break
     if samples:
         yield PERF, ["perf", "script", "-i", samples]
+    if shutil.which("eu-addr2line") and "eu-addr2line" not in arguments.without:
+        yield "eu-addr2line, libdwfl", ["eu-addr2line", "-a", "-i", "-f", "-C", "-e", arguments.file]
     if shutil.which("addr2line") and "addr2line" not in arguments.without:
         yield "addr2line", ["addr2line", "-a", "-i", "-f", "-C", "-e", arguments.file]
 
