@@ -1,5 +1,7 @@
-// A process image that is replaced runs no destructors: what was sampled is flushed before, and after a failed exec
-// sampling goes on. Threads and perf events end with the image by themselves.
+// A process image that is replaced runs no destructors: its profile is completed before, and after a failed exec
+// sampling goes on in another. Threads and perf events end with the image by themselves.
+#include "exec.hpp"
+
 #include <alloca.h>
 #include <errno.h>
 #include <signal.h>
@@ -45,7 +47,7 @@ public:
     Replacement() noexcept : core_(core_if_loaded()) {
         if (core_ == nullptr) return;
         const int saved = errno;
-        core_->ask(request_flush);
+        core_->ask(request_replace);
         // A signal that waits because the thread blocks it would kill the new image, which has no handler.
         stopped_ = core_->is_running() != 0 && core_->signals_with(SIGTRAP) != 0 && blocks_trap();
         if (stopped_) core_->ask(request_stop);
@@ -133,4 +135,12 @@ FLAMEPROBE_INTERPOSED int execle(const char* path, const char* first, ...) noexc
     char* const* environment = va_arg(list, char* const*);
     va_end(list);
     return execve(path, arguments, environment);
+}
+
+long flameprobe::execve_by_number(long, const char* path, char* const arguments[], char* const environment[]) noexcept {
+    return execve(path, arguments, environment);
+}
+long flameprobe::execveat_by_number(long, int directory, const char* path, char* const arguments[],
+                                    char* const environment[], int flags) noexcept {
+    return execveat(directory, path, arguments, environment, flags);
 }

@@ -45,9 +45,9 @@ using namespace flameprobe;
 FLAMEPROBE_INTERPOSED pid_t fork() { return fork_by(next(next_fork, "fork")); }
 
 // daemon(3) and forkpty(3) call fork inside libc, past our wrapper. The parent in daemon ends there by _exit, also
-// inside libc: what it sampled is flushed before.
+// inside libc: its profile is completed before.
 FLAMEPROBE_INTERPOSED int daemon(int nochdir, int noclose) {
-    if (const flameprobe_core* core = core_if_loaded()) core->ask(request_flush);
+    if (const flameprobe_core* core = core_if_loaded()) core->ask(request_replace);
     auto* const real = next(next_daemon, "daemon");
     return fork_by([&] { return real(nochdir, noclose); });
 }

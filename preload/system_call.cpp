@@ -1,5 +1,5 @@
-// syscall(2), as the way to seccomp(2), for which libc has no function, and past sigaltstack(2). Every other number
-// goes straight on.
+// syscall(2), as the way to seccomp(2), for which libc has no function, and past sigaltstack(2) and execve(2). Every
+// other number goes straight on.
 //
 // syscall itself is in src/arch. It goes on by a jump: the next function finds registers and stack as the caller left
 // them, however many words there are, and returns to the caller itself: also a clone that comes back on another stack,
@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "alternate_stack.hpp"
+#include "exec.hpp"
 #include "interpose.hpp"
 #include "seccomp.hpp"
 
@@ -29,12 +30,14 @@ extern "C" {
 /// The function that ours replaces; null until it has been looked up.
 __attribute__((visibility("hidden"), used)) constinit SystemCall* flameprobe_next_syscall_ = nullptr;
 
-/// For seccomp(2), sigaltstack(2), and the first call of all. Takes what `syscall` was given, gives the function that
+/// For these, and the first call of all. Takes what `syscall` was given, gives the function that
 /// is to have it.
 __attribute__((visibility("hidden"), used)) SystemCall* flameprobe_before_syscall_(long number, unsigned long operation,
                                                                                    unsigned long flags,
                                                                                    const void* program) noexcept {
     if (number == SYS_sigaltstack) return reinterpret_cast<SystemCall*>(&flameprobe::alternate_stack_by_number);
+    if (number == SYS_execve) return reinterpret_cast<SystemCall*>(&flameprobe::execve_by_number);
+    if (number == SYS_execveat) return reinterpret_cast<SystemCall*>(&flameprobe::execveat_by_number);
     if (number == SYS_seccomp) flameprobe::before_seccomp(operation, flags, program);
     return flameprobe::next(flameprobe_next_syscall_, "syscall");
 }

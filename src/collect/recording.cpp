@@ -91,12 +91,14 @@ Recording::CountedTo Recording::counted_to() const {
     return {counted_time_ns_, counted_process_ns_, counted_own_ns_, pipeline_.threads().readings(), counted_units_};
 }
 
-// Read from outside, a thread's clock is behind, so the process's stands for its only thread. Read from inside, the
-// process's clock includes the collectors' time.
+// Read from outside, a thread's clock is behind by up to a tick, so the process's stands for its only thread; unless
+// another thread than the first has executed the program. Read from inside, the process's clock includes the
+// collectors' time.
 Recording::CountedTo Recording::count_from_now(bool units_from_birth, const CpuClocks& clocks) {
     const auto main_thread = static_cast<std::uint32_t>(host_process());
-    const std::uint64_t used = clocks.process_ns(),
-                        of_main = clocks.own_is_in_process() ? clocks.thread_ns(main_thread) : used;
+    constexpr std::uint64_t tick_ns = 10 * ns_per_ms;
+    const std::uint64_t used = clocks.process_ns(), read = clocks.thread_ns(main_thread),
+                        of_main = clocks.own_is_in_process() || used > read + tick_ns ? read : used;
     return {clocks.time_ns(),
             used,
             clocks.own_ns(),

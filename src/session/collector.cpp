@@ -116,7 +116,9 @@ bool Collector::serve() {
                 continue;
             }
             // The task survives what kills the host or replaces its image, and still has the memory.
-            if (is_task() && (task_.host_ended() || (sampling_.ended() && task_.host_has_other_image()))) {
+            const bool replaced = is_task() && sampling_.may_be_replaced() && task_.host_has_other_image();
+            if (replaced) sampling_.image_is_gone();
+            if (replaced || (is_task() && task_.host_ended())) {
                 finish();
                 return true;
             }
@@ -163,6 +165,7 @@ bool Collector::handle(std::uint32_t requests) {
     }
     if ((requests & request_stop) != 0) sampling_.stop();
     if ((requests & request_flush) != 0) sampling_.keep();
+    if ((requests & request_replace) != 0) sampling_.complete();
     if ((requests & request_secure) != 0) sampling_.secure(next_user.exchange(no_user, std::memory_order_relaxed));
     if ((requests & request_credentials) != 0 && is_task()) task_.follow_credentials();
     if ((requests & request_dump) != 0) dump_problem = sampling_.dump(dump_stem);

@@ -159,10 +159,12 @@ void ProfileSeries::tell(const Drawn& drawn) {
 
 void ProfileSeries::write_results() {
     if (!recording_->avoided().empty()) log_.warning(recording_->avoided());
-    if (options_.one_result()) {
-        recording_->release();
-        return end_run();
-    }
+    write_part();
+    if (options_.one_result()) end_run();
+}
+
+void ProfileSeries::write_part() {
+    if (options_.one_result()) return recording_->release();
     const bool pushes = !options_.push_directory.empty();
     // Of units of work alone there is no picture.
     const bool shows_last_part = recording_->has_file() && (pushes || recording_->has_samples());

@@ -46,6 +46,8 @@ public:
     std::string dump(const std::string& stem, const Drain& drain);
     /// Writes the results of the last profile, after now().close().
     void write_results();
+    /// The same, where the process goes on: the run's result is not made yet.
+    void write_part();
     /// At the process's end, also where there is no profile: the run's result is written by its first process, and by
     /// the last one that goes on after that.
     void end_run();

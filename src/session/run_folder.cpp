@@ -71,8 +71,8 @@ bool RunFolder::may_use(const std::string& stem, const OlderResults& older) {
     if (!directory || !directory->status(name, found)) return true;  // making the folder tells what is wrong
     const std::string obstacle = directory->obstacle(name);
     if (!obstacle.empty() && avoided_.empty()) avoided_ = stem + ".fprobe " + obstacle;
-    if (!obstacle.empty() || older.keep) return false;
-    return !is_later(found.st_mtim, older.run_start) || (older.grows && has_result_of_ours(stem));
+    if (!obstacle.empty()) return false;
+    return (!older.keep && !is_later(found.st_mtim, older.run_start)) || (older.grows && has_result_of_ours(stem));
 }
 
 bool RunFolder::write_owner(const OutputDirectory& folder) const {

@@ -90,6 +90,7 @@ bool Sampling::records() {
 void Sampling::record_from_start() {
     if (!is(Phase::waiting)) return;
     turn(Phase::on);
+    completed_ = false;
     begin_recording();
 }
 
@@ -198,6 +199,28 @@ void Sampling::keep() {
     drain();
     flush();
     profiles_.drop_if_empty();
+}
+
+// A collector that is a thread goes with the image, and one that is a task reads clocks that go on for the next image.
+void Sampling::complete() {
+    if (!on() || !records()) return;
+    profile().pause();
+    drain();
+    if (auto closed = profile().close(); !closed) return give_up(closed.error().message);
+    not_recorded_since_ = profile().counted_to();
+    profiles_.write_part();
+    profiles_.forget();
+    completed_ = true;
+    recorded_later() ? turn(Phase::waiting) : begin_recording();
+}
+
+void Sampling::image_is_gone() {
+    const bool has_nothing =
+        is(Phase::waiting) ? !engine_.source->has_samples() : profiles_.begun() && !profile().has_content();
+    if (!has_nothing) return;
+    turn(Phase::off);
+    engine_.source->stop();
+    if (profiles_.begun()) profiles_.forget();
 }
 
 void Sampling::secure(uid_t user) {

@@ -38,8 +38,9 @@ public:
     bool open();
     /// Whether the engine works where the collector is no thread of the host.
     bool works_outside() const;
-    /// Whether every sampled thread has ended, or exec has replaced the program.
-    bool ended() const { return on() && engine_.source->ended(); }
+    /// Whether exec may have replaced the program: every sampled thread has ended, or nothing was recorded since it
+    /// was about to.
+    bool may_be_replaced() const { return on() && (completed_ || engine_.source->ended()); }
     /// To be called after open(). CPU time counts from `from`, or else from now.
     void start(const std::optional<Recording::CountedTo>& from);
     void stop();
@@ -55,6 +56,11 @@ public:
 
     /// Writes the samples so far to the file; a file without any is removed.
     void keep();
+    /// The process's image is about to go: completes the profile and its results. If the image stays, sampling goes on
+    /// in another profile.
+    void complete();
+    /// It has gone: what the process has used since then is the next image's.
+    void image_is_gone();
     /// Creates the file while it can be: the process is about to lose the right to. `user`: who it will be for good, or
     /// no_user.
     void secure(uid_t user = no_user);
@@ -111,6 +117,7 @@ private:
     std::string reported_note_;  // of the engine, as last said
     bool waits_reported_ = false;
     bool lost_signal_ = false;
+    bool completed_ = false;                   // and nothing was recorded since
     Recording::CountedTo not_recorded_since_;  // while it waits
     std::uint64_t last_flush_ns_ = 0;
     std::uint64_t last_clocks_ns_ = 0;

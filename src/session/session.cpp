@@ -215,7 +215,8 @@ void Session::toggle() noexcept {
 }
 void Session::ask(Request request) noexcept {
     if (!launched() || collector_.life().ends() || !of_this_process()) return;
-    if (request == request_flush && !sampling()) return;  // a child on its way to exec is not held up
+    // A child on its way to exec is not held up.
+    if ((request == request_flush || request == request_replace) && !sampling()) return;
     ask_and_wait(request);
 }
 void Session::yield_signal() noexcept {

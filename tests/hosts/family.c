@@ -1,10 +1,12 @@
 /* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest. "family child N" works and
- * ends with N.
+ * ends with N. "family images N exec|number|thread|failing" works for 30 ms in each of N images, of which each replaces
+ * the last by execv, by syscall(2), in another thread than the first, or after one that fails.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "host.h"
@@ -134,6 +136,29 @@ static int chain(long left) {
     return 1;
 }
 
+static char* image_arguments[5];
+static void* replace_image(void* how) {
+    char* nothing[] = {(char*)"nothing", NULL};
+    if (strcmp(how, "failing") == 0) CHECK(execv("/nonexistent/program", nothing) == -1 && errno == ENOENT);
+    if (strcmp(how, "failing") == 0) work_ms(30);
+    if (strcmp(how, "number") == 0) syscall(SYS_execve, self, image_arguments, environ);
+    execv(self, image_arguments);
+    exit(3);
+}
+
+static int images(long left, char* how) {
+    static char text[32];
+    pthread_t thread;
+    char* arguments[] = {self, (char*)"images", text, how, NULL};
+    memcpy(image_arguments, arguments, sizeof arguments);
+    snprintf(text, sizeof text, "%ld", left - 1);
+    work_ms(30);
+    if (left == 1) return 0;
+    if (strcmp(how, "thread") != 0) replace_image(how);
+    CHECK(pthread_create(&thread, NULL, replace_image, how) == 0);
+    for (;;) pause();
+}
+
 static int done;
 static void* allocate(void* unused) {
     for (size_t size = 1; __atomic_load_n(&done, __ATOMIC_RELAXED) == 0; size = size % 9000 + 77) {
@@ -188,6 +213,8 @@ int main(int argc, char** argv) {
     }
     if (strcmp(mode, "chain") == 0) {
         if (chain(atol(argv[2])) != 0) return 1;
+    } else if (strcmp(mode, "images") == 0) {
+        if (images(atol(argv[2]), argv[3]) != 0) return 1;
     } else if (strcmp(mode, "fork") == 0)
         forks();
     else if (strcmp(mode, "exec") == 0)

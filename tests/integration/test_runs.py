@@ -1,5 +1,6 @@
 """One run, one result: the tree of processes that begins with the first one that loaded FlameProbe."""
 
+import json
 import os
 import shutil
 import signal
@@ -8,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (BUILD, COMMAND, ENGINES, LIBRARY, Case, clean_environment, host, profiled, read_folded, render, run,
+from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, Case, clean_environment, host, profiled, read_folded, render, run,
                      sized, wait_until)
 
 TREE = r"""
@@ -149,6 +150,30 @@ class Runs(Case):
                     self.assertEqual(ran.returncode, 0, ran.stderr)
                     names = sorted(path.name for path in place.iterdir())
                     self.assertEqual(names, ["x.folded", "x.fprobe", "x.svg", "x.txt"], ran.stderr)
+
+    def test_each_image_that_exec_replaces_is_counted_once(self):
+        """In every engine, for root and an ordinary user: one result, with the CPU time of all images and no more."""
+        count = sized(10, 40)
+        self.directory.chmod(0o777)
+        for engine in ENGINES:
+            for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
+                for how in ("exec", "number", "thread", "failing"):
+                    with self.subTest(engine=engine, user=bool(user), how=how):
+                        place = self.fresh_directory(f"{engine}-{how}-{len(user)}")
+                        place.chmod(0o777)
+                        ran = run([*user, host("family"), "images", count, how], place,
+                                  profiled(ENGINE=engine, FREQ=499, FORMAT="folded,json"))
+                        self.assertEqual((ran.returncode, ran.stdout), (0, "images done\n"), ran.stderr)
+                        name = f"flameprobe.host-family.{ran.pid}"
+                        self.assertEqual(sorted(path.name for path in place.iterdir()),
+                                         [f"{name}.{ending}" for ending in ("folded", "fprobe", "json")], ran.stderr)
+                        truth = 30e6 * (2 * count - 1 if how == "failing" else count)
+                        told = json.loads((place / f"{name}.json").read_text())
+                        self.assertGreater(told["cpu_time"]["process_ns"], 0.98 * truth)
+                        self.assertLess(told["cpu_time"]["process_ns"], 1.25 * truth)
+                        shown = sum(hits for _, hits in ran.result().stacks()) * told["sampling"]["period_ns"]
+                        self.assertGreater(shown, 0.9 * truth)
+                        self.assertLess(shown, 1.3 * truth)
 
     def test_a_launcher_that_gives_up_roots_rights_leaves_its_name_too(self):
         """It makes nothing that the program, which runs as another user, could neither use nor remove."""

@@ -1,8 +1,8 @@
-// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for seccomp(2) and sigaltstack(2), and
+// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for those that are numbered here, and
 // in the first call of all, to what flameprobe_before_syscall_ gives.
 #include <sys/syscall.h>
 
-static_assert(SYS_seccomp == 277 && SYS_sigaltstack == 132);
+static_assert(SYS_seccomp == 277 && SYS_sigaltstack == 132 && SYS_execve == 221 && SYS_execveat == 281);
 
 // The eight registers that can hold arguments are kept over the call. x16 may be lost at any call (AAPCS64, 6.1.1), and
 // a jump through it is one that BTI lets arrive at a function's `bti c`.
@@ -19,6 +19,10 @@ syscall:
     cmp x0, #277
     b.eq 1f
     cmp x0, #132
+    b.eq 1f
+    cmp x0, #221
+    b.eq 1f
+    cmp x0, #281
     b.eq 1f
     cbz x16, 1f
     br x16

@@ -1,8 +1,8 @@
-// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for seccomp(2) and sigaltstack(2), and
+// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for those that are numbered here, and
 // in the first call of all, to what flameprobe_before_syscall_ gives.
 #include <sys/syscall.h>
 
-static_assert(SYS_seccomp == 317 && SYS_sigaltstack == 131);
+static_assert(SYS_seccomp == 317 && SYS_sigaltstack == 131 && SYS_execve == 59 && SYS_execveat == 322);
 
 // The six registers that can hold arguments are kept over the call; 8 more bytes align the stack for it.
 asm(R"(
@@ -17,6 +17,10 @@ syscall:
     cmpq $317, %rdi
     je 1f
     cmpq $131, %rdi
+    je 1f
+    cmpq $59, %rdi
+    je 1f
+    cmpq $322, %rdi
     je 1f
     testq %rax, %rax
     je 1f
