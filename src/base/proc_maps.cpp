@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
