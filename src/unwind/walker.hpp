@@ -78,8 +78,10 @@ private:
     }
 
     End not_code(const Cursor& cursor) {
-        const bool ends = leads_nowhere<Cpu>(cursor.pc) && last_was_called() && nothing_above(cursor);
-        if (!out_.frames.empty()) return ends ? WalkEnd::root : WalkEnd::bad_return;
+        if (!out_.frames.empty()) {
+            const bool ends = leads_nowhere<Cpu>(cursor.pc) && last_was_called() && nothing_above(cursor);
+            return ends ? WalkEnd::root : WalkEnd::bad_return;
+        }
         out_.frames.push_back({cursor.lookup(), cursor.sp, CodeFrame::no_region});
         out_.frames_in_copy = 1;
         return WalkEnd::no_unwind_info;

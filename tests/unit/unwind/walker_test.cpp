@@ -317,6 +317,11 @@ TEST_CASE("a coroutine's stack ends with the function that nothing called") {
         scene.words[1] = 0xdeaddeaddeaddead;
         ends(WalkEnd::root);
     }
+    SUBCASE("a call through a null pointer is no start") {
+        scene.cursor.pc = 0;
+        CHECK(scene.go().end == WalkEnd::no_unwind_info);
+        CHECK(scene.walk.frames.size() == 1);
+    }
     SUBCASE("what is not code proves nothing") {
         scene.words[1] = 0x5001;
         ends(WalkEnd::bad_return);
