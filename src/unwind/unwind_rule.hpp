@@ -36,7 +36,12 @@ enum class StackStart : std::uint8_t {
     by_bytes,   // code that is known to be one
 };
 
-/// CFA = base + cfa_offset, or the word at that address (cfa_is_loaded). A slot lies at its origin + offset.
+/// The step of every kind but root and irregular; [x] is the word at x:
+///     cfa = base + cfa_offset                       or, where cfa_is_loaded, [base + cfa_offset]
+///     sp' = cfa
+///     pc' = [ra_origin + ra_slot]
+///     fp' = [fp_origin + fp_slot], third' = [third_origin + third_slot]
+/// A register whose slot is `same` keeps its value; on aarch64 pc' is then the link register, which is `third`.
 struct UnwindRule {
     static constexpr std::int32_t same = INT32_MIN;  // a slot's offset: the caller's value is still in the register
 
@@ -62,6 +67,16 @@ struct UnwindRule {
     /// The fields above are from the epilogue or the frame of one size that the code is in (epilogue_rule,
     /// fixed_frame_rule); false: cfa_offset is what frame_before_record() gives.
     bool from_code : 1 = false;
+
+    /// How code's bytes, rather than tables, describe a frame: its end is `size` bytes above SP.
+    ///     (pc', sp', fp', third') = ([sp + size + ra], sp + size, [sp + size + fp], [sp + size + third])
+    void set_frame_above_sp(std::int32_t size, std::int32_t ra, std::int32_t fp = same, std::int32_t third = same) {
+        base = RuleBase::sp;
+        cfa_offset = size;
+        ra_slot = ra;
+        fp_slot = fp;
+        third_slot = third;
+    }
 };
 static_assert(sizeof(UnwindRule) == 32, "two rules a cache line");
 

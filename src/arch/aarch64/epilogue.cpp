@@ -91,13 +91,12 @@ bool epilogue_rule(std::uint64_t address, UnwindRule& rule) {
     if (address % 4 != 0) return false;
     EpilogueWalk way(address);
     if (!way.to_return() || way.sp() < 0 || !way.loads_return_address()) return false;
-    rule.base = RuleBase::sp;
-    rule.cfa_offset = static_cast<std::int32_t>(way.sp());
+    const auto size = static_cast<std::int32_t>(way.sp());
     const auto slot = [&](std::int64_t at) {
-        return at == EpilogueWalk::nowhere ? UnwindRule::same : static_cast<std::int32_t>(at) - rule.cfa_offset;
+        return at == EpilogueWalk::nowhere ? UnwindRule::same : static_cast<std::int32_t>(at) - size;
     };
-    rule.ra_slot = rule.third_slot = slot(way.return_address());
-    rule.fp_slot = slot(way.frame_pointer());
+    const std::int32_t link = slot(way.return_address());
+    rule.set_frame_above_sp(size, link, slot(way.frame_pointer()), link);
     return true;
 }
 

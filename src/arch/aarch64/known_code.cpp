@@ -20,9 +20,7 @@ bool plt_rule(std::uint64_t address, UnwindRule& rule) {
         if (a64::at(last) != a64::br_x17 || address > last || at_guard) continue;
         const bool pushed = back >= 0 && a64::at(start - 4) == stp_x16_x30;
         rule.kind = RuleKind::step;
-        rule.base = RuleBase::sp;
-        rule.cfa_offset = pushed ? 16 : 0;
-        rule.ra_slot = pushed ? -8 : UnwindRule::same;
+        pushed ? rule.set_frame_above_sp(16, -8) : rule.set_frame_above_sp(0, UnwindRule::same);
         return true;
     }
     return false;

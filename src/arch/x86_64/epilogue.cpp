@@ -87,11 +87,7 @@ bool prologue_of_leaf_method(std::uint64_t address, UnwindRule& rule) {
         const std::array<std::uint8_t, 19> expected{0x48, 0x81, 0xec, size, 0,    0,    0,    0x48, 0x89, 0x6c,
                                                     0x24, slot, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xc5, slot};
         if (code != expected || size < 8 || size >= 0x80 || slot != size - 8) continue;
-        rule.base = RuleBase::sp;
-        rule.cfa_offset = before == 0 ? 8 : size + 8;
-        rule.ra_slot = -8;
-        rule.fp_slot = before < instructions[2] ? UnwindRule::same : -16;
-        rule.third_slot = UnwindRule::same;
+        rule.set_frame_above_sp(before == 0 ? 8 : size + 8, -8, before < instructions[2] ? UnwindRule::same : -16);
         return true;
     }
     return false;
@@ -105,15 +101,12 @@ bool epilogue_rule(std::uint64_t address, UnwindRule& rule) {
     const std::size_t size = read_self(address, std::as_writable_bytes(std::span(bytes)));
     EpilogueWalk way{std::span<const std::uint8_t>(bytes).first(size)};
     if (!way.to_return() || way.sp() < 0) return false;
-    rule.base = RuleBase::sp;
-    rule.cfa_offset = static_cast<std::int32_t>(way.sp() + 8);
-    rule.ra_slot = -8;
+    const auto frame_size = static_cast<std::int32_t>(way.sp() + 8);
     const auto slot = [&](unsigned number) {
         const std::int64_t at = way.slot(number);
-        return at == EpilogueWalk::nowhere ? UnwindRule::same : static_cast<std::int32_t>(at) - rule.cfa_offset;
+        return at == EpilogueWalk::nowhere ? UnwindRule::same : static_cast<std::int32_t>(at) - frame_size;
     };
-    rule.fp_slot = slot(rbp);
-    rule.third_slot = slot(rbx);
+    rule.set_frame_above_sp(frame_size, -8, slot(rbp), slot(rbx));
     return true;
 }
 

@@ -101,11 +101,8 @@ std::optional<std::uint64_t> frame_pointer_above_sp(std::uint64_t function_start
 namespace {
 
 void set_rule(const FixedFrame& frame, UnwindRule& rule) {
-    rule.base = RuleBase::sp;
-    rule.cfa_offset = frame.size + 8 * (frame.pushes + 1);
-    rule.ra_slot = -8;
-    rule.fp_slot = frame.rbp == 0 ? UnwindRule::same : -8 * (frame.rbp + 1);
-    rule.third_slot = frame.rbx == 0 ? UnwindRule::same : -8 * (frame.rbx + 1);
+    const auto slot = [](int push) { return push == 0 ? UnwindRule::same : -8 * (push + 1); };
+    rule.set_frame_above_sp(frame.size + 8 * (frame.pushes + 1), -8, slot(frame.rbp), slot(frame.rbx));
 }
 
 }  // namespace

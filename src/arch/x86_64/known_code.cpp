@@ -57,9 +57,7 @@ bool known_code_rule(std::uint64_t address, UnwindRule& rule) {
             if (begin < 0 || static_cast<std::size_t>(begin) > size) continue;
             if (!matches(code.substr(static_cast<std::size_t>(begin)), entry.bytes)) continue;
             rule.kind = RuleKind::step;
-            rule.base = RuleBase::sp;
-            rule.cfa_offset = place.cfa;
-            rule.ra_slot = -8;
+            rule.set_frame_above_sp(place.cfa, -8);
             return true;
         }
     }
