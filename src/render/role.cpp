@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/base_name.hpp"
+
 namespace flameprobe {
 
 namespace {
@@ -95,6 +97,16 @@ constexpr std::array<std::string_view, 7> system_directories = {"/usr/lib", "/li
 constexpr std::array<std::string_view, 4> foreign_sources = {"/.cargo/registry/", "/rustc/", "/usr/include/",
                                                              "/usr/share/cargo/registry/"};
 
+// Programs that run other programs: what is their own is not the user's.
+constexpr std::array<std::string_view, 12> interpreters = {"node",   "java", "python", "perl",    "ruby",     "php",
+                                                           "luajit", "lua",  "dotnet", "Rscript", "beam.smp", "julia"};
+
+bool is_interpreter(std::string_view program) {
+    return std::any_of(interpreters.begin(), interpreters.end(), [&](std::string_view one) {
+        return program.starts_with(one) && program.find_first_not_of("0123456789.", one.size()) == program.npos;
+    });
+}
+
 /// `<alloc::vec::Vec<T> as core::ops::Drop>::drop` begins with the text in its brackets.
 std::string_view without_bracket(std::string_view name) {
     while (name.starts_with('<') || name.starts_with('&')) name.remove_prefix(1);
@@ -139,7 +151,7 @@ private:
     }
     bool is_own_module(std::string_view module, std::string_view name) const {
         if (module.empty()) return !name.starts_with('[') || name.find(".so") == name.npos;
-        if (profile_.has_run && module == profile_.run.executable) return true;
+        if (profile_.has_run && module == profile_.run.executable) return !is_interpreter(base_name(module));
         if (!starts_with_any(module, system_directories)) return module.find(".so") == module.npos || is_near(module);
         return false;
     }

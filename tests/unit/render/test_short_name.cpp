@@ -96,3 +96,20 @@ TEST_CASE("own code, libraries and glue are told apart by file and by name") {
                                                        Role::glue, Role::glue, Role::library, Role::own,
                                                        Role::library});
 }
+
+TEST_CASE("what is an interpreter's own is not the user's code, what it made is") {
+    for (const auto& [program, role] : {std::pair("/usr/bin/node", Role::library),
+                                        {"/usr/bin/python3.11", Role::library},
+                                        {"/usr/bin/perl", Role::library},
+                                        {"/usr/bin/redis-server", Role::own},
+                                        {"/usr/bin/phpdoc", Role::own}}) {
+        CAPTURE(program);
+        NamedProfile profile;
+        profile.has_run = true;
+        profile.run.executable = program;
+        for (const char* module : {program, "//anon"})
+            profile.functions.push_back(
+                {.name = profile.strings.intern("run"), .module = profile.strings.intern(module)});
+        CHECK(function_roles(profile) == std::vector<Role>{role, Role::own});
+    }
+}
