@@ -258,7 +258,8 @@ void FirefoxWriter::sample_table(const ThreadSamples& samples) {
     json_.key("samples").begin_object().key("length").number(samples.counts.size());
     const double interval = interval_ms(*samples.event);
     const bool time = samples.event->has_run && samples.event->run.period_ns > 0;
-    json_.key("weightType").text(time ? "tracing-ms" : "samples");
+    const bool bytes = samples.event->has_run && counts_bytes(samples.event->run);
+    json_.key("weightType").text(time ? "tracing-ms" : bytes ? "bytes" : "samples");
     json_.key("stack").array(samples.counts, [this](const NamedCount* count) {
         const std::uint32_t stack = stack_of_node_[count->node];
         stack == 0 ? json_.null() : json_.number(stack - 1);

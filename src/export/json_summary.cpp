@@ -52,9 +52,9 @@ private:
     void number(const char* key, std::uint64_t value) { json_.key(key).number(value); }
     /// What samples stand for: time, or the number of events that are no clock. null where that is not known.
     void weight(const char* name, const NamedProfile& profile, std::uint64_t weight) {
-        const bool events = counts_events(profile.run);
-        const std::uint64_t each = events ? 1 : profile.run.period_ns;
-        json_.key(std::string(name) + (events ? "_events" : "_ns"));
+        const bool events = counts_events(profile.run), bytes = counts_bytes(profile.run);
+        const std::uint64_t each = events || bytes ? 1 : profile.run.period_ns;
+        json_.key(std::string(name) + (bytes ? "_bytes" : events ? "_events" : "_ns"));
         each == 0 ? json_.null() : json_.number(weight * each);
     }
     /// null where `whole` is 0: neither 0 nor 1 would be right.

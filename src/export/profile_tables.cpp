@@ -159,7 +159,7 @@ bool ProfileTables::is_unnamed(const NamedFrame& frame) const {
     if (frame.location >= profile_.locations.size()) return false;
     const MappingId mapping = profile_.locations[frame.location].mapping;
     return mapping < profile_.mappings.size() && profile_.mappings[mapping].kind == MappingKind::file &&
-           is_stand_in(profile_.strings.view(profile_.functions[frame.function].name), profile_.mappings[mapping].path);
+           is_stand_in(profile_.strings.view(profile_.functions[frame.function].name));
 }
 
 std::uint32_t ProfileTables::function_of(FunctionId function) {

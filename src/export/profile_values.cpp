@@ -31,6 +31,10 @@ ProfileValues values_of(const NamedProfile& profile) {
     if (run.period_ns > 0)
         return {
             {{"samples", "count", 1, true}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
+    if (counts_bytes(run)) {  // as Go and jemalloc call them
+        const std::string space = run.event == event_name::heap ? "inuse_space" : "alloc_space";
+        return {{{"samples", "count", 1, true}, {space, "bytes", 1}}, "space", "bytes", 1};
+    }
     if (run.event_kind == "software event") return {{{type, "count", 1}}, type, "count", 1};
     // Merged runs of different periods or events: only their samples can be added up.
     if (run.event_kind != "hardware counter") return {{{"samples", "count", 1}}, "samples", "count", 1};

@@ -60,7 +60,8 @@ void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, c
     const std::uint64_t unit = has_time ? period : 1;
     json.begin_object();
     json.key("type").text("sampled").key("name").text(thread.name);
-    json.key("unit").text(has_time ? "nanoseconds" : "none");
+    const bool bytes = profile.has_run && counts_bytes(thread.event->run);
+    json.key("unit").text(has_time ? "nanoseconds" : bytes ? "bytes" : "none");
     // The importer's total is the greater of end - start and the sum of weights, so both are made equal.
     json.key("startValue").number(0).key("endValue").number(thread.weight * unit);
     std::vector<FunctionId> stack;

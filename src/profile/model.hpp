@@ -198,6 +198,8 @@ inline constexpr std::string_view offcpu = "offcpu";  // weights are nanoseconds
 inline constexpr std::string_view wall = "wall";      // made of the two by readers: it has no samples of its own
 /// Part of offcpu that is hidden by default: the waits of threads that never woke.
 inline constexpr std::string_view idle = "offcpu-idle";
+inline constexpr std::string_view alloc = "alloc";  // all that was allocated
+inline constexpr std::string_view heap = "heap";    // what was not freed
 }  // namespace event_name
 
 /// The name as users type it: cpu for any clock of CPU time.
@@ -209,6 +211,12 @@ inline std::string short_event_name(const std::string& event) {
 inline bool counts_waiting(const RunInfo& run) {
     return run.event == event_name::offcpu || run.event == event_name::wall;
 }
+
+/// Whether weights are bytes of memory.
+inline bool counts_bytes(const RunInfo& run) { return run.event == event_name::alloc || run.event == event_name::heap; }
+
+/// Whether weights count events such as page faults, rather than time or bytes.
+inline bool counts_events(const RunInfo& run) { return run.event_kind == "software event" && !counts_bytes(run); }
 
 /// Whether weights are nanoseconds: of waiting, or of runs with different periods.
 inline bool weighs_nanoseconds(const RunInfo& run) { return counts_waiting(run) || run.period_ns == 1; }

@@ -34,11 +34,10 @@ inline std::string function_at(std::string_view path, std::uint64_t start) {
 /// Code that was made at run time and that nothing names: one frame, not one for each address.
 inline constexpr std::string_view nameless_jit_code = "[JIT code]";
 
-/// Whether a name is one of these forms for the file at `path`.
-inline bool is_stand_in(std::string_view name, std::string_view path) {
+/// Whether a name is one of these forms.
+inline bool is_stand_in(std::string_view name) {
     if (name.starts_with(unknown_prefix) || name == nameless_jit_code) return true;
-    const std::string_view file = base_name(path);
-    return name.starts_with('[') && name.substr(1).starts_with(file) && name.substr(1 + file.size()).starts_with("+0x");
+    return name.starts_with('[') && name.ends_with(']') && name.find("+0x") != name.npos;
 }
 
 }  // namespace flameprobe

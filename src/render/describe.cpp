@@ -33,17 +33,19 @@ std::string place_text(const NamedProfile& profile, const Function& function) {
     return clean_text(text);
 }
 
+/// "1.19 s (52.77 %), self 11.8 ms (0.52 %), 564 samples", as the page tells it (assets/page/data.js).
 std::string weight_text(const NamedProfile& profile, const CallTree& tree, const Box& box, bool self) {
     const auto all = static_cast<double>(tree.boxes.front().total);
-    std::string text;
-    if (!profile.has_run || !counts_waiting(profile.run))  // whose weights are nanoseconds
-        text = count_text(box.hits) + (box.hits == 1 ? " sample, " : " samples, ");
-    text += percent_text(static_cast<double>(box.total), all);
-    if (const std::string time = time_text(profile, box.total); !time.empty()) text += ", " + time;
-    if (self && box.kind == BoxKind::function) {
-        text += ", self " + (box.self == 0 ? "0" : percent_text(static_cast<double>(box.self), all));
-    }
-    return text;
+    const auto share = [&](std::uint64_t weight) { return percent_text(static_cast<double>(weight), all); };
+    const auto part = [&](std::uint64_t weight) {
+        const std::string what = unit_text(profile, weight);
+        return what.empty() ? share(weight) : what + " (" + share(weight) + ")";
+    };
+    const bool has_unit = !unit_text(profile, 0).empty();
+    std::string text = has_unit ? part(box.total) : samples_text(box.hits) + " (" + share(box.total) + ")";
+    if (self && box.kind == BoxKind::function) text += ", self " + (box.self == 0 ? "0" : part(box.self));
+    const bool waits = profile.has_run && counts_waiting(profile.run);  // which are measured
+    return text + (has_unit && !waits ? ", " + samples_text(box.hits) : "");
 }
 
 /// What a function belongs to, in a word: its outermost namespace or crate, else its file.
@@ -89,15 +91,20 @@ std::string_view kind_text(FrameKind kind) {
     return "";
 }
 
-std::string time_text(const NamedProfile& profile, std::uint64_t weight) {
+std::string samples_text(std::uint64_t hits) { return count_text(hits) + (hits == 1 ? " sample" : " samples"); }
+
+std::string unit_text(const NamedProfile& profile, std::uint64_t weight) {
+    if (profile.has_run && counts_bytes(profile.run)) return bytes_text(weight);
+    if (profile.has_run && counts_events(profile.run)) return count_text(weight) + " " + profile.run.event;
     if (!profile.has_run || profile.run.period_ns == 0) return {};
     const double ns = static_cast<double>(weight) * static_cast<double>(profile.run.period_ns);
     return ns < 1e18 ? duration_text(static_cast<std::uint64_t>(ns)) : std::string{};
 }
 
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight) {
-    const std::string time = time_text(profile, weight);
-    return time.empty() ? count_text(weight) : time;
+    const bool events = profile.has_run && counts_events(profile.run);
+    const std::string text = events ? std::string() : unit_text(profile, weight);
+    return text.empty() ? count_text(weight) : text;
 }
 
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box) {

@@ -11,9 +11,11 @@ namespace flameprobe {
 /// "user code", "inlined", "kernel", ...
 std::string_view kind_text(FrameKind kind);
 
-/// The time of `weight` samples, "12.3 s"; empty where a sample does not stand for time.
-std::string time_text(const NamedProfile& profile, std::uint64_t weight);
-/// For tables: a duration; where samples do not stand for time, their number or that of events.
+/// "1 sample", "12,345 samples".
+std::string samples_text(std::uint64_t hits);
+/// What a weight is: "12.3 s", "4.5 MiB", "12 page-faults"; empty where it has no unit but samples.
+std::string unit_text(const NamedProfile& profile, std::uint64_t weight);
+/// For tables: time, bytes, or the number of samples or events alone.
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
 /// The whole name of a box, as clean text (see text.hpp).

@@ -23,7 +23,7 @@ def shrink(path, text, tokens):
     if path.endswith(".js"):
         text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
         if "/shared/" in path:
-            text = re.sub(r"^export ", "", text, flags=re.M)
+            text = re.sub(r"^export |^import .*$", "", text, flags=re.M)
     if path.endswith(".css"):
         text = with_tokens(re.sub(r"/\*.*?\*/", "", text, flags=re.S), tokens)
     lines = (line.strip() for line in text.splitlines())

@@ -105,7 +105,10 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["event"] = profile.has_run ? profile.run.event : "";
     facts["events"] = Json::array();
     for (const NamedProfile& other : profile.others) facts["events"].push_back(other.run.event);
-    facts["counted"] = profile.has_run && counts_events(profile.run) ? profile.run.event : "";
+    facts["unit"] = !profile.has_run             ? ""
+                    : counts_bytes(profile.run)  ? "bytes"
+                    : counts_events(profile.run) ? profile.run.event
+                                                 : "";
     facts["waiting"] = profile.has_run && counts_waiting(profile.run);
     facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);

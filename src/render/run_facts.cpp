@@ -4,6 +4,7 @@
 
 #include "base/base_name.hpp"
 #include "profile/blocked_calls.hpp"
+#include "render/describe.hpp"
 #include "render/name_advice.hpp"
 #include "render/numbers.hpp"
 
@@ -50,7 +51,7 @@ std::string waiting_text(const Summary& summary) {
            part(summary.truncated) + ", lost " + duration_text(summary.lost);
 }
 
-std::string samples_text(const Summary& summary, const RunInfo& run) {
+std::string sampled_text(const Summary& summary, const RunInfo& run) {
     std::string text = count_text(hits_of(summary));
     if (hits_of(summary) != summary.samples && counts_events(run))
         text += " of " + count_text(summary.samples) + " " + run.event;
@@ -148,7 +149,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back({"Event", sampling_text(run, summary)});
         facts.push_back({"Method", how_text(run)});
         facts.push_back({counts_waiting(run) ? "Time" : "Samples",
-                         counts_waiting(run) ? waiting_text(summary) : samples_text(summary, run)});
+                         counts_waiting(run) ? waiting_text(summary) : sampled_text(summary, run)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
@@ -166,21 +167,15 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
     return facts;
 }
 
-// Not from the executable's path, which has links resolved: redis-check-rdb for redis-server.
-std::string program_name(const RunInfo& run) {
-    const std::string first = run.command.substr(0, run.command.find(' '));
-    std::string name(base_name(first.ends_with(':') ? first.substr(0, first.size() - 1) : first));
-    if (name.starts_with('-')) name.erase(0, 1);  // a login shell
-    return name.empty() || is_dynamic_linker(name) ? std::string(base_name(run.executable)) : name;
-}
-
 std::string default_title(const NamedProfile& profile) {
     if (!profile.has_run) return "Flame graph";
     const RunInfo& run = profile.run;
-    const std::string of_what = run.event == event_name::offcpu ? "Off-CPU"
-                                : run.event == event_name::wall ? "Wall-clock"
-                                : counts_events(run)            ? run.event
-                                                                : "CPU";
+    const std::string of_what = run.event == event_name::offcpu  ? "Off-CPU"
+                                : run.event == event_name::wall  ? "Wall-clock"
+                                : run.event == event_name::alloc ? "Allocation"
+                                : run.event == event_name::heap  ? "Heap"
+                                : counts_events(run)             ? run.event
+                                                                 : "CPU";
     if (!profile.processes.empty()) return of_what + " flame graph of " + profile.processes;
     const std::string name = program_name(run);
     if (profile.merged_runs <= 1 && run.pid != 0)
@@ -201,16 +196,18 @@ std::string default_subtitle(const NamedProfile& profile) {
         all = add_saturated(all, count.weight);
         hits = add_saturated(hits, count.hits);
     }
-    std::string text = count_text(hits) + (hits == 1 ? " sample" : " samples");
-    if (!profile.has_run) return text;
-    if (counts_waiting(profile.run)) {
-        text = duration_text(all) + (profile.run.event == event_name::wall ? " of running and waiting" : " of waiting");
-    } else if (profile.run.period_ns > 0)
-        text += ", " + duration_text(all * profile.run.period_ns) + " of CPU time";
-    else if (counts_events(profile.run) && all != hits)
-        text += " of " + count_text(all) + " " + profile.run.event;
-    if (profile.summary.duration_ns > 0) text += " in " + duration_text(profile.summary.duration_ns);
-    return text;
+    const std::uint64_t length = profile.summary.duration_ns;
+    const std::string duration = profile.has_run && length > 0 ? " in " + duration_text(length) : "";
+    const std::string samples = samples_text(hits), what = unit_text(profile, all);
+    if (what.empty()) return samples + duration;
+    const std::string_view event = profile.run.event;
+    const std::string_view of = event == event_name::wall     ? " of running and waiting"
+                                : event == event_name::offcpu ? " of waiting"
+                                : event == event_name::alloc  ? " allocated"
+                                : event == event_name::heap   ? " not freed"
+                                : counts_events(profile.run)  ? ""
+                                                              : " of CPU time";
+    return what + std::string(of) + duration + (counts_waiting(profile.run) ? "" : ", " + samples);
 }
 
 }  // namespace flameprobe

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/program_name.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -13,17 +14,12 @@ struct Fact {
     std::string value;
 };
 
-/// Whether weights count events such as page faults, rather than time.
-inline bool counts_events(const RunInfo& run) { return run.event_kind == "software event"; }
-
 /// Empty for a profile without a run (read from a folded file).
 std::vector<Fact> run_facts(const NamedProfile& profile);
 
-/// The program's name as the user typed it: the base name of the command's first word.
-std::string program_name(const RunInfo& run);
 /// "CPU flame graph: redis-server (pid 123)", or "Flame graph" where there is no run.
 std::string default_title(const NamedProfile& profile);
-/// "12,345 samples over 12.3 s, 11.9 s of CPU time"
+/// "11.9 s of CPU time in 12.3 s, 12,345 samples"
 std::string default_subtitle(const NamedProfile& profile);
 
 }  // namespace flameprobe

@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "profile/program_name.hpp"
+#include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
 
 namespace flameprobe {
@@ -58,13 +60,25 @@ FrameId LocationNames::thread_frame(const Thread& thread) {
     return known->second;
 }
 
+LocationNames::LocationNames(const RawProfile& raw, NamedProfile& profile) : raw_(raw), profile_(profile) {
+    if (raw.run_info && program_name(*raw.run_info) != base_name(raw.run_info->executable))
+        called_ = program_name(*raw.run_info);
+}
+
+std::string LocationNames::shown(const std::string& name, const Mapping& mapping) const {
+    if (called_.empty() || mapping.path != raw_.run_info->executable || !is_stand_in(name)) return name;
+    const std::string_view file = base_name(mapping.path);
+    const std::size_t at = name.find(file);
+    return at == name.npos ? name : std::string(name).replace(at, file.size(), called_);
+}
+
 void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
     const Mapping& mapping = raw_.mappings[raw_.locations[id].mapping];
     StringTable& strings = profile_.strings;
     ranges_[id].begin = static_cast<std::uint32_t>(frames_.size());
     for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
         const FunctionId named =
-            function({strings.intern(symbol->name), strings.intern(symbol->file), symbol->decl_line,
+            function({strings.intern(shown(symbol->name, mapping)), strings.intern(symbol->file), symbol->decl_line,
                       mapping.kind == MappingKind::note ? 0 : strings.intern(mapping.path),
                       kind_of(mapping.kind, symbol->inlined)});
         frames_.push_back(static_cast<FrameId>(profile_.frames.size()));

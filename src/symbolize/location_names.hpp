@@ -16,7 +16,7 @@ namespace flameprobe {
 
 class LocationNames {
 public:
-    LocationNames(const RawProfile& raw, NamedProfile& profile) : raw_(raw), profile_(profile) {}
+    LocationNames(const RawProfile& raw, NamedProfile& profile);
 
     /// Names those of the locations that `needed` marks: from the profile's own archive, from `cache` (if
     /// given), else through `symbolize`.
@@ -35,8 +35,12 @@ private:
         std::uint32_t begin = 0, end = 0;
     };
 
+    /// A name for want of a name has the program's as the user typed it.
+    std::string shown(const std::string& name, const Mapping& mapping) const;
+
     const RawProfile& raw_;
     NamedProfile& profile_;
+    std::string called_;  // the program, if that is not its file's name
     std::vector<FrameId> frames_;
     std::vector<Range> ranges_;  // by location
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;

@@ -47,7 +47,7 @@ void ModuleJob::use_symbol_tables(const SymbolizeOptions& options, SymbolChains&
 
 std::vector<std::string> ModuleJob::warnings(const SymbolChains& chains) const {
     std::vector<std::string> all = warnings_;
-    const auto unnamed = [&](LocationId id) { return is_stand_in(chains[id].back().name, mapping_->path); };
+    const auto unnamed = [&](LocationId id) { return is_stand_in(chains[id].back().name); };
     if (!problems_.file.empty() && std::any_of(ids_.begin(), ids_.end(), unnamed)) all.push_back(problems_.file);
     if (!problems_.debuginfod.empty()) all.push_back(problems_.debuginfod);
     return all;

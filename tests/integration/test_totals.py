@@ -37,6 +37,11 @@ def duration(ns):
             return f"{text.rstrip('0').rstrip('.')} {unit}"
 
 
+def percent(part, whole):
+    share = 100 * part / whole
+    return "<0.01 %" if 0 < share < 0.005 else ">99.99 %" if 99.995 <= share < 100 else f"{share:.2f} %"
+
+
 def labelled(text):
     """The lines `label: value` of --info, and of the provenance."""
     lines = [line.partition(":") for line in text.splitlines()]
@@ -93,9 +98,8 @@ class Totals(Case):
             self.assertEqual(sum(t[member] for t in told["threads"]), notes[note] * period, note)
 
         svg = result.path("svg").read_text()
-        root = re.search(r"<title>all\n([0-9,]+) samples?, 100.00 %", svg)
-        self.assertEqual(number(root[1]), samples["taken"])
-        self.assertIn(f"{samples['taken']:,} samples", svg)
+        self.assertIn(f"<title>all\n{duration(weight * period)} (100.00 %), {samples['taken']:,} samples</title>", svg)
+        self.assertRegex(svg, rf">{re.escape(duration(weight * period))} of CPU time in [^<]*, {samples['taken']:,} samples<")
 
         pprof = pprof_rules.read(result.path("pb.gz"))
         self.assertEqual(pprof.total("samples"), samples["taken"])
@@ -116,20 +120,20 @@ class Totals(Case):
         info = labelled(render(result.path("fprobe"), "--info").stdout)
         self.assertRegex(info["Samples"], rf"^{samples['taken']:,}; rooted {samples['rooted']:,} \(.* truncated {samples['truncated']:,} \(")
         self.assertNotIn("period", info["Samples"] + info["Weight"] + info["Coverage"])
-        self.assertTrue(info["Weight"].startswith(f"{samples['taken']:,} samples in "), info["Weight"])
+        self.assertTrue(info["Weight"].startswith(f"{duration(weight * period)}, {samples['taken']:,} samples in "), info["Weight"])
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
-        self.assertIn(f"{samples['taken']:,} samples, ", html)
+        self.assertRegex(html, rf">{re.escape(duration(weight * period))} of CPU time in [^<]*, {samples['taken']:,} samples<")
         self.assertEqual(page_totals(html), (samples["taken"], weight))
         self.check_functions(result, told)
         return told
 
     def check_functions(self, result, told):
-        """Of each function samples are what JSON, pprof and the tooltips say; time and share what JSON and --top say."""
+        """Of each function samples are what JSON, pprof and the tooltips say; time and share what JSON, --top and the tooltips say."""
         whole = told["stack_ns"]
         for row in told["functions"]:
             self.assertEqual((round(row["self_share"] * whole), round(row["total_share"] * whole)), (row["self_ns"], row["total_ns"]))
         top = render(result.path("fprobe"), "--top", str(len(told["functions"]))).stdout.splitlines()
-        self.assertTrue(top[0].startswith(f"{told['samples']['taken']:,} samples, {duration(whole)} of CPU time"), top[0])
+        self.assertRegex(top[0], rf"^{re.escape(duration(whole))} of CPU time in .*, {told['samples']['taken']:,} samples$")
         rows = [re.match(r" *(\S+ \S+) +([\d.]+)% +(\S+ \S+) +([\d.]+)%  ", line).groups() for line in top[2:]]
         share = lambda part: f"{100 * part / whole:.2f}"
         self.assertEqual(rows, [(duration(row["self_ns"]), share(row["self_ns"]), duration(row["total_ns"]), share(row["total_ns"]))
@@ -148,20 +152,27 @@ class Totals(Case):
         self.assertEqual({name: (own[name], total[name]) for name in wanted if name in total},
                          {name: hits for name, hits in wanted.items() if name in total})
         self.assertGreater(len(wanted.keys() & total.keys()), 3)
-        self.assertEqual({name: hits for name, (_, hits) in wanted.items()}, {name: hits for name, hits in self.tooltips(result) if name in wanted})
+        boxes = self.tooltips(result)
+        self.assertEqual({name: hits for name, (_, hits) in wanted.items()}, {name: hits for name, (hits, _) in boxes.items() if name in wanted})
+        of = {plain(row["name"]): row for row in told["functions"]}
+        alone = {name: texts[0] for name, (_, texts) in boxes.items() if name in wanted and len(texts) == 1}
+        self.assertGreater(len(alone), 3)
+        part = lambda ns: f"{duration(ns)} ({percent(ns, whole)})"
+        self.assertEqual(alone, {name: part(of[name]["total_ns"]) + ", self " + (part(of[name]["self_ns"]) if of[name]["self_ns"] else "0") for name in alone})
 
     def tooltips(self, result):
-        """(function, samples), where a function that calls itself counts once."""
+        """{function: (samples, [what each of its boxes says of time])}, where a function that calls itself counts once."""
         svg = render(result.path("fprobe"), "-f", "svg", "--min-width", "0", "-o", "-").stdout
-        boxes = re.findall(r'<g class="\w+"[^>]*><title>([^<]*)\n([\d,]+) samples?, [^<]*</title><rect x="[^"]*" y="(\d+)"', svg)
-        total, path, root = Counter(), [], int(boxes[0][2])
-        for name, hits, top in boxes:
+        boxes = re.findall(r'<g class="\w+"[^>]*><title>([^<]*?)\n([^<\n]*), ([\d,]+) samples?[^<]*</title><rect x="[^"]*" y="(\d+)"', svg)
+        total, path, root, texts = Counter(), [], int(boxes[0][3]), {}
+        for name, text, hits, top in boxes:
             del path[(root - int(top)) // 18:]
             name = html_module.unescape(name)
             if name not in path:
                 total[name] += number(hits)
+            texts.setdefault(name, []).append(text)
             path.append(name)
-        return total.items()
+        return {name: (hits, texts[name]) for name, hits in total.items()}
 
     def check_threads(self, told, least=400):
         """A thread's samples, what is noted of it, and what is left unsampled are its CPU clock. Its first and its last sample

@@ -37,12 +37,14 @@ std::string thread_lines(const NamedProfile& profile) {
         std::string text = thread.name;
         if (thread.tid != 0) text += " (" + std::to_string(thread.tid) + ")";
         const bool waits = profile.has_run && counts_waiting(profile.run);
-        text += ": " + (waits ? duration_text(weight[id]) : count_text(hits[id]) + " samples");
-        if (cpu[id] > 0) text += ", " + duration_text(cpu[id]) + " of CPU time";
+        text += ": ";
+        if (waits) text += duration_text(weight[id]);
+        if (cpu[id] > 0) text += std::string(waits ? ", " : "") + duration_text(cpu[id]) + " of CPU time";
         if (cpu[id] > 0 && profile.run.period_ns > 0 && !waits) {
             const double sampled = static_cast<double>(weight[id]) * static_cast<double>(profile.run.period_ns);
             text += " (" + percent_text(sampled, static_cast<double>(cpu[id])) + " covered)";
         }
+        if (!waits) text += (cpu[id] > 0 ? ", " : "") + samples_text(hits[id]);
         out += line("Thread", text);
     }
     return out;
@@ -51,13 +53,9 @@ std::string thread_lines(const NamedProfile& profile) {
 std::string weight_line(const NamedProfile& profile) {
     const std::uint64_t weight = total_weight(profile), hits = total_hits(profile);
     const bool whole = !profile.has_run || hits == hits_of(profile.summary);
-    const std::string stacks = " in " + count_text(profile.counts.size()) + " distinct stacks";
-    std::string text = count_text(hits) + " samples" + stacks;
-    if (profile.has_run && counts_waiting(profile.run))
-        text = duration_text(weight) + stacks;
-    else if (const std::string time = time_text(profile, weight); !time.empty())
-        text += ", " + time + " of CPU time";
-    return line(whole ? "Weight" : "Selected", text);
+    std::string text = unit_text(profile, weight);
+    if (text.empty() || !counts_waiting(profile.run)) text += (text.empty() ? "" : ", ") + samples_text(hits);
+    return line(whole ? "Weight" : "Selected", text + " in " + count_text(profile.counts.size()) + " distinct stacks");
 }
 
 std::string work_text(const NamedProfile& profile, const std::string& name, std::uint64_t amount) {

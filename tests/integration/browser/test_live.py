@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The page of a running program in a real browser: test_live.py FLAMEPROBE LIBFLAMEPROBE.SO [unittest's options]."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,8 @@ class LiveTest(PageTest):
         return WebDriverWait(self.page.driver, seconds).until(lambda _: true())
 
     def samples(self):
-        return int(self.text("subtitle").split(" ")[0].replace(",", "") or 0)
+        found = re.search(r"([\d,]+) samples?$", self.text("subtitle"))
+        return int(found[1].replace(",", "")) if found else 0
 
     def test_it_refreshes_and_keeps_what_the_reader_chose(self):
         self.page.driver.get(self.url)
@@ -62,6 +64,14 @@ class LiveTest(PageTest):
         self.until(lambda: self.samples() > before)
         self.assertTrue(self.id("reset").is_displayed())
         self.assertEqual(self.id("search").get_attribute("value"), "main")
+        # Rows of the call tree that the reader closed stay closed.
+        self.page.run("document.getElementById('tab-tree').click(); document.getElementById('tree').focus()")
+        rows = "return Array.from(document.querySelectorAll('#tree .body .line'), (row) => [row.lastChild.textContent, row.getAttribute('aria-expanded')])"
+        self.assertGreater(len(self.page.run(rows)), 4)
+        self.keys(*[Keys.ARROW_LEFT] * 80, Keys.ARROW_RIGHT)
+        open_rows, before = self.page.run(rows), self.samples()
+        self.until(lambda: self.samples() > before)
+        self.assertEqual(self.page.run(rows), open_rows)
         # Stopped by the button, and told when the program has ended.
         self.id("live").click()
         self.assertEqual(self.id("live").get_attribute("aria-pressed"), "false")

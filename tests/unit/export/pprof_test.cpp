@@ -199,6 +199,13 @@ TEST_CASE("a value's type is the event's name, with '_' for '-'") {
     CHECK(values_of(profile).of_sample[0].type == "cache_misses");
     CHECK(values_of(profile).of_sample[0].unit == "samples");
     CHECK(values_of(profile).period == 0);
+    for (const auto& [event, type] : {std::pair("alloc", "alloc_space"), std::pair("heap", "inuse_space")}) {
+        profile.run.event = event;
+        profile.run.event_kind = "software event";
+        CHECK(values_of(profile).of_sample.front().is_hits);
+        CHECK(values_of(profile).of_sample.back().type == type);
+        CHECK(values_of(profile).of_sample.back().unit == "bytes");
+    }
 }
 
 TEST_CASE("the number of samples is their hits, the time is their weight") {

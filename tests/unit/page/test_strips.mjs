@@ -6,7 +6,7 @@ import {fullRow, stripsOf} from "../../../src/render/assets/page/strips.js";
 function profile() {
   return {
     threads: [[11, "main"], [12, "worker-1"], [13, "worker-2"]], merged: [], bins: 4, bin: 8e6, period: 1e6,
-    functions: {name: ["[scope]", "work", "[lost]", "all"], kind: [3, 0, 4, 6]}, name(fn) { return this.functions.name[fn]; },
+    functions: {name: ["[scope]", "work", "[lost]", "all"], kind: [3, 0, 4, 6], role: [4, 0, 5, 0]}, name(fn) { return this.functions.name[fn]; },
     fn: [3, 0, 1, 2], end: [4, 3, 3, 4], countBox: [1, 2, 2, 3], countThread: [0, 0, 1, 0], countBin: [0, 1, 3, 2], countWeight: [4, 8, 2, 3]
   };
 }
@@ -30,9 +30,15 @@ test("waits go on from where they began, beside CPU time; steps of another lengt
   assert.deepEqual(list(stripsOf(profile(), false, fine)[0].waiting), [3, 0, 0, 3]);
 });
 test("in a picture of waiting time a wait fills the steps from its beginning on", () => {
-  const of = Object.assign(profile(), {waiting: true, countWeight: [20, 8, 2, 3]});  // 8 are a whole step
+  const of = Object.assign(profile(), {waiting: true, event: "offcpu", countWeight: [20, 8, 2, 3]});  // 8 are a whole step
   const [main] = stripsOf(of, false, null);
-  assert.deepEqual(list(main.all), [8, 8, 8, 7]);
+  assert.deepEqual([list(main.waiting), list(main.all)], [[8, 8, 8, 7], [0, 0, 0, 0]]);
+});
+test("in a picture of running and waiting each has its part of a step", () => {
+  const of = Object.assign(profile(), {waiting: true, event: "wall", countWeight: [2, 14, 2, 3]});
+  of.functions.role[1] = 7;  // a wait
+  const [main] = stripsOf(of, false, null);
+  assert.deepEqual([list(main.all), list(main.waiting)], [[2, 0, 3, 0], [0, 8, 5, 1]]);
 });
 test("like threads are one strip", () => {
   const of = profile();
@@ -46,12 +52,19 @@ test("the least busy of many threads share a strip", () => {
   Object.assign(of, {threads, countBox: threads.map(() => 2), countThread: threads.map((_, at) => at), countBin: threads.map(() => 0), countWeight: threads.map((_, at) => 1 + at)});
   const strips = stripsOf(of, false, null);
   assert.equal(strips.length, 13);
+  assert.equal(strips[11].label, "t (108)");
   assert.equal(strips[12].label, "8 other threads");
   assert.equal(strips[12].all[0], 36);
+});
+test("threads of less than a hundredth share a strip", () => {
+  const of = profile(), threads = Array.from({length: 4}, (_, at) => [100 + at, "t"]);
+  Object.assign(of, {threads, countBox: [2, 2, 2, 2], countThread: [0, 1, 2, 3], countBin: [0, 0, 0, 0], countWeight: [1000, 1, 900, 2]});
+  assert.deepEqual(stripsOf(of, false, null).map(({label, all}) => [label, all[0]]), [["t (100)", 1000], ["t (102)", 900], ["2 other threads", 3]]);
 });
 test("a full row is one CPU, or what several threads used together, however many wait", () => {
   const columns = [{from: 0, to: 2, all: 40, waiting: 1600}, {from: 2, to: 4, all: 10, waiting: 1600}];
   assert.equal(fullRow({threads: 1}, columns, 8), 8);
   assert.equal(fullRow({threads: 200}, columns, 8), 20);
+  assert.equal(fullRow({threads: 200}, columns, 8, true), 820);
   assert.equal(fullRow({threads: 200}, [{from: 0, to: 2, all: 4, waiting: 1600}], 8), 8);
 });

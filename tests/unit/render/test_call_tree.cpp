@@ -6,6 +6,7 @@
 #include "profile_of.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
+#include "render/run_facts.hpp"
 
 using namespace flameprobe;
 using test::ProfileOf;
@@ -117,6 +118,25 @@ TEST_CASE("every box lies within its parent and siblings do not overlap") {
     }
 }
 
+TEST_CASE("bytes and events are told with their units, before the samples that stand for them") {
+    ProfileOf made;
+    made.folded("a;b 1048576\na 1536\n");
+    made.profile.counts[0].hits = 2;
+    made.profile.has_run = true;
+    const auto told = [&](const char* event) {
+        made.profile.run.event = event;
+        const CallTree tree = tree_of(made.profile, {});
+        return box_tooltip(made.profile, tree, tree.boxes[1], {}).substr(2) + "; " + default_subtitle(made.profile);
+    };
+    made.profile.run.event_kind = "software event";
+    CHECK(told("alloc").find("1 MiB (100.00 %), self 1.5 KiB (0.15 %), 1,538 samples") == 0);
+    CHECK(told("alloc").find("; 1 MiB allocated, 1,538 samples") != std::string::npos);
+    CHECK(told("heap").find("; 1 MiB not freed, 1,538 samples") != std::string::npos);
+    CHECK(
+        told("page-faults").find("1,050,112 page-faults (100.00 %), self 1,536 page-faults (0.15 %), 1,538 samples") ==
+        0);
+}
+
 TEST_CASE("a box counts the samples it was made from, its width is what they weigh") {
     for (const bool reverse : {false, true}) {
         ProfileOf made;
@@ -127,7 +147,7 @@ TEST_CASE("a box counts the samples it was made from, its width is what they wei
         const CallTree tree = tree_of(made.profile, {.reverse = reverse, .min_width = 2});
         CHECK(tree.boxes[0].total == 230);
         CHECK(tree.boxes[0].hits == 15);
-        CHECK(box_tooltip(made.profile, tree, tree.boxes[0], {}).find("all\n15 samples, 100.00 %") == 0);
+        CHECK(box_tooltip(made.profile, tree, tree.boxes[0], {}).find("all\n15 samples (100.00 %)") == 0);
         std::uint64_t sum = 0;
         for (const Box& box : tree.boxes) sum += box.depth == 1 ? box.hits : 0;
         CHECK(sum == 15);

@@ -191,3 +191,26 @@ TEST_CASE("the debug information read for a brief run is limited by its CPU time
     summary.process_cpu_ns = 20 * millisecond;
     CHECK(debug_bytes_worth(summary) > 1024 * mebibyte);
 }
+
+TEST_CASE("a function without a name has the program's as it was called, not that of the file behind a link") {
+    const auto named = [](const char* command, const char* executable) {
+        const ProfileFile file([&](ProfileWriter& out) {
+            RunInfo run;
+            run.pid = 77;
+            run.period_ns = 1000;
+            run.command = command;
+            run.executable = executable;
+            out.run(run);
+            out.mapping(0, {MappingKind::file, 0x1000, 0x1000, 0, 0, executable, ""});
+            out.thread(0, {77, "main"});
+            out.location(0, {0, 0x1100});
+            out.stack(1, {0, 0});
+            out.sample({100, 0, 1, 1});
+        });
+        const auto profile = load_profile(file.path(), {}, {});
+        return profile ? as_text(*profile) : profile.error().message;
+    };
+    CHECK(named("redis-server --port 1", "/nonexistent/redis-check-rdb") == "main;[unknown in redis-server] 1\n");
+    CHECK(named("/nonexistent/my server --port 1", "/nonexistent/my server") == "main;[unknown in my server] 1\n");
+    CHECK(named("-bash", "/nonexistent/bash") == "main;[unknown in bash] 1\n");
+}

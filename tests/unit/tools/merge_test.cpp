@@ -227,7 +227,7 @@ TEST_CASE("runs at different frequencies are weighed by their time, and hits are
     CHECK(merged.summary.threads[0].samples == merged.summary.samples);
     CHECK(merged.warnings.empty());
     CHECK(default_title(merged) == "CPU flame graph of server, 4 runs");
-    CHECK(default_subtitle(merged).find("1,700 samples, 5") == 0);
+    CHECK(default_subtitle(merged).find(", 1,700 samples") != std::string::npos);
 }
 
 TEST_CASE("runs of one frequency stay in periods; different events cannot be added") {

@@ -36,7 +36,8 @@ TEST_CASE("top: threads, scopes and functions are listed, the largest function f
     const auto lines = top_view(profile_of_two_threads(), {.columns = 80, .rows = 24, .window = "last 10 s"});
     const std::string text = text_of(lines);
     CHECK(lines.front().kind == LineKind::title);
-    CHECK(lines.front().text.find("server (pid 4711)  last 10 s  100 samples") == 0);
+    CHECK(lines.front().text.find("server (pid 4711)  last 10 s  ") == 0);
+    CHECK(lines.front().text.find(" of CPU time, 100 samples") != std::string::npos);
     CHECK(text.find("a (7)") != text.npos);
     CHECK(text.find("[checkout]") != text.npos);
     const auto heading = std::find_if(lines.begin(), lines.end(),

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "export/totals.hpp"
+#include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "render/short_name.hpp"
@@ -73,9 +74,8 @@ public:
     std::vector<TopLine> lines() {
         const RunInfo& run = profile_.run;
         add(LineKind::title, program_name(run) + " (pid " + std::to_string(run.pid) + ")  " + options_.window + "  " +
-                                 count_text(total_hits(profile_)) + " samples, " +
-                                 duration_text(totals_.samples * run.period_ns) + " of CPU time" +
-                                 (options_.running ? "" : "  ended"));
+                                 duration_text(totals_.samples * run.period_ns) + " of CPU time, " +
+                                 samples_text(total_hits(profile_)) + (options_.running ? "" : "  ended"));
         const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);
         list("THREAD", threads_of(profile_, part));
         list("SCOPE", scopes_of(profile_, totals_, part));

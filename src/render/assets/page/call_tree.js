@@ -1,10 +1,10 @@
 // The call tree in rows: a function, and below it what it calls, the heaviest first. A row is indented only where its
 // caller has several, so that chains of calls do not lead out of sight.
-import {shareCell} from "./columns.js";
+import {NAME_ROOM, shareCell} from "./columns.js";
 import {Rows} from "./rows.js";
 import {element} from "./tools.js";
 
-const LONGEST_NAME = 400, LONGEST_TITLE = 2000, STEP = 14, DEEPEST = 30, MOST_OPENED = 200;
+const MARK = 14, LONGEST_TITLE = 2000, STEP = 14, DEEPEST = 30, MOST_OPENED = 200;
 
 export class CallTree {
   // page: whose profile it is; zoom(node) shows one in the graph.
@@ -16,9 +16,25 @@ export class CallTree {
     holder.addEventListener("keydown", (event) => this.press(event), true);
   }
   show(tree) {
+    const before = this.tree;
     this.tree = tree;
     tree.root.level = 0;
-    this.openHeaviest(tree.root);
+    if (before && before.profile !== tree.profile && before.up === tree.up) this.reopen(before); else this.openHeaviest(tree.root);
+  }
+  // In a later profile of the same run the same rows are open, and nothing scrolls.
+  reopen(before) {
+    const key = ({profile}, {fn}) => [profile.name(fn), profile.kind(fn), profile.module(fn)].join("\n"), chosen = this.nodes[this.list.selected];
+    const todo = [[before.root, this.tree.root]];
+    let selected = this.tree.root;
+    while (todo.length) {
+      const [old, now] = todo.pop();
+      if (old === chosen) selected = now;
+      now.opened = old.opened;
+      if (!old.opened) continue;
+      const kids = new Map(this.kids(now).map((kid) => [key(this.tree, kid), kid]));
+      for (const kid of before.kids(old)) if (kids.has(key(before, kid))) todo.push([kid, kids.get(key(before, kid))]);
+    }
+    this.lay(selected, false);
   }
   paint() { this.list.paint(); }
   kids(node) { return this.tree.kids(node); }
@@ -33,7 +49,7 @@ export class CallTree {
     this.lay(node);
   }
   // Puts all open rows in order, and chooses one.
-  lay(chosen) {
+  lay(chosen, scroll = true) {
     const todo = [this.tree.root];
     this.nodes = [];
     while (todo.length) {
@@ -43,8 +59,9 @@ export class CallTree {
       const kids = this.kids(node), level = Math.min(node.level + (kids.length > 1 ? 1 : 0), DEEPEST);
       for (let at = kids.length; at-- > 0;) todo.push(Object.assign(kids[at], {level}));
     }
+    this.list.selected = this.nodes.indexOf(chosen);
     this.list.show(this.nodes.length);
-    this.list.select(this.nodes.indexOf(chosen));
+    if (scroll) this.list.select(this.list.selected);
   }
   turn(node) {
     node.opened = !node.opened;
@@ -83,6 +100,6 @@ export class CallTree {
     name.title = page.profile.name(node.fn).slice(0, LONGEST_TITLE);
     element(name, "b", {}, kids.length ? node.opened ? "▾" : "▸" : "");
     element(name, "em", {}).style.background = page.color(node.fn);
-    name.append(page.name(node.fn).slice(0, LONGEST_NAME));
+    name.append(page.fitted(node.fn, this.list.rooms[2] - NAME_ROOM - MARK - node.level * STEP));
   }
 }

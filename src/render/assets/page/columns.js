@@ -1,19 +1,21 @@
 // The columns of the tables of functions.
 import {element, percent, roundShare} from "./tools.js";
 
-const LONGEST_NAME = 400, LONGEST_TITLE = 2000;
+// Beside a name: its colour and the cell's edges.
+export const NAME_ROOM = 36;
+const LONGEST_TITLE = 2000;
 
 // Time, share and a bar. `of`: how the share is written.
 export function shareCell(page, cell, part, hits, of = percent) {
   const {all} = page.sums, {profile} = page;
   element(cell, "i", {}).style.setProperty("--part", Math.min(part / all, 1));
-  element(cell, "span", {"data-time": profile.time(part)}, of(part, all));
-  cell.title = [profile.samplesText(hits), profile.time(part)].filter(Boolean).join(", ");
+  element(cell, "span", {"data-time": profile.amount(part)}, of(part, all));
+  cell.title = [profile.amount(part), profile.samplesText(hits)].filter(Boolean).join(", ");
 }
 function nameColumn(page, title) {
-  return {title: "Function", key: "name", value: (row) => page.name(row.fn), fill: (cell, row) => {
+  return {title: "Function", key: "name", value: (row) => page.name(row.fn), fill: (cell, row, room) => {
     element(cell, "em", {}).style.background = page.color(row.fn);
-    cell.append(page.name(row.fn).slice(0, LONGEST_NAME));
+    cell.append(page.fitted(row.fn, room - NAME_ROOM));
     cell.title = title(page.profile.name(row.fn).slice(0, LONGEST_TITLE));
   }};
 }

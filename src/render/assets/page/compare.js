@@ -32,7 +32,7 @@ export class Compare {
     const {names, periods} = this.profile.sides;
     return names.map((name, at) => {
       const all = this.sides.total[at][0];
-      return (at ? "after " : "before ") + [samples(this.sides.hits[at][0]), periods[at] > 0 ? duration(all * periods[at]) : ""].filter(Boolean).join(", ");
+      return (at ? "after " : "before ") + [periods[at] > 0 ? duration(all * periods[at]) : "", samples(this.sides.hits[at][0])].filter(Boolean).join(", ");
     }).join("; ");
   }
   show(view) {

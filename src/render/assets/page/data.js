@@ -1,5 +1,5 @@
 // The profile as html_data.cpp packed it: deflate and base64, so that nothing in it can end the page's script.
-import {count, duration, find, samples} from "./tools.js";
+import {bytes, count, duration, find, percent, samples} from "./tools.js";
 
 async function inflate(text) {
   let packed;
@@ -66,7 +66,7 @@ const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 429496729
 const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
 const SUFFIXES = ["", "_[i]", "_[k]"];  // in folded text
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
-export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3;
+export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3, WAITS = [7, 8, 9];
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree.
 // A count has the weight of a thread's samples that ended in a box, and, where it differs, their number: a timer's
@@ -141,9 +141,16 @@ class Profile {
   }
   // Waiting time is measured, so there is no number of samples to show.
   samplesText(hits) { return this.waiting ? "" : samples(hits); }
-  time(weight) {
-    if (this.counted) return count(weight) + " " + this.counted;
+  // What a weight is: "1.23 s", "4.5 MiB", "12 page-faults"; empty where it has no unit but samples.
+  amount(weight) {
+    if (this.unit) return this.unit === "bytes" ? bytes(weight) : count(weight) + " " + this.unit;
     return this.period > 0 ? duration(weight * this.period) : "";
+  }
+  // As describe.cpp tells of a box. self: its own weight, or null.
+  told(weight, whole, hits, self) {
+    const part = (of, what) => what ? `${what} (${percent(of, whole)})` : percent(of, whole), amount = this.amount(weight);
+    const own = self === null ? "" : "self " + (self > 0 ? part(self, this.amount(self)) : "0");
+    return [part(weight, amount || samples(hits)), own, amount && this.samplesText(hits)].filter(Boolean).join(", ");
   }
   // The functions that a search finds: by the name that is shown.
   showing(test, whole) {

@@ -1,7 +1,7 @@
 // What the frame under the pointer or the keyboard's focus is: in the line below the graph, and beside the pointer.
 import {count, element, find, percent} from "./tools.js";
 
-const HINT = "Point at a box, or walk with the arrow keys; right click or the menu key for what can be done with it.";
+const HINT = "Point at a box, or use the arrow keys; right click or the menu key for more.";
 const LONGEST = 600, BEGINNING = 450, END = 150, GAP = 14, EDGE = 6;
 
 export class Details {
@@ -38,7 +38,7 @@ export class Details {
   ofSpot({tree}, {node, kids}) {
     const {profile, compare} = this.page;
     if (kids) return this.ofNarrow(tree, kids);
-    const numbers = compare ? compare.describe(tree, node) : this.numbers(tree, node.weight ?? node.total, this.page.sums.hitsIn(tree, node), tree.up ? null : tree.selfOf(node));
+    const numbers = compare ? compare.describe(tree, node) : profile.told(node.weight ?? node.total, tree.all, this.page.sums.hitsIn(tree, node), tree.up ? null : tree.selfOf(node));
     if (node.folded) return {name: node.folded.map(({fn}) => profile.shortName(fn)).join(" › "), numbers: `${node.folded.length} frames that only lead on, ${numbers}`, place: "click or Enter shows them"};
     return {name: profile.name(node.fn), numbers, place: profile.place(node.fn)};
   }
@@ -47,13 +47,7 @@ export class Details {
     const hits = () => kids.reduce((all, kid) => all + sums.hitsIn(tree, kid), 0);
     return {
       name: kids.length === 1 ? profile.name(kids[0].fn) : `${count(kids.length)} frames too narrow to draw`,
-      numbers: differs ? percent(total, tree.all) : this.numbers(tree, total, hits(), null), place: "click to see them"
+      numbers: differs ? percent(total, tree.all) : profile.told(total, tree.all, hits(), null), place: "click to see them"
     };
-  }
-  // Shares are of weights; "samples" is their number.
-  numbers({all}, total, hits, self) {
-    const {profile} = this.page, parts = [profile.samplesText(hits), percent(total, all), profile.time(total)];
-    if (self !== null) parts.push("self " + percent(self, all));
-    return parts.filter(Boolean).join(", ");
   }
 }

@@ -1,5 +1,6 @@
 // A tree on a canvas. Only visible boxes are made and painted, so neither depth nor number of frames has a limit.
 import {ROW, paintGraph, visit} from "./paint.js";
+import {led} from "../shared/zoom.js";
 import {element} from "./tools.js";
 
 const MOST_PRINTED = 4000;
@@ -39,7 +40,7 @@ export class Graph {
     cancelAnimationFrame(this.moving);
     this.measure();
     // The heaviest path is in sight up to its end; the root's row always is.
-    const far = Math.max(0, (tree.heaviest?.(zoomed).depth ?? 0) + 2 - this.holder.clientHeight / ROW) * ROW;
+    const far = Math.max(0, (tree.heaviest?.(zoomed).depth ?? 0) + 2 - Math.floor(this.holder.clientHeight / ROW)) * ROW;
     this.scrolled = this.far = far;
     this.paintSoon();
   }
@@ -187,21 +188,18 @@ export class Graph {
     if (this.tree) visit(this, this.holder.clientWidth, Infinity, (node) => { if (this.context.hit(node)) found.push(node); }, () => {}, true);
     return found.sort((a, b) => a.x - b.x || a.depth - b.depth);
   }
+  get root() { return this.tree.root; }
+  caller() { return this.focused.parent; }
   child() {
     const kids = this.tree.kids(this.focused);
     return kids.find((kid) => kid.x + kid.total > this.from && kid.x < this.to);
   }
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const parent = () => this.focused.parent;
-    const keys = {
-      ArrowLeft: () => this.neighbour(-1), ArrowRight: () => this.neighbour(1),
-      ArrowUp: () => this.rootBelow ? this.child() : parent(), ArrowDown: () => this.rootBelow ? parent() : this.child(),
-      Home: () => this.tree.root
-    };
+    const to = led(event.key, this);
     if (event.key === "Enter" || event.key === " ") if (this.focused.folded) this.unfold(this.focused); else this.zoom(this.focused);
     else if (event.key === "Escape" && !this.whole) this.zoom(this.tree.root);
-    else if (keys[event.key]) this.focus(keys[event.key]());
+    else if (to) this.focus(to());
     else return this.on.key(event, this.focused);
     event.preventDefault();
   }

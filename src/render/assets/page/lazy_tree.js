@@ -13,7 +13,8 @@ class LazyNode {
 
 export class LazyTree {
   // up: from callee to caller, and a node's `origins` are the boxes, one for each of its own, whose samples it has. Else
-  // from caller to callee. look: {byName, chains}: how siblings are sorted, and whether long chains are one box.
+  // from caller to callee. look: {byName, chains, opened}: how siblings are sorted, whether long chains are one box, and the
+  // names of functions that the reader wants to see one by one.
   constructor(profile, total, shape, up, look = {byName: true, chains: false}) {
     Object.assign(this, {profile, total, shape, up, look, fromLeaves: false, worth: total, owns: new Map()});
     this.root = new LazyNode(profile.all, null);
@@ -46,8 +47,8 @@ export class LazyTree {
   allKids(node) { return node.made ??= this.expand(node); }
   // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`.
   fold(first) {
-    const {kind} = this.profile.functions, chain = [first];
-    const leads = (node) => ![NOTE, SCOPE, THREAD].includes(kind[node.fn]) && !node.open;
+    const {kind, name} = this.profile.functions, chain = [first];
+    const leads = (node) => ![NOTE, SCOPE, THREAD].includes(kind[node.fn]) && !node.open && !this.look.opened?.has(name[node.fn]);
     for (let node = first; leads(node);) {
       const [kid, ...others] = this.allKids(node);
       if (!kid || others.length || kid.total !== node.total || !leads(kid)) break;
@@ -63,7 +64,10 @@ export class LazyTree {
   // Puts the frames of a folded box in its place; returns the first.
   unfold(box) {
     const {folded, parent, kids: [last]} = box;
-    for (const node of folded) Object.assign(node, {open: true, kids: null});
+    for (const node of folded) {
+      Object.assign(node, {open: true, kids: null});
+      this.look.opened?.add(this.profile.name(node.fn));
+    }
     last.open = true;
     this.place(last, folded[folded.length - 1]);
     folded[folded.length - 1].made = [last];

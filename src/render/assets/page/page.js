@@ -15,7 +15,8 @@ import {Memory, Sums} from "./sums.js";
 import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
-import {boxesText, copyText, count, escapeRegex, find, matchText, matcher, nextMatch, percent, roundShare} from "./tools.js";
+import {fit, fitName} from "../shared/labels.js";
+import {boxesText, copyText, count, escapeRegex, find, matchText, matcher, nextMatch, roundShare} from "./tools.js";
 import {shareOf} from "./walk.js";
 
 export class Page {
@@ -47,7 +48,7 @@ export class Page {
     find("merge").hidden = profile.merged.length === 0;
     this.timeline.use(profile);
     find("chart").hidden = profile.bins < 2;
-    this.readTheme();
+    this.readColors();
     this.show();
     this.main.scrolled = scrolled;
     state.save();
@@ -55,14 +56,17 @@ export class Page {
 
   // Reads the colours from the style sheet, again when it changes.
   readTheme() {
+    this.readColors();
+    for (const graph of this.graphs) graph.paintSoon();
+    for (const list of [this.functions, this.few, this.callTree]) list.paint();
+    this.timeline.paint(this.theme);
+  }
+  readColors() {
     const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(), {profile} = this;
     const side = style("--dark") === "1" ? 2 : 1, shades = profile.shades.map((shade) => shade[side]);
     const colors = Object.fromEntries(profile.shades.map((shade) => [shade[0], shade[side]]));
     this.theme = {shades, colors, soft: style("--soft"), page: style("--page"), share: Number(style("--share")), plain: colors.g0, ink: style("--ink"), mark: style("--mark"), focus: style("--focus")};
     this.legend();
-    for (const graph of this.graphs) graph.paintSoon();
-    for (const list of [this.functions, this.few, this.callTree]) list.paint();
-    this.timeline.paint(this.theme);
   }
   legend() {
     const shades = this.compare && (this.compare.differs || this.state.view === "table");
@@ -75,6 +79,8 @@ export class Page {
     return `… ${count(node.folded.length)} frames of ${some}${places.length > 3 ? " …" : ""}`;
   }
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
+  // In tables. Whole names are cut at their end, of short ones the end tells most.
+  fitted(fn, room) { return (this.state.long ? fit : fitName)(this.pen, this.name(fn), room); }
   isHit(node) { return this.hits !== null && (node.folded ?? [node]).some(({fn}) => this.hits[fn] === 1); }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
   get differs() { return this.compare !== null && this.compare.differs; }
@@ -88,8 +94,10 @@ export class Page {
   }
 
   makeViews() {
+    const font = "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim();
+    this.pen = Object.assign(document.createElement("canvas").getContext("2d"), {font});
     const context = {
-      font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(), name: (node) => this.nameOf(node),
+      font, name: (node) => this.nameOf(node),
       color: (node, tree) => node.folded ? this.theme.plain : this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
       share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
@@ -153,7 +161,7 @@ export class Page {
       g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
       w: () => this.change({own: !state.own, zoom: ""}),
       p: () => graph.focus(graph.tree.heaviest?.(graph.zoomed)), t: () => this.change({few: !state.few}),
-      x: () => this.change({chains: !state.chains}), b: () => this.change({byName: !state.byName}),
+      x: () => { state.opened.clear(); this.change({chains: !state.chains}); }, b: () => this.change({byName: !state.byName}),
       s: () => this.source?.has(node.fn) && this.change({fn: node.fn, view: "source"}),
       y: () => this.profile.bins > 1 && this.change({chart: !state.chart, zoom: ""}),
       d: () => this.compare && this.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
@@ -241,10 +249,11 @@ export class Page {
   tree(total) { return LazyTree[this.state.reverse ? "leaves" : "roots"](this.profile, total, this.sums.shape, this.state); }
   // The flame chart of the selected thread, or of the busiest.
   chart() {
-    const {profile, state} = this, use = new Map();
-    profile.countThread.forEach((thread, at) => use.set(thread, (use.get(thread) || 0) + profile.countWeight[at]));
-    const thread = state.thread >= 0 ? state.thread : Array.from(use).reduce((a, b) => b[1] > a[1] ? b : a)[0], [tid, name] = profile.threads[thread];
-    find("caption-before").textContent = `Over time: ${name || "thread"}${tid ? ` (${tid})` : ""}; each column shows the stack with most of its samples, blank: it did not run`;
+    const {profile, state} = this, use = new Float64Array(profile.threads.length), [from, to] = state.range || [0, Infinity];
+    // Any that ran then comes before those that did not.
+    profile.countThread.forEach((thread, at) => { use[thread] += profile.countWeight[at] * (profile.countBin[at] >= from && profile.countBin[at] < to ? 1 : 1e-12); });
+    const thread = state.thread >= 0 ? state.thread : use.indexOf(use.reduce((a, b) => Math.max(a, b))), [tid, name] = profile.threads[thread];
+    find("caption-before").textContent = `Over time: ${name || "thread"}${tid ? ` (${tid})` : ""}; each column shows the stack with most of its samples, blank: it has none`;
     return new TimeTree(profile, this.sums.shape, thread, this.sums.kept, state.range, this.timeline.stepsIn(state.range));
   }
   showOther() {
@@ -267,8 +276,7 @@ export class Page {
     const found = rows.find((one) => one.fn === fn), row = found || {self: 0, total: 0};
     find("chosen").textContent = profile.name(fn);
     if (this.compare) find("chosen-numbers").textContent = found ? `${this.compare.text(found.total)}; self ${this.compare.text(found.self)}` : "";
-    else find("chosen-numbers").textContent = `total ${percent(row.total, this.sums.all)}, self ${percent(row.self, this.sums.all)}` +
-      [this.profile.samplesText(this.sums.hitsOf(row).total), profile.time(row.total), profile.place(fn)].filter(Boolean).map((text) => ", " + text).join("");
+    else find("chosen-numbers").textContent = [profile.told(row.total, this.sums.all, this.sums.hitsOf(row).total, row.self), profile.place(fn)].filter(Boolean).join(", ");
     if (!this.memory.changed("sandwich", this.sums.key, fn)) return;
     this.callers.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, true), true);
     this.callees.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, false), false);

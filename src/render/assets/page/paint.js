@@ -1,22 +1,25 @@
 // Finds the visible boxes of a graph, and paints them.
 import {bisector} from "d3-array";
 import {fitName, textWidth} from "../shared/labels.js";
+import {labelOf, placed} from "../shared/zoom.js";
 import {count} from "./tools.js";
 
 export const ROW = 19;
-const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4;
+const NARROW = 1, LETTERS = 24, BASELINE = 13.5, PAD = 4, SHARE_GAP = 7;
 const endOf = bisector((node) => node.x + node.total);
 
 // Calls box(node, left, width, top) and run(caller, first kid, behind the last, left, width, top) for all visible ones;
 // a run is several kids that are too narrow to be painted one by one. all: in rows that are scrolled out of sight, too.
 export function visit(graph, width, height, box, run, all = false) {
-  const {tree, from, to, rootBelow} = graph, scale = width / Math.max(to - from, 1e-9), todo = [tree.root];
+  const {tree, from, to, rootBelow} = graph, span = Math.max(to - from, 1e-9), scale = width / span, todo = [tree.root];
+  // A row that the far end of the graph would cut has half a name.
+  const inSight = (top) => rootBelow ? top >= 0 && top < height : top > -ROW && top + ROW - 1 <= height;
   while (todo.length) {
-    const node = todo.pop(), left = (node.x - from) * scale, wide = node.total * scale, top = graph.top(node.depth);
-    if (all || top > -ROW && top < height) box(node, left, wide, top);
+    const node = todo.pop(), [left, wide] = placed(node.x, node.total, from, span), top = graph.top(node.depth);
+    if (all || inSight(top)) box(node, left * width, wide * width, top);
     const above = graph.top(node.depth + 1);
-    if (!all && (rootBelow ? above <= -ROW : above >= height)) continue;
-    const kids = tree.kids(node), inSight = above > -ROW && above < height;
+    if (!all && (rootBelow ? above < 0 : above + ROW - 1 > height)) continue;
+    const kids = tree.kids(node);
     for (let at = endOf.right(kids, from); at < kids.length && kids[at].x < to; at++) {
       if (kids[at].total * scale >= NARROW) {
         todo.push(kids[at]);
@@ -24,7 +27,7 @@ export function visit(graph, width, height, box, run, all = false) {
       }
       const first = at, x = kids[at].x;
       while (at + 1 < kids.length && kids[at + 1].x < to && kids[at + 1].total * scale < NARROW) at++;
-      if (inSight) run(node, first, at + 1, (x - from) * scale, (kids[at].x + kids[at].total - x) * scale, above);
+      if (inSight(above)) run(node, first, at + 1, (x - from) * scale, (kids[at].x + kids[at].total - x) * scale, above);
     }
   }
 }
@@ -78,12 +81,12 @@ class Painter {
   }
   // At the box's beginning, or at the edge of the view.
   label(node, start, wide, top) {
-    const {pen, context} = this, room = wide - 2 * PAD, name = context.name(node), text = fitName(pen, name, room);
+    const {pen, context, tree} = this, callers = node.parent && context.share(node.parent, tree);
+    const [text, share] = labelOf(pen, context.name(node), wide - 2 * PAD, context.share(node, tree), callers, SHARE_GAP);
     if (!text) return;
     pen.fillStyle = this.ink;
     pen.fillText(text, start + PAD, top + BASELINE);
-    const of = context.share(node, this.tree), share = " " + of, used = textWidth(pen, text);
-    if (text === name && (!node.parent || of !== context.share(node.parent, this.tree)) && used + textWidth(pen, share) < room) this.faint(share, start + PAD + used, top);
+    if (share) this.faint(share, start + PAD + textWidth(pen, text) + SHARE_GAP, top);
   }
   faint(text, x, top) {
     const {pen} = this;

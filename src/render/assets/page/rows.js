@@ -25,6 +25,7 @@ export class Rows {
     this.paint();
   }
   paint() {
+    this.rooms = Array.from(this.head.children, ({clientWidth}) => clientWidth);  // of the columns
     this.spacer.textContent = "";  // rows of a longer table would keep the place to which it was scrolled
     const first = Math.max(Math.floor(this.body.scrollTop / LINE) - 4, 0);
     const last = Math.min(first + Math.ceil(this.body.clientHeight / LINE) + 8, this.inSight ? this.many : 0);

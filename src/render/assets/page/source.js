@@ -42,7 +42,7 @@ export class SourceView {
     element(row, "span", {class: "weight", role: "cell"}, share(self));
     element(row, "span", {class: "number", role: "cell"}, number);
     element(row, "code", {role: "cell"}, text);
-    if (total > 0 || self > 0) row.title = [title, this.profile.samplesText(hits), this.profile.time(Math.max(total, self))].filter(Boolean).join(", ");
+    if (total > 0 || self > 0) row.title = [title, this.profile.told(Math.max(total, self), all, hits, null)].filter(Boolean).join(", ");
     if (part === this.hottest) row.classList.add("hottest");
     return row;
   }

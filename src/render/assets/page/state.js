@@ -13,6 +13,7 @@ export class State {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
       focus: "", hide: "", ignore: "", fold: profile.fold === true, own: profile.own === true, chains: true, byName: profile.sides !== undefined || "live" in document.body.dataset, inlined: true, merge: profile.merged.length > 0, long: false, time: "",
       side: "difference", which: "", code: false, chart: false, few: true};
+    this.opened = new Set();
     this.load(profile);
   }
   load(profile) {

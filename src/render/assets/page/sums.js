@@ -1,7 +1,7 @@
 // Sums over the selected samples. Each is computed at first use, and again when its inputs have changed.
 import {SCOPE} from "./data.js";
 import {shapeOf} from "./shape.js";
-import {duration, matcher, percent} from "./tools.js";
+import {duration, matcher} from "./tools.js";
 import {functionTable, weigh} from "./walk.js";
 
 // Remembers for each thing (`what`) the values that it was computed from.
@@ -44,8 +44,7 @@ export class Sums {
     const {profile, state: {range}} = this;
     if (this.compare) return this.compare.share();
     if (this.all === profile.samples) return "";
-    const amount = profile.samplesText(this.hits[0]) || profile.time(this.all);
-    return `${amount} of these, ${percent(this.all, profile.samples)}` + (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
+    return "selected: " + profile.told(this.all, profile.samples, this.hits[0], null) + (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
   // A key that changes with every input of graphs and tables.
   get key() {

@@ -29,6 +29,6 @@ export class Table {
     this.list.show(this.rows.length);
   }
   fill(line, row) {
-    for (const column of this.columns) column.fill(element(line, "span", {class: `cell ${column.key} ${column.class || ""}`, role: "gridcell"}), row);
+    this.columns.forEach((column, at) => column.fill(element(line, "span", {class: `cell ${column.key} ${column.class || ""}`, role: "gridcell"}), row, this.list.rooms[at]));
   }
 }

@@ -5,14 +5,16 @@ export class TimeTree {
   // kept: for each box whether its samples are selected; range: [first step, behind the last] or null; steps: in a column.
   constructor(profile, shape, thread, kept, range, steps) {
     Object.assign(this, {profile, shape, up: false, chains: new Map()});
-    const {countBox, countThread, countBin, countWeight, countHits} = profile, [first, end] = range || [0, profile.bins], columns = new Map();
-    const wide = Math.max(1, Math.ceil(steps));
+    const {countBox, countThread, countBin, countWeight, countHits, bins} = profile, [first, end] = range || [0, bins], columns = new Map();
+    const wide = Math.max(1, Math.ceil(steps)), taken = Array.from({length: bins}, () => []);
     for (let at = 0; at < countBox.length; at++) {
-      if (countThread[at] !== thread || countBin[at] < first || countBin[at] >= end || !kept[countBox[at]]) continue;
-      const column = Math.floor((countBin[at] - first) / wide);
-      if (!columns.has(column)) columns.set(column, []);
-      columns.get(column).push({chain: this.chain(countBox[at]), weight: countWeight[at], hits: (countHits || countWeight)[at]});
+      if (countThread[at] === thread && kept[countBox[at]]) taken[countBin[at]].push({box: countBox[at], weight: countWeight[at], hits: (countHits || countWeight)[at]});
     }
+    (profile.waiting ? goOn(taken, profile.bin / profile.period) : taken).slice(first, end).forEach((samples, bin) => {
+      const column = Math.floor(bin / wide);
+      if (samples.length && !columns.has(column)) columns.set(column, []);
+      for (const sample of samples) columns.get(column).push(Object.assign(sample, {chain: this.chain(sample.box)}));
+    });
     this.columns = Array.from(columns).sort(([a], [b]) => a - b).map(([column, samples]) => {
       const x = column * wide;
       return {x, total: Math.min(wide, end - first - x), stack: heaviest(samples)};
@@ -65,6 +67,21 @@ export class TimeTree {
   at() { return this.root; }
 }
 
+// A wait's weight stands where it began, and it goes on from there: no step holds more than `whole`.
+function goOn(steps, whole) {
+  let left = [];
+  return steps.map((samples) => {
+    const here = [];
+    let room = whole;
+    left = left.concat(samples).filter((sample) => {
+      const weight = Math.min(sample.weight, room);
+      if (weight > 0) here.push({...sample, weight});
+      room -= weight;
+      return (sample.weight -= weight) > 0;
+    });
+    return here;
+  });
+}
 // Of samples {chain, weight, hits} what most of them are in, level by level, with what is in it: [{fn, weight, hits}],
 // first of all of them.
 function heaviest(samples) {

@@ -14,6 +14,9 @@ export class Timeline {
   constructor(choose, tell) {
     Object.assign(this, {profile: null, waits: null, choose, tell, range: null, drag: null, key: null, strips: []});
     this.holder = find("times");
+    const bar = element(document.body, "div", {class: "scroll"});
+    this.holder.style.paddingRight = bar.offsetWidth - bar.clientWidth + "px";  // the graph's scroll bar
+    bar.remove();
     this.canvas = element(this.holder, "canvas", {tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": "Use of time by threads. Arrow keys move the chosen stretch of time, with Shift they widen it, Escape chooses all."});
     const {canvas} = this;
@@ -53,7 +56,7 @@ export class Timeline {
     this.theme = theme;
     if (this.holder.hidden || !theme) return;
     const {canvas, profile} = this, ratio = devicePixelRatio || 1, style = getComputedStyle(this.holder);
-    const width = this.holder.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight), height = this.strips.length * STRIP + AXIS;
+    const width = this.holder.clientWidth - parseFloat(style.paddingRight), height = this.strips.length * STRIP + AXIS;
     if (width <= 0) return;
     canvas.style.width = width + "px";
     canvas.style.height = height + "px";
@@ -103,7 +106,7 @@ export class Timeline {
   // A full row is one CPU; in a strip of several threads, the most that they used together.
   paintStrip(pen, strip, top, width) {
     const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
-    const most = fullRow(strip, columns, whole);
+    const most = fullRow(strip, columns, whole, profile.waiting);
     for (const {from, to, all, unknown, waiting, scope} of columns) {
       const left = Math.round(this.x(from)), wide = Math.max(Math.round(this.x(to)) - left, 1), scale = high / most / (to - from);
       const fill = (color, below, amount, least = 0) => {
@@ -111,10 +114,12 @@ export class Timeline {
         pen.fillStyle = color;
         pen.fillRect(left, top + high - Math.max(up, bottom + least), wide, Math.max(up - bottom, least));
       };
-      fill(profile.event === "offcpu" ? theme.colors.w0 : theme.colors.u0, 0, all - unknown);
+      fill(theme.colors.u0, 0, all - unknown);
       // Lost or truncated time is a gap under a line: CPU time that no whole stack stands for.
       if (unknown > 0) fill(theme.colors.n0, all, 0, 1);
-      if (waiting > 0) fill(theme.plain, all, waiting);
+      pen.globalAlpha = 0.6;
+      if (waiting > 0) fill(theme.colors.w0, all, waiting);
+      pen.globalAlpha = 1;
       pen.fillStyle = theme.colors.s0;
       if (scope) pen.fillRect(left, top + high + 1, wide, 2);
     }
@@ -147,7 +152,7 @@ export class Timeline {
       return weight > 0 ? `${text} ${percent(weight, whole)}` : "";
     };
     return `${strip.label}, ${duration(from * profile.bin)} to ${duration(to * profile.bin)}: ` +
-      [use(strip.all, profile.waiting ? "waiting" : "CPU") || "no CPU time", use(strip.waiting, "waiting"), use(strip.unknown, "lost or truncated"),
+      [use(strip.all, "CPU") || (profile.event === "offcpu" ? "" : "no CPU time"), use(strip.waiting, "waiting"), use(strip.unknown, "lost or truncated"),
         strip.scope.subarray(from, to).includes(1) ? "in scopes" : ""].filter(Boolean).join(", ");
   }
   begin(event) {

@@ -21,6 +21,13 @@ export function duration(ns) {
   return whole < 7200 ? `${Math.floor(whole / 60)} min ${two(whole % 60)} s` : `${Math.floor(whole / 3600)} h ${two(whole / 60 % 60)} min`;
 }
 
+// "4.5 MiB", as numbers.cpp writes them.
+export function bytes(number) {
+  let value = number, unit = 0;
+  for (; value >= 1024 && unit < 3; unit++) value /= 1024;
+  return Number(value.toFixed(unit === 0 ? 0 : unit < 3 ? 1 : 2)) + [" bytes", " KiB", " MiB", " GiB"][unit];
+}
+
 export const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 export function copyText(text) {

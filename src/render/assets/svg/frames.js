@@ -87,8 +87,7 @@ function fontOf(element) {
 const shareText = ({w}) => roundShare(w, 100);
 let zoomed = 0, graphWidth = 1176;
 function labelFrame(frame, x, width, font) {
-  const room = width - 2 * PAD;
-  const label = fitName(penIn(font), frame.label, room);
+  const [label, share] = labelOf(penIn(font), frame.label, width - 2 * PAD, shareText(frame), frame.parent && shareText(frame.parent), SHARE_GAP);
   if (!label) {
     if (frame.text) frame.text.textContent = "";
     return;
@@ -96,10 +95,7 @@ function labelFrame(frame, x, width, font) {
   if (!frame.text) frame.text = add(frame.g, SVG, "text", {y: frame.y + rowHeight - 5});
   frame.text.setAttribute("x", x + PAD);
   frame.text.textContent = label;
-  const share = shareText(frame);
-  if (label === frame.label && (!frame.parent || share !== shareText(frame.parent)) && textWidth(pen, label) + SHARE_GAP + textWidth(pen, share) <= room) {
-    add(frame.text, SVG, "tspan", {class: "pc", dx: SHARE_GAP}, share);
-  }
+  if (share) add(frame.text, SVG, "tspan", {class: "pc", dx: SHARE_GAP}, share);
 }
 function draw() {
   const view = frames[zoomed];
@@ -107,15 +103,14 @@ function draw() {
   for (const frame of frames) {
     const above = frame.index < zoomed && frame.end > zoomed;
     const inside = frame.index >= zoomed && frame.index < view.end;
-    const x = above ? 0 : (frame.x - view.x) / view.w * 100;
-    const w = above ? 100 : frame.w / view.w * 100;
-    frame.shown = (above || inside) && w * width / 100 > 0.3;
+    const [x, w] = above ? [0, 1] : placed(frame.x, frame.w, view.x, view.w);
+    frame.shown = (above || inside) && w * width > 0.3 && frame.y >= cut;  // a row in two has half a name
     frame.g.style.display = frame.shown ? "" : "none";
     if (!frame.shown) continue;
-    frame.rect.setAttribute("x", x.toFixed(4) + "%");
-    frame.rect.setAttribute("width", w.toFixed(4) + "%");
+    frame.rect.setAttribute("x", (x * 100).toFixed(4) + "%");
+    frame.rect.setAttribute("width", (w * 100).toFixed(4) + "%");
     frame.g.classList.toggle("up", above);
-    labelFrame(frame, x * width / 100, w * width / 100, font);
+    labelFrame(frame, x * width, w * width, font);
   }
   reset.hidden = zoomed === 0;
 }

@@ -10,31 +10,23 @@ const exact = add(bar, HTML, "button", {type: "button", "aria-pressed": "false",
 const reset = add(bar, HTML, "button", {type: "button", title: "Show everything again (Escape)"}, "Reset zoom");
 bar.insertBefore(reset, result);
 
-function sibling(step) {
-  const row = frames.filter((frame) => frame.shown && frame.level === focused.level);
-  return row[row.indexOf(focused) + step];
-}
-function firstChild() {
-  for (let at = focused.index + 1; at < focused.end; at++) if (frames[at].shown) return frames[at];
-}
+const walked = {
+  get rootBelow() { return frames.length > 1 && frames[1].y < frames[0].y; },
+  get root() { return frames[0]; },
+  neighbour(step) {
+    const row = frames.filter((frame) => frame.shown && frame.level === focused.level);
+    return row[row.indexOf(focused) + step];
+  },
+  child: () => frames.slice(focused.index + 1, focused.end).find((frame) => frame.shown),
+  caller: () => focused.parent
+};
 const nextHit = (step) => nextMatch(search.hits.filter((frame) => frame.shown), focused, step);
 function onGraphKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const rootBelow = frames.length > 1 && frames[1].y < frames[0].y;
-  const keys = {
-    ArrowLeft: () => focusFrame(sibling(-1), true),
-    ArrowRight: () => focusFrame(sibling(1), true),
-    ArrowUp: () => focusFrame(rootBelow ? firstChild() : focused.parent, true),
-    ArrowDown: () => focusFrame(rootBelow ? focused.parent : firstChild(), true),
-    Home: () => focusFrame(frames[0], true),
-    Enter: () => open(focused, true),
-    " ": () => open(focused, true),
-    n: () => focusFrame(nextHit(1), true),
-    N: () => focusFrame(nextHit(-1), true)
-  };
-  if (!keys[event.key]) return;
+  const opens = event.key === "Enter" || event.key === " ", step = {n: 1, N: -1}[event.key], to = step ? () => nextHit(step) : led(event.key, walked);
+  if (!opens && !to) return;
   event.preventDefault();
-  keys[event.key]();
+  if (opens) open(focused, true); else focusFrame(to(), true);
 }
 function onKey(event) {
   const mine = alone || svg.contains(event.target);
