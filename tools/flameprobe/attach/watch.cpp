@@ -41,7 +41,7 @@ Watch::End Watch::run(const Descriptor& end, const Descriptor& life) {
         ::ppoll(watched, std::size(watched), &time, nullptr);
         if (wakes(watched[0])) return End::asked;
         if (wakes(watched[1])) return End::target_ended;
-        if (sampling_.ended()) return End::other_program;
+        if (sampling_.may_be_replaced()) return End::other_program;
         if (const std::uint64_t now = monotonic_ns(); now >= next_engine_look_ns) {
             sampling_.poll_engine();
             next_engine_look_ns = now + ns_per_second;
