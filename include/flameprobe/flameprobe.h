@@ -49,7 +49,7 @@ struct flameprobe_error {
 #endif
 
 /** The environment's variables as fields: FIELD(name, VARIABLE) for FLAMEPROBE_VARIABLE, which flameprobe(1) describes.
- *  Fields are only ever added at the end. */
+ *  A new field, of a number too, is added at the end of the texts: programs are compiled with these offsets. */
 #define FLAMEPROBE_NUMBER_OPTIONS(FIELD)                                                \
     FIELD(frequency, FREQ)    /* samples a second of a thread's CPU time, 1 to 20000 */ \
     FIELD(stack_bytes, STACK) /* bytes of stack copied with each sample */
@@ -58,10 +58,10 @@ struct flameprobe_error {
     FIELD(format, FORMAT)         /* folded, svg, ...; commas between */                    \
     FIELD(engine, ENGINE)         /* auto, ring, signal, timer */                           \
     FIELD(unwind, UNWIND)         /* auto, dwarf, fp */                                     \
-    FIELD(event, EVENT)           /* cpu-clock, task-clock, ... */                          \
+    FIELD(event, EVENT)           /* cpu, offcpu, wall, ...; commas between */              \
     FIELD(kernel, KERNEL)         /* auto, on, off */                                       \
     FIELD(dump_every, DUMP_EVERY) /* 30s, 5m, ... */                                        \
-    FIELD(children, CHILDREN)     /* on, off */                                             \
+    FIELD(children, CHILDREN)     /* on, off, separate */                                   \
     FIELD(log, LOG)               /* auto, quiet, stderr, or a file's path */               \
     FIELD(signal, SIGNAL)         /* USR2, ...: it stops and starts sampling from now on */ \
     FIELD(max_size, MAX_SIZE)     /* of a profile on disk: 64M, 2G */                       \

@@ -60,9 +60,9 @@ void Pipeline::mapping(const RawMapping& raw) {
 // Programs move their code to huge pages: in its place, and byte for byte. It may not be there yet: then a later change
 // of the memory's permissions is told too.
 void Pipeline::recognize(CodeRegion& region) const {
-    region.replaced = code_map_.file_below(region);
-    if (region.replaced == nullptr || !ElfImage::holds_code_of(*region.replaced)) return;
-    CodeRegion file = *region.replaced;
+    region.file = code_map_.file_below(region);
+    if (region.file == nullptr || !ElfImage::holds_code_of(*region.file)) return;
+    CodeRegion file = *region.file;
     region = std::move(file);
 }
 

@@ -11,20 +11,20 @@ struct OutputFormat {
     Format format;
     std::string_view name;
     std::string_view ending;
-    bool all_events = true;
+    bool all_events;  // its writer puts every event into the one file
 };
 
 // The only list of formats: those in usage texts and messages are made from it.
 constexpr std::array formats = {
     OutputFormat{Format::folded, "folded", ".folded", false},
     OutputFormat{Format::svg, "svg", ".svg", false},
-    OutputFormat{Format::html, "html", ".html"},
-    OutputFormat{Format::pprof, "pprof", ".pb.gz"},
-    OutputFormat{Format::speedscope, "speedscope", ".speedscope.json"},
-    OutputFormat{Format::firefox, "firefox", ".firefox.json"},
+    OutputFormat{Format::html, "html", ".html", true},
+    OutputFormat{Format::pprof, "pprof", ".pb.gz", true},
+    OutputFormat{Format::speedscope, "speedscope", ".speedscope.json", true},
+    OutputFormat{Format::firefox, "firefox", ".firefox.json", true},
     OutputFormat{Format::otlp, "otlp", ".otlp", false},
     OutputFormat{Format::otlp_json, "otlp-json", ".otlp.json", false},
-    OutputFormat{Format::json, "json", ".json"},
+    OutputFormat{Format::json, "json", ".json", true},
 };
 
 template <class Part>

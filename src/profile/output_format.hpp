@@ -1,4 +1,5 @@
-// The names of what can be made of a profile. Their writers: export/output.hpp.
+// The names of what can be made of a profile, here since the recorder reads FLAMEPROBE_FORMAT. Their writers:
+// export/output.hpp.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 
 namespace flameprobe {
 
+/// No call has an empty body here: what passes records on would drop a new one without a word.
 /// Calls come in order: an id is defined before it is used, and ids of a kind count up from zero (stacks from one).
 class ProfileSink {
 public:
@@ -25,13 +26,13 @@ public:
     /// May come more than once; the last one counts.
     virtual void summary(const Summary& summary) = 0;
     /// Names stored in the profile itself (`flameprobe-render --archive`), innermost first.
-    virtual void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) {}
+    virtual void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) = 0;
     /// Ids count up from 1. May come again for the same id.
-    virtual void event(EventId /*id*/, const EventInfo& /*info*/) {}
+    virtual void event(EventId id, const EventInfo& info) = 0;
     /// A sample of another event than the run's own: a sink that knows no events must not take it for CPU time.
-    virtual void event_sample(EventId /*event*/, const Sample& /*sample*/) {}
-    virtual void death(const Death& /*death*/) {}
-    virtual void count(const WorkCount& /*count*/) {}
+    virtual void event_sample(EventId event, const Sample& sample) = 0;
+    virtual void death(const Death& death) = 0;
+    virtual void count(const WorkCount& count) = 0;
 };
 
 /// For sinks that want some kinds of records only.
@@ -45,6 +46,11 @@ public:
     void thread(ThreadId /*id*/, const Thread& /*thread*/) override {}
     void sample(const Sample& /*sample*/) override {}
     void summary(const Summary& /*summary*/) override {}
+    void symbols(LocationId /*id*/, const std::vector<ArchivedSymbol>& /*symbols*/) override {}
+    void event(EventId /*id*/, const EventInfo& /*info*/) override {}
+    void event_sample(EventId /*event*/, const Sample& /*sample*/) override {}
+    void death(const Death& /*death*/) override {}
+    void count(const WorkCount& /*count*/) override {}
 };
 
 }  // namespace flameprobe

@@ -17,9 +17,9 @@ public:
     Birth(const Options& options, Life& life) : options_(options), life_(life) {}
 
     /// To be called in a forked child, newborn from now, before its collector is launched. The collector then opens
-    /// nothing until the child has used half a period or 5 ms of CPU time: one that ends, or executes another program,
-    /// before that costs no more than a thread. `start_ticket`: of the request to start. CPU time and units of work
-    /// count from now.
+    /// nothing until the child has used half a period of CPU time, or a quarter of FLAMEPROBE_MIN_CPU: one that ends,
+    /// or executes another program, before that costs no more than a thread. `start_ticket`: of the request to start.
+    /// CPU time and units of work count from now.
     void begin(std::uint32_t start_ticket);
     /// Whether nothing is sampled yet because of that, and nothing would be lost at an end now: the child has not used
     /// FLAMEPROBE_MIN_CPU, and no units of work were counted. Async-signal-safe.

@@ -16,10 +16,10 @@ inline constexpr std::uint32_t last_requests = request_finish | request_leave | 
 
 class Task;
 
-/// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.
 /// The collector's task waits at a debugger's breakpoint (task.cpp): the CPU time that this takes is no progress.
 inline constinit std::atomic<bool> paused_at_breakpoint{false};
 
+/// Lock-free; the host's side is async-signal-safe, since `_exit` may be called in a signal handler.
 class CommandQueue {
 public:
     /// Host side. Gives a ticket to wait for.

@@ -1,4 +1,4 @@
-// What the environment asks for (docs: README, "Variables").
+// What the environment asks for (docs: flameprobe(1), ENVIRONMENT).
 #pragma once
 
 #include <cstdint>

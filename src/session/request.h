@@ -1,4 +1,4 @@
-/* What threads of the host ask of the collector. A new one has its bit here, its sentence in Collector::handle(), and
+/* What threads of the host ask of the collector. A new one has its bit here, its line in Collector::handle(), and
  * is asked for in preload/ by `core->ask(...)`. */
 #pragma once
 

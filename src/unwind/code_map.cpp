@@ -22,26 +22,25 @@ CodeRegion piece(const CodeRegion& old, std::uint64_t start, std::uint64_t end, 
 const CodeRegion& CodeMap::add(CodeRegion region) {
     region.id = next_id_++;
     region.end = std::max(region.start, region.end);
-    Regions replaced;  // what the regions from `first` to `last` become
+    Regions pieces;  // what the regions from `first` to `last` become
     const auto first =
         std::partition_point(regions_.begin(), regions_.end(), [&](const auto& r) { return r->end <= region.start; });
     const auto last = std::partition_point(first, regions_.end(), [&](const auto& r) { return r->start < region.end; });
     if (first != last && (*first)->start < region.start)
-        replaced.push_back(std::make_shared<CodeRegion>(piece(**first, (*first)->start, region.start, next_id_++)));
+        pieces.push_back(std::make_shared<CodeRegion>(piece(**first, (*first)->start, region.start, next_id_++)));
     const auto added = std::make_shared<const CodeRegion>(std::move(region));
-    replaced.push_back(added);
+    pieces.push_back(added);
     if (first != last && (*(last - 1))->end > added->end)
-        replaced.push_back(
-            std::make_shared<CodeRegion>(piece(**(last - 1), added->end, (*(last - 1))->end, next_id_++)));
+        pieces.push_back(std::make_shared<CodeRegion>(piece(**(last - 1), added->end, (*(last - 1))->end, next_id_++)));
     const auto gap = regions_.erase(first, last);
-    regions_.insert(gap, replaced.begin(), replaced.end());
+    regions_.insert(gap, pieces.begin(), pieces.end());
     ++generation_;
     return *added;
 }
 
 std::shared_ptr<const CodeRegion> CodeMap::file_below(const CodeRegion& region) const {
     const CodeRegion* old = find(region.start);
-    if (old != nullptr && old->kind == RegionKind::anonymous) old = old->replaced.get();
+    if (old != nullptr && old->kind == RegionKind::anonymous) old = old->file.get();
     if (old == nullptr || old->kind != RegionKind::file || old->start > region.start || old->end < region.end)
         return nullptr;
     return std::make_shared<CodeRegion>(piece(*old, region.start, region.end, 0));

@@ -23,7 +23,7 @@ struct CodeRegion {
     /// Device (as st_dev) and inode of the mapped file, to see that a file was replaced; 0 if unknown.
     std::uint64_t device = 0, inode = 0;
     /// Of anonymous memory that took the place of a file's code: that file, as it would lie here.
-    std::shared_ptr<const CodeRegion> replaced;
+    std::shared_ptr<const CodeRegion> file;
 };
 
 /// One thread only.

@@ -2,8 +2,10 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
+#include "example.hpp"
 #include "profile/compactor.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
@@ -20,7 +22,7 @@ Descriptor open_both_ways(const TemporaryFile& file) {
 }
 
 /// Everything but samples as text, samples as sums.
-struct Sums final : ProfileSink {
+struct Sums final : PartialSink {
     Recorded definitions;
     std::map<std::pair<ThreadId, StackId>, std::uint64_t> weights, hits;
     std::uint64_t samples = 0, last_ns = 0;
@@ -102,6 +104,21 @@ TEST_CASE("a compacted profile keeps every weight, and goes on with the same ids
     CHECK(again.weights == truth.weights);
     CHECK(again.hits == truth.hits);
     CHECK(again.definitions.lines == truth.definitions.lines);
+}
+
+TEST_CASE("a compacted profile has every kind of record") {
+    const auto kinds_of = [](const Recorded& recorded) {
+        std::set<std::string> kinds;
+        for (const auto& line : recorded.lines) kinds.insert(line.substr(0, line.find(' ')));
+        return kinds;
+    };
+    Recorded whole, compacted;
+    write_example(whole);
+    Compactor compactor(compacted, 1'000'000'000);
+    write_example(compactor);
+    compactor.finish();
+    CHECK(kinds_of(compacted) == kinds_of(whole));
+    CHECK(kinds_of(whole).size() >= 10);
 }
 
 TEST_CASE("sums of past intervals are not kept in memory, and a late sample is not lost") {

@@ -16,15 +16,8 @@ namespace flameprobe::counting {
 
 namespace {
 
-class SummaryOnly final : public ProfileSink {
+class SummaryOnly final : public PartialSink {
 public:
-    void run(const RunInfo&) override {}
-    void string(std::uint32_t, const std::string&) override {}
-    void mapping(MappingId, const Mapping&) override {}
-    void location(LocationId, const Location&) override {}
-    void stack(StackId, const StackNode&) override {}
-    void thread(ThreadId, const Thread&) override {}
-    void sample(const flameprobe::Sample&) override {}
     void summary(const Summary& summary) override { counters = summary.counters; }
 
     Counters counters;
