@@ -17,6 +17,18 @@ constexpr std::uint64_t idle_ns = 10'000'000'000;
 
 constexpr std::string_view deleted_suffix = " (deleted)";
 
+bool is_without_file(std::string_view path) {
+    return path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage" ||
+           path == "/dev/zero" || path.starts_with("/SYSV");
+}
+
+// Just-in-time compilers write into shared memory, too (PHP's, .NET's), which the kernel shows as files: shared
+// anonymous memory as /dev/zero, System V's as /SYSV, and memfd's, which may also hold a library.
+bool holds_no_file(const CodeRegion& region) {
+    return is_without_file(region.path) ||
+           (region.path.starts_with("/memfd:") && !ElfImage::from_memory(region).has_value());
+}
+
 }  // namespace
 
 constinit std::atomic<bool> Pipeline::scopes_seen_{false};
@@ -48,10 +60,11 @@ void Pipeline::mapping(const RawMapping& raw) {
     auto path = raw.path;
     if (path.ends_with(deleted_suffix)) path.remove_suffix(deleted_suffix.size());
     region.path = path;
-    region.kind = path == "[vdso]" ? RegionKind::vdso
-                  : path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage"
-                      ? RegionKind::anonymous
-                      : RegionKind::file;
+    region.kind = path == "[vdso]" ? RegionKind::vdso : RegionKind::file;
+    if (region.kind == RegionKind::file && holds_no_file(region)) {
+        region.kind = RegionKind::anonymous;
+        if (!region.path.starts_with('[')) region.path.clear();
+    }
     if (region.kind == RegionKind::anonymous) recognize(region);
     if (region.kind == RegionKind::file && is_jit_dump(path)) stacks_.add_jit_dump(region.path);
     code_map_.add(std::move(region));

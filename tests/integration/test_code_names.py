@@ -111,11 +111,12 @@ class CodeNames(Case):
                     self.assertLess(hits / every, 0.05)
 
     def test_run_time_code_by_its_time(self):
-        """A compiler's dump says when a function came to an address that others had before."""
-        for engine in MAIN_ENGINES:
-            with self.subTest(engine=engine):
-                place = self.fresh_directory(f"jit-{engine}")
-                ran = run([target("jitted"), place], place,
+        """A compiler's dump says when a function came to an address that others had before. Memory that the kernel shows as a
+        file is memory."""
+        for engine, memory in ((engine, memory) for engine in MAIN_ENGINES for memory in ("private", "shared", "memfd")):
+            with self.subTest(engine=engine, memory=memory):
+                place = self.fresh_directory(f"jit-{engine}-{memory}")
+                ran = run([target("jitted"), place, memory], place,
                           profiled(OUT=place / "x", FREQ=499, ENGINE=engine, FORMAT="folded", KERNEL="off"))
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 for stacks in (read_folded((place / "x.folded").read_text()), folded(place / "x.fprobe")):

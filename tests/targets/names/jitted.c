@@ -1,5 +1,5 @@
 // As a just-in-time compiler: puts one function after the other at the same address, for as long each, and writes a
-// dump of what came when. jitted DIRECTORY
+// dump of what came when. jitted DIRECTORY private|shared|memfd
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,16 +34,25 @@ static uint64_t now(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+enum { code_size = 4096 };
+
+static char* memory_for_code(const char* kind) {
+    const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+    if (strcmp(kind, "private") == 0) return mmap(NULL, code_size, all, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (strcmp(kind, "shared") == 0) return mmap(NULL, code_size, all, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const int file = memfd_create("code", 0);
+    return ftruncate(file, code_size) != 0 ? MAP_FAILED : mmap(NULL, code_size, all, MAP_SHARED, file, 0);
+}
+
 int main(int count, char** arguments) {
-    enum { code_size = 4096 };
     char path[4096];
-    if (count != 2 || snprintf(path, sizeof path, "%s/jit-%d.dump", arguments[1], getpid()) < 0) return 2;
+    if (count != 3 || snprintf(path, sizeof path, "%s/jit-%d.dump", arguments[1], getpid()) < 0) return 2;
     FILE* const dump = fopen(path, "w+");
     const struct header header = {0x4a695444, 1, sizeof header, 0, 0, (uint32_t)getpid(), now(CLOCK_MONOTONIC), 0};
     if (dump == NULL || fwrite(&header, sizeof header, 1, dump) != 1 || fflush(dump) != 0) return 1;
     // Profilers learn of the dump by this.
     if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED) return 1;
-    char* const code = mmap(NULL, code_size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char* const code = memory_for_code(arguments[2]);
     if (code == MAP_FAILED) return 1;
     unsigned long sum = 0;
     for (uint64_t i = 0; i < 3; i++) {
