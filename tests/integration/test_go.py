@@ -119,7 +119,8 @@ class Go(Case):
         # C code runs on another stack; what called it is not in the copy, and must not be guessed from old bytes there.
         callers = {tuple(frames[1:frames.index(frame)]) for frames, _ in stacks for frame in frames if "runtime.asmcgocall" in frame}
         self.assertIn(("[truncated]",), callers)
-        self.assertEqual([each for each in callers if each != ("[truncated]",) and not each[0].startswith("runtime.goexit")], [])
+        # systemstack leaves the goroutine's stack too, and starts threads by it.
+        self.assertEqual([each for each in callers if each[0] not in ("[truncated]", "runtime.mcall") and not each[0].startswith("runtime.goexit")], [])
 
     def test_goroutines_are_whole(self):
         self.check()

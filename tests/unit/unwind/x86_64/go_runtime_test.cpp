@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "unwind/known_code.hpp"
@@ -48,6 +49,16 @@ TEST_CASE("no frame is looked for behind a change of stacks") {
         CHECK(rule.kind == RuleKind::no_cfi);
         CHECK_FALSE(rule.keeps_records);
         CHECK_FALSE(rule.in_file);
+    }
+}
+
+TEST_CASE("the scheduler's stack begins with what never returns to mcall") {
+    for (const auto behind : {"\x58\xe9\x00\x00\x00\x00"sv, "\x90\x58\xe9\x00\x00\x00\x00"sv}) {
+        const std::string code = std::string(mcall) + std::string(behind);
+        const auto [known, rule] = rule_at(code, mcall.size() - 1);
+        CHECK(known);
+        CHECK(rule.kind == RuleKind::root);
+        CHECK(rule_at(code, mcall.size()).second.kind != RuleKind::root);
     }
 }
 
