@@ -53,6 +53,7 @@ struct Missing {
             all += count.weight;
             if (leaf == "[lost]") lost += count.weight;
             if (leaf == "[truncated]") truncated += count.weight;
+            if (leaf == "[not sampled]") not_sampled += count.weight;
             if (leaf.starts_with("[kernel")) kernel += count.weight;
             const std::size_t address = leaf.starts_with('[') ? leaf.rfind("+0x") : leaf.npos;
             if (address == leaf.npos) continue;
@@ -70,7 +71,7 @@ struct Missing {
             ->first;
     }
 
-    std::uint64_t all = 0, lost = 0, truncated = 0, kernel = 0, unnamed = 0;
+    std::uint64_t all = 0, lost = 0, truncated = 0, not_sampled = 0, kernel = 0, unnamed = 0;
     std::map<std::string, std::uint64_t> by_file;  // of functions without names
 };
 
@@ -111,6 +112,9 @@ std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samp
     if (const auto share = missing.much(missing.truncated); !share.empty())
         return "better: " + share +
                " of the time is [truncated]; the footer and docs/troubleshooting.md have the causes";
+    if (const auto share = missing.much(missing.not_sampled); !share.empty())
+        return "better: no sample covers " + share +
+               " of the time, in threads that ran too briefly; a higher -F takes more";
     if (const auto share = missing.much(missing.unnamed); !share.empty())
         return "better: " + share + " of the time is in functions without names, most of it of " + missing.file() +
                "; flameprobe doctor PROGRAM has the command that gives them";

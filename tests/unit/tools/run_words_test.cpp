@@ -41,6 +41,7 @@ TEST_CASE("what would make a picture better is one thing, and nothing where litt
           std::string::npos);
     CHECK(better("t;[lost] 20\nt;main;parse 80\n").find("a lower -F") != std::string::npos);
     CHECK(better("t;f;[truncated] 20\nt;main;parse 80\n").starts_with("better: 20.0 % of the time is [truncated]"));
+    CHECK(better("t;f;[not sampled] 20\nt;main;parse 80\n").starts_with("better: no sample covers 20.0 % of the time"));
     CHECK(better("t;main;parse 9\n", 9) == "better: 9 samples are few; a longer run or a higher -F takes more");
     CHECK(better("t;main;[JIT code] 9\n", 9, "use --flag") == "better: use --flag");
 }

@@ -171,7 +171,7 @@ struct Text {
 constexpr const char* style =
     ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 "
     "1em;color:#222;background:#fff}"
-    "table{border-collapse:collapse;margin:1em 0;font-variant-numeric:tabular-nums}"
+    "table{border-collapse:collapse;margin:1em 0;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}"
     "th,td{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
     ".left{text-align:left}td.left{max-width:40em;overflow-wrap:anywhere}"
     ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr));gap:0 1em;"

@@ -48,7 +48,7 @@ std::string sized_text(double value, double error) {
 }
 
 std::string rate_text(double per_second) {
-    if (per_second >= 10000) return count_text(static_cast<std::uint64_t>(per_second + 0.5));
+    if (per_second >= 1000) return count_text(static_cast<std::uint64_t>(per_second + 0.5));
     return digits_text(per_second, 4);
 }
 

@@ -103,6 +103,9 @@ Result<void> write_picture(const std::vector<PictureInput>& inputs, const std::s
     OutputOptions options;
     options.graph.title = title;
     options.graph.subtitle = subtitle;
+    options.graph.width =
+        840;  // labels can be read where the report shows it small; all facts are in the page and beside it
+    options.graph.brief = true;
     const auto format = format_by_path(path);
     if (!format) return format.error();
     NamedProfile all = merged.take();

@@ -70,7 +70,7 @@ private:
         line(left, y(0), left, top, "");
         for (double value = 0; value <= most_x_ * (1 + 1e-9); value += step_) {
             if (value > 0) line(left, y(value), width - right, y(value), " stroke-opacity=\".15\"");
-            text(left - 6, y(value) + 4, value < 10'000 ? short_decimal(value, 6) : rate_text(value), "end");
+            text(left - 6, y(value) + 4, value < 1000 ? short_decimal(value, 6) : rate_text(value), "end");
         }
         for (const ScalingRow& row : scaling_.rows)
             text(x(row.n), height - bottom + 16, short_decimal(row.n, 2), "middle");
