@@ -64,6 +64,16 @@ class LiveTest(PageTest):
         self.until(lambda: self.samples() > before)
         self.assertTrue(self.id("reset").is_displayed())
         self.assertEqual(self.id("search").get_attribute("value"), "main")
+        # The last seconds only, which go on with the program.
+        self.page.run("const w = document.getElementById('window'); w.options[1].value = '2'; w.value = '2'; w.dispatchEvent(new Event('change'))")
+        self.until(lambda: "time=" in self.page.run("return location.hash"))
+        window = lambda: self.text("share").partition("from ")[2]
+        before = window()
+        self.until(lambda: window() != before)
+        begin, end = (float(text.strip().removesuffix(" s")) for text in window().split(" to "))
+        self.assertAlmostEqual(end - begin, 2, delta=0.1)
+        self.page.run("const w = document.getElementById('window'); w.value = '0'; w.dispatchEvent(new Event('change'))")
+        self.assertNotIn("time=", self.page.run("return location.hash"))
         # Rows of the call tree that the reader closed stay closed.
         self.page.run("document.getElementById('tab-tree').click(); document.getElementById('tree').focus()")
         rows = "return Array.from(document.querySelectorAll('#tree .body .line'), (row) => [row.lastChild.textContent, row.getAttribute('aria-expanded')])"

@@ -177,7 +177,7 @@ constexpr const char* style =
     ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr));gap:0 1em;"
     "width:min(94vw,150em);margin-left:calc(50% - min(47vw,75em))}"
     "figure{margin:1em 0}figure img{width:100%;box-sizing:border-box;border:1px solid #8886}"
-    "figcaption{color:#555;white-space:nowrap}"
+    "figcaption{color:#555}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}a{color:#8bf}"
     "figcaption{color:#aaa}}";
 

@@ -1,5 +1,6 @@
 // The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
+import {pathTo} from "../shared/zoom.js";
 import {KERNEL, NOTE, SCOPE, THREAD} from "./data.js";
 import {outermost, ownWeights} from "./walk.js";
 
@@ -149,15 +150,10 @@ export class LazyTree {
     }
     return node;
   }
-  path(node) {
-    const nodes = [];
-    for (; node; node = node.parent) nodes.push(node);
-    return nodes.reverse();
-  }
   // The path as text for the address: function numbers, "7*3" for three in a row.
   address(node) {
     const runs = [];
-    for (const {fn} of this.path(node).slice(1).flatMap((one) => one.folded ?? [one])) {
+    for (const {fn} of pathTo(node).slice(1).flatMap((one) => one.folded ?? [one])) {
       const last = runs[runs.length - 1];
       if (last && last[0] === fn) last[1]++; else runs.push([fn, 1]);
     }

@@ -16,6 +16,7 @@ import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
 import {fit, fitName} from "../shared/labels.js";
+import {pathTo} from "../shared/zoom.js";
 import {boxesText, copyText, count, escapeRegex, find, matchText, matcher, nextMatch, roundShare} from "./tools.js";
 import {shareOf} from "./walk.js";
 
@@ -154,7 +155,7 @@ export class Page {
   act(key, node, graph) {
     const {state} = this, only = () => "^" + escapeRegex(this.profile.name(node.fn)) + "$";
     const more = (old) => old ? old + "|" + only() : only();
-    const path = () => graph.tree.path(node).flatMap((one) => one.folded ?? [one]).filter((one) => one.fn !== this.profile.all).map((one) => this.profile.name(one.fn));
+    const path = () => pathTo(node).flatMap((one) => one.folded ?? [one]).filter((one) => one.fn !== this.profile.all).map((one) => this.profile.name(one.fn));
     const actions = {
       f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
       o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),

@@ -1,7 +1,7 @@
 // Finds the visible boxes of a graph, and paints them.
 import {bisector} from "d3-array";
 import {fitName, textWidth} from "../shared/labels.js";
-import {labelOf, placed} from "../shared/zoom.js";
+import {labelOf, pathTo, placed} from "../shared/zoom.js";
 import {count} from "./tools.js";
 
 export const ROW = 19;
@@ -35,7 +35,7 @@ export function visit(graph, width, height, box, run, all = false) {
 class Painter {
   constructor(graph, width, height) {
     const {pen, context, tree, zoomed} = graph;
-    Object.assign(this, {graph, pen, context, tree, width, height, ink: context.ink(), outlines: [], ancestors: new Set(tree.path(zoomed))});
+    Object.assign(this, {graph, pen, context, tree, width, height, ink: context.ink(), outlines: [], ancestors: new Set(pathTo(zoomed))});
   }
   paint() {
     const {pen, tree, width, height} = this;

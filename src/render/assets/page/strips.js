@@ -16,8 +16,11 @@ class Strip {
   }
 }
 
-// A thread's own columns, while waits are known: `began` has each where it began, or none (fill 0).
-const usesOf = (bins) => ({cpu: new Float64Array(bins), began: new Float64Array(bins)});
+// A thread's own columns, where waits are known; `began` has each where it began.
+function useOf(uses, thread, bins) {
+  if (!uses.has(thread)) uses.set(thread, {cpu: new Float64Array(bins), began: new Float64Array(bins)});
+  return uses.get(thread);
+}
 
 // uses: by thread, filled as well if the profile has waits.
 function addSamples(profile, stripOf, uses) {
@@ -34,8 +37,7 @@ function addSamples(profile, stripOf, uses) {
     if (!strip) continue;
     strip.weight += weight;
     if (waiting) {
-      if (!uses.has(thread)) uses.set(thread, usesOf(profile.bins));
-      uses.get(thread)[countBox[at] < inWait ? "began" : "cpu"][bin] += weight;
+      useOf(uses, thread, profile.bins)[countBox[at] < inWait ? "began" : "cpu"][bin] += weight;
       if (countBox[at] < inWait) continue;
     }
     strip.all[bin] += weight;
@@ -51,8 +53,7 @@ function readWaits(profile, waits, stripOf, uses) {
   waits.countThread.forEach((of, at) => {
     const thread = numberOf.get(waits.threads[of][0]), bin = Math.floor(waits.countBin[at] * part);
     if (!stripOf[thread] || bin >= profile.bins) return;
-    if (!uses.has(thread)) uses.set(thread, usesOf(profile.bins));
-    uses.get(thread).began[bin] += waits.countWeight[at] * unit;
+    useOf(uses, thread, profile.bins).began[bin] += waits.countWeight[at] * unit;
   });
   const {countThread, countBin, countWeight} = profile;
   countThread.forEach((thread, at) => { const use = uses.get(thread); if (use) use.cpu[countBin[at]] += countWeight[at]; });

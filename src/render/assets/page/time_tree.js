@@ -57,11 +57,6 @@ export class TimeTree {
     return kids;
   }
   selfOf(node) { return this.kids(node).reduce((left, kid) => left - kid.weight, node.weight); }
-  path(node) {
-    const nodes = [];
-    for (; node; node = node.parent) nodes.push(node);
-    return nodes.reverse();
-  }
   // Nodes of a flame chart have no address; the selected stretch of time has.
   address() { return ""; }
   at() { return this.root; }

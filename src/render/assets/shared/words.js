@@ -3,17 +3,13 @@
 const grouped = new Intl.NumberFormat("en");
 export const count = (number) => grouped.format(number);
 // A part above 0 must not read as 0 %, nor one below the whole as 100 %.
-export function percent(part, whole) {
-  const share = whole > 0 ? part / whole * 100 : 0;
-  if (share > 0 && share < 0.005) return "<0.01 %";
-  if (share < 100 && share >= 99.995) return ">99.99 %";
-  return share.toFixed(2) + " %";
+export function percent(part, whole, digits = 2) {
+  const share = whole > 0 ? part / whole * 100 : 0, step = 10 ** -digits;
+  if (share > 0 && share < step / 2) return `<${step} %`;
+  return (share < 100 && share >= 100 - step / 2 ? ">" + (100 - step) : share.toFixed(digits)) + " %";
 }
 // In boxes: "12.3 %".
-export function roundShare(part, whole) {
-  const share = whole > 0 ? part / whole * 100 : 0;
-  return share > 0 && share < 0.05 ? "<0.1 %" : share < 100 && share >= 99.95 ? ">99.9 %" : share.toFixed(1) + " %";
-}
+export const roundShare = (part, whole) => percent(part, whole, 1);
 
 // A regular expression, or the text itself where it is none.
 export function matcher(term, exact) {

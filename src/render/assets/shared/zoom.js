@@ -8,6 +8,12 @@ export function labelOf(pen, name, room, share, callers, gap) {
   const text = fitName(pen, name, room);
   return [text, text === name && share !== callers && textWidth(pen, text) + gap + textWidth(pen, share) <= room ? share : ""];
 }
+// From the root to a box.
+export function pathTo(box) {
+  const boxes = [];
+  for (let one = box; one; one = one.parent) boxes.push(one);
+  return boxes.reverse();
+}
 // The box that a key leads to. graph: {rootBelow, root, neighbour(step), child(), caller()}, of the focused box.
 export function led(key, graph) {
   const child = () => graph.child(), caller = () => graph.caller();

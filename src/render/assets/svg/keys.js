@@ -56,8 +56,7 @@ function onKey(event) {
 // Ctrl-C on a frame copies its stack, root first.
 function onCopy(event) {
   if (document.activeElement !== focused.g || String(getSelection()) !== "") return;
-  const names = [];
-  for (let frame = focused; frame.parent; frame = frame.parent) names.unshift(...frame.folded?.map(([, , name]) => name) ?? [frame.name]);
+  const names = pathTo(focused).slice(1).flatMap(({folded, name}) => folded?.map(([, , whole]) => whole) ?? name);
   event.clipboardData.setData("text/plain", names.join("\n"));
   event.preventDefault();
 }
