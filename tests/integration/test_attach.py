@@ -371,6 +371,33 @@ class Look(Attach):
         self.assertIn("leaf_70", done.stdout)
         self.assert_nothing_left()
 
+    def test_top_goes_over_to_the_program_that_is_executed(self):
+        self.need("perl")
+        go = self.directory / "go"
+        program = self.python(f"while not os.path.exists('{go}'): sum(range(1000))\n"
+                              "os.execvp('perl', ['perl', '-e', 'my $n = 0; for (;;) { $n += 3 }'])")
+
+        def profiles():
+            return list(self.directory.glob("flameprobe-look-*/**/*.fprobe"))
+
+        def has_found_one(top):
+            with contextlib.suppress(OSError):
+                return any(os.readlink(fd).endswith(".fprobe") for fd in Path(f"/proc/{top.pid}/fd").iterdir())
+            return False
+        with started([COMMAND, "top", "--once", str(program.pid)], self.directory, self.env, stdout=subprocess.PIPE) as top:
+            wait_until(lambda: has_found_one(top), 60, "the profile of the first program")
+            os.kill(top.pid, signal.SIGSTOP)  # so that it reads when there is a second; the recorder works on
+            first = profiles()
+            go.touch()
+            wait_until(lambda: any(path.stat().st_size > 0 for path in set(profiles()) - set(first)), 60, "the second one's profile")
+            time.sleep(2)  # for its first samples
+            os.kill(top.pid, signal.SIGCONT)
+            out, _ = top.communicate(timeout=60)
+        self.assertEqual(top.returncode, 0)
+        self.assertIn("Perl_", out)
+        self.assertNotIn("PyEval", out)
+        self.assert_nothing_left()
+
     def test_live_serves_a_page(self):
         program = self.start(target("shares"), "leaves", "100000000")
         for ends in (signal.SIGINT, signal.SIGKILL):

@@ -107,7 +107,7 @@ TEST_CASE("another user's process is not believed, whatever it calls itself and 
     CHECK_FALSE(profile_of_process(host.pid()));
     // Nor is its file where a believed process has it open, nor one that all may write.
     const Other reader(
-        [&] { return become_collector(0) && ::open(folder.file("forged.fprobe").c_str(), O_RDONLY) >= 0; });
+        [&] { return become_collector(0) && ::open(folder.file("forged.fprobe").c_str(), O_RDWR) >= 0; });
     CHECK_FALSE(profile_of_process(host.pid()));
     const Other careless(
         [&] { return become_collector(0) && hold_profile(folder.file("open.fprobe"), host.pid(), 0666); });

@@ -16,6 +16,7 @@
 #include <exception>
 #include <utility>
 
+#include "../close_from.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/own_directory.hpp"
@@ -58,7 +59,7 @@ void keep_only(Descriptor& end, Descriptor& parent) {
     const int parent_copy = ::fcntl(parent.release(), F_DUPFD_CLOEXEC, next);
     end = Descriptor(::dup3(end_copy, first_kept, O_CLOEXEC));
     parent = Descriptor(::dup3(parent_copy, first_kept + 1, O_CLOEXEC));
-    ::close_range(next, ~0U, 0);
+    close_from(next);
 }
 
 constexpr std::size_t most_file_bytes = std::size_t{256} << 20;

@@ -16,6 +16,12 @@ std::uint64_t size_of(const OpenProfile& profile) {
     return ::fstat(profile.file.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
+bool is_same(const OpenProfile& one, const OpenProfile& other) {
+    struct stat first {
+    }, second{};
+    return ::fstat(one.file.get(), &first) == 0 && ::fstat(other.file.get(), &second) == 0 && same_file(first, second);
+}
+
 std::uint64_t unix_now() {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -26,7 +32,7 @@ std::uint64_t unix_now() {
 
 bool GrowingProfile::running() const { return is_running(pid_); }
 
-bool GrowingProfile::has_grown() const { return !profile_ || size_of(*profile_) != size_ || is_replaced(); }
+bool GrowingProfile::has_grown() { return !look() || size_of(*profile_) != size_; }
 
 /// Whether the file's name leads to another one, as after it was written anew to be smaller.
 bool GrowingProfile::is_replaced() const {
@@ -41,18 +47,20 @@ std::chrono::milliseconds GrowingProfile::pause() const {
     return std::clamp(duration_cast<milliseconds>(took_ * 9), milliseconds(1000), milliseconds(60'000));
 }
 
-Result<void> GrowingProfile::find() {
-    if (profile_ && !is_replaced()) return {};
-    auto profile = profile_of_process(pid_);
-    if (profile)
-        profile_.emplace(std::move(*profile));
-    else if (!profile_)
-        return profile.error();
+Result<void> GrowingProfile::find() { return profile_ && !is_replaced() ? Result<void>() : look(); }
+
+// It takes milliseconds where there are many processes.
+Result<void> GrowingProfile::look() {
+    auto found = profile_of_process(pid_);
+    if (!found) return profile_ ? Result<void>() : found.error();
+    if (profile_ && is_same(*found, *profile_)) return {};
+    profile_.emplace(std::move(*found));
+    size_ = start_unix_ns_ = ended_ns_ = 0;
     return {};
 }
 
 Result<NamedProfile> GrowingProfile::read(std::optional<std::uint64_t> window_ns, bool times) {
-    if (auto there = find(); !there) return there.error();
+    if (auto there = look(); !there) return there.error();
     const auto begin = std::chrono::steady_clock::now();
     size_ = size_of(*profile_);
     SampleFilter filter;

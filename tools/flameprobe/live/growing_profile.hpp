@@ -20,11 +20,12 @@ public:
 
     /// Opens the file, if there is one by now: it can be read after the process's end then.
     Result<void> find();
-    /// The whole profile, or the last `window_ns` of its run (at the first call the whole, if the run's length is not
-    /// known yet). `times` as in SampleFilter. An Error as long as there is nothing to read.
+    /// Of the program that the process has executed by now (exec), which has another file. The whole profile, or the
+    /// last `window_ns` of its run (at the first call the whole, if the run's length is not known yet). `times` as in
+    /// SampleFilter. An Error as long as there is nothing to read.
     Result<NamedProfile> read(std::optional<std::uint64_t> window_ns, bool times);
-    /// Whether the file has grown since the last read().
-    bool has_grown() const;
+    /// Whether there is more to read than at the last read().
+    bool has_grown();
     bool running() const;
     pid_t pid() const { return pid_; }
     bool found() const { return profile_.has_value(); }
@@ -33,6 +34,7 @@ public:
 
 private:
     bool is_replaced() const;
+    Result<void> look();
 
     pid_t pid_;
     std::optional<OpenProfile> profile_;

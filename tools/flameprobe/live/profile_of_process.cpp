@@ -71,6 +71,8 @@ std::optional<OpenProfile> profile_in(const fs::path& task, pid_t pid, const Bel
     std::set<std::string> seen;
     for (fs::directory_iterator fd(task / "fd", error), end; !error && fd != end; fd.increment(error)) {
         std::error_code gone;
+        // Those who only look on, as this process, have it open to read.
+        if ((fd->symlink_status(gone).permissions() & fs::perms::owner_write) == fs::perms::none) continue;
         const std::string path = fs::read_symlink(fd->path(), gone).string();
         if (gone || !path.ends_with(".fprobe") || !seen.insert(path).second) continue;
         if (Descriptor file = open_if_profile(fd->path(), pid, believed)) return OpenProfile{path, std::move(file)};
