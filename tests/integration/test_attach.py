@@ -455,6 +455,29 @@ class Refused(Attach):
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertRegex(ran.stderr, rf"process {program.pid} cannot be sampled: .*seccomp.*--cap-add PERFMON")
 
+    def test_paranoid_3(self):
+        """The sysctl is the machine's: a file that says 3 is laid over it, and perf refuses as it would."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to mount")
+        program, three = self.python("spin()"), self.directory / "three"
+        three.write_text("3\n")
+        script = (f"mount --bind {three} /proc/sys/kernel/perf_event_paranoid && "
+                  f"exec {target('inject')} perf_event_open 1+ EACCES -- {COMMAND} attach -d 1s {program.pid}")
+        ran = run(["unshare", "-m", "sh", "-c", script], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertRegex(ran.stderr, rf"^flameprobe: process {program.pid} cannot be sampled: .*kernel.perf_event_paranoid is 3 "
+                                     r"\(2 or less is needed: sysctl kernel.perf_event_paranoid=2\)\n$")
+
+    def test_memory_that_may_not_be_read(self):
+        """As Yama has it: perf may look, and compiled code has its stacks."""
+        program = self.start(target("shares"), "leaves", "100000000")
+        stem = self.fresh_directory("hidden") / "out"
+        ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--", COMMAND, "attach", "-d", "1s", "-F", "499", "-f", "folded",
+                   "-o", stem, program.pid], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stderr.count("its memory may not be read"), 1, ran.stderr)
+        self.assert_function(self.stacks(stem), "leaf_70", at_least=50)
+
     def test_hidden_processes(self):
         user = ordinary_user(self)
         if os.geteuid() != 0:

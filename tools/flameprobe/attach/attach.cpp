@@ -147,6 +147,7 @@ int attach_to(pid_t pid, const AttachRequest& request) {
         Recorders recorders(pid, {options_of(request, run.out), run.start}, request.tree);
         if (const auto started = recorders.start(); !started) return complain(1, started.error().message);
         complain(0, told_begin(pid, recorders.count(), request.duration_ns));
+        complain(0, what_stays_hidden(pid));
         recorders.wait(signals.get(), request.duration_ns);
         recorders.end();
         run.cpu_ns = recorders.cpu_ns();

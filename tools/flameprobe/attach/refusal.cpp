@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -60,10 +61,6 @@ std::string why_no_maps(const std::string& process, const std::string& name, con
         return name +
                " may not be looked at by its own user, since it changed its user or its file may not be read "
                "(prctl(2), PR_SET_DUMPABLE): attach as root";
-    const auto scope = read_sysctl("/proc/sys/kernel/yama/ptrace_scope");
-    if (scope && *scope > 0)
-        return name + " may not be looked at: Yama allows it for a process's own children only (sysctl " +
-               "kernel.yama.ptrace_scope=0 allows it): attach as root, or start the program with 'flameprobe run'";
     return name + " may not be looked at: a security policy forbids it (in a container: --cap-add SYS_PTRACE)";
 }
 
@@ -71,6 +68,12 @@ bool can_read(const std::string& path) {
     char byte = 0;
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     return file && ::read(file.get(), &byte, 1) >= 0;
+}
+
+/// An address that the process has mapped; 0 if there is none.
+std::uint64_t some_address(pid_t pid) {
+    const auto maps = read_small_file(("/proc/" + std::to_string(pid) + "/maps").c_str());
+    return maps ? std::strtoull(maps->c_str(), nullptr, 16) : 0;
 }
 
 /// perf's own refusal, of the event that would be opened.
@@ -108,6 +111,24 @@ std::string why_not_attached(pid_t pid) {
                              : " has ended, and waits for its parent to take notice");
     if (!can_read(process + "/maps")) return why_no_maps(process, number, *user);
     return why_no_event(pid, number);
+}
+
+// Yama forbids what a debugger does (PTRACE_MODE_ATTACH): reading memory and the system call of a thread. Maps and perf
+// events need less.
+std::string what_stays_hidden(pid_t pid) {
+    char byte = 0;
+    const iovec here{&byte, 1}, there{reinterpret_cast<void*>(some_address(pid)), 1};
+    if (::process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || (errno != EPERM && errno != EACCES)) return {};
+    return hidden_memory(read_sysctl("/proc/sys/kernel/yama/ptrace_scope"));
+}
+
+std::string hidden_memory(std::optional<long> yama_scope) {
+    const std::string what =
+        "its memory may not be read, so code made at run time has no stacks, and waits none at all: ";
+    if (yama_scope.value_or(0) == 0)
+        return what + "a security policy forbids it (in a container: --cap-add SYS_PTRACE)";
+    return what + "kernel.yama.ptrace_scope is " + std::to_string(*yama_scope) +
+           " (sysctl kernel.yama.ptrace_scope=0 allows it, or attach as root)";
 }
 
 }  // namespace flameprobe
