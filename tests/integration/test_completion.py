@@ -28,7 +28,7 @@ class Bash(Case):
 
     def test_commands(self):
         words = self.complete(str(COMMAND), "")
-        self.assertLessEqual({"run", "bench", "compare", "stat", "doctor", "--help", "--version"}, set(words))
+        self.assertLessEqual({"run", "bench", "compare", "stat", "doctor", "render", "--help", "--version"}, set(words))
         self.assertEqual(self.complete(str(COMMAND), "ben"), ["bench"])
 
     def test_options(self):

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 import unittest
@@ -112,7 +113,7 @@ class Packages(Case):
         if made.returncode == 77:
             self.skipTest(made.stderr.strip().splitlines()[-1])
         self.assertEqual(made.returncode, 0, made.stderr[-3000:])
-        tarball = Path(made.stdout.splitlines()[-1])
+        tarball, one = map(Path, made.stdout.splitlines()[-2:])
         self.unpacked(tarball, "bookworm")
         root, command = self.unpacked(tarball, "bullseye")  # glibc 2.31
         for engine in ("timer", "signal"):  # each is code of its own in the host
@@ -133,6 +134,38 @@ class Packages(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(list((root / "profiles").glob("perl.*.svg"))), 1)
         self.check_pod(root)
+        self.check_one_file(one)
+
+    def check_one_file(self, one):
+        """Alone with a Debian 11's libc and shell: no other library, no names of terminals, no /dev but null."""
+        self.assertLess(one.stat().st_size, 12_000_000)
+        root, old = self.directory / "libc-only", self.roots["bullseye"]
+        for folder in ("bin", "dev", "lib/x86_64-linux-gnu", "lib64", "proc", "tmp", "work"):
+            (root / folder).mkdir(parents=True)
+        for library in ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"):
+            shutil.copy(old / "lib/x86_64-linux-gnu" / library, root / "lib/x86_64-linux-gnu")
+        shutil.copy(old / "lib64/ld-linux-x86-64.so.2", root / "lib64")
+        shutil.copy(old / "bin/dash", root / "bin/sh")
+        shutil.copy(one, root / "work/flameprobe")
+        os.mknod(root / "dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+
+        def shell(script):
+            enter = 'mount -t proc proc "$1/proc" && exec chroot "$1" /bin/sh -c "cd /work; $2"'
+            done = run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh", root, script], self.directory,
+                       env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout + done.stderr
+        shell("./flameprobe run -F 499 -o run -- sh -c 'i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done'")
+        self.assertEqual(list((root / "tmp").iterdir()), [])
+        said = shell("sh -c 'while :; do :; done' & ./flameprobe attach -d 2s -F 499 -o attached $! && ./flameprobe top --once $! && "
+                     "./flameprobe stat -d 1s -p $! && ./flameprobe doctor && ./flameprobe render run.fprobe --top 3; said=$?; "
+                     "kill -9 $!; exit $said")
+        for what in ("since the start", "task-clock", "It works", "functions"):
+            self.assertIn(what, said)
+        for stem in ("run", "attached"):
+            stacks = read_folded((root / "work" / f"{stem}.folded").read_text())
+            self.assertGreater(sum(count for frames, count in stacks if frames[0].startswith("sh")), 20)
+            self.assertIn("<svg", (root / "work" / f"{stem}.svg").read_text()[:2000])
 
     def unpacked(self, tarball, release):
         """A bare root without libdw where the tarball was unpacked and tried, and the command in it."""

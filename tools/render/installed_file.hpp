@@ -10,4 +10,7 @@ namespace flameprobe {
 /// `built` from the program's own folder in a build tree. An Error names where it was looked for.
 Result<std::string> installed_file(const std::string& name, const std::string& built);
 
+/// From now on `source` is asked for them, since this program has them in itself.
+void take_installed_files_from(Result<std::string> (*source)(const std::string& name));
+
 }  // namespace flameprobe

@@ -1,30 +1,3 @@
-// flameprobe-render: from profiles and folded stacks to pictures, tables and other tools' formats.
-#include <exception>
-#include <new>
+#include "render_program.hpp"
 
-#include "commands.hpp"
-#include "memory_budget.hpp"
-
-namespace flameprobe {
-
-namespace {
-
-int run(int argc, char** argv) {
-    auto arguments = parse_arguments(argc, argv);
-    if (!arguments) return complain(wrong_usage, arguments.error().message);
-    if (arguments->help) return print(usage_text().c_str());
-    if (arguments->version) return print("flameprobe-render " FLAMEPROBE_VERSION "\n");
-    set_memory_budget(arguments->most_memory);
-    if (arguments->archive) return archive_command(*arguments);
-    return arguments->diff ? diff_command(*arguments) : render_command(*arguments);
-}
-
-}  // namespace
-
-}  // namespace flameprobe
-
-int main(int argc, char** argv) try { return flameprobe::run(argc, argv); } catch (const std::bad_alloc&) {
-    return flameprobe::complain(flameprobe::failed, flameprobe::memory_message());
-} catch (const std::exception& exception) {
-    return flameprobe::complain(flameprobe::failed, exception.what());
-}
+int main(int argc, char* argv[]) { return flameprobe::render_program(argc, argv); }

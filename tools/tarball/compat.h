@@ -11,7 +11,8 @@
 #define SYS_pidfd_getfd __NR_pidfd_getfd
 #endif
 
-#ifdef __cplusplus
+#ifdef __ASSEMBLER__ /* tools/one/pack's */
+#elif defined __cplusplus
 extern "C" const char* strerrordesc_np(int error) noexcept;
 extern "C" const char* sigabbrev_np(int number) noexcept;
 extern "C" const char* sigdescr_np(int number) noexcept;

@@ -1,0 +1,89 @@
+#include "draw_program.hpp"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "run_result.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr int failed = 1, wrong_usage = 2;
+constexpr int low_priority = 10;  // setpriority(2)
+
+void tell(const std::string& line) {
+    std::fputs((line + "\n").c_str(), stdout);
+    std::fflush(stdout);
+}
+
+/// Says that it goes on, so that the program whose end waits for it does not give up.
+void breathe() {
+    std::thread([] {
+        for (;;) {
+            tell("");
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+        }
+    }).detach();
+}
+
+struct Order {
+    std::string input, stem;  // no stem: the input is a run's folder
+    ResultOptions options;
+};
+
+bool understand(std::string_view argument, Order& order) {
+    constexpr std::string_view format = "--format=", directory = "--debug-dir=", stem = "--stem=";
+    if (argument.starts_with(format)) {
+        if (auto known = format_by_path("x" + std::string(argument.substr(format.size()))))
+            order.options.formats.push_back(*known);
+    } else if (argument.starts_with(directory)) {
+        order.options.debug_directories.emplace_back(argument.substr(directory.size()));
+    } else if (argument.starts_with(stem)) {
+        order.stem = argument.substr(stem.size());
+    } else if (argument == "--low-priority") {
+        ::setpriority(PRIO_PROCESS, 0, low_priority);
+    } else if (order.input.empty()) {
+        order.input = argument;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+int draw(int argc, char** argv) {
+    Order order;
+    for (int i = 1; i < argc; ++i)
+        if (!understand(argv[i], order)) return wrong_usage;
+    if (!order.input.ends_with(order.stem.empty() ? ".run" : ".fprobe")) {
+        std::fputs("flameprobe-draw is started by libflameprobe.so; flameprobe-render is for users\n", stderr);
+        return wrong_usage;
+    }
+    breathe();
+    ResultMessages messages;
+    if (order.stem.empty())
+        messages = write_run_result(order.input, order.options);
+    else
+        draw_profile(order.input, order.stem, order.options, messages);
+    for (const std::string& path : messages.wrote) tell("wrote " + path);
+    for (const std::string& problem : messages.problems) tell("problem: " + problem);
+    tell("done");
+    return 0;
+}
+
+}  // namespace
+
+int draw_program(int argc, char* argv[]) try { return draw(argc, argv); } catch (const std::exception& exception) {
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
+    tell(std::string("problem: not drawn: ") + (no_memory ? "there is not enough memory" : exception.what()));
+    return failed;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,132 @@
+#include "flameprobe_program.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.hpp"
+#include "memory_budget.hpp"
+#include "profile/format.hpp"
+#include "render_program.hpp"
+
+namespace flameprobe {
+
+namespace {
+
+constexpr const char* commands_usage =
+    "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]    run a program, get a flame graph of it\n"
+    "       flameprobe attach [-d 30s] PID                       the same of a process that runs already\n"
+    "       flameprobe bench FILE.toml [-o DIR]                  scenarios under load: CPU time per unit of work, "
+    "scaling\n"
+    "       flameprobe compare OLD NEW [--fail-above 3%]         what changed beyond noise, of benches or profiles\n"
+    "       flameprobe stat [--json] [--] COMMAND [ARGUMENTS]    what a program uses: time, switches, faults, "
+    "counters\n"
+    "       flameprobe top [PID]                                 what a running program spends its CPU time on\n"
+    "       flameprobe live PID                                  the same as a page that refreshes itself\n"
+    "       flameprobe render INPUT... -o OUTPUT                 pictures and tables of profiles, as "
+    "flameprobe-render\n"
+    "       flameprobe push --spool DIR --to URL                 send profiles to Pyroscope, Parca or a Collector\n"
+    "       flameprobe doctor [PROGRAM]                          what works here, what does not, what mends it\n"
+    "       flameprobe --version | --help\n"
+    "See flameprobe(1), and flameprobe-render(1) for what can be done with the results.\n";
+
+/// How many letters to insert, delete, replace or swap with their neighbour to make one of the other.
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i) {
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                best[i][j] = i + j;
+                continue;
+            }
+            best[i][j] =
+                std::min({best[i - 1][j] + 1, best[i][j - 1] + 1, best[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best[i][j] = std::min(best[i][j], best[i - 2][j - 2] + 1);
+        }
+    }
+    return best[a.size()][b.size()];
+}
+
+/// "; did you mean 'run'?", or nothing.
+std::string meant(std::string_view typed) {
+    std::string_view closest;
+    std::size_t least = 3;
+    for (const std::string_view known :
+         {"run", "attach", "bench", "compare", "stat", "top", "live", "render", "push", "doctor"}) {
+        const std::size_t away = distance(typed.substr(0, 20), known);
+        if (away < least && away < known.size() - 1) least = away, closest = known;
+    }
+    return closest.empty() ? "" : "; did you mean '" + std::string(closest) + "'?";
+}
+
+[[maybe_unused]] int not_built(const std::string& command, const std::string& library) {
+    return complain(1, command + " is not part of this build, which was made without " + library);
+}
+
+int push([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
+#ifdef FLAMEPROBE_HAS_PUSH
+    return push_command(argc, argv);
+#else
+    return not_built("push", "libcurl (libcurl4-openssl-dev)");
+#endif
+}
+
+int top([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
+#ifdef FLAMEPROBE_HAS_TOP
+    return top_command(argc, argv);
+#else
+    return not_built("top", "ncurses (libncurses-dev)");
+#endif
+}
+
+int live([[maybe_unused]] int argc, [[maybe_unused]] char* argv[]) {
+#ifdef FLAMEPROBE_HAS_LIVE
+    return live_command(argc, argv);
+#else
+    return not_built("live", "libmicrohttpd (libmicrohttpd-dev)");
+#endif
+}
+
+int main_command(int argc, char* argv[]) {
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    // Those that start programs would hand the budget on to them.
+    if (command == "compare" || command == "top" || command == "live" || command == "push")
+        set_memory_budget(default_memory_budget());
+    if (command == "run") return run_command(argc - 1, argv + 1);
+    if (command == "attach") return attach_command(argc - 1, argv + 1);
+    if (command == "bench") return bench_command(argc - 1, argv + 1);
+    if (command == "compare") return compare_command(argc - 1, argv + 1);
+    if (command == "stat") return stat_command(argc - 1, argv + 1);
+    if (command == "top") return top(argc - 1, argv + 1);
+    if (command == "live") return live(argc - 1, argv + 1);
+    if (command == "render") return render_program(argc - 1, argv + 1);
+    if (command == "push") return push(argc - 1, argv + 1);
+    if (command == "doctor") return doctor_command(argc - 1, argv + 1);
+    if (command == "--help" || command == "-h") return std::fputs(commands_usage, stdout) < 0 ? 1 : 0;
+    if (command == "--version")
+        return std::printf("flameprobe " FLAMEPROBE_VERSION ", profiles of format %u\n", unsigned{format::version}) < 0
+                   ? 1
+                   : 0;
+    if (command.empty()) {
+        complain(2, "name a command");
+        std::fputs(commands_usage, stderr);
+        return 2;
+    }
+    return complain(2, "'" + std::string(command) + "' is no command" + meant(command) +
+                           (meant(command).empty() ? "; try" : " Try") + " 'flameprobe --help'");
+}
+
+}  // namespace
+
+int flameprobe_program(int argc, char* argv[]) try { return main_command(argc, argv); } catch (const std::bad_alloc&) {
+    return complain(1, memory_message());
+} catch (const std::exception& exception) {
+    return complain(1, exception.what());
+}
+
+}  // namespace flameprobe
