@@ -19,7 +19,6 @@ struct CaptureOptions {
     std::string event = "cpu-clock";
     std::vector<std::string> more_events = {};  // sampled beside `event` (RawSample::event); no clocks
     bool switches = false;                      // report when threads leave and get a CPU (EventSink::switched)
-    std::size_t small_machine = 16;             // with more CPUs, those on which no thread may run get no events
 };
 
 /// The largest stack copy that fits into a perf record, whose size has 16 bits (perf_event_open(2)). The engines with a
@@ -44,13 +43,13 @@ struct CaptureFacts {
     std::uint64_t buffer_bytes = 0;
     std::uint64_t fill_ns = 0;            // time in which a busy CPU (or thread) fills its buffer: drain well before
     bool works_outside = false;           // the collector need not be a thread of the host
+    bool meets_threads = false;           // EventSource::thread_begins() is to be called
     bool switches = false;                // EventSink::switched is called
     std::string no_switches;              // why not, where they were asked for
     std::vector<OtherEvent> more_events;  // of CaptureOptions::more_events those that are sampled
     std::string no_more_events;           // why not all
     std::size_t earlier_threads = 0;  // that ran before sampling, as far as they are counted; without the main thread
-    std::size_t unattached_threads = 0;  // of these, not sampled for want of descriptors
-    std::size_t refused_events = 0;      // for earlier threads, by perf: one for each thread and CPU
+    std::size_t unattached_threads = 0;  // of these, not sampled: `note` says why
     bool signal_lost = false;            // the program took our signal: `note` says what ended with that
     std::string note;                    // one sentence on anything that was lowered or refused, empty if nothing was
 };
@@ -71,22 +70,16 @@ public:
     virtual const CaptureFacts& facts() const = 0;
     /// Whether no sample can follow: every sampled thread has ended, or exec has replaced the program.
     virtual bool ended() { return false; }
-    /// Opens events on CPUs that were added to the machine. To be called from time to time while sampling.
-    virtual void add_new_cpus() {}
-    /// To be called when threads live so briefly that the time of their first sample must vary. The engine does what it
-    /// can.
-    virtual void vary_first_samples() {}
-    /// Samples page faults too (RawSample::page_faults), if the engine can; to be called before start().
-    virtual void add_page_faults() {}
-    /// Ends that: each new thread pays for the events that it inherits.
-    virtual void stop_page_faults() {}
+    /// A thread was born, and waits until its event is open. Until the next drain its samples stand for as many threads
+    /// as are born for each one that waits: others are found by drain(). Only if facts().meets_threads.
+    virtual void thread_begins(std::uint32_t /*tid*/, std::uint64_t /*stands_for*/) {}
     /// Ends the calls of EventSink::switched, whose records cost the host more than they are worth.
     virtual void stop_switches() {}
     /// Gives up the signal handler and says so in facts().note, with `why`. False: the engine needs the handler.
     virtual bool go_on_without_signals(const std::string& /*why*/) { return false; }
 };
 
-/// Per-CPU inherited perf events on the process's main thread, and events of their own for threads that already run.
+/// One perf event with a ring for each thread.
 Result<std::unique_ptr<EventSource>> open_ring_source(const CaptureOptions& options);
 /// One POSIX CPU timer per thread; the handler copies into rings of ours.
 Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& options);

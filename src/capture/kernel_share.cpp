@@ -20,8 +20,7 @@ void KernelShare::used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t us
     thread.due += static_cast<double>(cpu_ns) / period_ns_;
     thread.user_hits += static_cast<double>(user_periods);
     const double deviation = std::sqrt(thread.user_hits * periods_per_hit_ + thread.user_samples + 1);
-    const double faults =
-        std::max(0.0, thread.user_hits - thread.user_samples - (thread.has_faults ? 1 : 3) * deviation);
+    const double faults = std::max(0.0, thread.user_hits - thread.user_samples - 3 * deviation);
     thread.due -= faults - thread.faults;
     thread.faults = faults;
     const double lost = std::clamp(thread.due, 0.0, lost_);
@@ -30,15 +29,6 @@ void KernelShare::used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t us
     if (thread.unsampled) thread.due = std::min(thread.due_before, 1.0);
     thread.unsampled = false;
     thread.due_before = thread.due;
-}
-
-std::uint64_t KernelShare::in_faults(std::uint32_t tid) {
-    const auto found = threads_.find(tid);
-    if (found == threads_.end() || !found->second.has_faults) return 0;
-    Thread& thread = found->second;
-    const double whole = rounded_down(std::max(0.0, thread.faults - thread.reported_faults));
-    thread.reported_faults += whole;
-    return static_cast<std::uint64_t>(whole);
 }
 
 std::uint64_t KernelShare::weigh(std::uint32_t tid, std::uint64_t periods, std::uint64_t pc) {

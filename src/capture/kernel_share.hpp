@@ -15,7 +15,7 @@ namespace flameprobe {
 ///
 /// Page faults and interrupts are kernel time outside of system calls. An expiry in them looks like one in user code,
 /// so the timer finds user code more often than perf does. The excess beyond three standard deviations is taken for
-/// their time; beyond one, where perf's samples of page faults show that there are some.
+/// their time.
 ///
 /// An interrupt that is held back while the kernel leaves a system call hits the first instruction after it: perf
 /// samples that as user code, and the timer's signal looks as if the tick had come before. At each such place as many
@@ -36,10 +36,6 @@ public:
     void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }
     /// Since the last call the thread used `cpu_ns`, and its timer expired in user code for `user_periods`.
     void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods);
-    /// perf sampled page faults of the thread: its time in them can be put on the stacks of these samples.
-    void faulted(std::uint32_t tid) { threads_[tid].has_faults = true; }
-    /// Periods that the thread spent in page faults and interrupts since the last call.
-    std::uint64_t in_faults(std::uint32_t tid);
     /// The thread's timer did not run in the time that the next used() reports: no sample stands for it.
     void unsampled(std::uint32_t tid) { threads_[tid].unsampled = true; }
     /// What a sample in the system call that returns to `pc` weighs, in which `periods` expired; 0: it is not to be
@@ -56,8 +52,6 @@ private:
         double due_before = 0;  // `due` at the last used()
         double user_hits = 0, user_samples = 0;
         double faults = 0;  // in page faults and interrupts
-        double reported_faults = 0;
-        bool has_faults = false;
         double rounding = 0;
         bool unsampled = false;
     };

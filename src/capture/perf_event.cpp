@@ -20,7 +20,7 @@ namespace flameprobe {
 namespace {
 
 // What only samples of a clock carry.
-constexpr auto of_a_clock = std::uint64_t{PERF_SAMPLE_PERIOD} | PERF_SAMPLE_READ;
+constexpr auto of_a_clock = std::uint64_t{PERF_SAMPLE_READ};
 
 // Counted things have no natural period: let the kernel steer towards the frequency, except for rare software events,
 // each of which is worth a sample.
@@ -72,8 +72,6 @@ perf_event_attr event_for_rings(std::uint32_t type, std::uint64_t config) {
     attr.config = config;
     attr.exclude_hv = 1;
     attr.disabled = 1;
-    attr.inherit = 1;
-    attr.inherit_thread = 1;  // Linux 5.13: threads, but not child processes, which get sessions of their own
     attr.remove_on_exec = 1;  // Linux 5.13: the collector may outlive the image that it knows
     attr.sample_id_all = 1;
     attr.use_clockid = 1;
@@ -99,12 +97,9 @@ std::uint64_t permitted_frequency(std::uint64_t asked) {
     return std::max<std::uint64_t>(std::min(asked, most), 1);
 }
 
-// Where the samples begin cannot be set: an inherited event begins with a whole period, and PERF_EVENT_IOC_PERIOD does
-// not reach it. A program that repeats something with the very period asked for (a hundred times a second is usual)
-// would be sampled at the same place each time. So the period is drawn at random, 1.5 to 2.5 % shorter: 40 to 67
-// samples then pass once through what the program repeats, and shares are right from then on. Not longer: on a loaded
-// machine, runs of 60 ms were in step with 1 to 2 % longer periods, as if perf's timer had counted time that the
-// thread's CPU clock had not.
+// A program that repeats something with the very period asked for (a hundred times a second is usual) would be sampled
+// at the same place each time. So the period is drawn at random, 1.5 to 2.5 % shorter: 40 to 67 samples then pass once
+// through what the program repeats, and shares are right from then on.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed) {
     const std::uint64_t even = 1'000'000'000 / frequency, least = even * 15 / 1000, most = even * 25 / 1000;
     return even - least - (seed * 0x9e3779b97f4a7c15u >> 32) % (most - least + 1);
@@ -123,7 +118,7 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options) {
     if (event == nullptr) return unknown_event(options.event);
     perf_event_attr attr = event_for_rings(event->type, event->config);
     set_rate(attr, std::max<std::uint64_t>(1, options.frequency));
-    attr.sample_type = sample_layout;
+    attr.sample_type = sample_layout | (is_clock(attr) ? of_a_clock : 0);
     if (options.stack_bytes != 0) {
         attr.sample_type |= PERF_SAMPLE_STACK_USER;
         attr.sample_stack_user = options.stack_bytes;
@@ -146,16 +141,6 @@ perf_event_attr make_switch_attributes() {
     attr.sample_type = sample_layout & ~static_cast<std::uint64_t>(PERF_SAMPLE_REGS_USER);
     attr.context_switch = 1;
     attr.exclude_kernel = 1;
-    return attr;
-}
-
-perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency) {
-    perf_event_attr attr = clock;
-    attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-    attr.sample_period = events_per_sample(attr.config, frequency);
-    // With it, each single fault would be a sample (perf_swevent_event()).
-    attr.sample_type &= ~of_a_clock;
-    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;  // these records are in the clock's ring
     return attr;
 }
 
@@ -184,12 +169,9 @@ Result<Descriptor> open_event(perf_event_attr& attr, std::uint32_t tid, int cpu)
     for (;;) {
         const long fd = ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
         if (fd >= 0) return Descriptor(static_cast<int>(fd));
-        constexpr std::uint64_t count = PERF_SAMPLE_READ;
         if ((errno == EACCES || errno == EPERM) && attr.exclude_kernel == 0) {
             attr.exclude_kernel = 1;
-            attr.sample_type &= ~(PERF_SAMPLE_CALLCHAIN | count);
-        } else if (errno == EINVAL && (attr.sample_type & count) != 0) {
-            attr.sample_type &= ~count;
+            attr.sample_type &= ~std::uint64_t{PERF_SAMPLE_CALLCHAIN};
         } else if (errno == EINVAL && attr.build_id == 1) {
             attr.build_id = 0;
         } else {
@@ -237,15 +219,11 @@ bool has_hung_up(const Descriptor& event) {
 
 std::string describe_unattached(std::size_t threads) {
     return std::to_string(threads) +
-           " threads that ran before sampling began are not sampled, nor are those they create: perf needs more "
-           "descriptors for them than the limit (ulimit -n) permits";
+           " threads are not sampled: perf needs more descriptors for them than the limit (ulimit -n) permits";
 }
 
-std::string describe_refused(std::size_t events, const std::string& why) {
-    return "perf refuses " + std::to_string(events) +
-           " events of threads that ran before sampling began, which are not sampled on every CPU, nor are those they "
-           "create (" +
-           why + ")";
+std::string describe_refused(std::size_t threads, const std::string& why) {
+    return std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") + " not sampled (" + why + ")";
 }
 
 std::string explain_refusal(int error_number) {

@@ -26,11 +26,6 @@ Result<perf_event_attr> make_attributes(const CaptureOptions& options);
 /// from an event of make_attributes().
 perf_event_attr make_switch_attributes();
 
-/// Page faults in user code, sampled beside `clock` (of make_attributes()) into rings of their own: one of
-/// `sample_period` faults, a thousand from 99 Hz on and more below. The records are laid out as the clock's, without a
-/// period.
-perf_event_attr page_fault_attributes(const perf_event_attr& clock, std::uint64_t frequency);
-
 /// The event `name`, sampled beside `own` into rings of its own. A sample of a software event stands for
 /// `sample_period` events; of a hardware counter there are about `frequency` samples a second. Errors as
 /// make_attributes().
@@ -50,10 +45,8 @@ std::uint64_t permitted_frequency(std::uint64_t asked);
 /// Nanoseconds between two samples of a clock, 1.5 to 2.5 percent less than 1 / `frequency`; another for each `seed`.
 std::uint64_t uneven_period(std::uint64_t frequency, std::uint64_t seed);
 
-/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12; PERF_SAMPLE_READ of
-/// an inherited event: 6.13) or that are not permitted (the kernel: paranoid 2), for this and the following calls. A
-/// count without the kernel goes too: it goes on in the kernel, where no sample is taken, so it is not what a sample of
-/// user code stands for.
+/// Opens the event for `tid` on `cpu`. Clears attributes the kernel is too old for (build_id: 5.12) or that are not
+/// permitted (the kernel: paranoid 2), for this and the following calls.
 Result<Descriptor> open_event(perf_event_attr& attributes, std::uint32_t tid, int cpu);
 
 /// As open_event(), but with no less than the attributes ask for, since the records would have another layout: an Error
@@ -94,8 +87,8 @@ void attach_running_threads(const Attach& attach) {
 /// The sentence on `threads` for which there were no descriptors.
 std::string describe_unattached(std::size_t threads);
 
-/// The sentence on `events` of earlier threads that perf refused, one for each thread and CPU, with the reason.
-std::string describe_refused(std::size_t events, const std::string& why);
+/// The sentence on `threads` that perf refused, with the reason.
+std::string describe_refused(std::size_t threads, const std::string& why);
 
 /// Why perf_event_open said no, and what mends it, in one sentence.
 std::string explain_refusal(int error_number);

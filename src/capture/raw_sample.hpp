@@ -18,13 +18,12 @@ struct RawSample {
     std::uint32_t tid = 0;
     /// Sampling periods that the sample stands for (with a late timer more than one); with `event`, how many events.
     std::uint64_t weight = 1;
-    std::int64_t short_by_ns = 0;   // to subtract from weight × period: the thread's period was shorter (or longer)
-    bool in_kernel = false;         // the interrupt hit kernel code
-    bool in_system_call = false;    // the time was spent in the system call that ends right before the pc
-    std::uint64_t page_faults = 0;  // not 0: no sample of time, but of the last of this many page faults
-    std::uint32_t event = 0;        // not 0: no sample of time, but of CaptureFacts::more_events, counted from 1
-    bool has_registers = false;     // false: no user side (a kernel thread, or registers not given)
-    Registers registers;            // user side; in a system call as at its entry
+    std::int64_t short_by_ns = 0;  // to subtract from weight × period: the thread's period was shorter (or longer)
+    bool in_kernel = false;        // the interrupt hit kernel code
+    bool in_system_call = false;   // the time was spent in the system call that ends right before the pc
+    std::uint32_t event = 0;       // not 0: no sample of time, but of CaptureFacts::more_events, counted from 1
+    bool has_registers = false;    // false: no user side (a kernel thread, or registers not given)
+    Registers registers;           // user side; in a system call as at its entry
     std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
     std::span<const std::byte> stack;             // from registers.sp() up
 };
@@ -83,8 +82,6 @@ public:
     virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, bool /*in_kernel*/) {}
     /// The thread spent `periods` more in the system calls in which it was sampled last.
     virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
-    /// The thread spent `periods` in page faults, of which there were samples (RawSample::page_faults).
-    virtual void in_page_faults(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
     /// From timers that sample kernel time only: CPU time that the thread used since the last call, and the periods of
     /// it that expired in user code.
     virtual void used(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, std::uint64_t /*user_periods*/) {}

@@ -74,16 +74,13 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
     sample.time_ns = fields.next<std::uint64_t>();
-    const auto event = fields.next<std::uint64_t>();
+    fields.take(8);  // id
     sample.event = layout.event;
     sample.weight = layout.weight;
-    sample.page_faults = layout.page_faults;
     if (layout.period_ns != 0) {
-        const auto period = fields.next<std::uint64_t>();
-        if (layout.counts != nullptr)
-            sample.weight = layout.counts->periods(sample.tid, event, fields.next<std::uint64_t>(), period);
-        sample.short_by_ns = static_cast<std::int64_t>(sample.weight) *
-                             (static_cast<std::int64_t>(layout.period_ns) - static_cast<std::int64_t>(period));
+        const std::uint64_t cpu_ns = layout.clock->weigh(fields.next<std::uint64_t>()) * layout.stands_for;
+        sample.weight = std::max<std::uint64_t>(1, (cpu_ns + layout.period_ns / 2) / layout.period_ns);
+        sample.short_by_ns = static_cast<std::int64_t>(sample.weight * layout.period_ns - cpu_ns);
     }
     sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     if (layout.kernel_chain) {
@@ -136,20 +133,17 @@ std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type)
     return record.size() < sizeof(perf_event_header) + id_suffix ? 0 : value_at<std::uint64_t>(record, at);
 }
 
-std::uint32_t sampled_thread(std::span<const std::byte> record) {
-    if (record.size() < sizeof(perf_event_header) + id_suffix || type_of(record) != PERF_RECORD_SAMPLE) return 0;
-    return value_at<std::uint32_t>(record, sizeof(perf_event_header) + 4);
+std::uint32_t born_thread(std::span<const std::byte> record) {
+    constexpr std::size_t at = sizeof(perf_event_header);  // pid, parent's pid, tid
+    if (type_of(record) != PERF_RECORD_FORK || record.size() < at + id_suffix) return 0;
+    const bool is_process = value_at<std::uint32_t>(record, at) != value_at<std::uint32_t>(record, at + 4);
+    return is_process ? 0 : value_at<std::uint32_t>(record, at + 8);
 }
 
-std::uint64_t sampling_event(std::span<const std::byte> sample) {
-    const std::size_t at = sizeof(perf_event_header) + 16;
-    return sample.size() < at + 8 ? 0 : value_at<std::uint64_t>(sample, at);
-}
-
-std::uint32_t born_or_ended(std::span<const std::byte> record) {
-    const bool is_one = type_of(record) == PERF_RECORD_FORK || type_of(record) == PERF_RECORD_EXIT;
-    if (!is_one || record.size() < sizeof(perf_event_header) + id_suffix) return 0;
-    return value_at<std::uint32_t>(record, sizeof(perf_event_header) + 8);
+std::uint32_t ended_thread(std::span<const std::byte> record) {
+    constexpr std::size_t at = sizeof(perf_event_header);
+    if (type_of(record) != PERF_RECORD_EXIT || record.size() < at + id_suffix) return 0;
+    return value_at<std::uint32_t>(record, at + 8);
 }
 
 bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink) {
@@ -177,7 +171,6 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
             const auto tid = fields.next<std::uint32_t>();
             const auto parent = fields.next<std::uint32_t>();
             if (!fields.ok) break;
-            if (layout.counts != nullptr) layout.counts->forget(tid);
             if (header.type == PERF_RECORD_EXIT)
                 sink.thread_ended(tid, time);
             else if (pid == parent_pid)  // else it is a process

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "capture/event_counts.hpp"
 #include "capture/raw_sample.hpp"
+#include "capture/thread_clock.hpp"
 
 namespace flameprobe {
 
@@ -20,25 +20,19 @@ inline constexpr std::uint64_t sample_layout =
 struct RecordLayout {
     bool kernel_chain = false;
     bool stack = false;
-    std::uint64_t period_ns = 0;    // the usual period, where each sample carries its own; 0: samples carry none
-    EventCounts* counts = nullptr;  // where each sample carries what its event has counted (PERF_SAMPLE_READ)
-    std::uint64_t page_faults = 0;  // RawSample::page_faults of each
-    std::uint32_t event = 0;        // RawSample::event of each
-    std::uint64_t weight = 1;       // of each sample of another event
+    std::uint64_t period_ns = 0;   // of a clock, whose samples carry what the event has counted (PERF_SAMPLE_READ)
+    ThreadClock* clock = nullptr;  // of the thread whose ring it is
+    std::uint64_t stands_for = 1;  // so many threads like this one, the others being sampled later than this one
+    std::uint32_t event = 0;       // RawSample::event of each
+    std::uint64_t weight = 1;      // of each sample of another event
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
 std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);
 
-/// The thread that was sampled; 0 if the record is not a sample.
-std::uint32_t sampled_thread(std::span<const std::byte> record);
-
-/// The event of a sample: the one that was opened, also where the thread has inherited it. A later one has a higher
-/// number (kernel/events/core.c, perf_event_id).
-std::uint64_t sampling_event(std::span<const std::byte> sample);
-
-/// The thread that a record says was born or has ended; 0 if it says neither.
-std::uint32_t born_or_ended(std::span<const std::byte> record);
+/// The thread of the sampled process that a record says was born, or has ended; 0 if it says that of none.
+std::uint32_t born_thread(std::span<const std::byte> record);
+std::uint32_t ended_thread(std::span<const std::byte> record);
 
 /// Hands one record to `sink`. `record` starts with its perf_event_header and is whole. Gives false for a record that
 /// is shorter than its type needs, which no kernel writes.

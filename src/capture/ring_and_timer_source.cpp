@@ -22,11 +22,7 @@ public:
     bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
-    void add_new_cpus() override {
-        ring_->add_new_cpus();
-        facts_.refused_events = ring_->facts().refused_events;
-    }
-    void vary_first_samples() override { ring_->vary_first_samples(); }  // a timer's first period is a part of one
+    void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override { ring_->thread_begins(tid, stands_for); }
     void stop_switches() override {
         ring_->stop_switches();
         facts_.switches = false;
@@ -67,7 +63,6 @@ private:
         void mapping(const RawMapping& mapping) override { out_.mapping(mapping); }
         void thread_name(std::uint32_t tid, std::string_view name) override { out_.thread_name(tid, name); }
         void thread_started(std::uint32_t tid, std::uint32_t parent, std::uint64_t time_ns) override {
-            ++source_.threads_begun_;
             out_.thread_started(tid, parent, time_ns);
         }
         void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
@@ -85,7 +80,6 @@ private:
     };
 
     void settle(EventSink& sink);
-    void weigh_page_faults();
     void take_until(std::uint64_t time_ns, TimerSide& side);
 
     std::unique_ptr<EventSource> ring_;
@@ -93,11 +87,6 @@ private:
     KernelShare share_;
     CaptureFacts facts_;
     bool stopped_ = false;
-    bool faults_sampled_ = true;
-    std::uint64_t looked_ns_ = 0;      // time of the last decision in weigh_page_faults()
-    std::uint64_t threads_begun_ = 0;  // since then
-    std::uint64_t fault_periods_ = 0;  // in all
-    std::uint64_t begun_ns_ = 0;
     std::string own_note_, timers_note_;  // as they were at the start
 };
 
@@ -108,7 +97,6 @@ RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::u
              std::max(1.0, static_cast<double>(tick_ns()) / static_cast<double>(ring_->facts().period_ns))),
       facts_(ring_->facts()),
       timers_note_(timers_->facts().note) {
-    ring_->add_page_faults();
     facts_.handlers = true;
     facts_.works_outside = false;  // only a thread of the host can make timers for its threads
     facts_.kernel_time = true;
@@ -147,34 +135,12 @@ void RingAndTimerSource::drain(EventSink& sink) {
     ring_->drain(ring_side);
     take_until(~std::uint64_t{0} - 1, timer_side);
     timers_->end_round(timer_side);
-    for (const std::uint32_t tid : share_.threads())
-        if (const std::uint64_t periods = share_.in_faults(tid); periods != 0) {
-            fault_periods_ += periods;
-            sink.in_page_faults(tid, periods);
-        }
-    weigh_page_faults();
     if (stopped_) settle(sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
         facts_.note = own_note_ + "; " + note;
         facts_.signal_lost = timers_->facts().signal_lost;
     }
-}
-
-// Each new thread inherits two events for each CPU, at about a microsecond each. Where thousands of threads come and go
-// and few page faults are seen, the events of page faults are not worth that.
-void RingAndTimerSource::weigh_page_faults() {
-    constexpr std::uint64_t second = 1'000'000'000, many_threads = 1000, fault_share = 50;
-    const std::uint64_t now = monotonic_ns();
-    if (begun_ns_ == 0) begun_ns_ = looked_ns_ = now;
-    if (!faults_sampled_ || now < looked_ns_ + second) return;
-    const bool many = threads_begun_ * second > many_threads * (now - looked_ns_);
-    if (many && fault_periods_ * facts_.period_ns * fault_share < now - begun_ns_) {
-        ring_->stop_page_faults();
-        faults_sampled_ = false;
-    }
-    looked_ns_ = now;
-    threads_begun_ = 0;
 }
 
 void RingAndTimerSource::settle(EventSink& sink) {
@@ -196,10 +162,6 @@ void RingAndTimerSource::TimerSide::sample(const RawSample& sample) {
 void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
     source_.take_until(sample.time_ns, timers_);
     if (sample.event != 0) return out_.sample(sample);
-    if (sample.page_faults != 0) {
-        source_.share_.faulted(sample.tid);
-        return out_.sample(sample);
-    }
     const bool after_call = sample.has_registers && cpu::after_system_call(sample.registers);
     const std::uint64_t cpu_ns =
         sample.weight * source_.facts_.period_ns - static_cast<std::uint64_t>(sample.short_by_ns);

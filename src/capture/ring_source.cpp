@@ -1,31 +1,33 @@
 // The default engine: perf rings. No signal, nothing in the host's threads but the kernel's timer interrupt.
 //
-// One inherited event per CPU on the main thread covers every thread born later, however it was born (inherit_thread,
-// Linux 5.13). Threads that already run get events of their own, which write into the same rings. The descriptors live
-// in the collector's own table, so the host can neither see, run out of, nor close them.
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
+// Each thread has one event of its own for all CPUs. New threads are found by records in their creators' rings, by
+// their number, and by thread_begins(). The descriptors live in the collector's own table, so the host can neither see,
+// run out of, nor close them.
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <iterator>
+#include <cstring>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/hash.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "capture/attached_threads.hpp"
-#include "capture/cpu_rings.hpp"
+#include "base/task_list.hpp"
 #include "capture/event_source.hpp"
+#include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/record.hpp"
+#include "capture/thread_rings.hpp"
 
 namespace flameprobe {
 namespace {
+
+// Threads of which there may be many more are brief ones at first: see ThreadClock.
+constexpr std::size_t few_threads = 8;
 
 class RingSource final : public EventSource {
 public:
@@ -36,41 +38,47 @@ public:
     void drain(EventSink& sink) override;
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
-    bool ended() override;
-    void add_new_cpus() override;
-    void vary_first_samples() override;
-    void add_page_faults() override;
-    void stop_page_faults() override { facts_.buffer_bytes -= rings_.drop_page_faults(); }
+    bool ended() override { return rings_.ended(); }
+    void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override;
     void stop_switches() override;
 
 private:
+    bool is_one_of_many() { return started_ && ++born_threads_ > few_threads; }
     Result<void> open_main(const CaptureOptions& options);
-    void open_switches(std::uint32_t tid);
-    void open_more_events(const CaptureOptions& options, std::uint32_t tid);
-    Result<void> add_cpu(int cpu);
-    void draw_period();
-    void hand_on(const CpuRing& ring, std::span<const std::byte> record, EventSink& sink);
-    bool control(unsigned long request);
-    void describe(const CaptureOptions& options, const std::string& refusal);
+    void choose_more_events(const CaptureOptions& options);
+    void open_running();
+    void find_threads(bool surely);
+    void open_thread(std::uint32_t tid);
+    void hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink);
+    void read_maps(EventSink& sink);
+    void describe(const CaptureOptions& options);
+    void note_missing(const std::string& why);
 
-    perf_event_attr attributes_{};
-    perf_event_attr switch_attributes_{};
+    ThreadEventSettings settings_;
     RecordLayout layout_;
-    EventCounts counts_;
-    struct MoreEvent {
-        perf_event_attr attributes;
-        RecordLayout layout;
-    };
-    std::vector<MoreEvent> more_events_;  // by RawSample::event - 1
-    CpuRings rings_;
-    AttachedThreads attached_;
-    Descriptor own_;           // see keep_apart()
-    std::uint32_t apart_ = 0;  // the main thread, once it has a ring of its own
-    bool asked_to_vary_ = false;
-    std::size_t page_fault_bytes_ = 0;  // wanted for each ring of page faults, until they are mapped
+    std::vector<RecordLayout> more_layouts_;  // by RawSample::event - 1
+    ThreadRings rings_;
+    TaskList tasks_{host_proc_directory() + "/task"};
+    std::size_t listed_ = 0;                        // threads, when they were listed last
+    std::vector<std::uint32_t> born_;               // told by records since
+    std::vector<std::uint32_t> gone_;               // not listed any more, and no record told of their end yet
+    std::unordered_set<std::uint32_t> not_opened_;  // threads that have no event, and get none
+    MapWatch maps_;
+    bool knows_all_mappings_ = true;  // no thread ran without its records
+    bool started_ = false;
+    std::size_t born_threads_ = 0;  // since start()
+    std::uint64_t fill_ns_ = 0;
     CaptureFacts facts_;
-    std::vector<int> refused_cpus_;
+    std::string own_note_;
 };
+
+// With cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
+bool may_refresh() {
+    utsname system{};
+    if (::uname(&system) != 0) return true;
+    const std::string_view release = system.release;
+    return !release.starts_with("6.16.") && !release.starts_with("6.17.");
+}
 
 Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& options) {
     auto source = std::make_unique<RingSource>();
@@ -81,229 +89,178 @@ Result<std::unique_ptr<EventSource>> RingSource::open(const CaptureOptions& opti
 Result<void> RingSource::open_main(const CaptureOptions& options) {
     auto attributes = make_attributes(options);
     if (!attributes) return attributes.error();
-    attributes_ = *attributes;
-    if (is_clock(attributes_)) {
-        attributes_.sample_type |= PERF_SAMPLE_PERIOD | (attributes_.exclude_kernel == 0 ? PERF_SAMPLE_READ : 0);
-        layout_.period_ns = attributes_.sample_period;
+    settings_.own = *attributes;
+    if (is_clock(settings_.own)) {
+        const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
+        settings_.rate.period_ns = layout_.period_ns = settings_.own.sample_period;
+        settings_.rate.least_ns = limit && *limit > 0 ? ns_per_second / static_cast<std::uint64_t>(*limit) : 0;
+        settings_.rate.one_shots = may_refresh();
     }
-
     const auto main_thread = static_cast<std::uint32_t>(host_process());
-    if (auto opened = rings_.open(options, attributes_, main_thread); !opened) return opened;
-    if (options.switches) open_switches(main_thread);
-    layout_.kernel_chain = (attributes_.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
-    layout_.stack = (attributes_.sample_type & PERF_SAMPLE_STACK_USER) != 0;
-    if ((attributes_.sample_type & PERF_SAMPLE_READ) != 0) layout_.counts = &counts_;
-    open_more_events(options, main_thread);
-    const auto attached = attached_.attach({rings_.begin(), rings_.end()}, switch_attributes_);
-    facts_.earlier_threads = attached.threads;
-    facts_.unattached_threads = attached.without_descriptor;
-    facts_.refused_events = attached.refused;
-    own_ = keep_apart(main_thread);
-    describe(options, attached.refusal);
+    perf_event_attr permitted = settings_.own;
+    if (const auto tried = open_event(permitted, main_thread, -1); !tried) return tried.error();
+    settings_.own = permitted;
+    settings_.rate.user_only = permitted.exclude_kernel != 0;
+    if (options.switches) {
+        settings_.switches = make_switch_attributes();
+        const auto tried = open_event(settings_.switches, main_thread, -1);
+        settings_.has_switches = facts_.switches = static_cast<bool>(tried);
+        if (!tried) facts_.no_switches = tried.error().message;
+    }
+    layout_.kernel_chain = (permitted.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+    layout_.stack = (permitted.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+    choose_more_events(options);
+    if (auto opened = rings_.open_main(settings_, options, main_thread); !opened) return opened;
+    open_running();
+    describe(options);
     return {};
 }
 
-// Beside the samples, in the same rings and so in order of time with them.
-void RingSource::open_switches(std::uint32_t tid) {
-    switch_attributes_ = make_switch_attributes();
-    switch_attributes_.wakeup_watermark = attributes_.wakeup_watermark;
-    for (auto& ring : rings_) {
-        auto event = open_event(switch_attributes_, tid, ring.cpu);
-        if (!event || ::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.event.get()) != 0) {
-            facts_.no_switches = event ? "perf's rings take no second event" : event.error().message;
-            for (auto& other : rings_) other.switches.reset();
-            return;
-        }
-        ring.switches = std::move(*event);
-    }
-    facts_.switches = true;
-}
-
 // In rings of their own: what is lost or throttled there is no CPU time.
-void RingSource::open_more_events(const CaptureOptions& options, std::uint32_t tid) {
+void RingSource::choose_more_events(const CaptureOptions& options) {
     for (const std::string& name : options.more_events) {
-        auto attributes = make_more_attributes(attributes_, name, options.frequency);
-        const auto number = static_cast<std::uint32_t>(more_events_.size() + 1);
-        auto opened = attributes ? rings_.add_event(*attributes, tid, number, rings_.bytes()) : attributes.error();
+        auto attributes = make_more_attributes(settings_.own, name, options.frequency);
+        const auto opened = attributes ? open_event(*attributes, static_cast<std::uint32_t>(host_process()), -1)
+                                       : Result<Descriptor>(attributes.error());
         if (!opened) {
             facts_.no_more_events +=
                 (facts_.no_more_events.empty() ? "" : "; ") + name + " is not sampled: " + opened.error().message;
             continue;
         }
         RecordLayout layout = layout_;
-        layout.event = number;
+        layout.event = static_cast<std::uint32_t>(settings_.more.size() + 1);
         layout.period_ns = 0;
-        layout.counts = nullptr;
         layout.kernel_chain = (attributes->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
         if (attributes->freq == 0) layout.weight = attributes->sample_period;
-        more_events_.push_back({*attributes, layout});
+        more_layouts_.push_back(layout);
+        settings_.more.push_back(*attributes);
         facts_.more_events.push_back({name, kind_of(*attributes)});
     }
 }
 
-// CPUs that had no events: they were added to the machine, or no thread might run there. One that goes offline and
-// comes back has its events still, since the kernel takes away only those that are not of a thread
-// (perf_event_exit_cpu).
-void RingSource::add_new_cpus() {
-    for (const int cpu : rings_.missing_cpus()) {
-        if (std::find(refused_cpus_.begin(), refused_cpus_.end(), cpu) != refused_cpus_.end()) continue;
-        if (const auto added = add_cpu(cpu); !added && errno != ENODEV) {
-            refused_cpus_.push_back(cpu);
-            facts_.note = "what runs on CPU " + std::to_string(cpu) + " is not sampled: " + added.error().message;
-        }
-    }
-    facts_.buffer_bytes = rings_.all_bytes();
+void RingSource::open_running() {
+    find_threads(true);
+    facts_.earlier_threads = rings_.size() + not_opened_.size() - 1;
+    facts_.unattached_threads = not_opened_.size();
+    knows_all_mappings_ = true;  // they are read when recording begins
 }
 
-// Without page faults, which say where the time is and not how much.
-Result<void> RingSource::add_cpu(int cpu) {
-    const auto main_thread = static_cast<std::uint32_t>(host_process());
-    const std::size_t first = rings_.size();
-    if (auto added = rings_.add(attributes_, main_thread, cpu); !added) return added;
-    if (facts_.switches) {
-        auto switches = open_beside(switch_attributes_, main_thread, rings_[first]);
-        if (switches && ::ioctl(switches->get(), PERF_EVENT_IOC_ENABLE, 0) == 0)
-            rings_[first].switches = std::move(*switches);
+/// `surely`: not only where something shows that there are others than before.
+void RingSource::find_threads(bool surely) {
+    for (const std::uint32_t tid : std::exchange(born_, {}))
+        if (!rings_.knows(tid)) surely = true;
+    const std::size_t count = tasks_.count();
+    if (!surely && count == listed_) return;
+    listed_ = count;
+    const auto running = list_other_threads();
+    if (running.empty()) return;
+    for (const std::uint32_t tid : running)
+        if (!rings_.knows(tid) && !not_opened_.contains(tid)) open_thread(tid);
+    const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
+    std::erase_if(not_opened_, [&](std::uint32_t tid) { return !runs(tid); });
+    for (const auto& thread : rings_) {
+        if (thread->ended || runs(thread->tid)) continue;
+        gone_.push_back(thread->tid);
+        rings_.forget(*thread);
     }
-    for (std::size_t i = 0; i < more_events_.size(); ++i)
-        static_cast<void>(rings_.add(more_events_[i].attributes, main_thread, cpu, static_cast<std::uint32_t>(i + 1)));
-    const auto attached =
-        attached_.attach({rings_.begin() + static_cast<std::ptrdiff_t>(first), rings_.end()}, switch_attributes_);
-    attached_.control(PERF_EVENT_IOC_ENABLE);
-    if (const std::size_t refused = attached.refused + attached.without_descriptor; refused != 0) {
-        facts_.refused_events += refused;
-        facts_.note =
-            describe_refused(facts_.refused_events, attached.refused != 0 ? attached.refusal : explain_refusal(EMFILE));
-    }
-    return {};
 }
 
-void RingSource::describe(const CaptureOptions& options, const std::string& refusal) {
+void RingSource::open_thread(std::uint32_t tid) {
+    knows_all_mappings_ = false;
+    const auto opened = rings_.add(tid, is_one_of_many());
+    if (opened.outcome == ThreadRings::Outcome::opened || opened.outcome == ThreadRings::Outcome::gone) return;
+    not_opened_.insert(tid);
+    note_missing(opened.why);
+}
+
+void RingSource::thread_begins(std::uint32_t tid, std::uint64_t stands_for) {
+    // A drain may have found it while it waited; or another thread had its id.
+    if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
+    const bool brief = is_one_of_many();
+    not_opened_.erase(tid);
+    const auto opened = rings_.add(tid, brief, brief ? stands_for : 1);
+    if (opened.outcome == ThreadRings::Outcome::opened || opened.outcome == ThreadRings::Outcome::gone) return;
+    not_opened_.insert(tid);
+    note_missing(opened.why);
+}
+
+void RingSource::note_missing(const std::string& why) {
+    facts_.note = describe_refused(not_opened_.size(), why) + (own_note_.empty() ? "" : "; ") + own_note_;
+}
+
+void RingSource::describe(const CaptureOptions& options) {
     facts_.engine = "ring";
-    facts_.works_outside = true;
+    facts_.works_outside = facts_.meets_threads = true;
     facts_.event = options.event;
-    facts_.event_kind = kind_of(attributes_);
-    facts_.kernel = attributes_.exclude_kernel == 0;
+    facts_.event_kind = kind_of(settings_.own);
+    facts_.kernel = settings_.own.exclude_kernel == 0;
     facts_.frequency = options.frequency;
-    facts_.period_ns = is_clock(attributes_) ? attributes_.sample_period : 0;
-    facts_.buffer_bytes = rings_.all_bytes();
-    const std::uint64_t records = rings_.bytes() / (options.stack_bytes + 512);
-    facts_.fill_ns = records * 1'000'000'000 / options.frequency;
-    if (facts_.unattached_threads != 0) {
-        facts_.note = describe_unattached(facts_.unattached_threads);
-    } else if (facts_.refused_events != 0) {
-        facts_.note = describe_refused(facts_.refused_events, refusal);
-    } else if (options.kernel && !facts_.kernel) {
+    facts_.period_ns = layout_.period_ns;
+    facts_.buffer_bytes = rings_.bytes();
+    const std::uint64_t records = rings_.largest().bytes / (rings_.largest().stack + 512);
+    facts_.fill_ns = fill_ns_ = records * ns_per_second / options.frequency;
+    if (options.kernel && !facts_.kernel) {
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
-        facts_.note = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
-                      (paranoid ? std::to_string(*paranoid) : "unknown") + ", 1 or less is needed)";
-    } else if (rings_.bytes() < rings_.wanted_bytes()) {
-        facts_.note = "perf's buffers are smaller than wanted (raise kernel.perf_event_mlock_kb or `ulimit -l`)";
+        own_note_ = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
+                    (paranoid ? std::to_string(*paranoid) : "unknown") + ", 1 or less is needed)";
     }
+    facts_.note = facts_.unattached_threads != 0 ? facts_.note : own_note_;
 }
 
-// A thread's first sample comes after a whole period, so all that live so long are sampled at one place of their lives,
-// and those of two periods often at their very end. The period that a thread is born with is that of the main thread's
-// event at the time (PERF_EVENT_IOC_PERIOD), for all its life: it is drawn anew after each drain, and each sample says
-// which it was. The main thread's own period would begin anew with each: it has an event and a ring of its own then.
-void RingSource::vary_first_samples() {
-    if (std::exchange(asked_to_vary_, true) || layout_.period_ns == 0) return;
-    perf_event_attr attr = attributes_;
-    attr.inherit = attr.inherit_thread = 0;
-    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.task = 0;
-    const auto main_thread = static_cast<std::uint32_t>(host_process());
-    if (!rings_.add(attr, main_thread, -1)) return;
-    apart_ = main_thread;
-    draw_period();
-}
-
-void RingSource::draw_period() {
-    const std::uint64_t usual = layout_.period_ns;
-    std::uint64_t period = usual / 2 + splitmix64(monotonic_ns()) % (usual + 1);
-    for (const auto& ring : rings_) {
-        if (ring.cpu >= 0 && ring.is_own()) ::ioctl(ring.event.get(), PERF_EVENT_IOC_PERIOD, &period);
-    }
-}
-
-// Rings of their own, small and without the other records: what is lost or throttled there is no CPU time. Threads that
-// ran before go without. They get their memory with the first drain: a process of a millisecond need not pay for it.
-void RingSource::add_page_faults() {
-    constexpr std::uint64_t enough = 99;  // they say where the time is, not how much
-    if (layout_.period_ns == 0) return;
-    perf_event_attr attr = page_fault_attributes(attributes_, std::min(facts_.frequency, enough));
-    if (!rings_.add_event(attr, static_cast<std::uint32_t>(host_process()), 0, 0)) return;
-    page_fault_bytes_ = 2 * CpuRings::least_bytes(attr);
-    const auto faults = std::count_if(rings_.begin(), rings_.end(), [](auto& ring) { return ring.of_page_faults; });
-    facts_.buffer_bytes += static_cast<std::size_t>(faults) * page_fault_bytes_;
-}
-
-// Not PERF_EVENT_IOC_REFRESH: with cpu-clock it hangs Linux 6.16 and 6.17 (async-profiler#1578).
 Result<void> RingSource::start() {
-    return control(PERF_EVENT_IOC_ENABLE) ? Result<void>() : Error{"the perf event cannot be enabled"};
+    started_ = true;
+    find_threads(true);
+    return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
 }
 
-void RingSource::stop() { control(PERF_EVENT_IOC_DISABLE); }
+void RingSource::stop() { rings_.disable(); }
 
-/// False if a ring's own event refuses; the threads of the others may have ended.
-bool RingSource::control(unsigned long request) {
-    bool done = true;
-    for (const auto& ring : rings_) {
-        if (ring.switches) ::ioctl(ring.switches.get(), request, 0);
-        done &= ::ioctl(ring.event.get(), request, 0) == 0;
-    }
-    attached_.control(request);
-    return done;
-}
-
-// An event that is disabled stays so in the threads that inherited it.
 void RingSource::stop_switches() {
-    for (auto& ring : rings_) {
-        if (ring.switches) ::ioctl(ring.switches.get(), PERF_EVENT_IOC_DISABLE, 0);
-        ring.switches.reset();
-    }
-    attached_.stop_switches();
+    rings_.stop_switches();
     facts_.switches = false;
 }
 
-bool RingSource::ended() {
-    return attached_.ended() &&
-           std::all_of(rings_.begin(), rings_.end(), [](const CpuRing& ring) { return has_hung_up(ring.event); });
-}
-
 bool RingSource::has_samples() const {
-    return std::any_of(rings_.begin(), rings_.end(), [](const CpuRing& cpu) {
-        return !cpu.of_page_faults && cpu.ring.holds([](std::uint32_t type) {
-            return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES;
-        });
+    return rings_.any_record([](std::uint32_t type) {
+        return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES;
     });
 }
 
 void RingSource::drain(EventSink& sink) {
-    if (page_fault_bytes_ != 0) {
-        rings_.map_page_faults(std::exchange(page_fault_bytes_, 0));
-        facts_.buffer_bytes = rings_.all_bytes();
-    }
+    find_threads(false);
     rings_.begin_round();
-    while (CpuRing* const next = rings_.oldest()) {
-        const auto record = next->ring.peek();
-        if (!attached_.is_second(rings_, *next, record)) hand_on(*next, record, sink);
-        rings_.consume(*next);
+    for (auto next = rings_.oldest(); next.ring != nullptr; next = rings_.oldest()) {
+        hand_on(next, next.ring->ring.peek(), sink);
+        rings_.consume();
     }
-    if (apart_ != 0) draw_period();
+    for (const std::uint32_t tid : std::exchange(gone_, {})) sink.thread_ended(tid, monotonic_ns());
+    const bool brief = rings_.end_round();
+    facts_.fill_ns = brief ? fill_ns_ / 3 : fill_ns_;
+    facts_.buffer_bytes = rings_.bytes();
+    read_maps(sink);
 }
 
-void RingSource::hand_on(const CpuRing& ring, std::span<const std::byte> record, EventSink& sink) {
-    if (ring.of_page_faults) {
-        RecordLayout fault_layout = layout_;
-        fault_layout.period_ns = 0;
-        fault_layout.counts = nullptr;
-        fault_layout.page_faults = ring.attributes.sample_period;
-        if (sampled_thread(record) != 0) dispatch_record(record, fault_layout, sink);
-    } else if (ring.number != 0) {
-        dispatch_record(record, more_events_[ring.number - 1].layout, sink);
-    } else if (apart_ == 0 || ring.cpu < 0 || sampled_thread(record) != apart_) {
-        dispatch_record(record, layout_, sink);
+void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink) {
+    if (next.ring->number != 0) {
+        dispatch_record(record, more_layouts_[next.ring->number - 1], sink);
+        return;
     }
+    if (const std::uint32_t tid = born_thread(record); tid != 0) born_.push_back(tid);
+    if (const std::uint32_t tid = ended_thread(record); tid == next.thread->tid) {
+        rings_.forget(*next.thread);
+        std::erase(gone_, tid);
+    }
+    RecordLayout layout = layout_;
+    layout.clock = &next.thread->clock;
+    layout.stands_for = next.thread->stands_for;
+    dispatch_record(record, layout, sink);
+}
+
+// A thread that had no event yet may have loaded code.
+void RingSource::read_maps(EventSink& sink) {
+    if (!sink.met_unknown_code() || knows_all_mappings_) return;
+    maps_.met_unknown_code();
+    maps_.refresh(sink, monotonic_ns());
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ void SignalSource::describe(const CaptureOptions& options) {
     facts_.note = "samples that fall in the kernel are not taken: a signal pending at exec would kill the program";
 }
 
-// The threads born later inherit the events of their creators.
+// The threads born later inherit the events of their creators, for all CPUs.
 Result<void> SignalSource::open_events() {
     auto event = open_event(attributes_, static_cast<std::uint32_t>(::getpid()), -1);
     if (!event) return event.error();
@@ -155,6 +155,7 @@ perf_event_attr signalling(perf_event_attr attributes) {
     attributes.use_clockid = 0;
     attributes.clockid = 0;
     attributes.watermark = 0;
+    attributes.inherit = attributes.inherit_thread = 1;  // Linux 5.13: by threads, not by child processes
     attributes.sigtrap = 1;
     attributes.remove_on_exec = 1;
     attributes.sig_data = handler::Token{handler::secret(0), 0, handler::CellHead::no_slot}.pack();

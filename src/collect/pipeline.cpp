@@ -91,7 +91,6 @@ void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
     if (switches_ != nullptr) switches_->thread_ended(tid, time_ns);
     threads_.ended(tid, time_ns);
     call_stacks_.forget(tid);
-    fault_stacks_.forget(tid);
 }
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
 
@@ -110,7 +109,6 @@ void Pipeline::sample(const RawSample& raw) {
     Sample sample;
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
-    if (raw.page_faults != 0) return page_fault(raw, sample);
     if (raw.event != 0) return sample_of_event(raw, sample);
     sample.weight = unsampled_time_.sampled(sample.thread, raw.weight, raw.short_by_ns);
     if (sample.weight == 0) sample.hits = 0;
@@ -144,17 +142,6 @@ void Pipeline::find_labels_in_copy(const RawSample& raw) {
     if (raw.has_registers) find_labels({raw.registers.sp(), raw.stack}, nullptr);
 }
 
-// Only whole stacks get a share of the time: the others would say no more than that there were faults.
-void Pipeline::page_fault(const RawSample& raw, const Sample& sample) {
-    if (!raw.has_registers) return;
-    walk_copy(raw);
-    if (walk_.end != WalkEnd::root) return;
-    find_labels_in_copy(raw);
-    Sample fault = sample;
-    fault.stack = stacks_.intern(walk_.frames, true, labels_, {}, stacks_.note_of("[kernel: page fault]"));
-    fault_stacks_.add(raw.tid, fault, raw.page_faults);
-}
-
 void Pipeline::more_events(EventId first, std::vector<std::string> names) {
     first_event_ = first;
     more_events_ = std::move(names);
@@ -180,10 +167,6 @@ void Pipeline::event_lost(std::uint32_t event, std::uint64_t weight) {
 void Pipeline::event_throttled(std::uint32_t event) {
     if (event > more_events_.size()) return;
     ++summary_.counters["times the kernel slowed down " + more_events_[event - 1]];
-}
-
-void Pipeline::in_page_faults(std::uint32_t tid, std::uint64_t periods) {
-    write_shared(fault_stacks_.share(tid, periods));
 }
 
 // The last samples in system calls get at most as much again as they stand for; the rest remains without a stack.
@@ -315,8 +298,8 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
     return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
-           threads_.memory() + unsampled_time_.memory() + fault_stacks_.memory() + text_of_label_.size() * node +
-           call_stacks_.memory() + blocked_copy_.capacity();
+           threads_.memory() + unsampled_time_.memory() + text_of_label_.size() * node + call_stacks_.memory() +
+           blocked_copy_.capacity();
 }
 
 }  // namespace flameprobe

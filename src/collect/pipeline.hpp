@@ -49,7 +49,6 @@ public:
     void event_throttled(std::uint32_t event) override;
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override;
     void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
-    void in_page_faults(std::uint32_t tid, std::uint64_t periods) override;
 
     void switched(const RawSwitch& record) override;
     bool met_unknown_code() override { return std::exchange(met_unknown_code_, false); }
@@ -106,7 +105,6 @@ private:
     void walk_copy(const RawSample& raw);
     void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);
-    void page_fault(const RawSample& raw, const Sample& sample);
     void sample_of_event(const RawSample& raw, Sample sample);
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
@@ -132,7 +130,6 @@ private:
     std::uint32_t strings_ = 0;  // in the profile
     Continuations continuations_;
     CallStacks call_stacks_;
-    FaultStacks fault_stacks_;
     std::vector<std::byte> blocked_copy_;
     EventId first_event_ = 1;
     std::vector<std::string> more_events_;  // by RawSample::event - 1

@@ -122,7 +122,6 @@ public:
     /// sample hit, and that counted no units of work.
     bool has_content() { return has_samples() || counted_any_; }
     bool has_file() const { return file_.created(); }
-    bool sees_brief_threads() const { return pipeline_.unsampled_time().sees_brief_threads(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().samples; }
     const std::string& stem() const { return file_.stem(); }

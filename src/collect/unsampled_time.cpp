@@ -10,7 +10,6 @@ namespace {
 
 // What a thread uses at most in the kernel after it has reported its CPU clock.
 constexpr std::uint64_t most_after_end_ns = 50'000;
-constexpr std::uint64_t few_periods = 10;
 // The kind of the main thread, which has no start routine that was told, is its own.
 constexpr std::uint64_t begin_of_main = 1;
 
@@ -97,7 +96,6 @@ void UnsampledTime::thread_ended(const EndedThread& ended) {
     std::uint64_t cpu_ns = ended.cpu_ns;
     const auto known = threads_.end_reported(ended.tid, cpu_ns);
     if (period_ns_ == 0) return;
-    if (cpu_ns < few_periods * period_ns_) sees_brief_threads_ = true;
     const Begin begin{ended.routine, ended.caller};
     ++kind(ended.name, begin).ended;
     known ? settle(*known, cpu_ns, ended.name, begin) : settle_unsampled(ended.name, cpu_ns, begin);

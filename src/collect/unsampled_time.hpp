@@ -90,8 +90,6 @@ public:
     /// far as samples were reported lost as that, and what ended threads used after they had reported their clocks, or
     /// did not report.
     void write_rests(std::uint64_t process_cpu_ns);
-    /// Whether threads have ended after a few periods.
-    bool sees_brief_threads() const { return sees_brief_threads_; }
     /// Whether any time without a sample has been written.
     bool wrote() const { return wrote_; }
     /// Periods of `[not sampled]`.
@@ -159,7 +157,6 @@ private:
     std::uint64_t not_sampled_ = 0;
     bool wrote_ = false;
     bool samples_all_time_ = true;
-    bool sees_brief_threads_ = false;
 };
 
 }  // namespace flameprobe

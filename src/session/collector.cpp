@@ -106,6 +106,8 @@ bool Collector::serve() {
         const std::uint32_t requests = carried_ != 0 ? std::exchange(carried_, 0) : commands_.take(pause_ns());
         task_.progress();
         try {
+            sampling_.meet_threads();
+            if (requests == 0 && monotonic_ns() < due_ns_) continue;
             if (becomes_task(requests)) {
                 carried_ = requests;
                 may_leave_ = false;
@@ -138,6 +140,7 @@ bool Collector::serve() {
             going_on = (requests & last_requests) == 0 && !life_.ends();
         }
         commands_.answer();
+        due_ns_ = monotonic_ns() + sampling_.pause_ns();
     }
     return true;
 }
@@ -181,7 +184,8 @@ bool Collector::handle(std::uint32_t requests) {
 
 std::uint64_t Collector::pause_ns() const {
     constexpr std::uint64_t unwoken_ns = 4 * ns_per_ms;  // no thread can wake it: see filtered.hpp
-    return host_is_filtered ? std::min(sampling_.pause_ns(), unwoken_ns) : sampling_.pause_ns();
+    const std::uint64_t now = monotonic_ns(), left = due_ns_ - std::min(due_ns_, now);
+    return host_is_filtered ? std::min(left, unwoken_ns) : left;
 }
 
 void Collector::start(bool ends) {

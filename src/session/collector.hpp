@@ -89,6 +89,7 @@ private:
     std::uint32_t carried_ = 0;  // requests that the thread took and the task will handle
 
     std::uint64_t last_look_ns_ = 0;
+    std::uint64_t due_ns_ = 0;  // when the engine is to be drained next
     Sampling sampling_;
 };
 

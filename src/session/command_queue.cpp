@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
 #include "sandbox/filtered.hpp"
 #include "session/task.hpp"
@@ -60,6 +61,11 @@ std::uint32_t CommandQueue::ask(Request request) noexcept {
 
 void CommandQueue::wake() noexcept { futex_wake_all(changes_); }
 
+void CommandQueue::nudge() noexcept {
+    changes_.fetch_add(1, std::memory_order_release);
+    handler::system_call(SYS_futex, &changes_, FUTEX_WAKE_PRIVATE, 1);
+}
+
 bool CommandQueue::answered(std::uint32_t ticket) const noexcept {
     return static_cast<std::int32_t>(answered_.load(std::memory_order_acquire) - ticket) >= 0;
 }
@@ -101,7 +107,10 @@ bool CommandQueue::spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcep
 
 std::uint32_t CommandQueue::take(std::uint64_t nanoseconds) noexcept {
     const std::uint32_t changes = changes_.load(std::memory_order_acquire);
-    if (ticket_of(asked_.load(std::memory_order_relaxed)) == taken_) futex_wait(changes_, changes, nanoseconds);
+    const bool is_new = changes != taken_changes_;
+    if (ticket_of(asked_.load(std::memory_order_relaxed)) == taken_ && !is_new)
+        futex_wait(changes_, changes, nanoseconds);
+    taken_changes_ = changes_.load(std::memory_order_acquire);
     const std::uint64_t asked = asked_.fetch_and(~std::uint64_t{all_requests}, std::memory_order_acquire);
     taken_ = ticket_of(asked);
     return static_cast<std::uint32_t>(asked & all_requests);

@@ -42,6 +42,8 @@ public:
     /// Shows that the collector makes progress: see wait().
     void alive() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
     void wake() noexcept;
+    /// Makes take() return, without a request.
+    void nudge() noexcept;
     void set_tid(std::uint32_t tid) noexcept { tid_.store(tid, std::memory_order_relaxed); }
     /// The collector is a task, whose end is known by Task::ended().
     void set_task(const Task* task) noexcept { task_.store(task, std::memory_order_relaxed); }
@@ -64,7 +66,8 @@ private:
     std::atomic<std::uint32_t> progress_{0};
     std::atomic<std::uint32_t> tid_{0};
     std::atomic<const Task*> task_{nullptr};
-    std::uint32_t taken_ = 0;  // the collector's: tickets that take() has seen
+    // The collector's: what take() has seen.
+    std::uint32_t taken_ = 0, taken_changes_ = 0;
 };
 
 }  // namespace flameprobe

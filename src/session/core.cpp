@@ -191,7 +191,9 @@ constexpr flameprobe_core table = {
     .attaches_threads = attaches_threads,
     .attach_thread =
         [] {
-            if (!host_is_filtered) handler::attach_this_thread();
+            if (host_is_filtered) return;
+            handler::attach_this_thread();
+            if (Session* session = current_session()) session->thread_begins();
         },
     .thread_ended =
         [](uintptr_t routine, uintptr_t caller) {

@@ -60,8 +60,8 @@ struct flameprobe_core {
     void (*finish)(void);
     /* Writes pending messages to stderr. Not async-signal-safe. */
     void (*messages)(void);
-    /* For the engines with a handler (capture/handler/hooks.hpp); all do nothing with the rings and are
-     * async-signal-safe. Whether attach_thread() is of use, and the call, in a new thread before its own work. */
+    /* Whether the engine has a handler (capture/handler/hooks.hpp), and what a new thread calls before its own work,
+     * in every engine. Async-signal-safe. */
     int (*attaches_threads)(void);
     void (*attach_thread)(void);
     /* The calling thread, which began with `routine`, called from `caller`, is at its end: its CPU time counts also

@@ -33,7 +33,7 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
     if (facts.frequency < options.frequency) {
         engine.warning = "FLAMEPROBE_FREQ was lowered from " + std::to_string(options.frequency) + " to " +
                          std::to_string(facts.frequency) + " samples a second: more is not permitted by the kernel";
-    } else if (facts.unattached_threads != 0 || facts.refused_events != 0) {
+    } else if (facts.unattached_threads != 0) {
         engine.warning = facts.note;
     } else if (options.kernel == KernelChoice::on && !facts.kernel) {
         engine.warning =

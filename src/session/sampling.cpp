@@ -61,6 +61,7 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     }
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     turn(waits ? Phase::waiting : Phase::on);
+    new_threads_.want(engine_.source->facts().meets_threads);
     last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
 }
 
@@ -103,6 +104,8 @@ void Sampling::stop() {
     if (!on()) return;
     const bool waited = is(Phase::waiting);
     turn(Phase::off);
+    new_threads_.want(false);
+    meet_threads();
     engine_.source->stop();
     if (waited && has_something_to_record()) begin_recording();
     if (!profiles_.begun()) return;
@@ -119,6 +122,13 @@ std::uint64_t Sampling::pause_ns() const {
     if (monotonic_ns() < hurry_until_ns_) return ns_per_ms;
     const bool idle = samples_before_ == profiles_.now().samples();
     return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, profiles_.now().until_look_ns()});
+}
+
+void Sampling::meet_threads() {
+    new_threads_.count(monotonic_ns());
+    new_threads_.meet([this](std::uint32_t tid, std::uint64_t stands_for) {
+        if (on()) engine_.source->thread_begins(tid, stands_for);
+    });
 }
 
 void Sampling::poll() {
@@ -158,9 +168,8 @@ void Sampling::drain() {
     // Of each thread whose end was drained the report is there by now. Taken before, one that came meanwhile would be
     // of a thread that is forgotten when it counts, and its CPU time would be in the result twice.
     std::vector<EndedThread> ended;
-    ended_threads_.take(ended);
+    ended_threads_.take([&](const EndedThread& thread) { ended.push_back(thread); });
     profile().threads_ended(std::move(ended));
-    if (profile().sees_brief_threads()) engine_.source->vary_first_samples();
     // A stack deeper than the copy must be read before its owner changes it.
     if (profile().wants_faster_drain()) hurry_until_ns_ = began + hurry_for_ns;
 }
@@ -182,10 +191,7 @@ void Sampling::report_waits() {
     say("where some threads wait is not known: " + profile().off_cpu_problem());
 }
 
-void Sampling::poll_engine() {
-    report_engine_note();
-    engine_.source->add_new_cpus();
-}
+void Sampling::poll_engine() { report_engine_note(); }
 
 void Sampling::report_engine_note() {
     const std::string& note = engine_.source->facts().note;

@@ -11,6 +11,7 @@
 #include "collect/recording.hpp"
 #include "session/engine.hpp"
 #include "session/log.hpp"
+#include "session/new_threads.hpp"
 #include "session/options.hpp"
 #include "session/profile_series.hpp"
 
@@ -31,7 +32,8 @@ public:
     bool has_recording() const { return profiles_.begun(); }
     /// For the handler of a fatal signal; finish() puts it into the profile.
     CrashRecord& crash_record() { return crash_record_; }
-    /// For threads of the host at their end.
+    /// For threads of the host at their beginning and end.
+    NewThreads& new_threads() { return new_threads_; }
     EndedThreads& ended_threads() { return ended_threads_; }
 
     /// Opens the engine, if that is not done. False: nothing can be sampled.
@@ -48,8 +50,9 @@ public:
     /// file.
     void poll();
     std::uint64_t pause_ns() const;
-    /// To be called about once a second: lets the engine see changes of the machine, and reports in the log and the
-    /// profile what the engine could not go on with.
+    /// To be called whenever the collector is woken: opens the events of new threads that wait for it.
+    void meet_threads();
+    /// To be called about once a second: reports in the log and the profile what the engine could not go on with.
     void poll_engine();
     /// Whether sampling ended, in full or in part, because the program took the engine's signal.
     bool lost_signal() const { return lost_signal_; }
@@ -108,6 +111,7 @@ private:
     Log& log_;
     ProfileSeries profiles_;
     CrashRecord crash_record_;
+    NewThreads new_threads_;
     EndedThreads ended_threads_;
     std::atomic<Phase> phase_{Phase::off};
     std::atomic<bool> attaches_threads_{false};

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "capture/handler/raw_system_call.hpp"
 #include "sandbox/filtered.hpp"
 #include "session/connections.hpp"
 #include "session/family.hpp"
@@ -255,6 +256,11 @@ void Session::before_filter(const void* program, unsigned long flags) noexcept {
     collector_.filter_flags = flags;
     ask_and_wait(request_filter);
     wait_until_gone(patience_ns);
+}
+void Session::thread_begins() noexcept {
+    NewThreads& threads = collector_.sampling().new_threads();
+    if (threads.wanted() && of_this_process())
+        threads.announce(static_cast<std::uint32_t>(handler::system_call(SYS_gettid)), collector_.commands());
 }
 void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept {
     if (!sampling()) return;

@@ -81,7 +81,8 @@ public:
     void yield_signal() noexcept;
     /// A seccomp filter is about to be entered: see core_api.h.
     void before_filter(const void* program, unsigned long flags) noexcept;
-    /// To be called by a thread at its end.
+    /// To be called by a new thread before its own code, and by a thread at its end.
+    void thread_begins() noexcept;
     void thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept;
     CrashRecord& crash_record() noexcept { return collector_.sampling().crash_record(); }
 

@@ -44,7 +44,6 @@ class Accounts(Case):
                 with self.subTest(engine=engine, frequency=frequency):
                     ran = run([host("ends"), "return", milliseconds], self.fresh_directory(f"{engine}-{frequency}"),
                               profiled(ENGINE=engine, FREQ=frequency, FORMAT="json"),
-                              # A ring's event is one for each CPU, and counts a thread's time there only.
                               preexec_fn=on_one_cpu)
                     self.assertEqual(ran.returncode, 6, ran.stderr)
                     told = summary(ran.result())

@@ -67,18 +67,6 @@ class Kernel(AsOrdinaryUser):
                 self.assertGreater(told["samples"]["rooted_ns"],
                                    (0.95 - interrupts) * told["cpu_time"]["process_ns"])
 
-    def test_time_in_page_faults_is_where_the_memory_was_touched(self):
-        result = self.profile(sized("1.5", "2.5"), "faults", FREQ=499, FORMAT="folded,json").result()
-        stacks, told = result.stacks(), json.loads(result.path("json").read_text())
-        everything = sum(count for _, count in stacks)
-        faults = [(frames, count) for frames, count in stacks if frames[-1] == "[kernel: page fault]"]
-        first, second = (sum(count for frames, count in faults if name in frames) for name in ("fault_work", "later_fault_work"))
-        saw = told["sampling"], told["samples"], stacks
-        self.assertGreater(first + second, 0.1 * everything, saw)  # of root's picture it is a third
-        self.assertGreater(first + second, 0.8 * sum(count for _, count in faults), saw)
-        self.assertGreater(min(first, second), 0.3 * (first + second), saw)
-        self.assertGreater(told["samples"]["rooted_ns"], 0.95 * told["cpu_time"]["process_ns"])
-
     def test_every_format_has_the_frame(self):
         profile = self.profile("1", FREQ=499).result().path("fprobe")
         folded = read_folded(render(profile, "-o", "-", "--format", "folded").stdout)

@@ -165,7 +165,6 @@ private:
         }
         ready_ = true;
         while (error_.empty() && !done_.load()) {
-            (*source)->add_new_cpus();
             const std::size_t before = seen_.samples.size();
             (*source)->drain(seen_);
             for (std::size_t i = before; i < seen_.samples.size(); ++i)

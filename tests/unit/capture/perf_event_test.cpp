@@ -89,13 +89,13 @@ TEST_CASE("an event that opens and cannot count is refused, with what would help
 TEST_CASE("an event beside the clock has a prime period, and no records but samples") {
     auto own = make_attributes({});
     REQUIRE(own);
-    own->sample_type |= PERF_SAMPLE_PERIOD;
+    own->sample_type |= PERF_SAMPLE_READ;
     const auto faults = make_more_attributes(*own, "page-faults", 99);
     REQUIRE(faults);
     CHECK(faults->config == PERF_COUNT_SW_PAGE_FAULTS);
     CHECK(faults->freq == 0);
     CHECK(faults->sample_period == 1013);
-    CHECK((faults->sample_type & PERF_SAMPLE_PERIOD) == 0);  // with it the kernel makes a sample of each event
+    CHECK((faults->sample_type & PERF_SAMPLE_READ) == 0);  // with it the kernel makes a sample of each event
     CHECK(faults->sample_stack_user <= own->sample_stack_user);
     CHECK((faults->mmap2 | faults->comm | faults->task) == 0);
     CHECK(make_more_attributes(*own, "page-faults", 20'000)->sample_period == 7);

@@ -81,9 +81,8 @@ TEST_CASE("a sample's fields are read where the layout has them") {
         int samples = 0;
     } sink;
     CHECK(record_time(record.done(), PERF_RECORD_SAMPLE) == 99);
-    CHECK(sampled_thread(record.done()) == 8);
-    CHECK(sampling_event(record.done()) == 1234);
-    CHECK(born_or_ended(record.done()) == 0);
+    CHECK(born_thread(record.done()) == 0);
+    CHECK(ended_thread(record.done()) == 0);
     CHECK(dispatch_record(record.done(), {.kernel_chain = true, .stack = true}, sink));
     CHECK(sink.samples == 1);
 }
@@ -170,8 +169,8 @@ TEST_CASE("a forked process is not reported as a thread") {
         Record record(PERF_RECORD_FORK);
         record.put(pid).put(std::uint32_t{7}).put(std::uint32_t{9}).put(std::uint32_t{7}).put(std::uint64_t{5});
         CHECK(dispatch_record(record.identity(9, 5).done(), {}, sink));
-        CHECK(born_or_ended(record.done()) == 9);
-        CHECK(sampled_thread(record.done()) == 0);
+        CHECK(born_thread(record.done()) == (pid == 7 ? 9 : 0));
+        CHECK(ended_thread(record.done()) == 0);
     }
     CHECK(sink.started == std::map<std::uint32_t, int>{{9, 1}});
 }
@@ -214,26 +213,23 @@ TEST_CASE("a sample of another event has that event's weight, and its lost sampl
     CHECK(sink.times_throttled == 2);
 }
 
-TEST_CASE("where samples carry counts, each has the weight of what was counted, until its thread ends") {
+TEST_CASE("where samples carry counts, each stands for what was counted") {
     struct Sink final : Seen {
-        void sample(const RawSample& raw) override { weights.push_back(raw.weight), less.push_back(raw.short_by_ns); }
-        std::vector<std::uint64_t> weights;
-        std::vector<std::int64_t> less;
+        void sample(const RawSample& raw) override {
+            cpu_ns.push_back(static_cast<std::int64_t>(raw.weight * 1000) - raw.short_by_ns);
+        }
+        std::vector<std::int64_t> cpu_ns;
     } sink;
-    EventCounts counts;
-    const auto sampled = [&](std::uint64_t period, std::uint64_t counted) {
+    ThreadClock clock({.period_ns = 1000}, false, 1);
+    RecordLayout layout{.period_ns = 1000, .clock = &clock};
+    const auto sampled = [&](std::uint64_t counted) {
         Record record(PERF_RECORD_SAMPLE);
-        record.identity(2, 99).put(period).put(counted).put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
-        CHECK(dispatch_record(record.done(), {.period_ns = 1000, .counts = &counts}, sink));
+        record.identity(2, 99).put(counted).put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
+        CHECK(dispatch_record(record.done(), layout, sink));
     };
-    sampled(1000, 1000);
-    sampled(1000, 4000);
-    sampled(900, 5800);  // a thread may have a period of its own
-    Record end(PERF_RECORD_EXIT);
-    end.put(std::uint32_t{1}).put(std::uint32_t{1}).put(std::uint32_t{2}).put(std::uint32_t{2}).put(std::uint64_t{5});
-    end.identity(2, 100);
-    CHECK(dispatch_record(end.done(), {.period_ns = 1000, .counts = &counts}, sink));
-    sampled(1000, 2000);
-    CHECK(sink.weights == std::vector<std::uint64_t>{1, 3, 2, 2});
-    CHECK(sink.less == std::vector<std::int64_t>{0, 0, 200, 0});
+    sampled(1000);
+    sampled(4000);
+    layout.stands_for = 8;  // one thread in eight was sampled from its birth
+    sampled(5800);
+    CHECK(sink.cpu_ns == std::vector<std::int64_t>{1000, 3000, 8 * 1800});
 }

@@ -15,10 +15,11 @@ using namespace flameprobe::test;
 
 namespace {
 
-/// Rings that sample nothing, and remember what they were asked for.
+/// Rings that sample nothing, and remember the thread that they met.
 class NoRings final : public EventSource {
 public:
-    explicit NoRings(bool& varied) : varied_(varied) {
+    explicit NoRings(std::uint32_t& met) : met_(met) {
+        facts_.meets_threads = true;
         facts_.engine = "ring";
         facts_.frequency = 99;
         facts_.period_ns = 1'000'000'000 / 99;
@@ -28,27 +29,28 @@ public:
     void drain(EventSink&) override {}
     const CaptureFacts& facts() const override { return facts_; }
     bool has_samples() const override { return false; }
-    void vary_first_samples() override { varied_ = true; }
+    void thread_begins(std::uint32_t tid, std::uint64_t) override { met_ = tid; }
 
 private:
     CaptureFacts facts_;
-    bool& varied_;
+    std::uint32_t& met_;
 };
 
 }  // namespace
 
-TEST_CASE("with CPU timers beside them, rings also vary the first samples of brief threads") {
-    bool varied = false;
-    std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(varied);
+TEST_CASE("with CPU timers beside them, rings also meet new threads") {
+    std::uint32_t met = 0;
+    std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(met);
     const auto both = add_kernel_time(rings, {.frequency = 99});
     REQUIRE(both);
-    (*both)->vary_first_samples();
-    CHECK(varied);
+    CHECK((*both)->facts().meets_threads);
+    (*both)->thread_begins(77, 1);
+    CHECK(met == 77);
 }
 
 TEST_CASE("rings with CPU timers have samples if a thread makes system calls") {
-    bool varied = false;
-    std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(varied);
+    std::uint32_t met = 0;
+    std::unique_ptr<EventSource> rings = std::make_unique<NoRings>(met);
     const auto both = add_kernel_time(rings, {.frequency = 99});
     REQUIRE(both);
     CHECK_FALSE((*both)->has_samples());

@@ -14,16 +14,16 @@ using namespace flameprobe;
 TEST_CASE("each ended thread is taken once, and a full buffer makes none wait") {
     EndedThreads threads;
     std::vector<EndedThread> got;
-    threads.take(got);
+    threads.take([&](const EndedThread& thread) { got.push_back(thread); });
     CHECK(got.empty());
     for (std::uint32_t i = 0; i < EndedThreads::capacity + 5; ++i) threads.report({.tid = i, .cpu_ns = i});
-    threads.take(got);
+    threads.take([&](const EndedThread& thread) { got.push_back(thread); });
     REQUIRE(got.size() == EndedThreads::capacity);
     CHECK(got.front().tid == 0);
     CHECK(got.back().tid == EndedThreads::capacity - 1);
     threads.report({.tid = 77});  // the ring begins anew
     got.clear();
-    threads.take(got);
+    threads.take([&](const EndedThread& thread) { got.push_back(thread); });
     REQUIRE(got.size() == 1);
     CHECK(got.front().tid == 77);
 }
@@ -41,10 +41,10 @@ TEST_CASE("threads may end at the same time, while the collector reads") {
         --writing;
     };
     std::thread first(tell, 1), second(tell, 1 + each);
-    while (writing != 0) threads.take(got);
+    while (writing != 0) threads.take([&](const EndedThread& thread) { got.push_back(thread); });
     first.join();
     second.join();
-    threads.take(got);
+    threads.take([&](const EndedThread& thread) { got.push_back(thread); });
     CHECK(got.size() > EndedThreads::capacity / 2);
     std::vector<std::uint32_t> tids;
     for (const auto& thread : got) {

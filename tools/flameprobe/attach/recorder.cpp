@@ -31,7 +31,7 @@ namespace flameprobe {
 
 namespace {
 
-/// Each thread of the target takes a descriptor for each CPU.
+/// Each thread of the target takes a descriptor.
 void take_all_descriptors() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

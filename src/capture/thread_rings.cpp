@@ -1,0 +1,236 @@
+#include "capture/thread_rings.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/host_process.hpp"
+#include "capture/record.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::size_t for_one_sample = 1024;  // beside the stack: registers, kernel chain, header
+
+void* as_argument(std::uint64_t& value) { return &value; }
+
+std::uint64_t time_of_next(RingBuffer& ring) {
+    const auto record = ring.peek();
+    if (record.empty()) return ~std::uint64_t{0};
+    return record_time(record, reinterpret_cast<const perf_event_header*>(record.data())->type);
+}
+
+ThreadRings::Opened refused(int error) {
+    using Outcome = ThreadRings::Outcome;
+    if (error == ESRCH) return {Outcome::gone};
+    return {error == EMFILE ? Outcome::no_descriptor : Outcome::refused, explain_refusal(error)};
+}
+
+}  // namespace
+
+// Room for 20 ms of samples, as long as there are few threads.
+void ThreadRings::plan_sizes(const CaptureOptions& options) {
+    constexpr std::size_t kib = 1024;
+    const std::uint32_t stack = settings_.own.sample_stack_user;
+    const std::uint64_t wanted = options.frequency * (stack + for_one_sample) / 50;
+    const std::size_t least = std::bit_ceil(3 * (stack + for_one_sample));
+    const std::size_t most = std::max(least, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
+    sizes_ = {{most, stack}};
+    for (const Size& size : {Size{128 * kib, 32 * kib}, Size{64 * kib, 16 * kib}, Size{32 * kib, 8 * kib},
+                             Size{16 * kib, 4 * kib}, Size{8 * kib, 2 * kib}})
+        if (size.bytes <= most) sizes_.push_back({size.bytes, std::min<std::uint32_t>(size.stack, stack)});
+}
+
+std::size_t ThreadRings::first_size() const {
+    constexpr std::size_t threads[] = {16, 64, 256, 1024};
+    std::size_t step = 0;
+    while (step < std::size(threads) && all_.size() > threads[step]) ++step;
+    return std::max(permitted_, std::min(step, sizes_.size() - 2));
+}
+
+Result<void> ThreadRings::open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid) {
+    // Attributes that are not permitted go before all others are opened alike.
+    auto probe = open_event(settings.own, tid, -1);
+    if (!probe) return probe.error();
+    settings_ = settings;
+    plan_sizes(options);
+    probe->reset();
+    const auto opened = add(tid, false);
+    if (opened.outcome != Outcome::opened) return Error{opened.why.empty() ? explain_refusal(ESRCH) : opened.why};
+    return {};
+}
+
+ThreadEvents* ThreadRings::find(std::uint32_t tid) const {
+    const auto found = by_tid_.find(tid);
+    return found == by_tid_.end() ? nullptr : found->second;
+}
+
+ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, std::uint64_t stands_for) {
+    if (ThreadEvents* const before = find(tid)) forget(*before);
+    auto thread = std::make_unique<ThreadEvents>();
+    thread->tid = tid;
+    thread->stands_for = stands_for;
+    if (settings_.rate.period_ns != 0)
+        thread->clock = ThreadClock(settings_.rate, brief, hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())));
+    Opened opened{Outcome::no_memory};
+    for (std::size_t size = first_size(); size < sizes_.size() && opened.outcome == Outcome::no_memory; ++size) {
+        opened = open(*thread, sizes_[size]);
+        if (opened.outcome == Outcome::no_memory) permitted_ = std::min(size + 1, sizes_.size() - 1);
+    }
+    if (opened.outcome != Outcome::opened) return opened;
+    if (enabled_) enable(*thread);
+    by_tid_[tid] = thread.get();
+    all_.push_back(std::move(thread));
+    return opened;
+}
+
+ThreadRings::Opened ThreadRings::map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least) {
+    auto mapped = RingBuffer::map(ring.event.get(), bytes, least);
+    if (!mapped) return {errno == EPERM ? Outcome::no_memory : Outcome::refused, mapped.error().message};
+    ring.ring = std::move(*mapped);
+    return {};
+}
+
+ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
+    perf_event_attr attr = settings_.own;
+    attr.wakeup_watermark = static_cast<std::uint32_t>(size.bytes);  // not polled: the collector has a timer
+    attr.sample_stack_user = size.stack;
+    if (settings_.rate.period_ns != 0) attr.sample_period = thread.clock.period_ns();
+    auto event = open_alike(attr, thread.tid, -1);
+    if (!event) return refused(errno);
+    if (!leaves_descriptors(*event)) return refused(EMFILE);
+    thread.own = {std::move(*event), {}, 0};
+    if (auto mapped = map(thread.own, size.bytes, size.bytes); mapped.outcome != Outcome::opened) return mapped;
+    if (settings_.has_switches) {
+        perf_event_attr beside = settings_.switches;
+        beside.wakeup_watermark = attr.wakeup_watermark;
+        auto switches = open_alike(beside, thread.tid, -1);
+        if (switches && ::ioctl(switches->get(), PERF_EVENT_IOC_SET_OUTPUT, thread.own.event.get()) == 0)
+            thread.switches = std::move(*switches);
+    }
+    thread.more.clear();
+    for (std::size_t i = 0; i < settings_.more.size(); ++i) {
+        perf_event_attr other = settings_.more[i];
+        other.sample_stack_user = std::min(other.sample_stack_user, size.stack);
+        auto opened = open_alike(other, thread.tid, -1);
+        if (!opened) continue;
+        ThreadEvents::Ring ring{std::move(*opened), {}, static_cast<std::uint32_t>(i + 1)};
+        const std::size_t least = std::bit_ceil(other.sample_stack_user + for_one_sample);
+        if (map(ring, std::max(size.bytes, least), least).outcome == Outcome::opened)
+            thread.more.push_back(std::move(ring));
+    }
+    return {};
+}
+
+std::size_t ThreadRings::bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& thread : all_) {
+        bytes += thread->own.ring.data_bytes();
+        for (const auto& ring : thread->more) bytes += ring.ring.data_bytes();
+    }
+    return bytes;
+}
+
+void ThreadRings::enable(const ThreadEvents& thread) {
+    if (thread.switches) ::ioctl(thread.switches.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (const auto& ring : thread.more) ::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0);
+    const bool once = thread.clock.one_shot();
+    ::ioctl(thread.own.event.get(), once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once ? 1 : 0);
+}
+
+bool ThreadRings::enable() {
+    enabled_ = true;
+    for (const auto& thread : all_) enable(*thread);
+    return !all_.empty();
+}
+
+// A brief thread's clock begins with its life: after a pause it is a settled one.
+void ThreadRings::disable() {
+    enabled_ = false;
+    for (const auto& thread : all_) {
+        if (thread->switches) ::ioctl(thread->switches.get(), PERF_EVENT_IOC_DISABLE, 0);
+        for (const auto& ring : thread->more) ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
+        ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_DISABLE, 0);
+        if (thread->clock.brief()) settle(*thread);
+    }
+}
+
+// An event that has given its one sample does not count until it is enabled again.
+void ThreadRings::settle(ThreadEvents& thread) {
+    std::uint64_t period = thread.clock.draw(), count = 0;
+    if (::ioctl(thread.own.event.get(), PERF_EVENT_IOC_PERIOD, as_argument(period)) != 0) return;
+    if (::read(thread.own.event.get(), &count, sizeof count) != sizeof count) return;
+    thread.clock.drawn(count);
+}
+
+void ThreadRings::stop_switches() {
+    settings_.has_switches = false;
+    for (const auto& thread : all_) thread->switches.reset();
+}
+
+bool ThreadRings::ended() const {
+    return std::all_of(all_.begin(), all_.end(), [](const auto& thread) { return has_hung_up(thread->own.event); });
+}
+
+void ThreadRings::begin_round() {
+    waiting_.clear();
+    round_ns_ = monotonic_ns();
+    const auto begin = [this](ThreadEvents& thread, ThreadEvents::Ring& ring) {
+        ring.ring.begin_round();
+        if (const std::uint64_t time = time_of_next(ring.ring); time <= round_ns_)
+            waiting_.push_back({time, {&thread, &ring}});
+    };
+    for (const auto& thread : all_) {
+        begin(*thread, thread->own);
+        for (auto& ring : thread->more) begin(*thread, ring);
+    }
+    std::make_heap(waiting_.begin(), waiting_.end());
+}
+
+ThreadRings::Next ThreadRings::oldest() const {
+    return waiting_.empty() ? Next{nullptr, nullptr} : waiting_.front().next;
+}
+
+void ThreadRings::consume() {
+    const Next next = waiting_.front().next;
+    next.ring->ring.consume();
+    std::pop_heap(waiting_.begin(), waiting_.end());
+    const std::uint64_t time = time_of_next(next.ring->ring);
+    if (time > round_ns_) return waiting_.pop_back();
+    waiting_.back().time_ns = time;
+    std::push_heap(waiting_.begin(), waiting_.end());
+}
+
+bool ThreadRings::end_round() {
+    bool brief = false;
+    std::erase_if(all_, [](const auto& thread) { return thread->ended; });
+    for (const auto& thread : all_) {
+        thread->stands_for = 1;
+        ThreadClock& clock = thread->clock;
+        if (settings_.rate.period_ns == 0 || !enabled_) continue;
+        brief = brief || (clock.brief() && !clock.one_shot());
+        bool due = clock.wants_draw();
+        if (clock.one_shot() && round_ns_ >= thread->next_look_ns) {
+            thread->next_look_ns = round_ns_ + clock.lives_on_ns();
+            due = host_thread_cpu_ns(thread->tid) >= clock.lives_on_ns();
+        }
+        if (!due) continue;
+        const bool once = clock.one_shot();
+        settle(*thread);
+        if (once) ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_ENABLE, 0);
+    }
+    return brief;
+}
+
+void ThreadRings::forget(ThreadEvents& thread) {
+    thread.ended = true;
+    const auto found = by_tid_.find(thread.tid);
+    if (found != by_tid_.end() && found->second == &thread) by_tid_.erase(found);
+}
+
+}  // namespace flameprobe

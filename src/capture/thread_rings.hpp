@@ -1,0 +1,134 @@
+// One perf event with a ring for each thread, read as one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "capture/event_source.hpp"
+#include "capture/perf_event.hpp"
+#include "capture/ring_buffer.hpp"
+#include "capture/thread_clock.hpp"
+
+namespace flameprobe {
+
+/// The events of one thread.
+struct ThreadEvents {
+    struct Ring {
+        Descriptor event;
+        RingBuffer ring;
+        std::uint32_t number = 0;  // RawSample::event
+    };
+    std::uint32_t tid = 0;
+    Ring own;                // of CaptureOptions::event
+    std::vector<Ring> more;  // of CaptureOptions::more_events
+    Descriptor switches;     // its records are in `own`
+    ThreadClock clock;
+    std::uint64_t stands_for = 1;    // see EventSource::thread_begins()
+    std::uint64_t next_look_ns = 0;  // at a brief thread without further samples
+    bool ended = false;              // its last record was read, or it is gone
+};
+
+/// What events are opened with.
+struct ThreadEventSettings {
+    perf_event_attr own{};
+    std::vector<perf_event_attr> more{};  // by RawSample::event - 1
+    perf_event_attr switches{};
+    bool has_switches = false;
+    ClockRate rate{};  // without a period: the event is no clock
+};
+
+/// The collector only.
+class ThreadRings {
+public:
+    enum class Outcome : std::uint8_t {
+        opened,
+        gone,           // the thread has ended
+        no_memory,      // that the kernel locks for rings
+        no_descriptor,  // is left
+        refused,        // by perf
+    };
+    struct Opened {
+        Outcome outcome = Outcome::opened;
+        std::string why{};  // not, if it is not opened or gone
+    };
+    /// The data bytes of a ring, and of the stack that each sample copies: less for each the more threads there are, or
+    /// where the kernel permits no more.
+    struct Size {
+        std::size_t bytes;
+        std::uint32_t stack;
+    };
+
+    /// To be called first. Opens the main thread's events: attributes that are not permitted are cleared in `settings`.
+    Result<void> open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid);
+    /// Opens the events of another thread; records begin at once if the rings are enabled. `brief`: see ThreadClock.
+    Opened add(std::uint32_t tid, bool brief, std::uint64_t stands_for = 1);
+    bool knows(std::uint32_t tid) const { return by_tid_.contains(tid); }
+    ThreadEvents* find(std::uint32_t tid) const;
+    std::size_t size() const { return all_.size(); }
+    std::size_t bytes() const;  // of all rings
+    /// Of the main thread's, or what others get at most.
+    Size largest() const { return sizes_.front(); }
+
+    /// False if the main thread's event refuses; other threads may have ended.
+    bool enable();
+    void disable();
+    void stop_switches();
+    /// Whether all threads that have events have ended, or exec has replaced the program.
+    bool ended() const;
+    template <class Wanted>
+    bool any_record(Wanted wanted) const {
+        for (const auto& thread : all_)
+            if (thread->own.ring.holds(wanted)) return true;
+        return false;
+    }
+
+    struct Next {
+        ThreadEvents* thread;
+        ThreadEvents::Ring* ring;
+    };
+    /// What the kernel writes from now on waits for the next round.
+    void begin_round();
+    /// Where the oldest record is, so that a mapping that one thread made is known before another's sample uses it;
+    /// `ring` is null when the round is over.
+    Next oldest() const;
+    /// To be called when the record of oldest() has been read.
+    void consume();
+    /// Draws periods anew, and closes what has ended. True if brief threads were sampled: rings fill sooner.
+    bool end_round();
+    /// The thread has ended: what its ring holds is read in the next round, or is being read.
+    void forget(ThreadEvents& thread);
+    auto begin() const { return all_.begin(); }
+    auto end() const { return all_.end(); }
+
+private:
+    Opened open(ThreadEvents& thread, Size size);
+    Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
+    void plan_sizes(const CaptureOptions& options);
+    std::size_t first_size() const;
+    static void enable(const ThreadEvents& thread);
+    static void settle(ThreadEvents& thread);
+
+    ThreadEventSettings settings_;
+    std::vector<Size> sizes_;
+    std::size_t permitted_ = 0;  // the first of sizes_ that the kernel has not refused
+    std::vector<std::unique_ptr<ThreadEvents>> all_;
+    std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
+    bool enabled_ = false;
+    struct Waiting {
+        std::uint64_t time_ns;
+        Next next;
+        bool operator<(const Waiting& other) const { return time_ns > other.time_ns; }  // the oldest on top
+    };
+    std::vector<Waiting> waiting_;  // a heap
+    std::uint64_t round_ns_ = 0;
+};
+
+}  // namespace flameprobe

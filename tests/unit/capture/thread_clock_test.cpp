@@ -1,0 +1,129 @@
+#include "capture/thread_clock.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+
+using namespace flameprobe;
+
+namespace {
+
+constexpr ClockRate rate{.period_ns = 1'000'000, .least_ns = 0, .user_only = false, .one_shots = true};
+
+/// CPU time that the samples of one brief life stand for, in tenths of that life.
+std::array<double, 10> sample_life(std::uint64_t life_ns, std::uint64_t seed, bool one_shots) {
+    ClockRate with = rate;
+    with.one_shots = one_shots;
+    ThreadClock clock(with, true, seed);
+    std::array<double, 10> tenths{};
+    for (std::uint64_t at = clock.period_ns(); at < life_ns; at += clock.period_ns()) {
+        tenths[at * 10 / life_ns] += static_cast<double>(clock.weigh(at));
+        if (clock.one_shot()) break;
+    }
+    return tenths;
+}
+
+}  // namespace
+
+TEST_CASE("each part of brief lives has the weight of its length, however long they are") {
+    for (const std::uint64_t life_ns : {50'000u, 500'000u, 2'000'000u, 8'000'000u}) {
+        constexpr std::uint64_t threads = 200'000;
+        std::array<double, 10> sum{}, squares{};
+        for (std::uint64_t seed = 0; seed < threads; ++seed) {
+            const auto tenths = sample_life(life_ns, seed * 77, true);
+            for (std::size_t i = 0; i < tenths.size(); ++i) {
+                sum[i] += tenths[i];
+                squares[i] += tenths[i] * tenths[i];
+            }
+        }
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+            CAPTURE(life_ns);
+            CAPTURE(i);
+            const double mean = sum[i] / threads, true_mean = static_cast<double>(life_ns) / 10;
+            const double error = std::sqrt((squares[i] / threads - mean * mean) / threads);
+            CHECK(std::abs(mean - true_mean) < 5 * error);
+        }
+    }
+}
+
+TEST_CASE("without samples that come once, no period is so short that it floods a ring") {
+    ClockRate with = rate;
+    with.one_shots = false;
+    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+        const ThreadClock clock(with, true, seed);
+        CHECK_FALSE(clock.one_shot());
+        CHECK(clock.period_ns() >= rate.period_ns / 8);
+    }
+    with.least_ns = rate.period_ns / 2;  // where the kernel would throttle
+    for (std::uint64_t seed = 0; seed < 1000; ++seed)
+        CHECK(ThreadClock(with, true, seed).period_ns() >= rate.period_ns / 2);
+}
+
+TEST_CASE(
+    "a settled thread's samples stand for what was counted, also where the timer came late or the period changed") {
+    ThreadClock clock(rate, false, 1);
+    CHECK(clock.period_ns() >= rate.period_ns / 2);
+    CHECK(clock.period_ns() <= rate.period_ns * 3 / 2);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : {1'000'000u, 4'000'000u, 5'000'000u}) sum += clock.weigh(count);
+    CHECK(sum == 5'000'000);
+    CHECK_FALSE(clock.wants_draw());
+    clock.draw();
+    clock.drawn(5'500'000);
+    sum += clock.weigh(5'200'000);  // was taken before, and drained after it
+    sum += clock.weigh(6'500'000);
+    CHECK(sum == 6'500'000);
+}
+
+TEST_CASE("periods are drawn anew, so that no rhythm is in step with them") {
+    ThreadClock clock(rate, false, 1);
+    std::uint64_t count = 0, least = ~std::uint64_t{0}, most = 0;
+    for (int draws = 0; draws < 100; ++draws) {
+        while (!clock.wants_draw()) clock.weigh(count += clock.period_ns());
+        clock.draw();
+        clock.drawn(count);
+        least = std::min(least, clock.period_ns());
+        most = std::max(most, clock.period_ns());
+    }
+    CHECK(least < rate.period_ns * 6 / 10);
+    CHECK(most > rate.period_ns * 14 / 10);
+}
+
+TEST_CASE("a brief thread that lives on is settled, and then no time counts twice") {
+    for (std::uint64_t seed = 1; seed < 20; ++seed) {
+        ThreadClock clock(rate, true, seed * 77);
+        std::uint64_t count = 0;
+        while (!clock.wants_draw()) clock.weigh(count += clock.period_ns());
+        CHECK(count >= clock.lives_on_ns());
+        clock.draw();
+        clock.drawn(count + 100);
+        CHECK_FALSE(clock.brief());
+        CHECK(clock.weigh(count + 1'000'100) == 1'000'000);
+    }
+}
+
+TEST_CASE("where the kernel may not be sampled, samples stand for the user time, with what a new period cut off") {
+    ClockRate user = rate;
+    user.user_only = true;
+    constexpr double in_user = 0.3;
+    double sampled = 0;
+    std::uint64_t used = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        ThreadClock clock(user, false, seed);
+        std::uint64_t count = 0, random = seed, since_draw = 0;
+        for (int expiries = 0; expiries < 400; ++expiries) {
+            count += clock.period_ns();
+            if (static_cast<double>(splitmix64(random += 0x9e3779b97f4a7c15) % 1000) < 1000 * in_user) {
+                sampled += static_cast<double>(clock.weigh(count));
+                ++since_draw;
+            }
+            if (!clock.wants_draw()) continue;
+            count += clock.period_ns() / 3;  // no expiry falls into this part of a period
+            clock.draw();
+            clock.drawn(count);
+        }
+        used += count;
+    }
+    CHECK(sampled / static_cast<double>(used) == doctest::Approx(in_user).epsilon(0.03));
+}
