@@ -31,6 +31,7 @@ UnsampledTime::Sampled& UnsampledTime::of(ThreadId thread) {
 }
 
 std::uint64_t UnsampledTime::sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns) {
+    credit_ns_ += periods * period_ns_ - static_cast<std::uint64_t>(short_by_ns);
     Sampled& sampled = of(thread);
     const std::uint64_t whole = short_by_ns == 0 ? periods : periods - 1;
     sampled.credit_ns += whole * period_ns_;
@@ -76,6 +77,7 @@ void UnsampledTime::lost(std::uint64_t samples) {
 void UnsampledTime::note(Note note, ThreadId thread, std::uint64_t weight) {
     if (note == Note::lost) summary_.lost += weight;
     threads_.count_noted(thread, weight);
+    credit_ns_ += weight * period_ns_;
     of(thread).credit_ns += weight * period_ns_;
     of(thread).periods += weight;
     write(thread, stacks_.of_note(note), weight);
@@ -105,7 +107,6 @@ void UnsampledTime::thread_ended(const EndedThread& ended) {
 // the kernel.
 void UnsampledTime::settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& name, const Begin& begin) {
     Kind& its = kind(name, begin);
-    its.sampled = thread;
     std::int64_t rest = static_cast<std::int64_t>(cpu_ns) - static_cast<std::int64_t>(of(thread).credit_ns);
     if (const auto period = static_cast<std::int64_t>(period_ns_); !samples_all_time_ && rest > period) {
         its.add({thread, rest - period, true});
@@ -134,46 +135,31 @@ void UnsampledTime::settle_living() {
     }
 }
 
-// What ended threads used after their reports, in the kernel, and what threads used that reported nothing. The clocks
-// of running threads may be behind.
-void UnsampledTime::settle_what_threads_did_not_report(std::uint64_t process_cpu_ns) {
-    const std::uint64_t accounted = threads_.cpu_ns(), living = threads_.living().size();
-    std::uint64_t missing = process_cpu_ns - std::min(process_cpu_ns, accounted), ended = 0;
-    for (const auto& [key, kind] : kinds_) ended += kind.ended;
-    const std::uint64_t each = ended == 0 ? 0 : std::min(missing / ended, most_after_end_ns);
-    for (auto& [key, kind] : kinds_) {
-        if (kind.ended * each == 0) continue;
-        if (!kind.sampled) {
-            settle_unsampled(key.first, kind.ended * each, kind.begin);
-        } else {
-            threads_.used(*kind.sampled, kind.ended * each);
-            kind.add({*kind.sampled, static_cast<std::int64_t>(kind.ended * each)});
-        }
-    }
-    missing -= each * ended;
-    const ThreadId unknown = threads_.unknown_if_any();
-    missing -= std::min(missing, sampled_.size() > unknown ? sampled_[unknown].credit_ns : 0);
-    if (missing > period_ns_ + living * (period_ns_ + threads_.behind_ns())) {
-        of(threads_.unknown()).credit_ns = 0;
-        settle(threads_.unknown(), missing, "", {});
-    }
-}
-
+// What the process used and no sample or note stands for. The threads' clocks say whose it was, as far as they can: a
+// running thread's may be behind, and what a thread uses after its report, in the kernel, is in none. More than that
+// belongs to threads that reported nothing.
 void UnsampledTime::write_rests(std::uint64_t process_cpu_ns) {
     if (period_ns_ == 0) return;
     settle_living();
-    settle_what_threads_did_not_report(process_cpu_ns);
-    std::int64_t above_zero = 0, missing = 0;
+    std::int64_t of_clocks = 0;
+    std::uint64_t allowance_ns = threads_.living().size() * (period_ns_ + threads_.behind_ns());
     for (const auto& [key, kind] : kinds_) {
-        above_zero += std::max<std::int64_t>(0, kind.sum_ns);
-        missing += kind.sum_ns;
+        of_clocks += std::max<std::int64_t>(0, kind.sum_ns);
+        allowance_ns += kind.ended * most_after_end_ns;
     }
-    if (missing > 0) {
-        const double share = static_cast<double>(missing) / static_cast<double>(above_zero);
-        const double lost = static_cast<double>(lost_unassigned_ * period_ns_) / static_cast<double>(missing);
+    const std::int64_t missing = static_cast<std::int64_t>(process_cpu_ns) - static_cast<std::int64_t>(credit_ns_);
+    const std::int64_t of_threads =
+        of_clocks == 0 ? 0 : std::min(missing, of_clocks + static_cast<std::int64_t>(allowance_ns));
+    const double lost = static_cast<double>(lost_unassigned_ * period_ns_) / static_cast<double>(missing);
+    if (of_threads > 0) {
+        const double share = static_cast<double>(of_threads) / static_cast<double>(of_clocks);
         for (auto& [key, kind] : kinds_) write_kind(key.first, kind, share, std::min(1.0, lost));
     }
     kinds_.clear();
+    if (const std::int64_t unknown = missing - of_threads; unknown > static_cast<std::int64_t>(period_ns_)) {
+        threads_.used(threads_.unknown(), static_cast<std::uint64_t>(unknown));
+        write_rest({threads_.unknown(), unknown}, {}, std::min(1.0, lost));
+    }
 }
 
 void UnsampledTime::write_kind(const std::string& name, Kind& kind, double of_sum, double lost_share) {

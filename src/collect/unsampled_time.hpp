@@ -118,7 +118,6 @@ private:
     struct Kind {
         Begin begin;
         std::optional<ThreadId> without_id{};  // one account for those that were never sampled
-        std::optional<ThreadId> sampled{};     // one of the others
         std::uint64_t ended = 0;
         std::int64_t sum_ns = 0;    // clocks less samples and notes
         std::vector<Rest> rests{};  // of these the ones above zero
@@ -137,7 +136,6 @@ private:
     void settle(ThreadId thread, std::uint64_t cpu_ns, const std::string& name, const Begin& begin);
     void settle_unsampled(const std::string& name, std::uint64_t cpu_ns, const Begin& begin);
     void settle_living();
-    void settle_what_threads_did_not_report(std::uint64_t process_cpu_ns);
     void write_kind(const std::string& name, Kind& kind, double share, double lost_share);
     void write_rest(const Rest& rest, const Begin& begin, double lost_share);
     StackId not_sampled_stack(const Begin& begin);
@@ -153,6 +151,7 @@ private:
     std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not noted yet
     std::map<std::pair<std::string, std::uint64_t>, Kind> kinds_;  // by name and start routine
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;     // see learn_root()
+    std::uint64_t credit_ns_ = 0;  // of all threads: for which samples and notes stand
     std::uint64_t lost_unassigned_ = 0;
     std::uint64_t not_sampled_ = 0;
     bool wrote_ = false;

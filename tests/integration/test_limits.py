@@ -52,11 +52,11 @@ class LateStart(Case):
     def test_more_threads_than_descriptors(self):
         told = summary(self.late("threads", "api", "auto").result())
         self.assertEqual(told["sampling"]["engine"], "timer")
-        self.assertIn("threads that ran before sampling began are not sampled", told["sampling"]["engine_reason"])
+        self.assertIn("threads are not sampled", told["sampling"]["engine_reason"])
         for engine in ("ring", "signal"):
             with self.subTest(engine=engine):
                 ran = self.late("threads", "api", engine)
-                self.assertIn("threads that ran before sampling began are not sampled", ran.stderr)
+                self.assertIn("threads are not sampled", ran.stderr)
                 self.assert_function(ran.result().stacks(), "late_work", at_least=20)
 
 
