@@ -151,7 +151,8 @@ private:
     }
     bool is_own_module(std::string_view module, std::string_view name) const {
         if (module.empty()) return !name.starts_with('[') || name.find(".so") == name.npos;
-        if (profile_.has_run && module == profile_.run.executable) return !is_interpreter(base_name(module));
+        if (is_interpreter(base_name(module))) return false;
+        if (profile_.has_run && module == profile_.run.executable) return true;
         if (!starts_with_any(module, system_directories)) return module.find(".so") == module.npos || is_near(module);
         return false;
     }

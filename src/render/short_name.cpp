@@ -5,6 +5,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/base_name.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -228,9 +229,19 @@ std::string_view without_rust_hash(std::string_view name) {
     return hash ? name.substr(0, name.size() - length) : name;
 }
 
+/// Of what node and Python write into perf maps, "JS:*parse /home/me/shop/cart.js:3:12" and "py::work:/home/me/w.py":
+/// the directories are left out.
+std::string without_directories(std::string_view name, std::string_view before_path) {
+    const std::size_t at = name.find(before_path);
+    if (at == name.npos) return std::string(name);
+    return std::string(name.substr(0, at + before_path.size() - 1)).append(base_name(name.substr(at)));
+}
+
 }  // namespace
 
 std::string short_name(std::string_view name) {
+    if (name.starts_with("JS:")) return without_directories(name, " /");
+    if (name.starts_with("py::")) return without_directories(name, ":/");
     name = without_rust_hash(name);
     auto made = Shortener(name).run();
     return made && !made->empty() ? std::move(*made) : std::string(name);

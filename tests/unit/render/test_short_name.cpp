@@ -107,9 +107,17 @@ TEST_CASE("what is an interpreter's own is not the user's code, what it made is"
         NamedProfile profile;
         profile.has_run = true;
         profile.run.executable = program;
+        if (role == Role::library) profile.run.executable = "/usr/bin/bash";  // which started it
         for (const char* module : {program, "//anon"})
             profile.functions.push_back(
                 {.name = profile.strings.intern("run"), .module = profile.strings.intern(module)});
         CHECK(function_roles(profile) == std::vector<Role>{role, Role::own});
     }
+}
+
+TEST_CASE("names of node's and Python's perf maps lose the directories of their files") {
+    CHECK(short_name("JS:*parse /home/me/shop/cart.js:3:12") == "JS:*parse cart.js:3:12");
+    CHECK(short_name("JS:~Module.load node:internal/modules/cjs/loader:1257:33") ==
+          "JS:~Module.load node:internal/modules/cjs/loader:1257:33");
+    CHECK(short_name("py::work:/home/me/w.py") == "py::work:w.py");
 }
