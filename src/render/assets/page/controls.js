@@ -15,7 +15,7 @@ export function fillFacets(profile) {
   for (const {index, text, weight} of threads) if (weight > 0) element(find("threads"), "option", {value: index}, `${text}, ${percent(weight, profile.samples)}`);
   find("threads").parentNode.hidden = threads.length < 2;
   const labels = new Set(profile.functions.name.filter((_, fn) => profile.kind(fn) === SCOPE));
-  element(find("scopes"), "option", {value: ""}, "In and out of scopes");
+  element(find("scopes"), "option", {value: ""}, "All scopes");
   for (const label of labels) element(find("scopes"), "option", {value: label}, label);
   find("scopes").parentNode.hidden = labels.size === 0;
   for (const [id, value] of chosen) if (value) find(id).value = value;
