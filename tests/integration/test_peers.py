@@ -8,7 +8,8 @@ import unittest
 from harness import BUILD, ROOT, Case, clean_environment, run
 
 sys.path.insert(0, str(ROOT / "tests" / "bench" / "peers"))
-import readers  # noqa: E402  (the path above is where it lies)
+import memory  # noqa: E402  (the path above is where it lies)
+import readers  # noqa: E402
 import tables  # noqa: E402
 import truth  # noqa: E402
 from figures_of_runs import Figures, Row  # noqa: E402
@@ -67,6 +68,25 @@ class Counting(Case):
         self.assertIn("| 31.0 (29.0–33.0) |", text)
         self.assertEqual([line for line in tables.ahead_of_us(figures) if line.startswith("- ")],
                          ["- ahead, some (truth): 11.0 %, FlameProbe 31.0"])
+
+    def test_parts_are_added(self):
+        path, row = self.directory / "figures.jsonl", Row("rooted", "some", "%", "more")
+        first = Figures(path)
+        first.add(row, "FlameProbe", 0.5)
+        first.note(row, "other", "no result: none")
+        second = Figures(path, earlier=True)
+        second.add(row, "FlameProbe", 0.7)
+        third = Figures(path, earlier=True)
+        self.assertEqual(third.values[row]["FlameProbe"], [0.5, 0.7])
+        self.assertEqual(third.notes[row]["other"], "no result: none")
+        self.assertEqual(len(Figures(path).values), 0)
+
+    def test_dhat(self):
+        (self.directory / "dhat.json").write_text('{"ftbl": ["[root]", "0x10: site_50(unsigned int) (known.cpp:12)", "0x2: main (known.cpp:3)"], '
+                                                  '"pps": [{"tb": 512, "fs": [1, 2]}]}')
+        stacks = memory.Dhat().stacks("", 99, self.directory)
+        self.assertEqual(stacks, [(["main", "site_50(unsigned int)"], 512)])
+        self.assertEqual(memory.shares_of(stacks, {"site_50": 50, "site_30": 30}), {"site_50": 512})
 
     def test_tables_go_between_the_markers(self):
         page = self.directory / "page.md"

@@ -2,7 +2,8 @@
 
 Installs the peers that the registries have (--no-install: takes what is there), finds out which of them run here and says
 what does not and why, and runs everything in turn, round after round, until the time is used: ten minutes, or an hour with
---whole. Every value and each profiler's own stacks are kept in BUILD/peers; the tables and plots are BUILD/peers/index.html
+--whole, which can be done in parts of ten minutes: --whole --parts truth --minutes 9, then --add --whole --parts cost, and so
+on. Every value and each profiler's own stacks are kept in BUILD/peers; the tables and plots are BUILD/peers/index.html
 and plots.png. --write also puts the tables into docs/performance.md. BUILD is `build`, or FLAMEPROBE_BUILD."""
 
 import argparse
@@ -17,6 +18,7 @@ from profilers import EVERY, NotHere, Profiler, machine
 
 import cost
 import install
+import memory
 import plots
 import rendering
 import tables
@@ -25,6 +27,7 @@ import waiting
 from figures_of_runs import Figures
 from rounds import Rounds
 
+PARTS = ("truth", "cost", "waits", "memory", "time")
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
@@ -52,12 +55,16 @@ def options_of(arguments):
     parser.add_argument("--small", action="store_true", help="only to see that it works: one short round")
     parser.add_argument("--minutes", type=float, help="how long to measure; 8 and 50 leave time for the rest")
     parser.add_argument("--only", default="", help="comma list of peers; FlameProbe is always there")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"comma list of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--add", action="store_true", help="to what earlier calls have put into the output")
     parser.add_argument("--rows", default="", help="a part of the names of the rows wanted")
     parser.add_argument("--no-install", action="store_true", help="take what is there")
     parser.add_argument("--nobody", action="store_true", help="started by root: run all programs as an ordinary user")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     parser.add_argument("--output", type=Path, default=profilers.OUTPUT, help="a directory; BUILD/peers by default")
     options = parser.parse_args(arguments)
+    if unknown := set(options.parts.split(",")) - set(PARTS):
+        parser.error(f"--parts: {', '.join(unknown)} is none of {', '.join(PARTS)}")
     options.minutes = options.minutes or (50 if options.whole else 0.1 if options.small else 8)
     return options
 
@@ -74,9 +81,12 @@ def main():
     absent = {**refused, **absent}
     for name, why in absent.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
-    figures = Figures(profilers.OUTPUT / "figures.jsonl")
+    figures = Figures(profilers.OUTPUT / "figures.jsonl", earlier=options.add)
     rounds = Rounds(figures, here, Profiler(user), options)
-    tasks = [*truth.tasks(options), *cost.tasks(options, user), *waiting.tasks(options, here), *rendering.tasks(options)]
+    parts = {"truth": lambda: truth.tasks(options), "cost": lambda: cost.tasks(options, user), "waits": lambda: waiting.tasks(options, here),
+             "memory": lambda: memory.tasks(options, user), "time": lambda: rendering.tasks(options)}
+    tasks = [task for part in PARTS if part in options.parts.split(",") for task in parts[part]()]
+    versions |= memory.versions()
     rounds.add(sorted(tasks, key=lambda task: task.rare))
     begun = time.monotonic()
     rounds.until(begun + 60 * options.minutes)

@@ -19,10 +19,15 @@ class Row:
 
 
 class Figures:
-    def __init__(self, path):
+    def __init__(self, path, earlier=False):
+        """With `earlier` those of the file are kept."""
         self.values = defaultdict(lambda: defaultdict(list))  # row -> profiler -> values
         self.notes = defaultdict(dict)  # row -> profiler -> why there is no value, or what it says
+        lines = path.read_text().splitlines() if earlier and path.exists() else []
         self.file = open(path, "w", encoding="utf-8")
+        for line in map(json.loads, lines):
+            row = Row(line["table"], line["row"], line["unit"], line["better"])
+            self.add(row, line["profiler"], line["value"]) if "value" in line else self.note(row, line["profiler"], line["note"])
 
     def add(self, row, profiler, value):
         self.values[row][profiler].append(value)
@@ -33,7 +38,7 @@ class Figures:
         self.keep(row, profiler, note=text)
 
     def keep(self, row, profiler, **what):
-        print(json.dumps({"table": row.table, "row": row.name, "unit": row.unit, "profiler": profiler, **what}, ensure_ascii=False),
+        print(json.dumps({"table": row.table, "row": row.name, "unit": row.unit, "better": row.better, "profiler": profiler, **what}, ensure_ascii=False),
               file=self.file, flush=True)
 
     def rows(self, table):

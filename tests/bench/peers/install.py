@@ -1,4 +1,4 @@
-"""Installs the peers that the registries have, with their ordinary clients, into BUILD/peers/tools (Debian's packages as usual).
+"""Installs the peers that the registries have, with their ordinary clients, into ~/.cache/flameprobe-peers (Debian's packages as usual).
 What is there is not installed again. Compiling samply takes minutes; this time is not part of the measured one."""
 
 import shutil

@@ -3,9 +3,10 @@
 // again.
 //
 //   threads ROUNDS   three long threads, 50, 30 and 20 units each round
-//   idle THREADS     threads that sleep and work 50 us in turn: the first three of ten rounds in `early`, the others in
-//   `late` deep ROUNDS      from two callers, 70 and 30, down 448 frames of half a kilobyte; all work is at the bottom
+//   idle THREADS     threads that sleep and work 50 us in turn: three rounds of ten in `early`, then seven in `late`
+//   deep ROUNDS      from two callers, 70 and 30, down 448 frames of half a kilobyte; all work is at the bottom
 //   lambdas ROUNDS   two lambdas of one function, 60 and 40
+//   allocs ROUNDS    three functions that allocate blocks of 256 bytes, 50, 30 and 20 of each hundred
 //   busy THREADS     as much work whatever the number of threads; prints "wall NS"
 #include <pthread.h>
 #include <time.h>
@@ -119,6 +120,27 @@ void lambdas(unsigned long rounds) {
     std::puts("lambda_1 60\nlambda_2 40");
 }
 
+#define SITE(units)                                                  \
+    APART void site_##units(unsigned scale) {                        \
+        for (unsigned left = units / 10 * scale; left > 0; --left) { \
+            char* volatile block = new char[256];                    \
+            delete[] block;                                          \
+        }                                                            \
+        NOT_A_TAIL_CALL;                                             \
+    }
+SITE(50)
+SITE(30)
+SITE(20)
+
+void allocs(unsigned long rounds) {
+    for (unsigned long round = 0; round < rounds; ++round) {
+        site_50(scale_of(round));
+        site_30(scale_of(round));
+        site_20(scale_of(round));
+    }
+    std::puts("site_50 50\nsite_30 30\nsite_20 20");
+}
+
 void busy(unsigned long count) {
     constexpr unsigned long all_units = 1'600'000;
     const std::uint64_t begun = now(CLOCK_MONOTONIC);
@@ -135,10 +157,11 @@ int main(int argc, char** argv) {
     constexpr struct {
         const char* name;
         void (*run)(unsigned long);
-    } modes[] = {{"threads", threads}, {"idle", idle}, {"deep", deep}, {"lambdas", lambdas}, {"busy", busy}};
+    } modes[] = {{"threads", threads}, {"idle", idle},     {"deep", deep},
+                 {"lambdas", lambdas}, {"allocs", allocs}, {"busy", busy}};
     const unsigned long amount = argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 0;
     for (const auto& mode : modes)
         if (amount != 0 && std::strcmp(argv[1], mode.name) == 0) return mode.run(amount), 0;
-    std::fputs("usage: known threads|idle|deep|lambdas|busy AMOUNT\n", stderr);
+    std::fputs("usage: known threads|idle|deep|lambdas|allocs|busy AMOUNT\n", stderr);
     return 2;
 }

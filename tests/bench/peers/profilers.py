@@ -15,7 +15,7 @@ import readers
 import samply
 
 OUTPUT = BUILD / "peers"
-TOOLS = OUTPUT / "tools"
+TOOLS = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "flameprobe-peers"  # compiled once for all builds
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 PATIENCE = 60  # seconds that a profiler may take to make text of a profile
 MISSED = re.compile(r"lost|drop|miss|skip|evict|overflow|throttl|WARN|truncat|fail|not permitted", re.IGNORECASE)

@@ -32,7 +32,8 @@ class Rounds:
     def __init__(self, figures, here, alone, options):
         self.figures, self.here, self.alone, self.options = figures, here, alone, options
         self.tasks, self.took, self.failed = [], {}, {}
-        shutil.rmtree(profilers.OUTPUT / "raw", ignore_errors=True)
+        if not options.add:
+            shutil.rmtree(profilers.OUTPUT / "raw", ignore_errors=True)
 
     def add(self, tasks):
         self.tasks += [task for task in tasks if any(self.options.rows in row.name for row in task.rows)]

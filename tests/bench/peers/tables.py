@@ -16,6 +16,7 @@ HEADINGS = {
     "cost": "Cost: beyond the program alone",
     "time": "Time to the picture, size, rendering",
     "waits": "Waiting",
+    "memory": "Memory: bytes by where they were allocated",
 }
 OURS = "FlameProbe"
 NOT_PEERS = (OURS, "FlameProbe, page", "by chance", "the interrupt alone")
