@@ -56,12 +56,10 @@ struct Options {
 };
 
 /// How much stack to copy at a frequency, unless the user says it. Below 1 kHz the copy costs nothing that could be
-/// measured, and 32 KiB hold all but the deepest stacks; above, each KiB is felt, and samples are so close in time that
-/// most stacks deeper than 8 KiB are whole all the same. At rates like the default one, as much as lets three samples
-/// fit into 128 KiB (docs/decisions/0001-bytes-of-stack.md).
-constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) {
-    return frequency <= 250 ? 40 * 1024 : frequency <= 1000 ? 32 * 1024 : 8 * 1024;
-}
+/// measured, and 40 KiB hold a frame of PCRE2's and what stands around it, and let three samples fit into 128 KiB;
+/// above, each KiB is felt, and samples are so close in time that most stacks deeper than 8 KiB are whole all the same
+/// (docs/decisions/0001-bytes-of-stack.md).
+constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) { return frequency <= 1000 ? 40 * 1024 : 8 * 1024; }
 
 /// From "NAME=VALUE" lines. A variable that is unknown or has a bad value leaves the default and adds one line to
 /// `problems` that names the variable, the value and what is accepted.

@@ -67,6 +67,8 @@ def recursion_is_right(frames, kibibytes):
 def caller_is_right(frames):
     """A stack of deep callers: the work is its caller's."""
     callers, works = ({match for frame in frames for match in re.findall(rf"deep::{what}<(\d)u?>", frame)} for what in ("caller", "work"))
+    if not callers:  # between two of them
+        return not works
     return len(callers) == 1 and (not works or works == callers)
 
 

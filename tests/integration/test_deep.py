@@ -34,6 +34,15 @@ class Deep(Case):
                     self.assertEqual(verdict.wrong, 0)
                     self.assertGreater(verdict.truncated, verdict.all * 0.9)
 
+    def test_a_frame_of_33_kibibytes(self):
+        """PCRE2's matcher has one, so grep -P. Up to 1,000 Hz it is in the copy; beyond, nothing proves who called it."""
+        for engine in MAIN_ENGINES:
+            for frequency in (499, 999, 4000):
+                with self.subTest(engine=engine, frequency=frequency):
+                    verdict = self.verdict(engine, "frame", 33, frequency, caller_is_right)
+                    self.assertEqual(verdict.wrong, 0)
+                    self.assertGreater(verdict.truncated if frequency > 1000 else verdict.whole, verdict.all * 0.9)
+
     def test_callers_are_right_where_the_copy_has_them(self):
         verdict = self.verdict("timer", "callers", 224, 999, caller_is_right, STACK=262144)
         self.assertEqual(verdict.wrong, 0)

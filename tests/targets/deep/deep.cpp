@@ -2,6 +2,7 @@
 //
 // usage: deep recursion KIB SECONDS          one recursion of frames of half a kilobyte, which stands at its end
 //        deep callers KIB SECONDS            such a recursion from two callers in turn, whose work has two names
+//        deep frame KIB SECONDS              the same callers, with one frame of 33 KiB between them and their work
 //        deep tree MICROSECONDS SECONDS      a random path of calls, left and taken anew every so often
 //        deep even-tree MICROSECONDS SECONDS the same with frames of one size, so that every path ends at one address
 // All times are CPU time.
@@ -126,10 +127,19 @@ template <unsigned which>
     KEEP(bytes);
 }
 
+/// As PCRE2's matcher has where nobody gives it a stack for its compiled code.
+[[DEEP_APART]] void large_frame(const Path& path) {
+    char bytes[33 << 10];
+    KEEP(bytes);
+    path.seed == 0 ? work<0>(path) : work<1>(path);
+    KEEP(bytes);
+}
+
+/// 0 frames: the large one.
 template <unsigned which>
 [[DEEP_APART]] void caller(Clock::duration stay, unsigned frames) {
     const Path path{which, stay};
-    recurse_to(path, frames);
+    frames == 0 ? large_frame(path) : recurse_to(path, frames);
     KEEP(&path);
 }
 
@@ -160,6 +170,8 @@ int main(int argc, char** argv) {
         deep::recurse({0, time}, static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1));
     else if (std::strcmp(argv[1], "callers") == 0)
         deep::take_turns(static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1), end);
+    else if (std::strcmp(argv[1], "frame") == 0)
+        deep::take_turns(0, end);
     else if (std::strcmp(argv[1], "tree") == 0)
         deep::walk_paths<false>(stay, end);
     else if (std::strcmp(argv[1], "even-tree") == 0)
