@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""summary.py BUILD [HERE...]: what tools/test-arm64 has shown, as tables for docs/hosts.md: real programs by engine and user,
+"""summary.py BUILD [HERE...]: what tools/test-arm64 has shown, as tables: real programs by engine and user,
 cases of tests and lines of code, aarch64 beside this machine. BUILD is the build directory of the guest, with the log of its
 tests; HERE are build directories with logs of the same tests on this machine (tools/test makes them)."""
 
