@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -417,9 +418,12 @@ class Look(Attach):
 
     def test_top_lists_busy_processes(self):
         program = self.python("spin()")
-        done = run([COMMAND, "top"], self.directory, self.env)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, rf"(?m)^ *{program.pid} +[0-9.]+ +1  python3")
+
+        def is_listed():  # it may not have had a CPU in the part of a second that top looked at
+            done = run([COMMAND, "top"], self.directory, self.env)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return re.search(rf"(?m)^ *{program.pid} +[0-9.]+ +1  python3", done.stdout)
+        wait_until(is_listed, 60, "a busy process in the list")
 
 
 class Refused(Attach):

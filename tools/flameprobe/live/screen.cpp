@@ -14,7 +14,8 @@ Result<Screen> Screen::open() {
     std::setlocale(LC_CTYPE, "");
     if (newterm(nullptr, stdout, stdin) == nullptr) {
         const char* type = std::getenv("TERM");
-        return Error{std::string("terminal type '") + (type != nullptr ? type : "") + "' is not known: set TERM"};
+        return Error{std::string("terminal type '") + (type != nullptr ? type : "") +
+                     "' is not known here: set TERM, or print a table by --once"};
     }
     cbreak();
     noecho();
