@@ -45,7 +45,9 @@ def debian():
 def cargo_program(program):
     if (TOOLS / "cargo" / "bin" / program).exists() or shutil.which(program):
         return None
-    return command(["cargo", "install", "--locked", "--root", TOOLS / "cargo", CRATES[program]])
+    install = ["cargo", "install", "--root", TOOLS / "cargo", CRATES[program]]
+    # The versions that the crate was tried with, where the registry has all of them.
+    return command([*install, "--locked"]) and command(install)
 
 
 def async_profiler():
