@@ -230,8 +230,9 @@ void Session::release_host_resources() noexcept {
         collector_.life().ends())
         return;
     stop_interval_timers();
-    // Where nothing was sampled nothing is written, and the end is not held up.
-    if (!collector_.sampling().has_recording()) ask_and_wait(request_stop);
+    // What follows is our work, not the host's. Where nothing was sampled nothing is written, and the end is not held
+    // up.
+    ask_and_wait(request_stop);
     if (collector_.sampling().has_recording()) close_connections();
 }
 // A filtered host may be killed for a futex call, which it makes if the collector holds a lock of libc's, such as

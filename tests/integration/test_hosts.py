@@ -315,6 +315,15 @@ class Processes(HostCase):
                 wait_until(with_work, 30, f"a picture of the daemon in {directory}")
                 self.assertEqual((directory / "verdict").read_text(), "right\n")
 
+    def test_the_profilers_own_end_is_not_in_the_picture(self):
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                for number in range(sized(3, 10)):
+                    ran = run([host("ends"), "exit"], self.fresh_directory(f"{engine}-{number}"),
+                              profiled(ENGINE=engine, FREQ=20000, FORMAT="folded"))
+                    ours = [frames for frames, _ in ran.result().stacks() if any("flameprobe::close_connections" in frame for frame in frames)]
+                    self.assertEqual(ours, [], ran.stderr)
+
     def test_exec_chain_at_4000(self):
         for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
