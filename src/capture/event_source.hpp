@@ -73,6 +73,8 @@ public:
     /// A thread was born, and waits until its event is open. Until the next drain its samples stand for as many threads
     /// as are born for each one that waits: others are found by drain(). Only if facts().meets_threads.
     virtual void thread_begins(std::uint32_t /*tid*/, std::uint64_t /*stands_for*/) {}
+    /// Whether the thread has an event of its own: there may be more threads than the kernel permits rings.
+    virtual bool samples(std::uint32_t /*tid*/) const { return true; }
     /// Ends the calls of EventSink::switched, whose records cost the host more than they are worth.
     virtual void stop_switches() {}
     /// Gives up the signal handler and says so in facts().note, with `why`. False: the engine needs the handler.

@@ -50,7 +50,9 @@ private:
         void thread_ended(std::uint32_t, std::uint64_t) override {}
         void lost(std::uint64_t) override {}  // the thread's other samples weigh the more
         void throttled(std::uint64_t) override {}
-        void unsampled(std::uint32_t tid, std::uint64_t, bool) override { source_.share_.unsampled(tid); }
+        void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override {
+            source_.ring_->samples(tid) ? source_.share_.unsampled(tid) : out_.unsampled(tid, cpu_ns, in_kernel);
+        }
         void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods) override {
             source_.share_.used(tid, cpu_ns, user_periods);
         }
@@ -132,6 +134,7 @@ void RingAndTimerSource::drain(EventSink& sink) {
     RingSide ring_side(*this, sink, timer_side);
     // The timers' samples are gathered first: perf's samples of any earlier time are in its rings by then.
     timers_->begin_round(timer_side);
+    timers_->timers().take_all_of([this](std::uint32_t tid) { return ring_->samples(tid); });
     ring_->drain(ring_side);
     take_until(~std::uint64_t{0} - 1, timer_side);
     timers_->end_round(timer_side);
@@ -154,6 +157,7 @@ void RingAndTimerSource::take_until(std::uint64_t time_ns, TimerSide& side) {
 }
 
 void RingAndTimerSource::TimerSide::sample(const RawSample& sample) {
+    if (!source_.ring_->samples(sample.tid)) return out_.sample(sample);
     RawSample weighed = sample;
     weighed.weight = source_.share_.weigh(sample.tid, sample.weight, sample.registers.pc());
     if (weighed.weight != 0) out_.sample(weighed);

@@ -38,8 +38,9 @@ public:
     void drain(EventSink& sink) override;
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
-    bool ended() override { return rings_.ended(); }
+    bool ended() override;
     void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override;
+    bool samples(std::uint32_t tid) const override { return !not_opened_.contains(tid); }
     void stop_switches() override;
 
 private:
@@ -59,6 +60,7 @@ private:
     std::vector<RecordLayout> more_layouts_;  // by RawSample::event - 1
     ThreadRings rings_;
     TaskList tasks_{host_proc_directory() + "/task"};
+    std::uint32_t main_ = 0;
     std::size_t listed_ = 0;                        // threads, when they were listed last
     std::vector<std::uint32_t> born_;               // told by records since
     std::vector<std::uint32_t> gone_;               // not listed any more, and no record told of their end yet
@@ -96,7 +98,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         settings_.rate.least_ns = limit && *limit > 0 ? ns_per_second / static_cast<std::uint64_t>(*limit) : 0;
         settings_.rate.one_shots = may_refresh();
     }
-    const auto main_thread = static_cast<std::uint32_t>(host_process());
+    const std::uint32_t main_thread = main_ = static_cast<std::uint32_t>(host_process());
     perf_event_attr permitted = settings_.own;
     if (const auto tried = open_event(permitted, main_thread, -1); !tried) return tried.error();
     settings_.own = permitted;
@@ -155,14 +157,25 @@ void RingSource::find_threads(bool surely) {
     const auto running = list_other_threads();
     if (running.empty()) return;
     for (const std::uint32_t tid : running)
-        if (!rings_.knows(tid) && !not_opened_.contains(tid)) open_thread(tid);
+        if (!rings_.knows(tid) && !not_opened_.contains(tid) && tid != main_) open_thread(tid);
     const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
-    std::erase_if(not_opened_, [&](std::uint32_t tid) { return !runs(tid); });
+    std::erase_if(not_opened_, [&](std::uint32_t tid) {
+        if (!runs(tid)) gone_.push_back(tid);
+        return !runs(tid);
+    });
     for (const auto& thread : rings_) {
         if (thread->ended || runs(thread->tid)) continue;
         gone_.push_back(thread->tid);
         rings_.forget(*thread);
     }
+}
+
+// A main thread that has ended has threads that no drain has found yet. In another image there is the main thread only,
+// which is not sampled again.
+bool RingSource::ended() {
+    if (!rings_.ended()) return false;
+    find_threads(true);
+    return rings_.ended();
 }
 
 void RingSource::open_thread(std::uint32_t tid) {

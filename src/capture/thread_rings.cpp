@@ -41,9 +41,9 @@ void ThreadRings::plan_sizes(const CaptureOptions& options) {
     const std::size_t least = std::bit_ceil(3 * (stack + for_one_sample));
     const std::size_t most = std::max(least, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
     sizes_ = {{most, stack}};
-    for (const Size& size : {Size{128 * kib, 32 * kib}, Size{64 * kib, 16 * kib}, Size{32 * kib, 8 * kib},
-                             Size{16 * kib, 4 * kib}, Size{8 * kib, 2 * kib}})
-        if (size.bytes <= most) sizes_.push_back({size.bytes, std::min<std::uint32_t>(size.stack, stack)});
+    for (const Size& size :
+         {Size{64 * kib, 16 * kib}, Size{32 * kib, 8 * kib}, Size{16 * kib, 4 * kib}, Size{8 * kib, 2 * kib}})
+        sizes_.push_back({size.bytes, std::min<std::uint32_t>(size.stack, stack)});
 }
 
 std::size_t ThreadRings::first_size() const {

@@ -155,7 +155,8 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
     } else {
         visit_armed(index, *cpu, sink, now_ns);
     }
-    if (state_.kernel_only && *cpu != record.cpu_ns) sink.used(record.tid, *cpu - record.cpu_ns, in_user);
+    if (state_.kernel_only && *cpu != record.cpu_ns && !slots_[index].all.load(std::memory_order_relaxed))
+        sink.used(record.tid, *cpu - record.cpu_ns, in_user);
     record.cpu_ns = *cpu;
     record.sampled = 0;
 }

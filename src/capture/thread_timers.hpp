@@ -32,6 +32,14 @@ public:
     /// To be called after samples were read: reads names and stacks, disarms the timers of threads that block the
     /// signal, finds threads that ended.
     void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
+    /// Threads for which `perf_samples` gives false are sampled in user code too, where else only the kernel's time is.
+    template <class PerfSamples>
+    void take_all_of(const PerfSamples& perf_samples) {
+        for (std::size_t i = 0; i < records_.size(); ++i)
+            if (records_[i].tid != 0 && !slots_[i].all.load(std::memory_order_relaxed) &&
+                !perf_samples(records_[i].tid))
+                slots_[i].all.store(true, std::memory_order_relaxed);
+    }
     /// Threads of the process, the collector too; 0 without /proc.
     std::size_t running() const { return slots_.tasks().count(); }
     /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.

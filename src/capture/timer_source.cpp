@@ -138,7 +138,8 @@ std::uint64_t TimerSource::next_time() const {
 
 void TimerSource::take_next(EventSink& sink) {
     auto sample = reader_.sample(next_);
-    if (memory_.state().kernel_only && reader_.cell(next_).in_system_call && !sample.in_system_call) {
+    const bool takes_all = takes_all_of(reader_.cell(next_));
+    if (!takes_all && reader_.cell(next_).in_system_call && !sample.in_system_call) {
         count_in_user_code(reader_.cell(next_));
         reader_.give_back(next_++);
         return;
@@ -146,6 +147,12 @@ void TimerSource::take_next(EventSink& sink) {
     sample.weight = timers_.account(reader_.cell(next_));
     if (sample.weight != 0) sink.sample(sample);
     reader_.give_back(next_++);
+}
+
+bool TimerSource::takes_all_of(const handler::CellHead& cell) const {
+    const auto& state = memory_.state();
+    return !state.kernel_only ||
+           (cell.slot < state.slot_count && state.slots[cell.slot].all.load(std::memory_order_relaxed));
 }
 
 // As the handler does where the registers show it that the thread was in user code.

@@ -31,6 +31,8 @@ public:
     bool has_samples() const override { return reader_.any(); }
     const CaptureFacts& facts() const override { return facts_; }
 
+    ThreadTimers& timers() { return timers_; }
+
     // drain() in parts, for a source that merges these samples with others by time.
     void begin_round(EventSink& sink);
     /// CLOCK_MONOTONIC of the next sample of the round; ~0 if there is none.
@@ -41,6 +43,7 @@ public:
 private:
     void describe(const CaptureOptions& options);
     void keep_signal();
+    bool takes_all_of(const handler::CellHead& cell) const;
     void count_in_user_code(const handler::CellHead& cell);
     void note_unsampled_threads();
 

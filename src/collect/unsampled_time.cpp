@@ -115,12 +115,11 @@ void UnsampledTime::settle(ThreadId thread, std::uint64_t cpu_ns, const std::str
     its.add({thread, rest});
 }
 
-// Where perf may not sample the kernel, a thread of a period or more that has no sample was there.
+// Where perf may not sample the kernel, such a thread may have been there, or had no event.
 void UnsampledTime::settle_unsampled(const std::string& name, std::uint64_t cpu_ns, const Begin& begin) {
     Kind& its = kind(name, begin);
     const ThreadId thread = account(its, name);
     threads_.used(thread, cpu_ns);
-    if (!samples_all_time_ && cpu_ns >= period_ns_) return its.add({thread, static_cast<std::int64_t>(cpu_ns), true});
     its.of_unsampled_ns += static_cast<std::int64_t>(cpu_ns);
     its.sum_ns += static_cast<std::int64_t>(cpu_ns);
 }

@@ -38,6 +38,7 @@ void clear(ThreadSlot& slot) noexcept {
     slot.timer = -1;
     slot.attached_ns = 0;
     slot.masked = slot.by_itself = slot.duplicate = false;
+    slot.all.store(false, std::memory_order_relaxed);
     for (char& character : slot.name) character = 0;
     slot.weight = {};
     slot.noticed_ns.store(0, std::memory_order_relaxed);

@@ -118,7 +118,8 @@ void take_sample(State& state, Tick tick, ucontext_t& context) noexcept {
         if (tick.weight == 0) return;
     }
     const bool in_system_call = cpu::may_leave_system_call(context);
-    if (state.kernel_only && !in_system_call && tick.slot != nullptr) {
+    if (state.kernel_only && !in_system_call && tick.slot != nullptr &&
+        !tick.slot->all.load(std::memory_order_relaxed)) {
         tick.slot->user_hits.fetch_add(tick.weight, std::memory_order_relaxed);
         return;
     }

@@ -19,6 +19,8 @@ struct alignas(64) ThreadSlot {
     std::uint64_t attached_ns = 0;
     bool masked = false;     // the thread blocks our signal: its timer is not armed
     bool by_itself = false;  // the thread claimed it, not the collector
+    /// Written by the collector: user code is sampled too, although State::kernel_only, since perf does not sample it.
+    std::atomic<bool> all{false};
     bool duplicate = false;  // written by the collector: another slot has the thread, this one is kept for its stack
     char name[16] = {};      // comm as the thread itself told it; empty if it was not asked
     /// 1 when the above may be read. Release by the claimer, acquire by the collector.
