@@ -1,10 +1,12 @@
-// calls SECONDS: CPU time in user code and in three system calls, in turn.
+// calls SECONDS [faults]: CPU time in user code and in three system calls, in turn, and in page faults if asked for: of
+// fault_work in the first half, and of later_fault_work in the second.
 // What a call costs is the machine's affair, so no share is known beforehand; but all is seen by root's perf too.
 // At its end it says how many rounds it made in how many nanoseconds of its thread's CPU time, its start not counted,
 // and how many of these were user_work's.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,19 @@ __attribute__((noinline)) static void write_work(int times) {
 __attribute__((noinline)) static void short_work(int times) {
     for (int i = 0; i < times; i++) (void)getppid();
 }
+
+static inline __attribute__((always_inline)) void touch_memory(int times, char value) {
+    const long size = 1 << 20, page = 4096;
+    for (int i = 0; i < times; i++) {
+        char* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) abort();
+        for (long at = 0; at < size; at += page) memory[at] = value;
+        munmap(memory, size);
+    }
+}
+
+__attribute__((noinline)) static void fault_work(int times) { touch_memory(times, 1); }
+__attribute__((noinline)) static void later_fault_work(int times) { touch_memory(times, 2); }
 
 // Of the calling thread. Exact to the nanosecond for 100 days.
 static double cpu_ns(void) {
@@ -58,6 +73,7 @@ int main(int argc, char** argv) {
         read_work(about(60));
         write_work(about(1200));
         short_work(about(2000));
+        if (argc > 2) ns < seconds * 0.5e9 ? fault_work(2) : later_fault_work(2);
         ns = cpu_ns() - begun;
         ++rounds;
     }
