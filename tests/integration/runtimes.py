@@ -114,7 +114,7 @@ RUNTIMES = (
     Runtime("Perl", ("perl", "{dir}/hot.pl"), (("hot.pl", PERL),)),
     Runtime("PHP", ("php", "-n", "{dir}/hot.php"), (("hot.php", PHP),)),
     Runtime("PHP, JIT", ("php", "-n", "-d", "zend_extension=opcache", "-d", "opcache.enable_cli=1", "-d", "opcache.jit=tracing",
-                         "-d", "opcache.jit_buffer_size=32M", "{dir}/hot.php"), (("hot.php", PHP),)),
+                         "-d", "opcache.jit_buffer_size=32M", "-d", "opcache.file_update_protection=0", "{dir}/hot.php"), (("hot.php", PHP),)),
     Runtime("PHP with PCRE's JIT", ("php", "-n", "-d", "pcre.jit=1", "{dir}/match.php"), (("match.php", MATCHES_PHP),)),
     Runtime("grep -P", ("grep", "-cP", r"(a|b|c)+[0-9]{2,}|(\w+)\s+<(\w+)[^>]*>", "{dir}/lines"), (("lines", LINES),)),
     Runtime("Lua, LuaJIT", ("luajit", "{dir}/hot.lua"), (("hot.lua", HOT_LUA),)),
