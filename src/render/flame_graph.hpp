@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,14 @@ struct FlameGraphOptions {
     std::string colors = "hot";  // see palette.hpp
     bool icicle = false;         // root at the top
     bool reverse = false;        // merge from the leaves
-    bool every_frame = false;    // of an SVG: neither chains are folded nor narrow towers cut; with min_width 0 too
-    bool brief = false;          // of an SVG: no footer but where it ran, and short tooltips
-    bool own_code = false;       // of a page: what it begins with
-    bool fold_glue = false;      // likewise
-    bool each_thread = false;    // a box for each thread, where an SVG otherwise merges threads with like names
-    unsigned width = 1200;       // pixels
+    bool every_frame = false;    // chains are not folded, and in an SVG narrow towers not cut; with min_width 0 too
+    std::optional<bool>
+        by_weight;             // siblings: the heaviest first, or by name; else a page has the one, an SVG the other
+    bool brief = false;        // of an SVG: no footer but where it ran, and short tooltips
+    bool own_code = false;     // of a page: what it begins with
+    bool fold_glue = false;    // likewise
+    bool each_thread = false;  // a box for each thread, where an SVG otherwise merges threads with like names
+    unsigned width = 1200;     // pixels
     const PageSource* source = nullptr;  // for the HTML page; null: none
     double min_width = 0.1;  // percent of all samples; narrower frames are gathered in one visible box per caller
 };

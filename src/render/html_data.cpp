@@ -87,11 +87,9 @@ Json source_json(const PageSource& source, const PageNumbers& numbers) {
 
 Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
                            const PageSides* sides) {
-    Json facts = {{"reverse", options.reverse},
-                  {"icicle", options.icicle},
-                  {"byModule", palette.by_module()},
-                  {"own", options.own_code},
-                  {"fold", options.fold_glue}};
+    Json facts = {{"reverse", options.reverse}, {"icicle", options.icicle},  {"byModule", palette.by_module()},
+                  {"own", options.own_code},    {"fold", options.fold_glue}, {"chains", !options.every_frame}};
+    if (options.by_weight) facts["byName"] = !*options.by_weight;
     const PageFunctions functions = add_functions(profile, palette, facts);
     auto columns = page_columns(profile, functions.numbers, sides);
     if (!columns) return columns.error();

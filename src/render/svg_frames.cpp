@@ -235,11 +235,12 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
                                    const FlameGraphOptions& options, bool colored) {
     constexpr double least = 0.8;  // percent: about ten pixels
     // As the page first shows it, but for the narrowest.
-    auto tree = build_call_tree(
-        profile,
-        {.reverse = options.reverse, .min_width = least, .by_weight = colored, .gather_threads = !options.each_thread});
+    auto tree = build_call_tree(profile, {.reverse = options.reverse,
+                                          .min_width = least,
+                                          .by_weight = options.by_weight.value_or(colored),
+                                          .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
-    if (!options.reverse) fold_chains(*tree, profile);
+    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile);
     const std::vector<std::string> classes =
         colored ? box_classes(profile, *tree, palette) : std::vector(tree->boxes.size(), Palette::plain_class());
     return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
@@ -249,8 +250,10 @@ Result<std::string> preview_markup(const NamedProfile& profile, const Palette& p
 Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
     const auto palette = Palette::by_name(options.colors);
     if (!palette) return palette.error();
-    auto tree = build_call_tree(
-        profile, {.reverse = options.reverse, .min_width = options.min_width, .gather_threads = !options.each_thread});
+    auto tree = build_call_tree(profile, {.reverse = options.reverse,
+                                          .min_width = options.min_width,
+                                          .by_weight = options.by_weight.value_or(false),
+                                          .gather_threads = !options.each_thread});
     if (!tree) return tree.error();
     if (!options.every_frame && options.min_width > 0) {
         if (!options.reverse) fold_chains(*tree, profile);

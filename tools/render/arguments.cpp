@@ -52,6 +52,12 @@ Problem min_width(Arguments& into, const Text& text) {
     return problem.empty() && !possible ? "give a percentage from 0 to 100" : problem;
 }
 
+Problem siblings(Arguments& into, const Text& order) {
+    if (order != "name" && order != "weight") return "'" + order + "' is neither name nor weight";
+    into.graph.by_weight = order == "weight";
+    return {};
+}
+
 Problem width(Arguments& into, const Text& text) {
     Problem problem = put_number<unsigned>(text, into.graph.width);
     const bool possible = into.graph.width >= 300 && into.graph.width <= 20'000;
@@ -165,6 +171,7 @@ std::vector<CommandOption<Arguments>> picture_options() {
         {"own-code", none, always([](A& a, const Text&) { a.cut.own_code = true; })},
         {"fold-glue", none, always([](A& a, const Text&) { a.cut.fold_glue = true; })},
         {"unfold", none, always([](A& a, const Text&) { a.graph.every_frame = true; })},
+        {"siblings", value, siblings},
         {"for", value, picture_for},
         {"merge-threads", none, always([](A& a, const Text&) { a.cut.merge_threads = true; })},
     };

@@ -188,6 +188,19 @@ class LargeTest(unittest.TestCase):
                 of, number, share = self.told(graph, step)
                 self.assertEqual((number, share), (expected[of], share_text(expected[of], samples)), f"{graph} of {name}: {of}")
 
+    def test_a_page_begins_as_it_was_asked_for(self):
+        path = lambda name: os.path.join(self.directory.name, name)
+        with open(path("few.folded"), "w", encoding="ascii") as file:
+            file.write("a;leaf 1\nb;x 1\nb;c1;c2;c3;c4;c5;c6;c7 9\n")
+        for options, first in (([], "b"), (["--siblings", "weight"], "b"), (["--siblings", "name"], "a")):
+            subprocess.run([RENDER, path("few.folded"), "-o", path("few.html"), *options], check=True)
+            self.open(path("few.html"))
+            self.assertEqual(self.told("#graph", "ArrowUp")[0], first, options)
+        for options in ([], ["--unfold"]):
+            subprocess.run([RENDER, path("few.folded"), "-o", path("few.html"), *options], check=True)
+            self.open(path("few.html"))
+            self.assertTrue(self.press("#graph", "ArrowUp", "ArrowUp").startswith("c1 – " if options else "c1 › c2"), self.details())
+
     def test_how_long_many_stacks_take(self):
         for stacks in os.environ.get("FLAMEPROBE_PAGE_STACKS", "150000,1000000" if FULL_SIZE else "100000").split(","):
             with self.subTest(stacks=stacks):

@@ -77,6 +77,23 @@ TEST_CASE("the same profile gives the same bytes") {
     CHECK(forwards == svg_of(ProfileOf().folded("d 3\na;c 2\na;b 1\n").profile));
 }
 
+TEST_CASE("siblings stand by name, or the heaviest first") {
+    ProfileOf made;
+    made.folded("m;a 1\nm;b 8\nm;c 3\n");
+    const auto places = [&](std::optional<bool> by_weight) {
+        FlameGraphOptions options;
+        options.by_weight = by_weight;
+        const std::string svg = svg_of(made.profile, options);
+        return std::vector{svg.find("<title>a\n"), svg.find("<title>b\n"), svg.find("<title>c\n")};
+    };
+    for (const std::optional<bool> by_name : {std::optional<bool>(), std::optional(false)}) {
+        CHECK(places(by_name)[0] < places(by_name)[1]);
+        CHECK(places(by_name)[1] < places(by_name)[2]);
+    }
+    CHECK(places(true)[1] < places(true)[2]);
+    CHECK(places(true)[2] < places(true)[0]);
+}
+
 TEST_CASE("names, counts, shares, places and kinds are in the text") {
     const std::string text = svg_of(test::demo_profile());
     for (const char* part : {"Parser::parse(std::string_view)\n5.07 s (16.13 %), self 3.34 s (10.64 %), 502 "

@@ -11,7 +11,7 @@ const SAVED = [["view", "view", String], ["t", "thread", Number], ["scope", "sco
 export class State {
   constructor(profile) {
     this.standard = {view: "graph", thread: -1, scope: "", search: "", exact: false, reverse: profile.reverse, icicle: profile.icicle, fn: -1, zoom: "",
-      focus: "", hide: "", ignore: "", fold: profile.fold === true, own: profile.own === true, chains: true, byName: profile.sides !== undefined || "live" in document.body.dataset, inlined: true, merge: profile.merged.length > 0, long: false, time: "",
+      focus: "", hide: "", ignore: "", fold: profile.fold === true, own: profile.own === true, chains: profile.chains, byName: profile.byName ?? (profile.sides !== undefined || "live" in document.body.dataset), inlined: true, merge: profile.merged.length > 0, long: false, time: "",
       side: "difference", which: "", code: false, chart: false, few: true};
     this.opened = new Set();
     this.load(profile);
