@@ -17,6 +17,7 @@
 #include "render/html_data.hpp"
 #include "render/numbers.hpp"
 #include "render/preview.hpp"
+#include "render/process_rows.hpp"
 #include "render/run_facts.hpp"
 #include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
@@ -33,14 +34,15 @@ std::string page_xml(std::string_view text) {
 }
 
 /// The list of facts that can be opened below a page; empty if there are none. `min_width`: see PageColumns.
-std::string page_facts(std::vector<Fact> facts, double min_width, std::string_view heading) {
+std::string page_facts(std::vector<Fact> facts, double min_width, std::string_view heading,
+                       const std::string& processes) {
     if (min_width > 0) {
         facts.push_back({"Frames", "narrower than " + short_decimal(min_width, 6) +
                                        " % are gathered, there are too many for a page: numbers of single functions "
                                        "are at least what is shown"});
     }
     if (facts.empty()) return {};
-    std::string out = "<details class=\"facts\"><summary>" + std::string(heading) + "</summary><dl>\n";
+    std::string out = "<details class=\"facts\"><summary>" + std::string(heading) + "</summary>" + processes + "<dl>\n";
     for (const Fact& fact : facts)
         out += "<dt>" + page_xml(fact.label) + "</dt><dd>" + page_xml(fact.value) + "</dd>\n";
     return out + "</dl></details>";
@@ -156,7 +158,7 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         elements += data_elements("-" + other.run.event, *its);
     }
     const std::string title = page_xml(text.title), subtitle = page_xml(text.subtitle);
-    const std::string facts = page_facts(text.facts, data->min_width, text.heading);
+    const std::string facts = page_facts(text.facts, data->min_width, text.heading, process_rows(profile));
     PageTemplate()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)

@@ -81,6 +81,15 @@ struct FileBuild {
     bool operator==(const FileBuild&) const = default;
 };
 
+/// One process's part of a run.
+struct ProcessShare {
+    std::string name;
+    std::uint32_t pid = 0;
+    std::uint64_t cpu_ns = 0;
+    std::uint64_t weight = 0;
+    std::uint64_t samples = 0;  // hits
+};
+
 struct NamedProfile {
     StringTable strings;  // id 0 is the empty string
     std::vector<Function> functions;
@@ -88,9 +97,10 @@ struct NamedProfile {
     std::vector<NamedNode> nodes;  // a node's parent comes before it; nodes[0] is the root and has no frame
     std::vector<NamedCount> counts;
 
-    std::uint32_t merged_runs = 0;  // the number of runs that were merged; 0: a profile as it was recorded
-    std::string processes;          // of one run, for titles: "make and its children, 5 processes"; empty: one
-    bool process_first = false;     // each stack begins with its process; processes are shown heaviest first
+    std::uint32_t merged_runs = 0;     // the number of runs that were merged; 0: a profile as it was recorded
+    std::string processes;             // of one run, for titles: "make and its children, 5 processes"; empty: one
+    bool process_first = false;        // each stack begins with its process; processes are shown heaviest first
+    std::vector<ProcessShare> shares;  // of these processes, the heaviest first
     /// When counts were sampled, sorted by count, then bin: for a single .fprobe, and only on request. Code that
     /// removes counts updates or clears it.
     std::vector<TimedWeight> times;

@@ -53,7 +53,7 @@ std::string table_of(const std::vector<ProcessPart>& parts) {
     for (const ProcessPart& part : parts)
         shares.push_back(
             {program_name(part.run), part.run.pid, part.summary.process_cpu_ns, part.summary.samples, part.hits});
-    return process_table(shares);
+    return process_table(by_process(shares));
 }
 
 bool is_of_run(const std::string& path, const timespec& start) {

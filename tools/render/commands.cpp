@@ -63,9 +63,9 @@ int print_tables(const NamedProfile& profile, const Arguments& arguments) {
 }
 
 /// To standard error if the picture goes to standard output.
-void print_processes(const std::vector<ProcessShare>& processes, const Arguments& arguments) {
+void print_processes(const NamedProfile& profile, const Arguments& arguments) {
     const bool to_stdout = only_text(arguments) || (!arguments.output.empty() && arguments.output != "-");
-    print_text(to_stdout ? stdout : stderr, process_table(processes));
+    print_text(to_stdout ? stdout : stderr, process_table(profile.shares));
 }
 
 Result<void> write_image_of(const NamedProfile& profile, const Arguments& arguments) {
@@ -171,8 +171,7 @@ int render_command(Arguments& arguments) {
         arguments.graph.fold_glue = std::exchange(arguments.cut.fold_glue, false);
     }
     Progress progress;
-    std::vector<ProcessShare> processes;
-    auto profile = load_inputs(arguments.inputs, arguments, progress, &processes);
+    auto profile = load_inputs(arguments.inputs, arguments, progress);
     if (profile && !only_text(arguments) && holds_all_events(*format) && arguments.filter.event.empty()) {
         if (auto others = load_other_events(*profile, arguments, progress); !others) profile = others.error();
     }
@@ -182,8 +181,8 @@ int render_command(Arguments& arguments) {
         for (const std::string& warning : profile->warnings) complain(done, warning);
     }
     const int status = write_selected(*profile, arguments, *format);
-    const bool tells_processes = arguments.tree || (arguments.info && count_processes(processes) > 1);
-    if (status == done && tells_processes) print_processes(processes, arguments);
+    const bool tells_processes = arguments.tree || (arguments.info && profile->shares.size() > 1);
+    if (status == done && tells_processes) print_processes(*profile, arguments);
     return status;
 }
 

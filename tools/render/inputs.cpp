@@ -29,9 +29,8 @@ namespace {
 class Loader {
 public:
     /// `names`: null if the process is no frame.
-    Loader(const Arguments& arguments, Progress& progress, bool several, const ProcessNames* names,
-           std::vector<ProcessShare>* processes)
-        : arguments_(arguments), progress_(progress), several_(several), process_names_(names), processes_(processes) {}
+    Loader(const Arguments& arguments, Progress& progress, bool several, const ProcessNames* names)
+        : arguments_(arguments), progress_(progress), several_(several), process_names_(names) {}
 
     /// Looks up the names of all inputs together, before the first of several is loaded.
     void learn_names(const std::vector<std::string>& paths);
@@ -42,14 +41,15 @@ private:
     Result<void> add_profiles(ByteSource& source);
     Result<void> add_profile(ByteSource& source);
     Result<void> add_folded(ByteSource& source);
+    NamedProfile take_merged();
 
     const Arguments& arguments_;
     Progress& progress_;
     const bool several_;  // profiles, of inputs or of processes
     const ProcessNames* const process_names_;
-    std::vector<ProcessShare>* const processes_;  // null: not asked for
-    std::vector<std::string> shown_;              // events, of any input
-    std::optional<NamedProfile> only_;            // a single .fprobe, which keeps its addresses
+    std::vector<ProcessShare> shares_;
+    std::vector<std::string> shown_;    // events, of any input
+    std::optional<NamedProfile> only_;  // a single .fprobe, which keeps its addresses
     SymbolCache names_;
     std::vector<std::string> warnings_;  // of all inputs together
     ProfileMerger merged_;
@@ -94,10 +94,7 @@ Result<void> Loader::add_profile(ByteSource& source) {
     if (!loaded) return loaded.error();
     if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
     if (!arguments_.process.empty() && !matches_expression(arguments_.process, program_name(loaded->run))) return {};
-    if (process_names_ != nullptr) {
-        const ProcessShare share = put_process_first(*loaded, *process_names_);
-        if (processes_ != nullptr) processes_->push_back(share);
-    }
+    if (process_names_ != nullptr) shares_.push_back(put_process_first(*loaded, *process_names_));
     for (const std::string& event : loaded->shown_events)
         if (std::find(shown_.begin(), shown_.end(), event) == shown_.end()) shown_.push_back(event);
     // Of a run in which one process was sampled the others may have something to add up, or nothing.
@@ -132,6 +129,12 @@ Result<void> Loader::add_folded(ByteSource& source) {
 }
 
 NamedProfile Loader::take() {
+    NamedProfile profile = take_merged();
+    profile.shares = by_process(shares_);
+    return profile;
+}
+
+NamedProfile Loader::take_merged() {
     if (only_) return std::move(*only_);
     if (reader_) keep_wanted(folded_, arguments_.filter);
     if (merged_.inputs() == 0) {
@@ -221,17 +224,19 @@ SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progres
 }
 
 Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Arguments& arguments, Progress& progress,
-                                 std::vector<ProcessShare>* processes) try {
+                                 const std::vector<ProcessPart>* known) try {
     std::vector<std::string> files, empty;
     for (const std::string& path : all)
         if (auto added = add_input(path, files); !added) return added.error();
     const std::vector<std::string> paths = without_empty(files, empty);
-    const bool is_run = all.size() == 1 && (paths.size() > 1 || count_processes(paths.front()) > 1);
-    const auto parts = is_run || arguments.tree ? parts_of(paths) : std::vector<ProcessPart>();
+    const bool is_run = known != nullptr ? known->size() > 1
+                                         : all.size() == 1 && (paths.size() > 1 || count_processes(paths.front()) > 1);
+    const auto parts = known != nullptr           ? *known
+                       : is_run || arguments.tree ? parts_of(paths)
+                                                  : std::vector<ProcessPart>();
     const ProcessNames names(parts);
     const bool several = is_run ? names.count() > 1 : paths.size() > 1;
-    Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr,
-                  processes);
+    Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr);
     const SampleFilter& filter = arguments.filter;
     const bool of_all = !filter.pid && arguments.process.empty() && !filter.from_ns && !filter.to_ns &&
                         filter.thread.empty() && filter.scope.empty();

@@ -13,11 +13,11 @@
 namespace flameprobe {
 
 /// Everything in `paths` that the arguments select, as one profile. With Arguments::tree, and of one input in which
-/// several processes have samples, the process is the first frame of each stack, and its share is added to `processes`.
+/// several processes have samples, the process is the first frame of each stack, and its share is told.
 /// Inputs are read one after the other, so memory grows with the distinct stacks in them, not with their number. Empty
-/// ones among others are left out, with a warning.
+/// ones among others are left out, with a warning. `known`: the processes in them, if they were read before.
 Result<NamedProfile> load_inputs(const std::vector<std::string>& paths, const Arguments& arguments, Progress& progress,
-                                 std::vector<ProcessShare>* processes = nullptr);
+                                 const std::vector<ProcessPart>* known = nullptr);
 
 /// The options for looking up the addresses of the input `name`.
 SymbolizeOptions symbolize_options(const Arguments& arguments, Progress& progress, const std::string& name);

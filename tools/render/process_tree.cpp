@@ -14,8 +14,6 @@
 
 namespace flameprobe {
 
-namespace {
-
 std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
     std::map<std::pair<std::uint32_t, std::string>, ProcessShare> sums;
     for (const ProcessShare& share : shares) {
@@ -33,8 +31,6 @@ std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
     });
     return processes;
 }
-
-}  // namespace
 
 ProcessNames::ProcessNames(const std::vector<ProcessPart>& parts) {
     std::set<std::pair<std::uint32_t, std::string>> processes;
@@ -68,8 +64,7 @@ ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names)
     return share;
 }
 
-std::string process_table(const std::vector<ProcessShare>& shares) {
-    const auto processes = by_process(shares);
+std::string process_table(const std::vector<ProcessShare>& processes) {
     std::uint64_t all = 0;
     for (const ProcessShare& process : processes) all += process.weight;
     std::string out = "      CPU   samples            process\n";
@@ -80,8 +75,6 @@ std::string process_table(const std::vector<ProcessShare>& shares) {
     }
     return out;
 }
-
-std::size_t count_processes(const std::vector<ProcessShare>& shares) { return by_process(shares).size(); }
 
 std::string processes_of_run(const std::vector<ProcessPart>& parts) {
     const std::size_t processes = ProcessNames(parts).count();

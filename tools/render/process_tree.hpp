@@ -12,15 +12,6 @@
 
 namespace flameprobe {
 
-/// One process's part of the run.
-struct ProcessShare {
-    std::string name;
-    std::uint32_t pid = 0;
-    std::uint64_t cpu_ns = 0;
-    std::uint64_t weight = 0;
-    std::uint64_t samples = 0;  // hits
-};
-
 /// What the first frame of each process says: its name and pid, or for many of one name "cc1 × 96".
 class ProcessNames {
 public:
@@ -41,9 +32,9 @@ std::string processes_of_run(const std::vector<ProcessPart>& parts);
 
 /// Puts a frame with the process's name below all stacks of the profile, which must be of one process.
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names);
-/// A line for each process, the heaviest first; several profiles of one process are one line.
-std::string process_table(const std::vector<ProcessShare>& shares);
-/// The number of processes, which is the number of lines in the table.
-std::size_t count_processes(const std::vector<ProcessShare>& shares);
+/// The heaviest first; several profiles of one process are one.
+std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares);
+/// A line for each, of what by_process() gave.
+std::string process_table(const std::vector<ProcessShare>& processes);
 
 }  // namespace flameprobe

@@ -6,6 +6,7 @@
 
 #include "cut_away.hpp"
 #include "export/output.hpp"
+#include "profile/processes.hpp"
 
 namespace flameprobe {
 
@@ -14,7 +15,8 @@ struct ResultOptions {
     std::vector<std::string> debug_directories{};
     FlameGraphOptions graph{};
     CutOptions cut{};
-    bool host_waits = true;  // names may take a quarter of a minute
+    bool host_waits = true;                           // names may take a quarter of a minute
+    const std::vector<ProcessPart>* parts = nullptr;  // of the profile, if they were read before
 };
 
 /// What there is to tell, one line each.

@@ -19,6 +19,7 @@
 #include "base/proc.hpp"
 #include "export/output_file.hpp"
 #include "process_tree.hpp"
+#include "profile/format.hpp"
 #include "profile/processes.hpp"
 #include "profile/run_files.hpp"
 #include "render/run_facts.hpp"
@@ -49,6 +50,33 @@ std::vector<ProcessPart> earlier_result(const std::string& path, const std::stri
     return std::move(*parts);
 }
 
+/// Whether the older file at the new one's name was made private by the user, in which case so is the new one.
+mode_t rights_at(const OutputDirectory& directory, const std::string& name, mode_t rights) {
+    struct stat older {};
+    return directory.status(name, older) ? rights & older.st_mode : rights;
+}
+
+/// Gives the only profile of a run, which nobody writes any more, the result's name: nothing has to be copied. False:
+/// it is as it was, but for what `part.more` says.
+bool become_result(const ProcessPart& part, const std::string& result) {
+    const auto from = OutputDirectory::of(part.path), to = OutputDirectory::of(result);
+    const std::string before = last_name(part.path), name = last_name(result);
+    struct stat found {};
+    if (!from || !to || !to->obstacle(name).empty() || is_growing(part.path)) return false;
+    const Descriptor file = from->open(before, O_WRONLY | O_APPEND);
+    if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != ::geteuid() ||
+        found.st_nlink != 1 || static_cast<std::uint64_t>(found.st_size) != part.end)
+        return false;
+    const auto more = static_cast<ssize_t>(part.more.size());
+    if (more != 0 && ::write(file.get(), part.more.data(), part.more.size()) != more) {
+        (void)::ftruncate(file.get(), found.st_size);
+        return false;
+    }
+    constexpr mode_t all = 07777;
+    (void)::fchmod(file.get(), rights_at(*to, name, found.st_mode & all));
+    return ::renameat(from->descriptor(), before.c_str(), to->descriptor(), name.c_str()) == 0;
+}
+
 class Writer {
 public:
     Writer(const std::string& folder, const ResultOptions& options)
@@ -58,7 +86,7 @@ public:
 private:
     std::vector<ProcessPart> gather();
     bool write_profile(const std::vector<ProcessPart>& parts);
-    void draw();
+    void draw(const std::vector<ProcessPart>& parts);
     void problem(std::string text) { messages_.problems.push_back(std::move(text)); }
 
     const std::string folder_, stem_;
@@ -97,6 +125,10 @@ std::vector<ProcessPart> Writer::gather() {
 }
 
 bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
+    const bool is_whole = parts.size() == 1 && parts.front().begin == format::magic.size();
+    if (is_whole && fs::path(parts.front().path).parent_path() == folder_ &&
+        become_result(parts.front(), stem_ + ".fprobe"))
+        return true;
     OutputFile file(stem_ + ".fprobe");
     if (!file.failed()) {
         const auto copied = write_processes(parts, [&file](std::string_view piece) { file.write(piece); });
@@ -109,7 +141,11 @@ bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
     return true;
 }
 
-void Writer::draw() { draw_profile(stem_ + ".fprobe", stem_, options_, messages_); }
+void Writer::draw(const std::vector<ProcessPart>& parts) {
+    ResultOptions options = options_;
+    options.parts = &parts;
+    draw_profile(stem_ + ".fprobe", stem_, options, messages_);
+}
 
 ResultMessages Writer::write() {
     const Descriptor owner(::open((folder_ + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -128,7 +164,7 @@ ResultMessages Writer::write() {
         if (!write_profile(parts)) return std::move(messages_);
         const bool sampled =
             std::any_of(parts.begin(), parts.end(), [](const ProcessPart& part) { return part.has_samples; });
-        if (sampled && !options_.formats.empty()) draw();
+        if (sampled && !options_.formats.empty()) draw(parts);
     }
     remove_run_folder(folder_, [this](const std::string& name) { return read_.contains(name); });
     return std::move(messages_);

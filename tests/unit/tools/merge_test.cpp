@@ -159,8 +159,9 @@ TEST_CASE("a process is the first frame of its stacks, and the table of processe
     const std::map<std::string, std::uint64_t> expected = {
         {"sh 7;main;a", 3}, {"sh 7;main", 1}, {"redis-server 9;main;a", 8}, {"sh 7;main;b", 1}};
     CHECK(stacks_of(merged) == expected);
-    CHECK(count_processes(shares) == 2);
-    const std::string table = process_table(shares);
+    const auto processes = by_process(shares);
+    CHECK(processes.size() == 2);
+    const std::string table = process_table(processes);
     CHECK(table.find("redis-server 9") < table.find("sh 7"));
     CHECK(table.find("        5  38.46 %   sh 7\n") != std::string::npos);
     std::string folded, svg;
