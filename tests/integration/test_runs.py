@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, Case, clean_environment, host, profiled, read_folded, render, run,
-                     sized, wait_until)
+                     sized, started, wait_until)
 
 TREE = r"""
 import os, sys, time
@@ -251,6 +252,48 @@ class Runs(Case):
         self.assertEqual(ran.returncode, -signal.SIGKILL, ran.stderr)
         self.assertIn("left.html", ran.stderr)
         self.assertEqual(self.names(), self.files_of("left", "folded", "fprobe", "html", "svg", "txt"))
+
+    def test_the_only_profile_becomes_the_result_without_a_copy(self):
+        """It keeps its inode; a result that the user made private stays so."""
+        for private in (False, True):
+            with self.subTest(private=private):
+                if private:
+                    (self.directory / "one.fprobe").chmod(0o600)
+                with started([host("ends"), "return", "600"], self.directory, profiled(OUT="one", FREQ=499)) as first:
+                    wait_until(lambda: any(p.stat().st_size for p in self.directory.glob("one.run/*.fprobe")), 60, "a profile")
+                    growing = next(self.directory.glob("one.run/*.fprobe")).stat()
+                    self.assertEqual(first.wait(60), 6)
+                found = (self.directory / "one.fprobe").stat()
+                self.assertEqual(found.st_ino, growing.st_ino)
+                self.assertEqual(stat.S_IMODE(found.st_mode), 0o600 if private else stat.S_IMODE(growing.st_mode))
+                self.assertEqual(sorted(p.name for p in self.directory.glob("one*")),
+                                 self.files_of("one", "folded", "fprobe", "svg", "txt"))
+                facts = render(self.directory / "one.fprobe", "--info").stdout
+                self.assertIn("compiler", facts)  # what only the drawing program looks up
+
+    def test_processes_are_a_table_in_the_page(self):
+        ran = self.tree(2, 0.2, OUT="tree", FREQ=499, FORMAT="html")
+        children = [int(word) for word in ran.stdout.split()]
+        rows = re.findall(r"<tr><td>python3 (\d+)</td><td>([^<]*)</td><td>([\d,]+)</td><td>[\d.]+ %</td></tr>",
+                          (self.directory / "tree.html").read_text())
+        self.assertEqual({int(pid) for pid, _, _ in rows}, {ran.pid, *children})
+        self.assertEqual({("python3", int(pid)): int(samples.replace(",", "")) for pid, _, samples in rows},
+                         self.processes("tree.fprobe"))
+        render(self.directory / "tree.fprobe", "--pid", str(children[0]), "-o", self.directory / "one.html")
+        self.assertNotIn("<td>python3", (self.directory / "one.html").read_text())
+
+    def test_compare_takes_some_processes(self):
+        trees = []
+        for name in ("old", "new"):
+            ran = self.tree(2, 0.3, OUT=name, FREQ=499, FORMAT="none")
+            trees.append([ran.pid, *map(int, ran.stdout.split())])
+        def compared(*options):
+            return run([COMMAND, "compare", *options, "old.fprobe", "new.fprobe"], self.directory)
+        self.assertEqual(compared("--process", "^python3$").stdout, compared().stdout)
+        self.assertIn("has no samples", compared("--process", "^nothing$").stderr)
+        self.assertIn("new.fprobe: has no samples", compared("--pid", str(trees[0][1])).stderr)
+        self.assertEqual(compared("--process", "(").returncode, 2)
+        self.assertEqual(compared("--pid", "x").returncode, 2)
 
     def test_two_runs_of_one_name_at_once(self):
         both = [subprocess.Popen([str(host("ends")), "return", "600"], cwd=self.directory,

@@ -9,6 +9,8 @@
 #include "../commands.hpp"
 #include "archive.hpp"
 #include "changes.hpp"
+#include "command_line.hpp"
+#include "cut_away.hpp"
 #include "export/output_file.hpp"
 #include "forms.hpp"
 #include "render/numbers.hpp"
@@ -39,6 +41,8 @@ constexpr const char* compare_usage =
     "      --store DIR       where results of revisions are, in DATE-COMMIT directories (default results)\n"
     "      --fdr P           at most this share of what is found may be false (default 5%)\n"
     "      --long-names      functions with template arguments and parameters\n"
+    "      --process RE      of two profiles, only the processes whose program's name has a match; --pid N: only that "
+    "one\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";
 
 struct CompareRequest {
@@ -46,6 +50,7 @@ struct CompareRequest {
     std::string store = "results", variable;
     std::optional<double> fail_above;  // as a share
     JudgeOptions options;
+    ChosenProcesses processes;
     bool long_names = false, help = false;
 };
 
@@ -61,6 +66,16 @@ Result<double> percent(const std::string& option, std::string text) {
     return value / 100;
 }
 
+Result<void> choose(bool by_name, const std::string& text, ChosenProcesses& into) {
+    if (!by_name) {
+        const Problem problem = put_number<std::uint32_t>(text, into.pid);
+        return problem.empty() ? Result<void>() : Error{"--pid: " + problem};
+    }
+    if (auto good = check_expression(text); !good) return Error{"--process " + text + ": " + good.error().message};
+    into.name = text;
+    return {};
+}
+
 std::string share_text(double share) { return short_decimal(100 * share, 2) + " %"; }
 
 bool has_known_ending(const std::string& path) {
@@ -68,7 +83,7 @@ bool has_known_ending(const std::string& path) {
 }
 
 Result<CompareRequest> parse_compare(int argc, char* argv[]) {
-    enum : int { store = 's', by = 'b', long_names = 'l', fail_above = 256, rate, least };
+    enum : int { store = 's', by = 'b', long_names = 'l', process = 'P', pid = 'p', fail_above = 256, rate, least };
     constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"store", required_argument, nullptr, store},
@@ -76,6 +91,8 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
                                   {"fdr", required_argument, nullptr, rate},
                                   {"min-share", required_argument, nullptr, least},
                                   {"long-names", no_argument, nullptr, long_names},
+                                  {"process", required_argument, nullptr, process},
+                                  {"pid", required_argument, nullptr, pid},
                                   {"help", no_argument, nullptr, 'h'},
                                   {nullptr, 0, nullptr, 0}};
     CompareRequest request;
@@ -90,6 +107,9 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
             request.outputs.emplace_back(optarg);
             if (!has_known_ending(optarg))
                 return Error{std::string("-o ") + optarg + ": has to end in .md, .html or .json"};
+        }
+        if (letter == process || letter == pid) {
+            if (auto good = choose(letter == process, optarg, request.processes); !good) return good.error();
         }
         if (letter < 256) continue;
         const auto value = percent(letter == fail_above ? "--fail-above"
@@ -116,10 +136,11 @@ Result<void> write(const std::string& path, const std::string& text) {
     return file.commit();
 }
 
-Result<Measurement> read_side(const std::string& name, const std::string& store) {
-    const auto path = find_side(name, store);
+Result<Measurement> read_side(const std::string& name, const CompareRequest& request) {
+    const auto path = find_side(name, request.store);
     if (!path) return path.error();
-    return is_archive(*path) ? read_archive(*path) : read_measurement(*path);
+    if (is_archive(*path) && request.processes.all()) return read_archive(*path);
+    return read_measurement(*path, request.processes);
 }
 
 struct Named {
@@ -132,10 +153,10 @@ Named names_of(const CompareRequest& request, const TwoSides& sides) {
 }
 
 Result<TwoSides> read_sides(const CompareRequest& request) {
-    auto before = read_side(request.inputs[0], request.store);
+    auto before = read_side(request.inputs[0], request);
     if (!before) return before.error();
     if (!request.variable.empty()) return two_values(*before, request.variable);
-    auto after = read_side(request.inputs[1], request.store);
+    auto after = read_side(request.inputs[1], request);
     if (!after) return after.error();
     return TwoSides{std::move(*before), std::move(*after)};
 }

@@ -46,9 +46,12 @@ MeasuredPoint point_of(const Json& scenario) {
     return point;
 }
 
-Result<Measurement> read_profile_file(const std::string& path) {
+Result<Measurement> read_profile_file(const std::string& path, const ChosenProcesses& chosen) {
     Progress progress;
-    const auto profile = load_inputs({path}, Arguments(), progress);
+    Arguments arguments;
+    arguments.process = chosen.name;
+    arguments.filter.pid = chosen.pid;
+    const auto profile = load_inputs({path}, arguments, progress);
     progress.clear();
     if (!profile) return profile.error();
     Measurement measurement;
@@ -84,9 +87,11 @@ Result<Measurement> parse_measurement(const std::string& text, const std::string
     return Error{path + ": is no report.json of flameprobe bench: " + error.what()};
 }
 
-Result<Measurement> read_measurement(const std::string& path) {
+Result<Measurement> read_measurement(const std::string& path, const ChosenProcesses& chosen) {
     const std::string report = is_directory(path) ? path + "/report.json" : path;
-    if (!report.ends_with(".json")) return read_profile_file(path);
+    if (!report.ends_with(".json")) return read_profile_file(path, chosen);
+    if (!chosen.all())
+        return Error{path + ": a bench's report is not divided by process: --process and --pid are for profiles"};
     std::ifstream file(report, std::ios::binary);
     if (!file)
         return Error{report + ": cannot be read" +

@@ -1,7 +1,9 @@
 // One side of a comparison: a directory of the bench, or a profile.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +38,15 @@ struct Measurement {
     MeasuredProfile profile;
 };
 
+/// Of a profile, only some processes.
+struct ChosenProcesses {
+    std::string name;  // a regular expression; empty: all
+    std::optional<std::uint32_t> pid;
+    bool all() const { return name.empty() && !pid; }
+};
+
 /// A directory with a report.json, that file, or a .fprobe or folded file.
-Result<Measurement> read_measurement(const std::string& path);
+Result<Measurement> read_measurement(const std::string& path, const ChosenProcesses& chosen = {});
 /// The measurement in the text of a report.json; `path` is for messages.
 Result<Measurement> parse_measurement(const std::string& text, const std::string& path);
 
