@@ -87,12 +87,12 @@ class Deep(Case):
         directory = self.fresh_directory("refused")
         ran = run([target("inject"), "process_vm_readv", "1+", "EPERM", "--after", "libflameprobe-core.so", "--report",
                    directory / "report", "--", target("deep"), "tree", 1_500_000, 1.5], directory,
-                  profiled(ENGINE="timer", FREQ=999, FORMAT="folded", STACK=16384, CHILDREN="separate"), timeout=60)
+                  profiled(ENGINE="timer", FREQ=999, FORMAT="folded", STACK=16384), timeout=60)
         if ran.returncode == 125:
             self.skipTest(f"no tracing here: {ran.stderr.strip()}")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertGreater(int((directory / "report").read_text().split()[1]), 0, "nothing was refused")
-        result = Result(next(directory.glob("flameprobe.deep.*.fprobe")).with_suffix(""))
+        result = Result(next(directory.glob("flameprobe.*.fprobe")).with_suffix(""))
         verdict = judge(result.stacks(), path_is_right)
         self.assertEqual(verdict.wrong, 0)
         self.assertGreater(verdict.whole, verdict.all / 2)

@@ -157,7 +157,7 @@ class Refused(Case):
             subprocess.run(command, cwd=directory, env=clean_environment(), capture_output=True, check=False, **who)
         except PermissionError:
             self.skipTest(f"user {user} cannot enter the build directory")
-        processes = [subprocess.Popen(command, cwd=directory, env=profiled(FREQ=4000, FORMAT="json,folded", CHILDREN="separate"), text=True,
+        processes = [subprocess.Popen(command, cwd=directory, env=profiled(FREQ=4000, FORMAT="json,folded"), text=True,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       start_new_session=True,
                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)), **who)

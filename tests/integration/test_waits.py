@@ -63,7 +63,7 @@ class Waits(Case):
     @staticmethod
     def waits(directory, program="waits", before=(), **settings):
         directory.chmod(0o777)
-        ran = run([*before, target(program), SECONDS], directory, profiled(EVENT="cpu,offcpu", CHILDREN="separate", **settings))
+        ran = run([*before, target(program), SECONDS], directory, profiled(EVENT="cpu,offcpu", **settings))
         assert ran.returncode == 0, ran.stderr
         result = ran.result(program)
         return said_by(ran.stdout), read_folded(result.path("offcpu.folded").read_text()), result
