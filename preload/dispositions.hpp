@@ -10,7 +10,7 @@ using FatalHandler = void (*)(int, siginfo_t*, void*);
 /// again brings the handler back.
 void stand_in_for_default(int number, FatalHandler handler);
 
-/// Restores SIG_DFL, for good: in a seccomp filter a handler of ours would make system calls that the filter kills for,
+/// Restores SIG_DFL, for good: in a filter a handler of ours would make system calls that the filter kills for,
 /// and the process would end by SIGSYS instead.
 void stop_standing_in();
 

@@ -6,9 +6,9 @@
 
 #include "core.hpp"
 #include "dispositions.hpp"
+#include "filters.hpp"
 #include "host_threads.hpp"
 #include "interpose.hpp"
-#include "seccomp.hpp"
 
 namespace flameprobe {
 namespace {

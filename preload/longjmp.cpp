@@ -1,6 +1,8 @@
 // longjmp leaves the scopes of the frames it jumps out of as if they were open (C++ forbids that, C does not). Most are
 // told apart by the frame that covers them later; but where the same function comes to lie in the same place again, its
-// old record would be believed until the function opens its scope anew. So the records are closed before the jump.
+// old record would be believed until the function opens its scope anew. So the records are closed before the jump. Who
+// needs it: a server whose loop catches errors by setjmp and runs each request at the same place, as PostgreSQL and Lua
+// do: after a request that failed in a scope, the next ones would be shown in that scope.
 
 // With it, as distributions build, setjmp.h gives longjmp, _longjmp and siglongjmp one name: __longjmp_chk.
 #undef _FORTIFY_SOURCE

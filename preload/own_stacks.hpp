@@ -19,7 +19,7 @@ struct OwnStack {
 /// A stack of at least `size` bytes for the calling thread, which has it until it ends; null if there is no memory.
 /// Async-signal-safe.
 OwnStack* take_own_stack(size_t size) noexcept;
-/// From now on only stacks that exist are taken: in a seccomp filter no call of ours may be added to the host's.
+/// From now on only stacks that exist are taken: in a filter no call of ours may be added to the host's.
 void make_no_more_stacks() noexcept;
 
 }  // namespace flameprobe

@@ -64,8 +64,8 @@ FLAMEPROBE_CHANGES_USER(setresgid, (gid_t real, gid_t effective, gid_t saved) no
 FLAMEPROBE_CHANGES_USER(setgroups, (size_t count, const gid_t* groups) noexcept, (count, groups))
 FLAMEPROBE_CHANGES_USER(initgroups, (const char* user, gid_t group), (user, group))
 
-// The collector has a root directory of its own (sandbox/isolation.hpp) from its first step on, which in a forked child
-// may still be to come.
+// The collector has a root directory of its own (sandbox/host_restrictions.hpp) from its first step on, which in a
+// forked child may still be to come.
 FLAMEPROBE_INTERPOSED int chroot(const char* path) noexcept {
     static int (*next_chroot)(const char*) = nullptr;
     if (const flameprobe_core* core = core_if_loaded()) core->ask(request_secure);

@@ -9,8 +9,8 @@
 
 #include "alternate_stack.hpp"
 #include "exec.hpp"
+#include "filters.hpp"
 #include "interpose.hpp"
-#include "seccomp.hpp"
 
 using SystemCall = long(long, ...);
 
@@ -38,7 +38,7 @@ __attribute__((visibility("hidden"), used)) SystemCall* flameprobe_before_syscal
     if (number == SYS_sigaltstack) return reinterpret_cast<SystemCall*>(&flameprobe::alternate_stack_by_number);
     if (number == SYS_execve) return reinterpret_cast<SystemCall*>(&flameprobe::execve_by_number);
     if (number == SYS_execveat) return reinterpret_cast<SystemCall*>(&flameprobe::execveat_by_number);
-    if (number == SYS_seccomp) flameprobe::before_seccomp(operation, flags, program);
+    if (number == SYS_seccomp) flameprobe::before_filter(operation, flags, program);
     return flameprobe::next(flameprobe_next_syscall_, "syscall");
 }
 }

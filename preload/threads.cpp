@@ -32,7 +32,7 @@ struct Life {
 };
 
 // For the first thread only `round` is set. For others it is a copy of the Life that pthread_create made, which is
-// freed at the beginning: free() at the end of a thread might be its first use of malloc, whose system calls a seccomp
+// freed at the beginning: free() at the end of a thread might be its first use of malloc, whose system calls a
 // filter may kill for by then.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Life own_life{};
 

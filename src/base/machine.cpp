@@ -54,7 +54,7 @@ std::string kernel() {
 
 /// Recognised by the traces that the usual container engines leave; "none found" proves nothing.
 std::string container() {
-    // Opened rather than tested with access(2), which a host's seccomp filter may not permit.
+    // Opened rather than tested with access(2), which a host's filter may not permit.
     if (read_small_file("/.dockerenv")) return "docker";
     if (read_small_file("/run/.containerenv")) return "podman";
     const std::string groups = read_small_file("/proc/self/cgroup").value_or("");

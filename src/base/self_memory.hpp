@@ -13,7 +13,7 @@ namespace flameprobe {
 /// (base/host_process.hpp) it reads that one's. Signal-safe.
 std::size_t read_self(std::uint64_t address, std::span<std::byte> out) noexcept;
 
-/// Opens, in the calling thread's descriptor table, what read_self needs where a seccomp filter comes to refuse
+/// Opens, in the calling thread's descriptor table, what read_self needs where a filter comes to refuse
 /// everything but read and write. The collector calls it when it begins; without it such reads give 0.
 void prepare_read_self() noexcept;
 

@@ -88,7 +88,7 @@ bool is_default_for_host(int signal) {
     return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
 }
 
-// Where a seccomp filter forbids to ask, the handler is taken to be still there.
+// Where a filter forbids to ask, the handler is taken to be still there.
 bool holds_signal(int signal) {
     const std::uintptr_t handler = handler::installed(signal);
     return handler::is_ours(handler) || handler == handler::not_told;

@@ -42,7 +42,7 @@ private:
     bool was_pending_ = false;
 };
 
-/// 0 or an errno. Plain write(2), the one call that every seccomp filter of a sandboxed host still permits.
+/// 0 or an errno. Plain write(2), the one call that every filter of a sandboxed host still permits.
 int write_all(int file, std::string_view piece) {
     for (int interrupted = 0; !piece.empty();) {
         const ssize_t done = write(file, piece.data(), piece.size());

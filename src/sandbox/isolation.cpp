@@ -1,5 +1,3 @@
-#include "sandbox/isolation.hpp"
-
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
@@ -7,6 +5,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "sandbox/host_restrictions.hpp"
 
 namespace flameprobe {
 namespace {

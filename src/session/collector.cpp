@@ -1,6 +1,5 @@
 #include "session/collector.hpp"
 
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,26 +16,17 @@
 #include "base/own_threads.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
-#include "sandbox/filtered.hpp"
-#include "sandbox/isolation.hpp"
-#include "sandbox/seccomp_probe.hpp"
+#include "sandbox/host_restrictions.hpp"
 
 namespace flameprobe {
 namespace {
-
-constexpr const char* ended_for_filter =
-    "sampling ended where the program put all its threads into a seccomp filter that kills for system calls of the "
-    "collector";
-constexpr const char* ended_for_return =
-    "sampling ended where the program entered a seccomp filter in which no signal handler can return (rt_sigreturn): "
-    "FLAMEPROBE_ENGINE=ring needs none";
 
 using State = Life::State;
 
 // A host's real-time priority is for its own work: the collector would hold up what has the same, and would itself wait
 // for ever behind a thread that never leaves their only CPU, of which the kernel keeps a part for others (sched(7)).
 void leave_real_time() {
-    if (seccomp_kills_for({SYS_sched_getscheduler, SYS_sched_setscheduler})) return;
+    if (filter_kills_for({SYS_sched_getscheduler, SYS_sched_setscheduler})) return;
     const int policy = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
     const sched_param usual{};
     if (policy == SCHED_FIFO || policy == SCHED_RR) ::sched_setscheduler(0, SCHED_OTHER, &usual);
@@ -84,9 +74,8 @@ void Collector::prepare() {
     // Without this its pauses would end together with the program's own timers, and looks come just after waits.
     ::prctl(PR_SET_TIMERSLACK, 1);
     log_.hold();
-    if (!isolated_before && seccomp_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
-        sampling_.give_up(
-            "nothing is sampled: a seccomp filter would kill the process for system calls of the collector");
+    if (!isolated_before && filter_kills_for({SYS_close_range, SYS_unshare, SYS_process_vm_readv})) {
+        sampling_.give_up("nothing is sampled: " + filter_text::would_kill_for("system calls of the collector"));
     } else {
         isolated_before = isolate_this_thread();
         if (!isolated_before) {
@@ -97,8 +86,8 @@ void Collector::prepare() {
         prepare_read_self();
     }
     leave_real_time();
-    may_leave_ = Task::possible() && !seccomp_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill,
-                                                         SYS_setitimer, SYS_ppoll});
+    may_leave_ = Task::possible() && !filter_kills_for({SYS_clone, SYS_pidfd_open, SYS_set_tid_address, SYS_tgkill,
+                                                        SYS_setitimer, SYS_ppoll});
 }
 
 bool Collector::serve() {
@@ -183,7 +172,7 @@ bool Collector::handle(std::uint32_t requests) {
 }
 
 std::uint64_t Collector::pause_ns() const {
-    constexpr std::uint64_t unwoken_ns = 4 * ns_per_ms;  // no thread can wake it: see filtered.hpp
+    constexpr std::uint64_t unwoken_ns = 4 * ns_per_ms;  // no thread can wake it: see host_is_filtered
     const std::uint64_t now = monotonic_ns(), left = due_ns_ - std::min(due_ns_, now);
     return host_is_filtered ? std::min(left, unwoken_ns) : left;
 }
@@ -218,7 +207,7 @@ void Collector::finish() {
 void Collector::show_lost_signal() {
     if (shows_lost_signal_ || !sampling_.lost_signal()) return;
     shows_lost_signal_ = true;
-    if (is_task() || host_is_filtered || seccomp_kills_for({SYS_pidfd_open, SYS_pidfd_getfd})) return;
+    if (is_task() || host_is_filtered || filter_kills_for({SYS_pidfd_open, SYS_pidfd_getfd})) return;
     const Descriptor host(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));
     if (host) log_.release_to(Descriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, host.get(), STDERR_FILENO, 0))));
 }
@@ -235,12 +224,11 @@ void Collector::end_with_last_thread() {
 
 void Collector::before_filter() {
     if (is_task()) return;  // a filter is for threads of the host's thread group only
-    const bool for_all = (filter_flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
-    if (for_all && filter_would_kill(filter_program, filter_flags)) return end_before_filter();
+    if (filter_for_all_would_kill(filter_program, filter_flags)) return end_before_filter();
     if (!sampling_.attaches_threads() || sampling_.broken() || lets_handlers_return(filter_program, filter_flags))
         return;
-    if (!sampling_.go_on_without_signals("in the program's seccomp filter no handler can return"))
-        sampling_.end(ended_for_return);
+    if (!sampling_.go_on_without_signals("in the program's filter no handler can return"))
+        sampling_.end(filter_text::no_return);
 }
 
 // The kernel clears `thread_alive_` when the thread has ended (set_tid_address(2)), so that the host can wait without a
@@ -255,7 +243,7 @@ void Collector::watch_thread_end() {
 // written now.
 void Collector::end_before_filter() {
     watch_thread_end();
-    sampling_.say(ended_for_filter);
+    sampling_.say(filter_text::ended);
     finish();
 }
 

@@ -48,8 +48,8 @@ public:
     /// Set before request_secure: who the host will be for good; no_user: that is not known.
     std::atomic<uid_t> next_user{no_user};
 
-    /// Set before request_filter: what seccomp(2) is given. After the answer the collector may be at its end because of
-    /// it.
+    /// Set before request_filter: what the host enters the filter with. After the answer the collector may be at its
+    /// end because of it.
     const void* filter_program = nullptr;
     unsigned long filter_flags = 0;
     /// After an end for a filter: whether its thread is still there for the kernel.

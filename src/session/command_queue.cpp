@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
-#include "sandbox/filtered.hpp"
+#include "sandbox/host_restrictions.hpp"
 #include "session/task.hpp"
 
 namespace flameprobe {
@@ -34,7 +34,7 @@ void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
 
 }  // namespace
 
-// EINVAL shows that the thread is gone (clock_gettime(2)); another error may be a seccomp filter's.
+// EINVAL shows that the thread is gone (clock_gettime(2)); another error may be a filter's.
 bool CommandQueue::collector_is_gone() const noexcept {
     if (const Task* task = task_.load(std::memory_order_relaxed)) return task->ended();
     const std::uint32_t tid = tid_.load(std::memory_order_relaxed);

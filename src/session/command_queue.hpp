@@ -30,7 +30,7 @@ public:
     bool wait(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
 
     bool answered(std::uint32_t ticket) const noexcept;
-    /// wait() without a system call: see filtered.hpp.
+    /// wait() without a system call: see host_is_filtered.
     bool spin(std::uint32_t ticket, std::uint64_t patience_ns) noexcept;
 
     /// Collector side: sleeps until there is a request or the time is over; gives the requests.

@@ -13,7 +13,7 @@
 #include "collect/cpu_clocks.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/unit_counts.hpp"
-#include "sandbox/filtered.hpp"
+#include "sandbox/host_restrictions.hpp"
 #include "session/core_api.h"
 #include "session/current_session.hpp"
 #include "session/family.hpp"
@@ -121,13 +121,13 @@ void yield_signal(int signal) {
     if (stop && session != nullptr) session->yield_signal();
 }
 
-void expect_seccomp() {
+void expect_filter() {
     if (host_is_filtered) return;
     Session* session = current_session();
     if (session != nullptr) session->ask(request_secure);  // a child's engine may only just be starting
     host_is_filtered = true;
     if (session != nullptr) session->wake_collector();
-    handler::expect_seccomp();
+    handler::expect_filter();
 }
 
 void before_filter(const void* program, unsigned long flags, int may_write) {
@@ -205,7 +205,7 @@ constexpr flameprobe_core table = {
     .is_own_stack = [](uintptr_t base) -> int { return handler::gave_stack(base); },
     .is_own_signal = [](const void* info) -> int { return handler::has_sent(*static_cast<const siginfo_t*>(info)); },
     .signals_with = [](int number) -> int { return !host_is_filtered && handler::is_ours(handler::installed(number)); },
-    .expect_seccomp = expect_seccomp,
+    .expect_filter = expect_filter,
     .before_filter = before_filter,
     .is_this_process = is_this_process,
     .is_own_thread = [](void* (*routine)(void*)) -> int { return Collector::is_start_routine(routine); },

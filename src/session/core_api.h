@@ -51,7 +51,7 @@ struct flameprobe_core {
     void (*died)(int signal, const void* info, const void* context);
     /* To be called when the host's last own code has run, before finish(): stops its interval timers, none of which
      * may end it meanwhile, and closes its connections, so that no peer waits for the results; these only if something
-     * was sampled. Does nothing in a process in a seccomp filter, and in another process than the one that loaded the
+     * was sampled. Does nothing in a process in a filter, and in another process than the one that loaded the
      * core. Async-signal-safe. */
     void (*release_host_resources)(void);
     /* Ends sampling and writes the results; the later of two callers waits for the first. Does nothing in another
@@ -77,12 +77,12 @@ struct flameprobe_core {
     /* Whether an engine has sent the signal that this siginfo_t describes; and whether one samples with this number. */
     int (*is_own_signal)(const void* info);
     int (*signals_with)(int number);
-    /* The calling thread may be about to enter a seccomp filter. */
-    void (*expect_seccomp)(void);
-    /* A seccomp filter is about to be entered (seccomp(2): the program and the flags). If it is for all threads and
+    /* The calling thread may be about to enter a filter. */
+    void (*expect_filter)(void);
+    /* A filter is about to be entered (its program and flags). If it is for all threads and
      * would kill for the collector's system calls, the collector ends first and writes its results; if no signal
      * handler could return in it, an engine that needs one ends. Messages about that are written if the caller
-     * `may_write` in the filters it has. To be called after expect_seccomp(), in the process that loaded the core. */
+     * `may_write` in the filters it has. To be called after expect_filter(), in the process that loaded the core. */
     void (*before_filter)(const void* program, unsigned long flags, int may_write);
     /* Whether the caller is the process that loaded the core. Makes a system call. */
     int (*is_this_process)(void);

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "collect/unit_counts.hpp"
-#include "sandbox/filtered.hpp"
+#include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
 
 namespace flameprobe {

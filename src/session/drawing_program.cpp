@@ -22,7 +22,7 @@
 #include "base/host_process.hpp"
 #include "base/memory_map.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "sandbox/seccomp_probe.hpp"
+#include "sandbox/host_restrictions.hpp"
 
 namespace flameprobe {
 namespace {
@@ -168,8 +168,8 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
     if (::getauxval(AT_SECURE) != 0 || ::getuid() != ::geteuid())
         return Error{"a process with changed privileges starts no program"};
     // A task has no filter of the host's, and cannot try: a child without its memory has no stack (session/task.hpp).
-    if (is_in_host_process() && seccomp_kills_for({SYS_clone, SYS_execve, SYS_wait4, SYS_pipe2, SYS_dup3}))
-        return Error{"a seccomp filter lets no program be started"};
+    if (is_in_host_process() && filter_kills_for({SYS_clone, SYS_execve, SYS_wait4, SYS_pipe2, SYS_dup3}))
+        return Error{filter_text::no_program};
     auto program = find_program();
     if (!program) return program.error();
     int ends[2];

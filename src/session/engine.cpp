@@ -6,7 +6,7 @@
 
 #include "capture/event_trial.hpp"
 #include "capture/perf_event.hpp"
-#include "sandbox/seccomp_probe.hpp"
+#include "sandbox/host_restrictions.hpp"
 
 namespace flameprobe {
 namespace {
@@ -55,7 +55,7 @@ Engine made(std::unique_ptr<EventSource> source, std::uint32_t stack_bytes, std:
 // A profile of an event that can be opened but never counts would be empty, without any message.
 Result<void> event_counts(const CaptureOptions& capture) {
     if (capture.event == CaptureOptions{}.event) return {};
-    if (capture.event == "cpu-migrations" && seccomp_kills_for({SYS_sched_setaffinity})) return {};
+    if (capture.event == "cpu-migrations" && filter_kills_for({SYS_sched_setaffinity})) return {};
     return try_event(capture);
 }
 
@@ -64,8 +64,8 @@ Result<void> event_counts(const CaptureOptions& capture) {
 std::string with_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& capture) {
     const auto& facts = ring->facts();
     if (!capture.kernel || facts.kernel || facts.period_ns == 0 || facts.unattached_threads != 0) return {};
-    if (seccomp_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete}))
-        return "a seccomp filter would kill the process for timer_create";
+    if (filter_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete}))
+        return filter_text::would_kill_for("timer_create");
     auto both = add_kernel_time(ring, capture);
     if (!both) return both.error().message;
     ring = std::move(*both);
@@ -88,8 +88,7 @@ std::string keep_those_that_count(std::vector<std::string>& events, const Captur
 Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     capture.frequency = permitted_frequency(capture.frequency);
     capture.stack_bytes = std::min(capture.stack_bytes, most_ring_stack_bytes);
-    if (seccomp_kills_for({SYS_perf_event_open}))
-        return Error{"a seccomp filter would kill the process for perf_event_open"};
+    if (filter_kills_for({SYS_perf_event_open})) return Error{filter_text::would_kill_for("perf_event_open")};
     const std::string dropped = keep_those_that_count(capture.more_events, capture);
     const auto counts = event_counts(capture);
     auto ring = counts ? open_ring_source(capture) : counts.error();
@@ -134,9 +133,8 @@ Result<Engine> open_engine(const Options& options) {
         if (options.engine == EngineChoice::ring) return Error{"the ring engine cannot run: " + ring.error().message};
         refusal = ring ? "with the ring engine " + ring->source->facts().note : ring.error().message;
     }
-    if (seccomp_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete})) {
-        return Error{"nothing can be sampled: " + refusal +
-                     "; and a seccomp filter would kill the process for timer_create"};
+    if (filter_kills_for({SYS_timer_create, SYS_timer_settime, SYS_timer_delete})) {
+        return Error{"nothing can be sampled: " + refusal + "; and " + filter_text::would_kill_for("timer_create")};
     }
     auto timer = open_timer_source(capture);
     if (!timer)

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "sandbox/filtered.hpp"
+#include "sandbox/host_restrictions.hpp"
 
 namespace flameprobe {
 namespace {

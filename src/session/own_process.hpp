@@ -10,7 +10,7 @@ public:
     OwnProcess() noexcept;
 
     int pid() const noexcept { return pid_; }
-    /// Async-signal-safe. Makes no system call in a host that is in a seccomp filter: a child of vfork cannot be told
+    /// Async-signal-safe. Makes no system call in a host that is in a filter: a child of vfork cannot be told
     /// apart there, and would only end its parent's profile too early.
     bool is_here() const noexcept;
     /// The same, asking the kernel where a filter may be in force too; a forked child is told apart without that.

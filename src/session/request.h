@@ -13,7 +13,7 @@ enum flameprobe_request {
     request_secure = 64,        /* create the file now: the process is about to lose the right to */
     request_leave = 128,        /* end the thread; another will be launched */
     request_retire = 256,       /* finish, and give the memory back: another session follows */
-    request_filter = 512,       /* a seccomp filter is about to be put on every thread: end if it would kill */
+    request_filter = 512,       /* a filter is about to be put on every thread: end if it would kill */
     request_yield = 1024,       /* the host takes the signal that the engine samples with: stop, and say so */
     request_credentials = 2048, /* the host's user may be another one: a collector that is no thread takes it too */
     request_replace = 4096      /* the image is about to go: its profile is complete when it is answered. If the image

@@ -14,7 +14,7 @@
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "capture/handler/raw_system_call.hpp"
-#include "sandbox/filtered.hpp"
+#include "sandbox/host_restrictions.hpp"
 #include "session/connections.hpp"
 #include "session/family.hpp"
 #include "session/run_info.hpp"

@@ -79,7 +79,7 @@ public:
     void finish() noexcept;
     /// The signal engine's signal becomes the host's: sampling stops.
     void yield_signal() noexcept;
-    /// A seccomp filter is about to be entered: see core_api.h.
+    /// A filter is about to be entered: see core_api.h.
     void before_filter(const void* program, unsigned long flags) noexcept;
     /// To be called by a new thread before its own code, and by a thread at its end.
     void thread_begins() noexcept;

@@ -24,7 +24,7 @@ public:
     static bool possible();
 
     /// In that thread, which must return from its start routine at once if this is true: `body` goes on in the task,
-    /// and the task ends with it. False: there is no task (a limit, a seccomp filter), and the thread may go on itself.
+    /// and the task ends with it. False: there is no task (a limit, a filter), and the thread may go on itself.
     bool take_over(std::function<void()> body);
 
     /// In the task: whether the host has ended. It is a zombie at most.

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 core, src = sys.argv[1], Path(sys.argv[2])
-OURS_ELSEWHERE = ("symbolize", "render", "export")
+OURS_ELSEWHERE = ("outside", "symbolize", "render", "export")
 FOREIGN = re.compile(r"(lzma_|ZSTD_|cplus_demangle|rust_demangle|d_demangle|d_print|dwfl_|elf_begin_rand|"
                      r"dwarf_(getsrc|onesrc|getscopes|getfuncs|getmacros|getaranges|next_lines)|sqlite|curl_)")
 MOST_BYTES = 1_500_000

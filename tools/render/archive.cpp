@@ -12,6 +12,7 @@
 #include "base/printed.hpp"
 #include "export/output_file.hpp"
 #include "inputs.hpp"
+#include "outside/write_processes.hpp"
 #include "profile/processes.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"

@@ -16,6 +16,7 @@
 #include "export/folded_reader.hpp"
 #include "memory_budget.hpp"
 #include "merge.hpp"
+#include "outside/write_processes.hpp"
 #include "profile/byte_source.hpp"
 #include "profile/reader.hpp"
 #include "render/run_facts.hpp"

@@ -18,6 +18,7 @@
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "export/output_file.hpp"
+#include "outside/write_processes.hpp"
 #include "process_tree.hpp"
 #include "profile/format.hpp"
 #include "profile/processes.hpp"

@@ -180,7 +180,7 @@ bool gave_stack(std::uintptr_t base) noexcept {
     return false;
 }
 
-void expect_seccomp() noexcept {
+void expect_filter() noexcept {
     const Visit visit;
     State* const state = visit.state();
     if (state == nullptr) return;

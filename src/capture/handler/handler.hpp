@@ -15,7 +15,7 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept;
 /// one, restarting system calls. Signals that are not ours go on to the handler that was there before. By bare system
 /// call: the host's view of its own handlers may be interposed. Gives 0 or an error number.
 int install(int signal) noexcept;
-/// The handler of `signal` that the kernel would call; `not_told` where a seccomp filter keeps that from us.
+/// The handler of `signal` that the kernel would call; `not_told` where a filter keeps that from us.
 inline constexpr std::uintptr_t not_told = ~std::uintptr_t{0};
 std::uintptr_t installed(int signal) noexcept;
 

@@ -27,10 +27,10 @@ bool is_ours(std::uintptr_t handler) noexcept;
 /// Is the alternate stack that begins at `base` one of ours? Then the host is to be told that there is none.
 bool gave_stack(std::uintptr_t base) noexcept;
 
-/// The calling thread is about to enter a seccomp filter: from now on no handler makes a system call, which the filter
+/// The calling thread is about to enter a filter: from now on no handler makes a system call, which the filter
 /// might kill for, nor reads the time-stamp counter (strict mode kills for that: PR_SET_TSC in prctl(2)). A handler
 /// whose signal names no slot then cannot ask for its thread's id: except in the calling thread, its samples are
 /// counted as lost.
-void expect_seccomp() noexcept;
+void expect_filter() noexcept;
 
 }  // namespace flameprobe::handler

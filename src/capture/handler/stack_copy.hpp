@@ -18,7 +18,7 @@ namespace flameprobe::handler {
 /// the thread's own stack is mapped as long as the thread lives, so it is read directly;
 /// any other (coroutines, alternate stacks) could lose its upper neighbours at any time, and process_vm_readv stops
 /// before what is not mapped (2.6 µs for 16 KiB);
-/// under a seccomp filter that call might kill or be refused, and only the page in use is sure to be there.
+/// under a filter that call might kill or be refused, and only the page in use is sure to be there.
 inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::uint64_t sp, std::byte* to,
                               std::size_t wanted) noexcept {
     if (slot != nullptr && sp >= slot->stack_low.load(std::memory_order_acquire)) {

@@ -18,8 +18,8 @@ struct State {
     using ClockFunction = int (*)(clockid_t, timespec*);
 
     std::atomic<bool> sampling{false};  // relaxed: a handler that misses the change takes or drops one sample more
-    std::atomic<bool> may_call{true};   // false: a seccomp filter was seen, so no system call from the handler
-    std::atomic<bool> silent{false};    // the host enters a seccomp filter: see expect_seccomp
+    std::atomic<bool> may_call{true};   // false: a filter was seen, so no system call from the handler
+    std::atomic<bool> silent{false};    // the host enters a filter: see expect_filter
     std::atomic<bool> yielded{false};   // the host took our signal: no timer is armed until the collector has another
     bool kernel_only = false;  // a hit in user code is counted in its slot and not sampled: perf's rings have it
     bool timers = true;        // false: perf events signal, and slots serve for alternate stacks and names only
@@ -32,7 +32,7 @@ struct State {
     std::uint64_t seed = 0;                    // of the moments at which periods fall due
     std::atomic<std::uint64_t> weighed_ns{0};  // CPU time for which all ticks have stood
     bool has_thread_pointer = false;           // cpu::thread_pointer() works
-    // The coarse clock where ticks signal: exact then, and read without rdtsc, which faults under seccomp's strict mode
+    // The coarse clock where ticks signal: exact then, and read without rdtsc, which faults in a filter's strict mode
     // and PR_SET_TSC.
     clockid_t clock_id = CLOCK_MONOTONIC_COARSE;
     ClockFunction clock = nullptr;  // the vdso's, which makes no system call and sets no errno; may be null

@@ -169,7 +169,7 @@ TEST_CASE("with perf signals the stack of a thread that enters a filter is still
         tid = my_tid();
         large_samples = &collected.count_mine();
         collected.rounds(2);
-        handler::expect_seccomp();
+        handler::expect_filter();
         collected.rounds(2);
         work_in_large_frame();
     }).join();

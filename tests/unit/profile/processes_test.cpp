@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "example.hpp"
+#include "outside/write_processes.hpp"
 #include "profile/reader.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"

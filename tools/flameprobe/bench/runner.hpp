@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/own_directory.hpp"
+#include "outside/own_directory.hpp"
 #include "plan.hpp"
 #include "run_record.hpp"
 #include "symbolize/symbol_cache.hpp"

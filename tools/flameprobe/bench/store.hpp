@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "base/own_directory.hpp"
 #include "base/result.hpp"
 #include "bench_file.hpp"
+#include "outside/own_directory.hpp"
 #include "plan.hpp"
 #include "run_record.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "../child.hpp"
-#include "base/own_directory.hpp"
 #include "base/result.hpp"
+#include "outside/own_directory.hpp"
 #include "profile/blocked_calls.hpp"
 
 namespace flameprobe::counting {

@@ -1,5 +1,5 @@
 // What only the code at a sample's pc shows. For the collector, since a handler may not read code (which need not be
-// readable) and may make no system call (which a seccomp filter may answer by killing).
+// readable) and may make no system call (which a filter may answer by killing).
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // A thread that enters a seccomp filter may lose any system call, or be killed for it. So the collector creates its
 // file before, and signal handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp),
 // for which libc has no function; an ordinary user must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
-#include "seccomp.hpp"
+#include "filters.hpp"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -24,13 +24,13 @@ constinit bool entered = false;
 constinit bool of_loaded_process = false;
 constinit bool entering = false;  // held by the one thread that is about to enter a filter
 
-void expect_seccomp() noexcept {
+void expect_filter() noexcept {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
     const int saved = errno;
     stop_standing_in();
     make_no_more_stacks();
-    core->expect_seccomp();
+    core->expect_filter();
     errno = saved;
 }
 
@@ -48,7 +48,7 @@ public:
         }
         const flameprobe_core* core = core_if_loaded();
         if (!entered && core != nullptr) of_loaded_process = core->is_this_process() != 0;
-        expect_seccomp();
+        expect_filter();
     }
     ~Entrance() {
         if (of_loaded_process) entered = true;
@@ -60,7 +60,7 @@ public:
 
 }  // namespace
 
-void before_seccomp(unsigned long operation, unsigned long flags, const void* program) noexcept {
+void before_filter(unsigned long operation, unsigned long flags, const void* program) noexcept {
     if (operation != SECCOMP_SET_MODE_FILTER && operation != SECCOMP_SET_MODE_STRICT) return;
     const int saved = errno;
     const Entrance entrance;
@@ -85,10 +85,10 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
     va_end(list);
     if (option == PR_SET_SECCOMP) {
         const bool filter = words[0] == SECCOMP_MODE_FILTER;
-        before_seccomp(filter ? SECCOMP_SET_MODE_FILTER : SECCOMP_SET_MODE_STRICT, 0,
-                       reinterpret_cast<const void*>(words[1]));
+        before_filter(filter ? SECCOMP_SET_MODE_FILTER : SECCOMP_SET_MODE_STRICT, 0,
+                      reinterpret_cast<const void*>(words[1]));
     }
-    if (option == PR_SET_NO_NEW_PRIVS) expect_seccomp();
+    if (option == PR_SET_NO_NEW_PRIVS) expect_filter();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);

@@ -1,4 +1,4 @@
-#include "base/own_directory.hpp"
+#include "outside/own_directory.hpp"
 
 #include <doctest/doctest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "sandbox/seccomp_probe.hpp"
+#include "sandbox/host_restrictions.hpp"
 
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -26,7 +26,7 @@
 namespace flameprobe {
 namespace {
 
-// All that the collector calls from its start to its end, for names and pictures too.
+// All that the collector calls from its start to its end.
 constexpr long calls_of_the_collector[] = {
     SYS_futex,
     SYS_read,
@@ -72,9 +72,7 @@ constexpr long calls_of_the_collector[] = {
     SYS_perf_event_open,
     SYS_process_vm_readv,
     SYS_clone,
-    SYS_clone3,
     SYS_wait4,
-    SYS_set_robust_list,
     SYS_sched_getaffinity,
     SYS_sched_yield,
     SYS_prlimit64,
@@ -155,7 +153,7 @@ bool kills_a_child(Trial trial) {
 
 }  // namespace
 
-bool seccomp_filters_us() {
+bool is_filtered() {
     // A collector asks several times while it starts. /proc costs a short-lived process more than anything else here.
     constexpr std::uint64_t known_for_ns = 10'000'000;
     static constinit std::atomic<std::uint64_t> no_filter_ns{0};
@@ -170,11 +168,12 @@ bool seccomp_filters_us() {
     return false;
 }
 
-bool seccomp_kills_for(std::initializer_list<long> system_calls) {
-    return seccomp_filters_us() && kills_a_child([&] { try_calls(system_calls); });
+bool filter_kills_for(std::initializer_list<long> system_calls) {
+    return is_filtered() && kills_a_child([&] { try_calls(system_calls); });
 }
 
-bool filter_would_kill(const void* program, unsigned long flags) {
+bool filter_for_all_would_kill(const void* program, unsigned long flags) {
+    if ((flags & SECCOMP_FILTER_FLAG_TSYNC) == 0) return false;
     // A process that listens to a filter (seccomp_unotify(2)) is asked about each call, and might be the host itself.
     if ((flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0) return true;
     return kills_a_child([&] {

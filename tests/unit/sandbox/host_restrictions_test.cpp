@@ -1,4 +1,4 @@
-#include "sandbox/seccomp_probe.hpp"
+#include "sandbox/host_restrictions.hpp"
 
 #include <doctest/doctest.h>
 #include <linux/audit.h>
@@ -57,7 +57,7 @@ TEST_CASE("filters: one that kills for a call of the collector is recognised") {
     constexpr auto number = offsetof(seccomp_data, nr);
     const auto kills = [](std::vector<sock_filter> code) {
         const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
-        return filter_would_kill(&program, SECCOMP_FILTER_FLAG_TSYNC);
+        return filter_for_all_would_kill(&program, SECCOMP_FILTER_FLAG_TSYNC);
     };
     CHECK_FALSE(kills({BPF_STMT(answer, SECCOMP_RET_ALLOW)}));
     CHECK(kills({BPF_STMT(load_word, number), BPF_JUMP(if_equal, SYS_openat, 0, 1),

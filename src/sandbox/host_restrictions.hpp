@@ -1,0 +1,59 @@
+// What the host's surroundings forbid the collector: a filter of system calls (seccomp), the limit of open files, files
+// and names that it shares with the host. A filter may refuse a call with an error, which we can live with, or kill the
+// process for it, which its user would not forgive. Which of the two cannot be asked, only tried: in a child.
+#pragma once
+
+#include <atomic>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace flameprobe {
+
+/// Whether the host's threads may be in a filter that kills for any system call it does not know. From then on nothing
+/// of ours makes one in them: they ask the collector through memory alone, and wait for it spinning. Inherited by
+/// forked children, as the filter is. Set before the filter is entered, and never reset.
+inline constinit std::atomic<bool> host_is_filtered{false};
+
+/// Whether a filter is in force for the calling thread (/proc/self/task/TID/status; prctl(PR_GET_SECCOMP) might itself
+/// be what kills). Where /proc cannot be read: false.
+bool is_filtered();
+
+/// Whether a filter would kill for any of these system calls. Tried in a child, with arguments that can do nothing; the
+/// child has no exit signal, so the host gets no SIGCHLD and wait(2) does not see it. False where no filter is in
+/// force.
+bool filter_kills_for(std::initializer_list<long> system_calls);
+
+/// Whether a filter that the host is about to enter (seccomp(2): SECCOMP_SET_MODE_FILTER) is for all its threads, the
+/// collector's too, and would kill for a system call of the collector. Tried in a child that enters it. True where it
+/// cannot be tried; false for a filter that the kernel does not take.
+bool filter_for_all_would_kill(const void* program, unsigned long flags);
+
+/// Whether a handler of ours could return in a thread that enters the filter (seccomp(2): the program and the flags),
+/// which needs rt_sigreturn(2). Tried in a child that enters it. False where it cannot be tried, or takes a second of
+/// CPU time; true for a filter that the kernel does not take.
+bool lets_handlers_return(const void* program, unsigned long flags);
+
+/// Gives the calling thread a descriptor table, working directory, root and umask of its own (unshare(2): CLONE_FILES,
+/// CLONE_FS; no privilege is needed). What it opens, the host can neither see nor close nor run out of, and the host's
+/// chdir, chroot and umask do not move its files. The new table is empty but for /dev/null as 0, 1 and 2, so nothing of
+/// the host's is held open: a pipe whose last writer closes still ends.
+/// Gives false where the kernel refuses both close_range and unshare: then the table stays shared. Where it refuses
+/// only a file system state of our own, working directory and umask stay the host's.
+bool isolate_this_thread();
+
+/// What users are told of a filter.
+namespace filter_text {
+inline std::string would_kill_for(std::string_view call) {
+    return "a seccomp filter would kill the process for " + std::string(call);
+}
+inline constexpr const char* no_program = "a seccomp filter lets no program be started";
+inline constexpr const char* ended =
+    "sampling ended where the program put all its threads into a seccomp filter that kills for system calls of the "
+    "collector";
+inline constexpr const char* no_return =
+    "sampling ended where the program entered a seccomp filter in which no signal handler can return (rt_sigreturn): "
+    "FLAMEPROBE_ENGINE=ring needs none";
+}  // namespace filter_text
+
+}  // namespace flameprobe
