@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -27,7 +28,8 @@ bool parse_blocked(const char* text, BlockedThread& out) {
         at = end;
     }
     if (count != (call == BlockedThread::no_call ? 2 : words.size())) return false;
-    out = {call, words[count - 2], words[count - 1]};
+    out = {.call = call, .sp = words[count - 2], .pc = words[count - 1], .arguments = {}};
+    if (call != BlockedThread::no_call) std::copy_n(words.begin(), out.arguments.size(), out.arguments.begin());
     return out.pc != 0;
 }
 

@@ -2,6 +2,7 @@
 // not stopped.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,6 +19,9 @@ struct BlockedThread {
 
     std::int64_t call = no_call;  // number of the system call it is in; no_call: in a page fault, or not started yet
     std::uint64_t sp = 0, pc = 0;
+    std::array<std::uint64_t, 6> arguments{};  // of the call
+
+    bool operator==(const BlockedThread&) const = default;
 };
 
 /// Collector thread only: the descriptors are in the collector's own table.

@@ -1,6 +1,7 @@
 #include "collect/off_cpu.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/elementary.hpp"
@@ -38,8 +39,10 @@ OffCpu::OffCpu(Pipeline& pipeline, const OffCpuSettings& settings)
       settings_(settings),
       registry_(settings.least_ns, 1'000'000'000 / settings.frequency,
                 [this](const WaitRegistry::Span& span) { emit(span); }),
+      holders_(pipeline, reader_),
       ticks_(
           reader_, [this](std::uint32_t tid, const BlockedThread& thread) { return read_wait(tid, thread); },
+          [this](HeldLooks& looks) { holders_.look_again(looks); },
           [this](std::uint32_t tid) { return pipeline_.last_stack(tid); },
           [this](const WaitRegistry::Span& span) { emit(span); }),
       random_(static_cast<unsigned>(monotonic_ns())),
@@ -73,6 +76,7 @@ void OffCpu::thread_started(std::uint32_t tid, std::uint64_t time_ns) {
 void OffCpu::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
     registry_.ended(tid, time_ns);
     reader_.forget(tid);
+    holders_.thread_ended(tid);
 }
 
 void OffCpu::records_lost() { registry_.lost(last_record_ns_); }
@@ -92,6 +96,7 @@ std::uint64_t OffCpu::until_look_ns() const {
 void OffCpu::look(const std::function<void()>& drain) {
     const std::uint64_t now = monotonic_ns();
     if (!running_ || now < next_look_ns_) return;
+    holders_.begin_look();
     if (!records_) {
         ticks_.look(now);
         return set_next_look(now);
@@ -103,6 +108,10 @@ void OffCpu::look(const std::function<void()>& drain) {
         if (i % looks_between_drains == looks_between_drains - 1) drain();
         look_at(unread_[i]);
     }
+    // Each costs some 15 us.
+    constexpr std::size_t most_held = 4;
+    registry_.held(most_held, held_);
+    for (HeldLooks* const looks : held_) holders_.look_again(*looks);
     read_accounts();
     set_next_look(now);
 }
@@ -120,7 +129,8 @@ WaitPlace OffCpu::read_wait(std::uint32_t tid, const BlockedThread& thread) {
     bool whole = false;
     const StackId stack = pipeline_.blocked_stack(thread, whole);
     truncated_ += whole ? 0 : 1;
-    return {stack, reasons_.find(thread.call, reader_.channel(tid))};
+    auto held = holders_.find(tid, thread);
+    return {stack, reasons_.find(thread.call, reader_.channel(tid)), std::move(held)};
 }
 
 // The thread may wake meanwhile: the time of the record that says so tells whether what was read is right.
@@ -182,12 +192,26 @@ void OffCpu::settle_all() {
 void OffCpu::emit(const WaitRegistry::Span& span) {
     const bool worth = span.ns >= worth_a_thread_ns || span.stack != 0;
     const ThreadId thread = pipeline_.thread_of(span.tid, worth);
-    const bool idle = span.kind == WaitRegistry::Kind::idle;
+    const bool idle = span.kind == WaitRegistry::Kind::idle && !(span.held && span.held->is_deadlock());
     emitted_ = emitted_ || !idle;
     if (span.kind == WaitRegistry::Kind::waited || span.kind == WaitRegistry::Kind::unsampled)
         reasons_.add(span.reason, span.ns, span.waits);
-    pipeline_.event_sample(idle ? settings_.idle_event : settings_.event,
-                           {span.begin_ns, thread, stack_of(span), span.ns, span.hits});
+    if (span.held && !idle) locks_.add(span.held->lock(), span.waits, span.lasted_ns);
+    const EventId event = idle ? settings_.idle_event : settings_.event;
+    if (span.held && span.stack != 0) return emit_held(span, event, thread);
+    pipeline_.event_sample(event, {span.begin_ns, thread, stack_of(span), span.ns, span.hits});
+}
+
+// Each look at the wait stands for the same part of it.
+void OffCpu::emit_held(const WaitRegistry::Span& span, EventId event, ThreadId thread) {
+    const auto looks = span.held->take();
+    std::uint64_t emitted = 0;
+    for (std::size_t at = 0; at < looks.size(); ++at) {
+        const std::uint64_t part = (span.ns - emitted) / (looks.size() - at);
+        pipeline_.event_sample(event, {span.begin_ns + emitted, thread, holders_.stack_with(span.stack, *looks[at]),
+                                       part, at == 0 ? span.hits : 0});
+        emitted += part;
+    }
 }
 
 StackId OffCpu::stack_of(const WaitRegistry::Span& span) {
@@ -218,6 +242,7 @@ void OffCpu::add_to(Counters& counters) const {
     counters["off-CPU: ns taken off each wait"] = registry_.overlap_ns();
     counters["off-CPU: stacks truncated"] = truncated_;
     reasons_.add_to(counters, totals.waits);
+    locks_.add_to(counters);
     if (totals.idle_ns != 0) counters["off-CPU: ns of threads that never woke"] = totals.idle_ns;
     if (totals.lost_ns != 0) counters["off-CPU: ns without records"] = totals.lost_ns;
     if (totals.waits_hidden != 0) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "capture/blocked_reader.hpp"
+#include "collect/lock_holders.hpp"
+#include "collect/lock_sums.hpp"
 #include "collect/pipeline.hpp"
 #include "collect/tick_waits.hpp"
 #include "collect/wait_registry.hpp"
@@ -55,6 +57,8 @@ public:
     bool has_samples() const { return emitted_; }
     /// Why stacks of blocked threads cannot be read; empty if they can.
     const std::string& problem() const { return reader_.why_refused(); }
+    /// A sentence for each deadlock that was found since the last call.
+    std::vector<std::string> take_deadlocks() { return holders_.take_deadlocks(); }
     void add_to(Counters& counters) const;
     std::size_t memory() const { return registry_.memory(); }
 
@@ -62,6 +66,7 @@ private:
     void look_at(const WaitRegistry::Wait& wait);
     void read_accounts();
     void emit(const WaitRegistry::Span& span);
+    void emit_held(const WaitRegistry::Span& span, EventId event, ThreadId thread);
     WaitPlace read_wait(std::uint32_t tid, const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
     void watch_rate(std::uint64_t now_ns);
@@ -71,6 +76,8 @@ private:
     const OffCpuSettings settings_;
     WaitRegistry registry_;
     BlockedReader reader_;
+    LockHolders holders_;
+    LockSums locks_;
     WaitReasons reasons_;
     TickWaits ticks_;
     std::minstd_rand random_;
@@ -86,6 +93,7 @@ private:
     std::uint64_t drained_ns_ = 0;
     std::uint64_t looks_ = 0, truncated_ = 0;
     std::vector<WaitRegistry::Wait> unread_;
+    std::vector<HeldLooks*> held_;
     std::vector<std::uint32_t> without_account_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -61,6 +62,21 @@ public:
     StackId last_stack(std::uint32_t tid) const;
     /// The stack `parent` with a frame of ours as its leaf.
     StackId note_above(StackId parent, const std::string& text) { return stacks_.note_above(parent, text); }
+    /// The same for the holder of the lock at that address.
+    StackId held_above(StackId parent, const std::string& text, std::uint64_t lock) {
+        return stacks_.held_above(parent, text, lock);
+    }
+    /// The whole of `stack` on the leaf's side of `parent`.
+    StackId stack_above(StackId parent, StackId stack) { return stacks_.stack_above(parent, stack); }
+    /// The frames, leaf first, of the stack that was read last.
+    const std::vector<CodeFrame>& last_frames() const { return walk_.frames; }
+    /// Nanoseconds after the profile's start.
+    std::uint64_t since_start(std::uint64_t monotonic_ns) const {
+        return monotonic_ns > start_ns_ ? monotonic_ns - start_ns_ : 0;
+    }
+    /// Calls this with each CPU sample: its thread, stack and time after the profile's start.
+    using TellSample = std::function<void(ThreadId, StackId, std::uint64_t)>;
+    void tell_samples(TellSample tell) { tell_sample_ = std::move(tell); }
     StackId lost_stack() { return stacks_.of_note(Note::lost); }
     /// A thread without samples gets an id if `create`; else it is threads().unknown().
     ThreadId thread_of(std::uint32_t tid, bool create);
@@ -135,6 +151,7 @@ private:
     std::vector<std::string> more_events_;  // by RawSample::event - 1
     bool has_more_events_ = false;          // samples of one have come
     SwitchSink* switches_ = nullptr;
+    TellSample tell_sample_;
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;
     std::uint32_t pid_;

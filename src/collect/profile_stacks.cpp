@@ -53,6 +53,14 @@ StackId ProfileStacks::of_addresses(std::initializer_list<std::uint64_t> address
 
 StackId ProfileStacks::of_note(Note note) { return child(0, {note_mapping, static_cast<std::uint64_t>(note)}); }
 
+StackId ProfileStacks::stack_above(StackId parent, StackId stack) {
+    std::vector<LocationId> path;
+    for (; stack != 0; stack = table_.node(stack).parent) path.push_back(table_.node(stack).location);
+    for (auto location = path.rbegin(); location != path.rend(); ++location)
+        parent = child(parent, table_.at(*location));
+    return parent;
+}
+
 Location ProfileStacks::named(MappingId note) { return {note, named_note}; }
 
 MappingId ProfileStacks::note_of(const std::string& text) {

@@ -47,6 +47,12 @@ public:
     StackId of_note(Note note);
     /// The stack `parent` with a frame of ours as its leaf.
     StackId note_above(StackId parent, const std::string& text) { return child(parent, named(note_of(text))); }
+    /// The same for the holder of a lock (is_holder_note()): the frame's address is the lock's.
+    StackId held_above(StackId parent, const std::string& text, std::uint64_t lock) {
+        return child(parent, {note_of(text), lock});
+    }
+    /// The whole of `stack` on the leaf's side of `parent`.
+    StackId stack_above(StackId parent, StackId stack);
 
     MappingId note_of(const std::string& text);
     /// The note that names the system call which the leaf of these frames made.

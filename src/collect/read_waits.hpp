@@ -6,9 +6,11 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/elementary.hpp"
+#include "collect/lock_holders.hpp"
 #include "collect/wait_reasons.hpp"
 #include "profile/model.hpp"
 
@@ -65,6 +67,9 @@ private:
 struct WaitPlace {
     StackId stack = 0;
     WaitReason reason = 0;
+    std::shared_ptr<HeldLooks> held{};  // null: it is not known who could end the wait
+
+    bool never_ends() const { return held && held->is_deadlock(); }
 };
 
 class ReadWaits {
@@ -75,6 +80,7 @@ public:
         WaitPlace place;
         std::uint64_t hits;
         double waits;
+        std::uint64_t lasted_ns;  // the wait itself, so far
     };
     void add(const Estimate& estimate) { estimates_.push_back(estimate); }
     std::size_t count() const { return estimates_.size(); }

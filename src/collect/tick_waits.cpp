@@ -51,6 +51,7 @@ void TickWaits::look_at(std::uint32_t tid, Thread& thread, std::uint64_t now_ns)
     }
     const bool same_wait = thread.blocked && !first && schedule->slices == thread.last.slices;
     if (!same_wait) thread.blocked = read(tid, thread, *schedule);
+    if (same_wait && thread.found.back().what.held) look_again_(*thread.found.back().what.held);
     if (thread.blocked && (same_wait || !first)) ++thread.found.back().looks;
     thread.last = *schedule;
     thread.looked_ns = now_ns;
@@ -110,7 +111,9 @@ void TickWaits::emit_found(std::uint32_t tid, Thread& thread, bool last) {
                                                      static_cast<double>(looks));
         const std::uint64_t part = (so_far == looks ? ns : upto) - emitted;
         emitted += part;
-        if (part != 0) emit_({kind, tid, found.begin_ns, part, found.what.stack, found.waits, found.what.reason, 0});
+        if (part != 0)
+            emit_({kind, tid, found.begin_ns, part, found.what.stack, found.waits, found.what.reason, 0,
+                   found.what.held});
     }
     if (!idle) blocked_ns_ += ns;
     thread.emitted_ns += ns;

@@ -21,12 +21,15 @@ public:
     using Emit = std::function<void(const Span&)>;
     /// Gives where a thread waits that is blocked now.
     using ReadWait = std::function<WaitPlace(std::uint32_t tid, const BlockedThread&)>;
+    /// Looks again who holds the lock, of a wait that goes on.
+    using LookAgain = std::function<void(HeldLooks&)>;
     /// Gives the stack of a thread's last CPU sample.
     using LastStack = std::function<StackId(std::uint32_t tid)>;
 
-    TickWaits(BlockedReader& reader, ReadWait read_wait, LastStack last_stack, Emit emit)
+    TickWaits(BlockedReader& reader, ReadWait read_wait, LookAgain look_again, LastStack last_stack, Emit emit)
         : reader_(reader),
           read_wait_(std::move(read_wait)),
+          look_again_(std::move(look_again)),
           last_stack_(std::move(last_stack)),
           emit_(std::move(emit)) {}
 
@@ -68,6 +71,7 @@ private:
 
     BlockedReader& reader_;
     const ReadWait read_wait_;
+    const LookAgain look_again_;
     const LastStack last_stack_;
     const Emit emit_;
     std::unordered_map<std::uint32_t, Thread> threads_;

@@ -159,12 +159,13 @@ void WaitRegistry::end_wait(Thread& thread, std::uint64_t lasted) {
     if (!thread.has_stack || lasted == 0) return;
     const double probability = looks_.probability_of_meeting(lasted, thread.read_took_ns);
     const double weight = static_cast<double>(lasted) / probability - static_cast<double>(thread.counted_ns);
-    add_estimate(thread, std::max(weight, 1.0), 1 / probability);
+    add_estimate(thread, std::max(weight, 1.0), 1 / probability, lasted);
 }
 
-void WaitRegistry::add_estimate(Thread& thread, double ns, double waits) {
+void WaitRegistry::add_estimate(Thread& thread, double ns, double waits, std::uint64_t lasted_ns) {
     const bool first = thread.counted_ns == 0;
-    thread.read.add({thread.since_ns + thread.counted_ns, ns, thread.what, first ? 1u : 0u, first ? waits : 0});
+    thread.read.add(
+        {thread.since_ns + thread.counted_ns, ns, thread.what, first ? 1u : 0u, first ? waits : 0, lasted_ns});
 }
 
 // The latest first: it is the likeliest to be over soon.
@@ -174,6 +175,16 @@ void WaitRegistry::unread(std::vector<Wait>& out) const {
         if (thread.state == State::waiting && !thread.has_stack && !thread.hopeless)
             out.push_back({tid, thread.number});
     std::sort(out.begin(), out.end(), [](const Wait& a, const Wait& b) { return a.number > b.number; });
+}
+
+void WaitRegistry::held(std::size_t most, std::vector<HeldLooks*>& out) const {
+    out.clear();
+    for (const auto& [tid, thread] : threads_)
+        if (thread.state == State::waiting && thread.has_stack && thread.what.held)
+            out.push_back(thread.what.held.get());
+    const auto middle = out.begin() + static_cast<std::ptrdiff_t>(std::min(most, out.size()));
+    std::ranges::partial_sort(out, middle, {}, &HeldLooks::looked_ns);
+    out.erase(middle, out.end());
 }
 
 WaitRegistry::Thread* WaitRegistry::thread_of(const Wait& wait) {
@@ -215,9 +226,11 @@ void WaitRegistry::compare_with_clocks(std::uint64_t now_ns, std::uint64_t cpu_n
     overlap_ns_ = std::min(since(cpu_ns, running_ns) / totals_.ins, most_ns);
 }
 
-// Counts a long wait while it goes on. Not if the thread has never woken: such a wait is emitted at the end, as idle.
+// Counts a long wait while it goes on. Not if the thread has never woken: such a wait is emitted at the end, as idle,
+// unless it is known that it will never end.
 void WaitRegistry::count_wait_in_progress(Thread& thread, std::uint64_t now_ns) {
-    if (thread.state != State::waiting || thread.assumed || thread.wakes == 0) return;
+    const bool idle = thread.wakes == 0 && !(thread.has_stack && thread.what.never_ends());
+    if (thread.state != State::waiting || thread.assumed || idle) return;
     const std::uint64_t lasted = since(now_ns, thread.since_ns);
     const std::uint64_t more = lasted - std::min(lasted, thread.counted_ns);
     if (more < oldest_window_ns || lasted < least_ns_ ||
@@ -225,7 +238,7 @@ void WaitRegistry::count_wait_in_progress(Thread& thread, std::uint64_t now_ns) 
         return;
     if (!thread.has_stack && !thread.hopeless) return;
     if (thread.has_stack && now_ns < thread.read_until_ns) return;
-    if (thread.has_stack) add_estimate(thread, static_cast<double>(more), 1);
+    if (thread.has_stack) add_estimate(thread, static_cast<double>(more), 1, lasted);
     thread.blocked_ns += more;
     totals_.blocked_ns += more;
     thread.counted_ns += more;
@@ -236,7 +249,7 @@ void WaitRegistry::settle_waits(std::uint32_t tid, Thread& thread, bool all) {
     if (thread.read.stand_for_time()) {
         thread.read.share(thread.blocked_ns, [&](const ReadWaits::Estimate& estimate, std::uint64_t ns) {
             emit_({Kind::waited, tid, estimate.begin_ns, ns, estimate.place.stack, estimate.hits, estimate.place.reason,
-                   estimate.waits});
+                   estimate.waits, estimate.place.held, estimate.lasted_ns});
         });
     } else if (!all) {
         return;  // until a wait was read whose stack it can be put on
@@ -276,7 +289,7 @@ void WaitRegistry::settle(std::uint64_t now_ns) {
 }
 
 void WaitRegistry::finish(std::uint32_t tid, Thread& thread, std::uint64_t now_ns) {
-    if (thread.state == State::waiting && thread.wakes == 0) {
+    if (thread.state == State::waiting && thread.wakes == 0 && thread.counted_ns == 0) {
         const std::uint64_t lasted = since(now_ns, thread.since_ns);
         if (!thread.assumed && lasted >= least_ns_ && lasted != 0) {
             totals_.idle_ns += lasted;
@@ -285,7 +298,9 @@ void WaitRegistry::finish(std::uint32_t tid, Thread& thread, std::uint64_t now_n
                    .begin_ns = thread.since_ns,
                    .ns = lasted,
                    .stack = thread.has_stack ? thread.what.stack : 0,
-                   .hits = 1});
+                   .hits = 1,
+                   .held = thread.has_stack ? thread.what.held : nullptr,
+                   .lasted_ns = lasted});
         }
     } else {
         leave_state(tid, thread, now_ns);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +37,9 @@ public:
         StackId stack = 0;
         std::uint64_t hits = 0;  // 1 for the first span of a wait that was read
         WaitReason reason = 0;
-        double waits = 0;  // for how many this one stands
+        double waits = 0;                   // for how many this one stands
+        std::shared_ptr<HeldLooks> held{};  // WaitPlace
+        std::uint64_t lasted_ns = 0;        // the wait itself, so far; 0: not known
     };
     using Emit = std::function<void(const Span&)>;
 
@@ -58,6 +61,8 @@ public:
     };
     /// Waits in progress whose stack is not known yet.
     void unread(std::vector<Wait>& out) const;
+    /// Of the waits in progress whose lock's holder was found the `most` that were looked at longest ago.
+    void held(std::size_t most, std::vector<HeldLooks*>& out) const;
     bool in_progress(const Wait& wait) { return thread_of(wait) != nullptr; }
     /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
     /// the records that follow show that the wait lasted until then.
@@ -124,7 +129,7 @@ private:
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
     void take_off_late(Thread& thread, bool all);
     void end_wait(Thread& thread, std::uint64_t lasted);
-    static void add_estimate(Thread& thread, double ns, double waits);
+    static void add_estimate(Thread& thread, double ns, double waits, std::uint64_t lasted_ns);
     void count_wait_in_progress(Thread& thread, std::uint64_t now_ns);
     void settle_waits(std::uint32_t tid, Thread& thread, bool all);
     void settle_preempted(std::uint32_t tid, Thread& thread);

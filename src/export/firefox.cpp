@@ -30,6 +30,7 @@ std::uint64_t category_of(FrameKind kind) {
     switch (kind) {
         case FrameKind::user:
         case FrameKind::inlined:
+        case FrameKind::held:
             return 1;
         case FrameKind::kernel:
             return 2;

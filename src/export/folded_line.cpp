@@ -58,11 +58,12 @@ struct Named {
 };
 
 Named split_kind(std::string_view text) {
-    constexpr std::array notes = {"[truncated]", "[lost]",        "[kernel, not permitted]",
-                                  "[throttled]", "[overflow]",    "[kernel]",
-                                  "[preempted]", "[not sampled]", "[wait not sampled]"};
+    constexpr std::array notes = {
+        "[truncated]", "[lost]",      "[kernel, not permitted]", "[throttled]",        "[overflow]",
+        "[kernel]",    "[preempted]", "[not sampled]",           "[wait not sampled]", "[deadlock]"};
     if (text.size() > 4 && text.ends_with("_[k]")) return {text.substr(0, text.size() - 4), FrameKind::kernel};
     if (text.size() > 4 && text.ends_with("_[i]")) return {text.substr(0, text.size() - 4), FrameKind::inlined};
+    if (text.size() > 4 && text.ends_with("_[w]")) return {text.substr(0, text.size() - 4), FrameKind::held};
     if ((text.starts_with("[kernel: ") || text.starts_with("[held by ")) && text.ends_with("]"))
         return {text, FrameKind::note};
     if (text.front() == '[')

@@ -19,7 +19,7 @@ namespace flameprobe {
 /// Two columns of counts (difffolded.pl): where every line of the first 64 KiB has two, the first is dropped and the
 /// second counts, as in flamegraph.pl. Elsewhere a number before the count belongs to the name (`operator 12 30`).
 ///
-/// `_[k]` and `_[i]` at a name's end become its kind. `_[j]` and `_[w]` stay in the name: there is no such kind.
+/// `_[k]`, `_[i]` and `_[w]` at a name's end become its kind. `_[j]` stays in the name: there is no such kind.
 /// Bytes that are no UTF-8 are kept as they are; writers replace them.
 ///
 /// One thread at a time. About 16 bytes of memory for every distinct stack prefix, whatever the length of the input.

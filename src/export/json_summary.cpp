@@ -9,6 +9,7 @@
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "profile/blocked_calls.hpp"
+#include "render/lock_table.hpp"
 #include "render/run_facts.hpp"
 
 namespace flameprobe {
@@ -37,6 +38,7 @@ public:
             threads();
             counters();
             blocked();
+            locks();
             work();
         }
         functions(profile_, totals);
@@ -70,6 +72,7 @@ private:
     void threads();
     void counters();
     void blocked();
+    void locks();
     void work();
     void stacks(const NamedProfile& profile, const Totals& totals);
     void functions(const NamedProfile& profile, const Totals& totals);
@@ -194,6 +197,31 @@ void SummaryWriter::blocked() {
         json_.key("kernel_ns").begin_object();
         for (const auto& [channel, ns] : call.channels) number(channel.c_str(), ns);
         json_.end_object();
+        json_.end_object();
+    });
+}
+
+/// Locks whose holders are known, the longest waited for first.
+void SummaryWriter::locks() {
+    const auto rows = lock_table(profile_);
+    if (rows.empty()) return;
+    json_.key("locks").array(rows, [&](const LockRow& row) {
+        const auto known = [&](const char* key, std::optional<std::uint64_t> value) {
+            json_.key(key);
+            value ? json_.number(*value) : json_.null();
+        };
+        json_.begin_object();
+        text("lock", one_line(row.lock));
+        number("waited_ns", row.waited_ns);
+        known("waits", row.waits);
+        known("longest_ns", row.longest_ns);
+        json_.key("holders").array(row.holders, [&](const HolderStack& holder) {
+            json_.begin_object();
+            text("thread", one_line(holder.holder));
+            number("ns", holder.ns);
+            json_.key("stack").array(holder.frames, [&](const std::string& frame) { json_.text(one_line(frame)); });
+            json_.end_object();
+        });
         json_.end_object();
     });
 }

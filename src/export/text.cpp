@@ -25,7 +25,7 @@ void hide_trailing_number(std::string& name) {
 
 /// `f _[k]` would be read as the kernel's `f `, and written again without the space.
 void close_up_suffix(std::string& name) {
-    if (!name.ends_with("_[k]") && !name.ends_with("_[i]")) return;
+    if (!name.ends_with("_[k]") && !name.ends_with("_[i]") && !name.ends_with("_[w]")) return;
     std::size_t end = name.size() - 4;
     while (end > 0 && name[end - 1] == ' ') --end;
     name.erase(end, name.size() - 4 - end);
@@ -52,6 +52,8 @@ std::string one_line(std::string_view text) {
 std::string plain_name(std::string_view text, FrameKind kind) {
     std::string name = one_line(text);
     if (name.empty()) name = "[no name]";
+    // Tools add functions up by their names.
+    if (kind == FrameKind::held) name += "_[w]";
     if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
     return name;
 }
@@ -66,6 +68,7 @@ std::string folded_name(std::string_view text, FrameKind kind, bool may_end_stac
     if (name.starts_with("# ")) name[1] = '_';  // inferno takes such a line for a comment
     if (kind == FrameKind::kernel) name += "_[k]";
     if (kind == FrameKind::inlined) name += "_[i]";
+    if (kind == FrameKind::held) name += "_[w]";
     if (kind == FrameKind::scope && !(name.front() == '[' && name.back() == ']')) name = '[' + name + ']';
     if (may_end_stack) hide_trailing_number(name);
     close_up_suffix(name);

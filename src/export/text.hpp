@@ -13,8 +13,8 @@ namespace flameprobe {
 std::string one_line(std::string_view text);
 
 /// A frame of folded text: one line, no ';', no white space at its ends, not empty, not ending in white space and a
-/// number (which readers take for a count), with `_[k]` or `_[i]` at the end for kernel and inlined functions and in
-/// square brackets for scopes.
+/// number (which readers take for a count), with `_[k]`, `_[i]` or `_[w]` at the end for kernel and inlined functions
+/// and a lock's holder's and in square brackets for scopes.
 std::string folded_name(std::string_view name, FrameKind kind, bool may_end_stack = true);
 
 /// A function's name where nothing needs escaping: one line, scopes in square brackets.

@@ -40,6 +40,9 @@ enum class Note : std::uint64_t {
 };
 /// Location::address of a note whose text is its mapping's path. Readers that do not know it show `[note 5]`.
 inline constexpr std::uint64_t named_note = 5;
+/// Whether a note says who holds a lock that a thread waits for: its Location::address is the lock's, and the frames on
+/// its leaf's side are the holder's.
+constexpr bool is_holder_note(std::string_view text) { return text.starts_with("[held by "); }
 
 /// The note as every output shows it; empty for a number that is no Note.
 constexpr std::string_view note_text(Note note) {

@@ -97,6 +97,7 @@ StackTable::Interned StackTable::stack(StackId parent, LocationId location) {
 }
 
 Location StackTable::at(LocationId id) const { return tables_->location(id); }
+StackNode StackTable::node(StackId id) const { return tables_->nodes[id - 1]; }
 std::size_t StackTable::locations() const { return tables_->addresses.size(); }
 std::size_t StackTable::stacks() const { return tables_->nodes.size(); }
 

@@ -23,6 +23,7 @@ public:
     Interned stack(StackId parent, LocationId location);
 
     Location at(LocationId id) const;
+    StackNode node(StackId id) const;
     std::size_t locations() const;
     std::size_t stacks() const;
     std::size_t memory() const;  // bytes

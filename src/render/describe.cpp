@@ -87,6 +87,8 @@ std::string_view kind_text(FrameKind kind) {
             return "note";
         case FrameKind::thread:
             return "thread";
+        case FrameKind::held:
+            return "the lock's holder";
     }
     return "";
 }

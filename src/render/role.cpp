@@ -134,6 +134,8 @@ public:
                 return role_of_note(profile_.strings.view(function.name));
             case FrameKind::thread:
                 return Role::thread;
+            case FrameKind::held:
+                return Role::held;
             default:
                 break;
         }

@@ -4,7 +4,9 @@
 
 #include "base/base_name.hpp"
 #include "profile/blocked_calls.hpp"
+#include "profile/lock_counters.hpp"
 #include "render/describe.hpp"
+#include "render/lock_table.hpp"
 #include "render/name_advice.hpp"
 #include "render/numbers.hpp"
 
@@ -155,6 +157,12 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
+        if (const auto locks = lock_table(profile); !locks.empty()) {
+            constexpr std::size_t most = 8;
+            for (std::size_t at = 0; at < std::min(locks.size(), most); ++at)
+                facts.push_back({"Lock", lock_text(locks[at])});
+            if (locks.size() > most) facts.push_back({"Lock", "and " + count_text(locks.size() - most) + " more"});
+        }
         if (auto parts = parts_text(summary, profile.merged_runs > 1); !parts.empty()) {
             facts.push_back({"Rotation", std::move(parts)});
         }
@@ -199,7 +207,9 @@ std::string default_subtitle(const NamedProfile& profile) {
     const std::uint64_t length = profile.summary.duration_ns;
     const std::string duration = profile.has_run && length > 0 ? " in " + duration_text(length) : "";
     const std::string samples = samples_text(hits), what = unit_text(profile, all);
-    if (what.empty()) return samples + duration;
+    std::string deadlock;
+    for (const std::string& sentence : deadlocks(profile.summary.counters)) deadlock += "; " + sentence;
+    if (what.empty()) return samples + duration + deadlock;
     const std::string_view event = profile.run.event;
     const std::string_view of = event == event_name::wall     ? " of running and waiting"
                                 : event == event_name::offcpu ? " of waiting"
@@ -207,7 +217,7 @@ std::string default_subtitle(const NamedProfile& profile) {
                                 : event == event_name::heap   ? " not freed"
                                 : counts_events(profile.run)  ? ""
                                                               : " of CPU time";
-    return what + std::string(of) + duration + (counts_waiting(profile.run) ? "" : ", " + samples);
+    return what + std::string(of) + duration + (counts_waiting(profile.run) ? "" : ", " + samples) + deadlock;
 }
 
 }  // namespace flameprobe

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "profile/lock_counters.hpp"
 #include "profile/reader.hpp"
 #include "symbolize/build_facts.hpp"
 #include "symbolize/last_stack.hpp"
@@ -27,7 +28,7 @@ constexpr std::size_t max_nodes = std::size_t{1} << 26;
 /// Makes the path of nodes for each stack of a thread name, once.
 class PathBuilder {
 public:
-    PathBuilder(const RawProfile& raw, const LocationNames& names, NamedProfile& profile)
+    PathBuilder(const RawProfile& raw, LocationNames& names, NamedProfile& profile)
         : raw_(raw), names_(names), profile_(profile), node_of_(raw.stacks.size()) {}
 
     /// Starts with another thread name, whose stacks have other paths.
@@ -47,7 +48,8 @@ public:
         if (more > max_nodes - std::min(max_nodes, profile_.nodes.size())) return std::nullopt;
         NodeId node = node_of_[stack];
         for (auto id = path_.rbegin(); id != path_.rend(); ++id) {
-            for (const FrameId frame : frames(*id)) node = child(node, frame);
+            const bool held = raw_.is_holders(raw_.stacks[*id].parent);
+            for (const FrameId frame : frames(*id)) node = child(node, held ? names_.held_frame(frame) : frame);
             remember(*id, node);
         }
         return node;
@@ -65,7 +67,7 @@ private:
     }
 
     const RawProfile& raw_;
-    const LocationNames& names_;
+    LocationNames& names_;
     NamedProfile& profile_;
     std::vector<NodeId> node_of_;
     std::vector<StackId> touched_;
@@ -140,6 +142,19 @@ SymbolizeOptions options_for(const RawProfile& raw, const NamedProfile& profile,
     return with_provenance(std::move(options), profile.run);
 }
 
+/// Counters of locks get the names that their addresses have.
+void name_locks(NamedProfile& profile, const LocationNames& names, const std::vector<bool>& needed) {
+    for (LocationId id = 0; id < profile.locations.size(); ++id) {
+        const Location& location = profile.locations[id];
+        const Mapping& mapping = profile.mappings[location.mapping];
+        if (!needed[id] || mapping.kind != MappingKind::note || !is_holder_note(mapping.path)) continue;
+        const Function& holder = profile.functions[profile.frames[names.frames(id).front()].function];
+        const std::string name(lock_name(profile.strings.view(holder.file)));
+        if (name != lock_address(location.address))
+            rename_lock(profile.summary.counters, lock_address(location.address), name);
+    }
+}
+
 /// Makes start and duration those of the window, from which rates follow and by which engines file a profile. Pauses of
 /// sampling count as part of the run, since the file does not say when they were.
 void select_window(const RawProfile& raw, const SampleFilter& filter, NamedProfile& profile) {
@@ -182,6 +197,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
     for (const LocationId id : last_stack) needed[id] = true;
     std::vector<std::string> notes;
     names.name(needed, options_for(raw, profile, options, notes), cache);
+    name_locks(profile, names, needed);
     for (const std::string& note : notes) profile.summary.counters[std::string(counter::note) + note] = 1;
     if (raw.death_record) profile.warnings.push_back(describe_death(raw, profile, names, last_stack));
     if (!build_paths(raw, counts, names, profile)) {

@@ -72,6 +72,25 @@ std::string LocationNames::shown(const std::string& name, const Mapping& mapping
     return at == name.npos ? name : std::string(name).replace(at, file.size(), called_);
 }
 
+// What FlameProbe says in brackets stays as it is, but for scopes: their time is not the waiting thread's.
+FrameId LocationNames::held_frame(FrameId frame) {
+    const auto known = held_frames_.find(frame);
+    if (known != held_frames_.end()) return known->second;
+    NamedFrame held = profile_.frames[frame];
+    Function named = profile_.functions[held.function];
+    const std::string name(profile_.strings.view(named.name));
+    FrameId id = frame;
+    if (named.kind != FrameKind::note || !name.starts_with('[')) {
+        if (named.kind == FrameKind::scope) named.name = profile_.strings.intern("[" + name + "]");
+        named.kind = FrameKind::held;
+        held.function = function(named);
+        id = static_cast<FrameId>(profile_.frames.size());
+        profile_.frames.push_back(held);
+    }
+    held_frames_.emplace(frame, id);
+    return id;
+}
+
 void LocationNames::add(LocationId id, const std::vector<Symbol>& symbols) {
     const Mapping& mapping = raw_.mappings[raw_.locations[id].mapping];
     StringTable& strings = profile_.strings;

@@ -24,6 +24,8 @@ public:
     /// Outermost first; empty for a location that was not needed.
     std::span<const FrameId> frames(LocationId id) const;
     FrameId thread_frame(const Thread& thread);
+    /// The frame as one of the thread that holds what the sampled one waits for.
+    FrameId held_frame(FrameId frame);
 
 private:
     std::optional<std::vector<Symbol>> known(LocationId id, const SymbolizeOptions& options,
@@ -45,6 +47,7 @@ private:
     std::vector<Range> ranges_;  // by location
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;
     std::unordered_map<FunctionId, FrameId> thread_frames_;
+    std::unordered_map<FrameId, FrameId> held_frames_;
 };
 
 }  // namespace flameprobe

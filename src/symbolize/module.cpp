@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "profile/lock_counters.hpp"
 #include "symbolize/debug_image.hpp"
 #include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
+#include "symbolize/demangle.hpp"
 #include "symbolize/elf_symbols.hpp"
 #include "symbolize/symbol_table.hpp"
 #include "symbolize/thread_start.hpp"
@@ -49,6 +51,23 @@ bool is_that_file(const ElfFile& file, const Mapping& mapping, bool same_boot) {
     if (!mapping.file.known() || !found.known()) return true;
     if (!same_boot) found.device = mapping.file.device;
     return found == mapping.file;
+}
+
+std::string variable_at(const ElfFile& file, std::string_view section, std::uint64_t address) {
+    const ElfSection* const table = file.find(section);
+    if (table == nullptr || table->link >= file.sections().size()) return {};
+    Elf64_Sym found{};
+    const bool any = any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
+        const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        found = symbol;
+        return symbol.st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_COMMON) &&
+               address - symbol.st_value < symbol.st_size;
+    });
+    if (!any) return {};
+    const std::string_view text = file.text(file.sections()[table->link], found.st_name);
+    std::string name = demangle(text.substr(0, text.find('@')));
+    const std::uint64_t inside = address - found.st_value;
+    return inside == 0 || name.empty() ? name : name + "+" + lock_address(inside);
 }
 
 }  // namespace
@@ -209,6 +228,17 @@ std::optional<std::uint64_t> Module::file_address(const Mapping& mapping, std::u
     }
     if (code == nullptr) return std::nullopt;
     return in_mapping + code->mapped_from(mapping.file_offset);
+}
+
+std::string Module::variable(const Mapping& code, std::uint64_t address) const {
+    const auto start = main_ ? main_->address_of(code.file_offset) : std::nullopt;
+    if (!start) return {};
+    const std::uint64_t at = address - (code.start - *start);
+    std::string name;
+    for (const ElfFile* const file : {main_.get(), separate_.get()})
+        for (const std::string_view section : {".symtab", ".dynsym"})
+            if (file != nullptr && name.empty()) name = variable_at(*file, section, at);
+    return name;
 }
 
 }  // namespace flameprobe

@@ -58,6 +58,9 @@ public:
     /// The address in the file's own terms of an address in the process.
     std::optional<std::uint64_t> file_address(const Mapping& mapping, std::uint64_t address) const;
     const SymbolTable& symbols() const { return symbols_; }
+    /// The variable that lies at an address of the process, as `name` or `name+0x10`, demangled; empty if none does.
+    /// `code`: a mapping of the file, which tells where the loader put it.
+    std::string variable(const Mapping& code, std::uint64_t address) const;
     /// Where functions begin in code that has no symbols.
     const FunctionStarts& functions() const { return functions_; }
     /// Whether std::thread's start routine begins at an address that has no symbol (thread_start.hpp). Looked for when

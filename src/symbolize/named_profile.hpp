@@ -22,9 +22,10 @@ enum class FrameKind : std::uint8_t {
     user,     // a function of the program or a library
     inlined,  // inlined into the frame towards the root
     kernel,
-    scope,   // FlameProbe::Scope
-    note,    // [truncated], [lost], ...
-    thread,  // the first frame of a stack: the thread's name
+    scope,     // FlameProbe::Scope
+    note,      // [truncated], [lost], ...
+    thread,    // the first frame of a stack: the thread's name
+    held = 7,  // of the thread that holds what the sampled one waits for (6: pages have it for what is no frame)
 };
 
 /// A function, scope, note or thread, as a box of a flame graph shows it. Equal ones have one id in a NamedProfile.

@@ -57,7 +57,10 @@ void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) {
 void RawProfile::location(LocationId /*id*/, const Location& location) { locations.push_back(location); }
 void RawProfile::stack(StackId /*id*/, const StackNode& node) {
     stacks.push_back(node);
-    const bool anonymous = mappings[locations[node.location].mapping].kind == MappingKind::anonymous;
+    const Mapping& mapping = mappings[locations[node.location].mapping];
+    const bool anonymous = mapping.kind == MappingKind::anonymous;
+    const bool holder = mapping.kind == MappingKind::note && is_holder_note(mapping.path);
+    holders_.push_back(holder || holders_[node.parent]);
     in_run_time_code_.push_back(anonymous || in_run_time_code_[node.parent]);
 }
 void RawProfile::summary(const Summary& summary) { last_summary = summary; }

@@ -74,6 +74,8 @@ public:
 
     /// The counts that the filter keeps, sorted by thread, then stack.
     std::vector<RawCount> counts() const;
+    /// Whether what is on the leaf's side of this stack is the stack of a lock's holder (is_holder_note()).
+    bool is_holders(StackId stack) const { return holders_[stack]; }
     /// Counts a sample that was kept apart.
     void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
     EventChoice events;
@@ -107,6 +109,7 @@ private:
     const bool by_time_;
     bool has_jit_dump_ = false;
     std::vector<bool> in_run_time_code_ = std::vector<bool>(1);  // by stack
+    std::vector<bool> holders_ = std::vector<bool>(1);           // by stack
     struct Sum {
         std::uint64_t weight = 0, hits = 0;
     };

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "symbolize/lock_names.hpp"
 #include "symbolize/module_job.hpp"
 #include "symbolize/other_names.hpp"
 #include "symbolize/parallel.hpp"
@@ -183,6 +184,7 @@ SymbolChains symbolize(const std::vector<Mapping>& mappings, const std::vector<L
                                  "(flameprobe-render does it)");
 
     name_the_rest(mappings, locations, others, chains);
+    name_locks(mappings, locations, options, chains);
     const auto warn_once = [&](const std::string& warning) {
         if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
     };

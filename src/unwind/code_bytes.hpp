@@ -59,5 +59,7 @@ std::uint64_t follow_stubs(std::uint64_t target);
 /// Whether `code`, copied from `address`, jumps to `target` as a tail call does: directly, through a stub, or through a
 /// pointer in an object (virtual functions).
 bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target);
+/// Whether it does so directly.
+bool jumps_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target);
 
 }  // namespace flameprobe

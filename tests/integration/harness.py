@@ -274,6 +274,11 @@ def named(frames, function):
     return any(re.search(rf"(?<!\w){re.escape(function)}(?!\w)", re.sub(r"_\[[ik]\]$", "", frame)) for frame in frames)
 
 
+def without_holder(frames):
+    """The thread's own frames: behind them is who holds the lock that it waits for."""
+    return frames[:next((at for at, frame in enumerate(frames) if frame.startswith("[held by ")), len(frames))]
+
+
 def shares(stacks, function, leaf=False):
     """(samples with the function on the stack (or at its end), all samples)."""
     hits = sum(count for frames, count in stacks if named(frames[-1:] if leaf else frames, function))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import programs
 from figures import is_rooted
-from harness import Case, profiled, read_folded, sized, target
+from harness import Case, profiled, read_folded, sized, target, without_holder
 from programs import Missing, find, forwarder, postgres, whole
 
 SECONDS = sized(2, 4)
@@ -97,7 +97,8 @@ class WaitingPrograms(Case):
         for result in ran.results().values():
             if not result.path("offcpu.folded").exists():
                 continue  # it has not waited
-            for frames, microseconds in read_folded(result.path("offcpu.folded").read_text()):
+            for all_frames, microseconds in read_folded(result.path("offcpu.folded").read_text()):
+                frames = without_holder(all_frames)
                 if frames[-1] in NOT_SAMPLED:
                     continue
                 seen[frames[-1]] += microseconds

@@ -10,7 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pprof_rules
-from harness import COMMAND, Case, named, ordinary_user, profiled, read_folded, render, run, sized, target
+from harness import (COMMAND, Case, named, ordinary_user, profiled, read_folded, render, run, sized, target,
+                     without_holder)
 
 SECONDS = sized(3, 10)
 WAITS = {"wait_nanosleep": "clock_nanosleep", "wait_briefly": "clock_nanosleep", "wait_poll": "poll", "wait_epoll": "epoll_wait",
@@ -66,7 +67,8 @@ class Waits(Case):
         ran = run([*before, target(program), SECONDS], directory, profiled(EVENT="cpu,offcpu", **settings))
         assert ran.returncode == 0, ran.stderr
         result = ran.result(program)
-        return said_by(ran.stdout), read_folded(result.path("offcpu.folded").read_text()), result
+        stacks = read_folded(result.path("offcpu.folded").read_text())
+        return said_by(ran.stdout), [(without_holder(frames), count) for frames, count in stacks], result
 
     def check_shares(self, waits, program="waits"):
         said, stacks, result = waits

@@ -172,7 +172,8 @@ int render_command(Arguments& arguments) {
     }
     Progress progress;
     auto profile = load_inputs(arguments.inputs, arguments, progress);
-    if (profile && !only_text(arguments) && holds_all_events(*format) && arguments.filter.event.empty()) {
+    const bool all_events = arguments.info || (!only_text(arguments) && holds_all_events(*format));
+    if (profile && all_events && arguments.filter.event.empty()) {
         if (auto others = load_other_events(*profile, arguments, progress); !others) profile = others.error();
     }
     progress.clear();

@@ -20,8 +20,8 @@ void keep_names_only(NamedProfile& profile) {
     for (Function& function : profile.functions) {
         // Another build may inline other functions, and folded text does not distinguish threads and notes from
         // functions.
-        const bool kernel = function.kind == FrameKind::kernel;
-        function = {function.name, 0, 0, 0, kernel ? FrameKind::kernel : FrameKind::user};
+        const bool kept = function.kind == FrameKind::kernel || function.kind == FrameKind::held;
+        function = {function.name, 0, 0, 0, kept ? function.kind : FrameKind::user};
     }
     for (NamedFrame& frame : profile.frames) frame.line = 0;
     std::erase_if(profile.counts, [](const NamedCount& count) { return count.weight == 0; });
@@ -60,7 +60,10 @@ public:
 
 private:
     static std::string key(const StringTable& strings, const Function& function) {
-        return std::string(strings.view(function.name)) + (function.kind == FrameKind::kernel ? "\1" : "\0");
+        const char* const kind = function.kind == FrameKind::kernel ? "\1"
+                                 : function.kind == FrameKind::held ? "\2"
+                                                                    : "";
+        return std::string(strings.view(function.name)) + kind;
     }
     NamedProfile& both_;
     std::vector<Function> known_;

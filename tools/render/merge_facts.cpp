@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "profile/lock_counters.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -95,7 +96,7 @@ void merge_accounts(Summary& into, const Summary& from, const std::vector<Thread
 void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<std::string, std::uint64_t>& from) {
     for (const auto& [name, value] : from) {
         std::uint64_t& known = into[name];
-        const bool largest = name == counter::given_up || name == counter::peak_memory;
+        const bool largest = name == counter::given_up || name == counter::peak_memory || is_longest_wait(name);
         known = largest ? std::max(known, value) : known + value;
     }
     for (const auto of_one : {counter::part, counter::root_pid}) into.erase(std::string(of_one));

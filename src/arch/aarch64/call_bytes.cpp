@@ -61,6 +61,16 @@ std::uint64_t follow_stubs(std::uint64_t target) {
     return target;
 }
 
+bool jumps_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target) {
+    for (std::size_t i = 0; i + 4 <= code.size(); i += 4) {
+        std::uint32_t instruction = 0;
+        std::memcpy(&instruction, code.data() + i, sizeof instruction);
+        const bool jump = (instruction & 0xfc000000) == 0x14000000;
+        if (jump && a64::branch_target(address + i, instruction) == target) return true;
+    }
+    return false;
+}
+
 bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target) {
     for (std::size_t i = 0; i + 4 <= code.size(); i += 4) {
         std::uint32_t instruction = 0;

@@ -113,6 +113,17 @@ std::uint64_t follow_stubs(std::uint64_t target) {
     return target;
 }
 
+bool jumps_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(code.data());
+    for (std::size_t i = 0; i + 5 <= code.size(); ++i) {
+        const bool conditional = bytes[i] == 0x0f && (bytes[i + 1] & 0xf0) == 0x80;
+        const std::size_t length = conditional ? 6 : 5;
+        if ((!conditional && bytes[i] != 0xe9) || i + length > code.size()) continue;
+        if (displaced(address + i + length, bytes + i + length - 4) == target) return true;
+    }
+    return false;
+}
+
 bool may_jump_to(std::span<const std::byte> code, std::uint64_t address, std::uint64_t target) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(code.data());
     // Every offset is tried, instruction or not: that a wrong one leads to the very target is next to impossible.

@@ -7,6 +7,7 @@ quartiles, and of the difference to the cpu run before it.
   switch   two threads of one CPU hand a byte to and fro for 0.4 s (then FlameProbe would stop recording so many switches)
   redis    redis-server, one client without pipelining: it waits once for each request
   threads  many threads that wait, each woken about once a second: what the collector uses
+  locks    the same number of threads, ten for each lock, of which one holds it for 80 ms: also who holds it is read
   exact    tests/targets/waits, which measures its own waits"""
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from peers import BUILD, LIBRARY, clean_environment, empty, machine, spread
 
-from harness import read_folded  # noqa: E402  (peers has put its place in the path)
+from harness import read_folded, without_holder  # noqa: E402  (peers has put its place in the path)
 from programs import Missing, find, free_port, listening, load  # noqa: E402
 from test_waits import said_by, told_by, without_delay  # noqa: E402
 
@@ -84,13 +85,12 @@ def costs(title, measure, pairs, directory, size=None):
     print()
 
 
-def many_threads(count, seconds, directory):
-    subprocess.run([sys.executable, "-c", THREADS, str(count), str(seconds)], timeout=120, check=True, cwd=directory,
-                   env=profiled(directory, "cpu,offcpu", "json"))
+def many_threads(count, seconds, directory, what, program):
+    subprocess.run(program, timeout=120, check=True, cwd=directory, env=profiled(directory, "cpu,offcpu", "json"))
     told = json.loads(next(Path(directory).glob("*.json")).read_text())
     empty(directory)
     own = told["cpu_time"]["flameprobe_ns"] / told["run"]["duration_ns"]
-    print(f"{count} threads that wait, {told['counters']['off-CPU: waits'] / seconds:.0f} waits a second: the collector used "
+    print(f"{count} threads that wait {what}, {told['counters']['off-CPU: waits'] / seconds:.0f} waits a second: the collector used "
           f"{100 * own:.1f} % of a CPU\n")
 
 
@@ -101,7 +101,8 @@ def exactness(seconds, directory):
         said = said_by(process.stdout.read())
         ended(process)
     path = next(Path(directory).glob("*.offcpu.folded"))
-    stacks, told_by_json = read_folded(path.read_text()), json.loads(Path(str(path).replace(".offcpu.folded", ".json")).read_text())
+    stacks = [(without_holder(frames), microseconds) for frames, microseconds in read_folded(path.read_text())]
+    told_by_json = json.loads(Path(str(path).replace(".offcpu.folded", ".json")).read_text())
     empty(directory)
     told, off = told_by(stacks)
     life = {thread: abs((off[thread] + of["cpu"]) / of["life"] - 1) for thread, of in said.items() if thread != "waits"}
@@ -133,7 +134,9 @@ def main():
             costs("a request of redis", of_a_request, options.pairs, directory, options.requests)
         except Missing as what:
             print(f"(redis is left out: {what} is not installed)\n")
-        many_threads(options.threads, options.seconds, directory)
+        count, seconds = str(options.threads), str(options.seconds)
+        many_threads(count, options.seconds, directory, "for time to pass", [sys.executable, "-c", THREADS, count, seconds])
+        many_threads(count, options.seconds, directory, "for locks", [BUILD / "tests" / "targets" / "holders", seconds, "crowd", count])
         exactness(options.seconds, directory)
 
 

@@ -16,6 +16,7 @@ TEST_CASE("the text of /proc/PID/task/TID/syscall is parsed") {
     CHECK(thread.call == 202);
     CHECK(thread.sp == 0x7ffd10);
     CHECK(thread.pc == 0x7f0abc);
+    CHECK(thread.arguments == std::array<std::uint64_t, 6>{1, 0x80, 0, 0, 0, 0});
     CHECK(parse_blocked("-1 0x7ffd20 0x401000\n", thread));
     CHECK(thread.call == BlockedThread::no_call);
     CHECK(thread.sp == 0x7ffd20);

@@ -35,7 +35,7 @@ TEST_CASE("without switch records a thread's waits and delays are worked out fro
             ++calls[where.call];
             return WaitPlace{5, 1};
         },
-        [](std::uint32_t) { return StackId{9}; },
+        [](HeldLooks&) {}, [](std::uint32_t) { return StackId{9}; },
         [&](const WaitRegistry::Span& span) {
             if (span.tid != tid) return;
             told[span.kind] += span.ns;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "export/totals.hpp"
+#include "profile/lock_counters.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
@@ -76,6 +77,7 @@ public:
         add(LineKind::title, program_name(run) + " (pid " + std::to_string(run.pid) + ")  " + options_.window + "  " +
                                  duration_text(totals_.samples * run.period_ns) + " of CPU time, " +
                                  samples_text(total_hits(profile_)) + (options_.running ? "" : "  ended"));
+        for (const std::string& deadlock : deadlocks(profile_.summary.counters)) add_deadlock(deadlock);
         const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);
         list("THREAD", threads_of(profile_, part));
         list("SCOPE", scopes_of(profile_, totals_, part));
@@ -86,6 +88,15 @@ public:
 private:
     void add(LineKind kind, const std::string& text) {
         if (lines_.size() < options_.rows) lines_.push_back({kind, fit(text, options_.columns)});
+    }
+    /// A line for each of its threads.
+    void add_deadlock(std::string_view sentence) {
+        constexpr std::string_view between = ", ";
+        for (std::string begin; !sentence.empty(); begin = std::string(deadlock_begin.size(), ' ')) {
+            const std::size_t end = std::min(sentence.find(between), sentence.size());
+            add(LineKind::heading, begin + std::string(sentence.substr(0, end)));
+            sentence.remove_prefix(std::min(end + between.size(), sentence.size()));
+        }
     }
     void list(const std::string& what, const std::vector<Sum>& sums) {
         if (sums.empty()) return;

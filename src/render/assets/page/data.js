@@ -63,8 +63,8 @@ class Column {
 }
 const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 4294967296 ? Uint32Array : Float64Array;
 
-const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", ""];
-const SUFFIXES = ["", "_[i]", "_[k]"];  // in folded text
+const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", "", "the lock's holder"];
+const SUFFIXES = ["", "_[i]", "_[k]", , , , , "_[w]"];  // in folded text
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
 export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3, WAITS = [7, 8, 9];
 

@@ -1,0 +1,103 @@
+#include "render/lock_table.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "profile/lock_counters.hpp"
+#include "render/numbers.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::string_view held_by = "[held by ";
+
+const NamedProfile* waiting_event(const NamedProfile& profile) {
+    if (profile.has_run && counts_waiting(profile.run)) return &profile;
+    for (const NamedProfile& other : profile.others)
+        if (counts_waiting(other.run)) return &other;
+    return nullptr;
+}
+
+class LockTable {
+public:
+    explicit LockTable(const NamedProfile& profile) : profile_(profile), first_(profile.nodes.size()) {
+        // A node's parent comes before it.
+        for (NodeId node = 1; node < profile.nodes.size(); ++node) {
+            first_[node] = first_[profile.nodes[node].parent];
+            if (first_[node] == 0 && is_holder(node)) first_[node] = node;
+        }
+        for (const NamedCount& count : profile.counts)
+            if (first_[count.node] != 0) add(count);
+    }
+
+    std::vector<LockRow> rows() const {
+        std::vector<LockRow> rows;
+        for (const auto& [lock, holders] : locks_) {
+            LockRow row{.lock = lock,
+                        .waits = lock_waits(profile_.summary.counters, lock),
+                        .longest_ns = longest_wait(profile_.summary.counters, lock),
+                        .holders = {}};
+            for (const auto& [stack, ns] : holders) {
+                row.waited_ns += ns;
+                row.holders.push_back({stack.front(), {stack.begin() + 1, stack.end()}, ns});
+            }
+            std::ranges::stable_sort(row.holders, std::greater(), &HolderStack::ns);
+            rows.push_back(std::move(row));
+        }
+        std::ranges::stable_sort(rows, std::greater(), &LockRow::waited_ns);
+        return rows;
+    }
+
+private:
+    const Function& function(NodeId node) const {
+        return profile_.functions[profile_.frames[profile_.nodes[node].frame].function];
+    }
+    bool is_holder(NodeId node) const {
+        return function(node).kind == FrameKind::note && is_holder_note(profile_.strings.view(function(node).name));
+    }
+    void add(const NamedCount& count) {
+        const NodeId holder = first_[count.node];
+        std::vector<std::string> stack;
+        for (NodeId node = count.node; node != holder; node = profile_.nodes[node].parent)
+            stack.push_back(clean_text(profile_.strings.view(function(node).name)));
+        std::string name(profile_.strings.view(function(holder).name));
+        stack.push_back(clean_text(name.substr(held_by.size(), name.size() - held_by.size() - 1)));
+        std::ranges::reverse(stack);
+        std::uint64_t& ns = locks_[std::string(lock_name(profile_.strings.view(function(holder).file)))][stack];
+        ns = add_saturated(ns, count.weight);
+    }
+
+    const NamedProfile& profile_;
+    std::vector<NodeId> first_;  // by node: the first holder on its path, 0 for none
+    std::map<std::string, std::map<std::vector<std::string>, std::uint64_t>> locks_;  // by holder and its frames
+};
+
+}  // namespace
+
+std::vector<LockRow> lock_table(const NamedProfile& profile) {
+    const NamedProfile* const waiting = waiting_event(profile);
+    return waiting == nullptr ? std::vector<LockRow>() : LockTable(*waiting).rows();
+}
+
+std::string lock_text(const LockRow& row) {
+    constexpr std::size_t most_holders = 3, most_frames = 4;
+    std::string text = row.lock + " " + duration_text(row.waited_ns);
+    if (row.waits) text += " in about " + count_text(*row.waits) + (*row.waits == 1 ? " wait" : " waits");
+    if (row.longest_ns) text += ", the longest " + duration_text(*row.longest_ns);
+    for (std::size_t at = 0; at < std::min(row.holders.size(), most_holders); ++at) {
+        const HolderStack& holder = row.holders[at];
+        text += (at == 0 ? "; held by " : ", by ") + holder.holder + " (" + duration_text(holder.ns);
+        const std::size_t shown = std::min(holder.frames.size(), most_frames);
+        for (std::size_t from_leaf = 0; from_leaf < shown; ++from_leaf)
+            text += (from_leaf == 0 ? ": " : " < ") + holder.frames[holder.frames.size() - 1 - from_leaf];
+        text += ")";
+    }
+    if (row.holders.size() > most_holders)
+        text += " and " + count_text(row.holders.size() - most_holders) + " more stacks";
+    return text;
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,149 @@
+"""Who holds the lock that a thread waits for: tests/targets/holders has pairs of threads that can only wait for each other."""
+
+import json
+import os
+import re
+from collections import defaultdict
+
+from harness import COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, sized, started, target, wait_until
+
+SECONDS = sized(3, 30)
+KINDS = ["catalog", "cpu", "timed", "reader", "writer", "recursive", "checking", "adaptive", "robust", "priority"]
+HELD = re.compile(r"\[held by (.*)\]")
+SAMPLED = "[its CPU sample nearest in time]"
+
+
+def holders(frames):
+    """The threads that are named, the first one's holder first."""
+    return [found[1] for frame in frames if (found := HELD.fullmatch(frame))]
+
+
+def stack_after(frames, name):
+    """The frames of the holder `name`, up to whom it waits for itself."""
+    after = frames[frames.index(f"[held by {name}]") + 1:]
+    end = next((at for at, frame in enumerate(after) if HELD.fullmatch(frame)), len(after))
+    return after[:end]
+
+
+class Locks(Case):
+    def folded(self, before=(), **settings):
+        self.directory.chmod(0o777)
+        ran = run([*before, target("holders"), SECONDS], self.directory,
+                  profiled(EVENT="cpu,offcpu", OFFCPU_FREQ=499, FREQ=499, FORMAT="folded,svg,html,json", **settings))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "over\n"), ran.stderr)
+        self.assertNotIn("deadlock", ran.stderr)
+        result = ran.result("holders")
+        return read_folded(result.path("offcpu.folded").read_text()), result
+
+    def check(self, stacks):
+        """0 wrong: whoever is named can only be the other one of the pair, and has the lock."""
+        found, waited = defaultdict(int), defaultdict(int)
+        for frames, microseconds in stacks:
+            thread, names = frames[0], holders(frames)
+            kind = thread[2:]
+            if thread.startswith("n-"):
+                self.assertEqual(names, [], frames)
+            if kind in KINDS:
+                self.assertIn(names, ([], [("w-" if thread[0] == "h" else "h-") + kind]), frames)
+            if thread.startswith("w-") and "futex" in frames:
+                waited[kind] += microseconds
+                found[kind] += microseconds if names else 0
+            if names and not SAMPLED in frames and frames[-1][0] != "[":
+                self.assertTrue(frames[-1].endswith("_[w]"), frames)
+        for kind in KINDS:
+            self.assertGreater(found[kind], 0.5 * waited[kind], (kind, dict(found), dict(waited)))
+
+    def check_what_holders_do(self, stacks):
+        blocked = sum(count for frames, count in stacks if frames[0] == "w-catalog" and "[held by h-catalog]" in frames
+                      and any("restock" in frame and frame.endswith("_[w]") for frame in stack_after(frames, "h-catalog")))
+        self.assertGreater(blocked, 0)
+        computes = [frames for frames, _ in stacks if frames[0] == "w-cpu" and "[held by h-cpu]" in frames and SAMPLED in frames]
+        self.assertTrue(any("compute_inside" in frame for frames in computes for frame in stack_after(frames, "h-cpu")), computes)
+        chains = {tuple(holders(frames)) for frames, _ in stacks if frames[0] == "c-1"}
+        self.assertIn(("c-2", "c-3", "c-4"), chains)
+
+    def test_root(self):
+        stacks, result = self.folded()
+        self.check(stacks)
+        self.check_what_holders_do(stacks)
+        self.check_table(stacks, result)
+
+    def check_table(self, stacks, result):
+        """The same in every output, and the lock's name where a variable has it."""
+        locks = {row["lock"]: row for row in json.loads(result.path("json").read_text())["locks"]}
+        row = locks["shop::Catalog::mutex_"]
+        told = sum(count for frames, count in stacks if frames[0][2:] == "catalog" and holders(frames))
+        self.assertAlmostEqual(row["waited_ns"] / 1000, told, delta=0.001 * told + len(stacks))
+        self.assertEqual(sum(holder["ns"] for holder in row["holders"]), row["waited_ns"])
+        self.assertEqual(row["holders"][0]["thread"], "h-catalog")
+        self.assertGreater(row["longest_ns"], 1_000_000)
+        self.assertGreater(row["waits"], 0)
+        self.assertIn("shop::prices", locks)
+        self.assertNotIn("", locks)
+        for text in (render("--info", result.path("fprobe")).stdout, result.path("html").read_text(),
+                     result.path("offcpu.svg").read_text()):
+            self.assertRegex(text, r"shop::Catalog::mutex_ [0-9.]+ m?s in about [0-9,]+ waits, the longest")
+        # Text that was written is read again as it was.
+        again = render(result.path("offcpu.folded"), "-o", "-", "--format", "folded")
+        self.assertEqual(sorted(again.stdout.splitlines()), sorted(result.path("offcpu.folded").read_text().splitlines()))
+
+    def test_ordinary_user(self):
+        stacks, _ = self.folded(before=ordinary_user(self))
+        self.check(stacks)
+        self.check_what_holders_do(stacks)
+
+    def test_without_switch_records(self):
+        stacks, _ = self.folded(ENGINE="timer")
+        self.check(stacks)
+
+    def test_attached(self):
+        self.need_engine("ring")
+        with started([target("holders"), 600], self.directory, clean_environment()) as host:
+            wait_until(lambda: len(os.listdir(f"/proc/{host.pid}/task")) > 25, what="its threads")
+            ran = run([COMMAND, "attach", host.pid, "-d", f"{SECONDS}s", "-F", "499", "-e", "cpu,offcpu", "-o", self.directory / "seen",
+                       "--format", "folded"], self.directory)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.check(read_folded((self.directory / "seen.offcpu.folded").read_text()))
+
+
+class Deadlocks(Case):
+    def circle(self, count, **settings):
+        ran = run([target("holders"), 2, "circle", count], self.directory,
+                  profiled(EVENT="offcpu", FORMAT="folded,svg,html", **settings))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "over\n"), ran.stderr)
+        return ran
+
+    def test_two_and_three_threads_and_one(self):
+        for count in (1, 2, 3):
+            with self.subTest(threads=count):
+                for path in self.directory.iterdir():
+                    path.unlink()
+                ran = self.circle(count)
+                self.assertEqual(ran.stderr.count("deadlock: "), 1, ran.stderr)
+                for at in range(1, count + 1):
+                    self.assertRegex(ran.stderr, rf"d-{at} \(\d+\) waits for the lock at 0x[0-9a-f]+ that ")
+                result = ran.result("holders")
+                folded = result.path("offcpu.folded") if result.path("offcpu.folded").exists() else result.path("folded")
+                whole = [frames for frames, _ in read_folded(folded.read_text()) if frames[-1] == "[deadlock]"]
+                self.assertEqual({frames[0] for frames in whole}, {f"d-{at}" for at in range(1, count + 1)})
+                for frames in whole:
+                    # Each names all, itself last.
+                    self.assertEqual(len(holders(frames)), count)
+                    self.assertEqual(holders(frames)[-1], frames[0])
+                for ending in ("svg", "html"):
+                    self.assertIn("deadlock: d-", result.path(ending).read_text())
+
+    def folded(self):
+        return render(next(self.directory.glob("*.run")), "--event", "offcpu", "-o", "-", "--format", "folded").stdout
+
+    def test_a_killed_program_has_it(self):
+        with started([target("holders"), 600, "circle", 2], self.directory,
+                     profiled(EVENT="offcpu", LOG=self.directory / "log")) as host:
+            log = self.directory / "log"
+            wait_until(lambda: log.exists() and "deadlock: " in log.read_text(), what="the sentence")
+            wait_until(lambda: "[deadlock]" in self.folded(), what="the deadlock in the profile")
+            top = run([COMMAND, "top", "--once", host.pid], self.directory)
+            self.assertRegex(top.stdout, r"deadlock: d-\d \(\d+\) waits")
+            host.kill()
+            host.wait()
+        self.assertIn("[deadlock]", self.folded())
