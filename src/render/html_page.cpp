@@ -15,6 +15,7 @@
 #include "render/flame_graph.hpp"
 #include "render/function_totals.hpp"
 #include "render/html_data.hpp"
+#include "render/lock_page.hpp"
 #include "render/numbers.hpp"
 #include "render/preview.hpp"
 #include "render/process_rows.hpp"
@@ -158,7 +159,7 @@ Result<void> write_page(const NamedProfile& profile, const FlameGraphOptions& op
         elements += data_elements("-" + other.run.event, *its);
     }
     const std::string title = page_xml(text.title), subtitle = page_xml(text.subtitle);
-    const std::string facts = page_facts(text.facts, data->min_width, text.heading, process_rows(profile));
+    const std::string facts = lock_markup(profile) + page_facts(text.facts, data->min_width, text.heading, process_rows(profile));
     PageTemplate()
         .set("@TITLE@", title)
         .set("@SUBTITLE@", subtitle)

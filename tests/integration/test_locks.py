@@ -78,11 +78,13 @@ class Locks(Case):
         self.assertEqual(row["holders"][0]["thread"], "h-catalog")
         self.assertGreater(row["longest_ns"], 1_000_000)
         self.assertGreater(row["waits"], 0)
+        self.assertIn("<tr><td>shop::Catalog::mutex_</td>", result.path("html").read_text())
         self.assertIn("shop::prices", locks)
         self.assertNotIn("", locks)
         for text in (render("--info", result.path("fprobe")).stdout, result.path("html").read_text(),
                      result.path("offcpu.svg").read_text()):
-            self.assertRegex(text, r"shop::Catalog::mutex_ [0-9.]+ m?s in about [0-9,]+ waits, the longest")
+            # The longest waited for come first.
+            self.assertRegex(text, re.escape(next(iter(locks))) + r" [0-9.]+ m?s in about [0-9,]+ waits, the longest")
         # Text that was written is read again as it was.
         again = render(result.path("offcpu.folded"), "-o", "-", "--format", "folded")
         self.assertEqual(sorted(again.stdout.splitlines()), sorted(result.path("offcpu.folded").read_text().splitlines()))

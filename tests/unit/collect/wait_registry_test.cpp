@@ -26,10 +26,13 @@ struct ToldSpans {
     void in(std::uint64_t time, std::uint32_t tid = 1) { registry.switched({time, tid, false, false}); }
     /// Reads the wait in progress of thread `tid` as `stack`.
     void look(std::uint64_t time, StackId stack, std::uint32_t tid = 1, std::uint64_t took = 1000) {
+        look(time, {stack, stack}, tid, took);
+    }
+    void look(std::uint64_t time, const WaitPlace& place, std::uint32_t tid = 1, std::uint64_t took = 1000) {
         std::vector<WaitRegistry::Wait> unread;
         registry.unread(unread);
         for (const auto& wait : unread)
-            if (wait.tid == tid) registry.read(wait, {stack, stack}, time, time + took);
+            if (wait.tid == tid) registry.read(wait, place, time, time + took);
     }
     /// The scheduler's account of each thread that wants it, read by `time`.
     std::size_t read_accounts(std::uint64_t time, std::uint64_t cpu, std::uint64_t delay) {
@@ -107,6 +110,29 @@ TEST_CASE("a new thread counts as preempted until it runs; after its end nothing
     CHECK(told.sum(Kind::preempted) == 2 * ms);
     CHECK(told.sum(Kind::unsampled) == 0);
     CHECK(told.registry.totals().running_ns == ms);
+}
+
+TEST_CASE("a wait in a deadlock counts while it goes on, also of a thread that never woke") {
+    for (const bool lasts : {false, true}) {
+        const auto cycle = std::make_shared<LockCycle>();
+        cycle->lasts = lasts;
+        const auto held = std::make_shared<Held>();
+        held->cycle = cycle;
+        const auto looks = std::make_shared<HeldLooks>(LockCycle::Member{});
+        looks->add(held);
+        ToldSpans told;
+        told.out(1 * whole_second);
+        told.look(1 * whole_second + ms, WaitPlace{7, 7, looks});
+        std::vector<HeldLooks*> again;
+        told.registry.held(4, again);
+        CHECK(again == std::vector{looks.get()});
+        told.registry.settle(2 * whole_second);
+        CHECK(told.sum(Kind::waited, 7) == (lasts ? whole_second : 0));
+        told.registry.settle_all(3 * whole_second);
+        CHECK(told.sum(Kind::waited, 7) == (lasts ? 2 * whole_second : 0));
+        CHECK(told.sum(Kind::idle, 7) == (lasts ? 0 : 2 * whole_second));
+        for (const auto& span : told.spans) CHECK(span.held == looks);
+    }
 }
 
 TEST_CASE("threads that never woke are reported as idle") {

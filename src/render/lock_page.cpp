@@ -1,0 +1,53 @@
+#include "render/lock_page.hpp"
+
+#include <algorithm>
+
+#include "render/lock_table.hpp"
+#include "render/numbers.hpp"
+#include "render/text.hpp"
+
+namespace flameprobe {
+namespace {
+
+constexpr std::size_t most_rows = 50, most_stacks = 5, longest_stack = 600;
+
+std::string cell(std::string_view text) {
+    std::string out = "<td>";
+    append_xml(out, text);
+    return out + "</td>";
+}
+
+/// The leaf first, since it is what the holder does.
+std::string stack_text(const HolderStack& holder) {
+    std::string text = duration_text(holder.ns) + " " + holder.holder + ": ";
+    for (auto frame = holder.frames.rbegin(); frame != holder.frames.rend(); ++frame)
+        text += (frame == holder.frames.rbegin() ? "" : " < ") + *frame;
+    return std::string(shorten(text, longest_stack));
+}
+
+std::string row_markup(const LockRow& row) {
+    std::string out = "<tr>" + cell(shorten(row.lock, longest_stack)) + cell(duration_text(row.waited_ns)) +
+                      cell(row.waits ? count_text(*row.waits) : "") +
+                      cell(row.longest_ns ? duration_text(*row.longest_ns) : "") + "<td>";
+    const std::size_t shown = std::min(row.holders.size(), most_stacks);
+    for (std::size_t at = 0; at < shown; ++at) {
+        if (at != 0) out += "<br>";
+        append_xml(out, stack_text(row.holders[at]));
+    }
+    if (row.holders.size() > shown) out += "<br>and " + count_text(row.holders.size() - shown) + " more stacks";
+    return out + "</td></tr>\n";
+}
+
+}  // namespace
+
+std::string lock_markup(const NamedProfile& profile) {
+    const auto rows = lock_table(profile);
+    if (rows.empty()) return {};
+    std::string out =
+        "<details class=\"facts locks\"><summary>Locks</summary><table>\n<tr><th>lock</th><th>waited for</th>"
+        "<th>waits</th><th>longest</th><th>held by, the longest first; what the holder did</th></tr>\n";
+    for (std::size_t at = 0; at < std::min(rows.size(), most_rows); ++at) out += row_markup(rows[at]);
+    return out + "</table></details>";
+}
+
+}  // namespace flameprobe
