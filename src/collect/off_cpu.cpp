@@ -103,6 +103,7 @@ void OffCpu::look(const std::function<void()>& drain) {
     }
     registry_.looks().add_pause(now - last_look_ns_);
     last_look_ns_ = now;
+    registry_.doubt_starts(now);
     registry_.unread(unread_);
     for (std::size_t i = 0; i < unread_.size(); ++i) {
         if (i % looks_between_drains == looks_between_drains - 1) drain();

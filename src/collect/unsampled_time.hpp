@@ -151,7 +151,7 @@ private:
     std::unordered_map<ThreadId, std::uint64_t> less_than_one_;  // nanoseconds that could not be sampled, not noted yet
     std::map<std::pair<std::string, std::uint64_t>, Kind> kinds_;  // by name and start routine
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;     // see learn_root()
-    std::uint64_t credit_ns_ = 0;  // of all threads: for which samples and notes stand
+    std::uint64_t credit_ns_ = 0;                                  // of all threads: for which samples and notes stand
     std::uint64_t lost_unassigned_ = 0;
     std::uint64_t not_sampled_ = 0;
     bool wrote_ = false;

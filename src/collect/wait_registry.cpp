@@ -37,6 +37,7 @@ void WaitRegistry::switched(const RawSwitch& record) {
     if (thread.state == State::ended) return;
     // The thread was assumed to wait, but ran all the time.
     if (thread.assumed && record.out) thread.state = State::running;
+    thread.only_started = false;
     leave_state(record.tid, thread, record.time_ns);
     totals_.ins += record.out ? 0 : 1;
     thread.state = !record.out ? State::running : record.preempted ? State::preempted : State::waiting;
@@ -47,6 +48,7 @@ void WaitRegistry::started(std::uint32_t tid, std::uint64_t time_ns) {
     if (const auto old = threads_.find(tid); old != threads_.end()) finish(tid, old->second, time_ns);
     Thread& thread = threads_[tid] = {};
     thread.state = State::preempted;  // until a CPU takes it for the first time
+    thread.only_started = true;
     thread.account.born();
     thread.since_ns = thread.window_begin_ns = time_ns;
     thread.number = ++last_number_;
@@ -187,6 +189,16 @@ void WaitRegistry::held(std::size_t most, std::vector<HeldLooks*>& out) const {
     out.erase(middle, out.end());
 }
 
+void WaitRegistry::doubt_starts(std::uint64_t now_ns) {
+    constexpr std::uint64_t long_ns = 20'000'000;
+    for (auto& [tid, thread] : threads_) {
+        if (!thread.only_started || thread.state != State::preempted || since(now_ns, thread.since_ns) < long_ns)
+            continue;
+        thread.state = State::waiting;
+        thread.assumed = true;
+    }
+}
+
 WaitRegistry::Thread* WaitRegistry::thread_of(const Wait& wait) {
     const auto found = threads_.find(wait.tid);
     const bool waits =
@@ -208,7 +220,7 @@ void WaitRegistry::read(const Wait& wait, WaitPlace what, std::uint64_t since_ns
 void WaitRegistry::runs(const Wait& wait) {
     Thread* const thread = thread_of(wait);
     if (thread == nullptr || !thread->assumed) return;  // woken, and not yet on a CPU
-    thread->state = State::running;
+    thread->state = thread->only_started ? State::preempted : State::running;
     thread->assumed = false;
 }
 

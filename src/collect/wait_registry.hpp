@@ -63,6 +63,9 @@ public:
     void unread(std::vector<Wait>& out) const;
     /// Of the waits in progress whose lock's holder was found the `most` that were looked at longest ago.
     void held(std::size_t most, std::vector<HeldLooks*>& out) const;
+    /// A thread that began some time ago without a record of its own may be blocked since before records of it were
+    /// kept: the next look at it tells.
+    void doubt_starts(std::uint64_t now_ns);
     bool in_progress(const Wait& wait) { return thread_of(wait) != nullptr; }
     /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
     /// the records that follow show that the wait lasted until then.
@@ -109,6 +112,7 @@ private:
         bool doubtful = false;  // assumed since records were lost
         bool has_stack = false;
         bool hopeless = false;
+        bool only_started = false;  // no record but that of its start
         std::uint64_t since_ns = 0;
         std::uint64_t number = 0;      // changes with every record
         std::uint64_t counted_ns = 0;  // part of the wait in progress that is counted already

@@ -135,6 +135,26 @@ TEST_CASE("a wait in a deadlock counts while it goes on, also of a thread that n
     }
 }
 
+TEST_CASE("a thread that was blocked before there were records of it is found by a look") {
+    ToldSpans told;
+    told.registry.started(1, whole_second);
+    told.registry.doubt_starts(whole_second + ms);
+    told.look(whole_second + ms, 7);  // too early: it may not have had a CPU yet
+    told.registry.doubt_starts(whole_second + 100 * ms);
+    told.look(whole_second + 100 * ms, 7);
+    told.in(2 * whole_second);
+    told.registry.started(2, 2 * whole_second);
+    told.registry.doubt_starts(3 * whole_second);
+    std::vector<WaitRegistry::Wait> unread;
+    told.registry.unread(unread);
+    REQUIRE(unread.size() == 1);
+    told.registry.runs(unread[0]);  // wants a CPU
+    told.in(3 * whole_second, 2);
+    told.registry.settle_all(3 * whole_second);
+    CHECK(told.sum(Kind::waited, 7) == whole_second);
+    CHECK(told.sum(Kind::preempted) == whole_second);
+}
+
 TEST_CASE("threads that never woke are reported as idle") {
     ToldSpans told;
     told.registry.begin(whole_second, {1, 2});

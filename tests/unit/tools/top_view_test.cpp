@@ -51,17 +51,6 @@ TEST_CASE("top: threads, scopes and functions are listed, the largest function f
     CHECK((main - 1)->text.find("FUNCTION") != std::string::npos);
 }
 
-TEST_CASE("top: a deadlock is told, a line for each thread") {
-    NamedProfile profile = profile_of_two_threads();
-    profile.summary.counters
-        ["note: deadlock: a (7) waits for the lock at 0x10 that b (8) holds, b (8) waits for the lock "
-         "at 0x20 that a (7) holds"] = 1;
-    const auto lines = top_view(profile, {.columns = 80, .rows = 24});
-    REQUIRE(lines.size() > 3);
-    CHECK(lines[1].text == "deadlock: a (7) waits for the lock at 0x10 that b (8) holds");
-    CHECK(lines[2].text == "          b (8) waits for the lock at 0x20 that a (7) holds");
-}
-
 TEST_CASE("top: what is shown fits, and no name controls the terminal") {
     for (const std::size_t columns : {1UL, 9UL, 20UL, 80UL}) {
         for (const std::size_t rows : {1UL, 3UL, 24UL}) {
