@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "count.hpp"
+#include "own_allocations.hpp"
 
 namespace flameprobe {
 namespace {
@@ -41,9 +42,10 @@ void* open_core() {
     return nullptr;
 }
 
-constexpr flameprobe_services services = {.read_unit_counts = read_unit_counts};
+constinit flameprobe_services services = {.read_unit_counts = read_unit_counts, .allocations = nullptr};
 
 void open_once() {
+    const OwnAllocations own;
     void* handle = open_core();
     if (handle == nullptr) {
         const char* why = ::dlerror();
@@ -56,6 +58,7 @@ void open_once() {
     if (table == nullptr || table->version != FLAMEPROBE_CORE_VERSION) {
         return complain("libflameprobe-core.so", "it is not of the same version as libflameprobe.so");
     }
+    services.allocations = alloc_table();
     table->use_services(&services);
     __atomic_store_n(&loaded, table, __ATOMIC_RELEASE);
 }

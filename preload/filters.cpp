@@ -11,6 +11,7 @@
 #include "core.hpp"
 #include "dispositions.hpp"
 #include "interpose.hpp"
+#include "own_allocations.hpp"
 #include "own_stacks.hpp"
 
 namespace flameprobe {
@@ -89,6 +90,7 @@ FLAMEPROBE_INTERPOSED int prctl(int option, ...) noexcept {
                       reinterpret_cast<const void*>(words[1]));
     }
     if (option == PR_SET_NO_NEW_PRIVS) expect_filter();
+    if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV && alloc_table() != nullptr) alloc_table()->go_silent();
     // From then on a handler of ours could not even return: rt_sigreturn is a system call (Linux 5.11).
     if (option == PR_SET_SYSCALL_USER_DISPATCH && words[0] == PR_SYS_DISPATCH_ON) give_up_signals();
     return next(next_prctl, "prctl")(option, words[0], words[1], words[2], words[3]);

@@ -6,6 +6,7 @@
 #include "core.hpp"
 #include "dispositions.hpp"
 #include "host_threads.hpp"
+#include "own_allocations.hpp"
 #include "settings.hpp"
 
 namespace flameprobe {
@@ -15,6 +16,8 @@ namespace {
 __attribute__((constructor(101))) void begin() {
     const Settings& settings = settings_at_load();
     const bool preloaded = is_preloaded();
+    find_alloc_table();
+    const OwnAllocations own;
     if (!preloaded && !settings.has("FLAMEPROBE_START=1") && !settings.has_name("FLAMEPROBE_SIGNAL")) return;
     const flameprobe_core* core = flameprobe::core();
     if (core == nullptr) return;
@@ -27,6 +30,7 @@ __attribute__((constructor(101))) void begin() {
 __attribute__((destructor(101))) void end() {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
+    const OwnAllocations own;
     core->release_host_resources();
     core->finish();
     core->messages();

@@ -12,6 +12,7 @@
 #include "core.hpp"
 #include "host_threads.hpp"
 #include "interpose.hpp"
+#include "own_allocations.hpp"
 
 namespace flameprobe {
 namespace {
@@ -94,7 +95,11 @@ FLAMEPROBE_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t
     const flameprobe_core* core = core_if_loaded();
     const bool of_host = core != nullptr && core->is_own_thread(routine) == 0;
     if (!of_host || (!counting && core->attaches_threads() == 0)) return create(thread, attributes, routine, argument);
-    auto* life = static_cast<Life*>(::malloc(sizeof(Life)));
+    const auto new_life = [] {
+        const OwnAllocations own;
+        return static_cast<Life*>(::malloc(sizeof(Life)));
+    };
+    auto* life = new_life();
     if (life == nullptr) return create(thread, attributes, routine, argument);
     *life = {routine, argument, 0, 0};
     __atomic_add_fetch(&living, 1, __ATOMIC_RELAXED);

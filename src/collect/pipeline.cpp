@@ -158,6 +158,19 @@ void Pipeline::sample_of_event(const RawSample& raw, Sample sample) {
     sink_.event_sample(first_event_ + raw.event - 1, sample);
 }
 
+StackId Pipeline::stack_of(const RawSample& raw, std::uint64_t own_begin, std::uint64_t own_end) {
+    walk_copy(raw);
+    find_labels_in_copy(raw);
+    std::size_t own = 0;
+    while (own < walk_.frames.size() && walk_.frames[own].address >= own_begin && walk_.frames[own].address < own_end)
+        ++own;
+    for (StackLabel& label : labels_) label.frame -= std::min<std::size_t>(label.frame, own);
+    const bool whole = walk_.end == WalkEnd::root;
+    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
+    if (!whole) ++summary_.counters["allocations ended: " + std::string(describe(walk_.end))];
+    return stacks_.intern(std::span(walk_.frames).subspan(own), whole, labels_, {}, 0);
+}
+
 void Pipeline::event_lost(std::uint32_t event, std::uint64_t weight) {
     if (event > more_events_.size()) return;
     event_sample(first_event_ + event - 1,

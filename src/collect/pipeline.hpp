@@ -58,6 +58,8 @@ public:
 
     /// The stack of a thread that waits, its system call as the leaf. Right only if the thread has not woken meanwhile.
     StackId blocked_stack(const BlockedThread& thread, bool& whole);
+    /// The stack of a sample that code of ours took in the host, without the frames of that code at its leaf.
+    StackId stack_of(const RawSample& raw, std::uint64_t own_begin, std::uint64_t own_end);
     /// The stack of the thread's last CPU sample; 0 if there is none.
     StackId last_stack(std::uint32_t tid) const;
     /// The stack `parent` with a frame of ours as its leaf.

@@ -52,12 +52,19 @@ void Recording::sample_waits(const OffCpuSettings& settings) {
 
 void Recording::sample_events(const std::vector<EventInfo>& events) {
     const EventId first = off_cpu_ ? OffCpuSettings().idle_event + 1 : 1;
+    next_event_ = first + static_cast<EventId>(events.size());
     std::vector<std::string> names;
     for (const EventInfo& event : events) {
         file_.writer().event(first + static_cast<EventId>(names.size()), event);
         names.push_back(event.name);
     }
     pipeline_.more_events(first, std::move(names));
+}
+
+void Recording::sample_allocations(alloc::State& state) {
+    const EventId first = next_event_;
+    for (const EventInfo& event : Allocations::events(state)) file_.writer().event(next_event_++, event);
+    allocations_.emplace(pipeline_, state, first);
 }
 
 Result<void> Recording::resume(bool units_from_birth) {
@@ -70,6 +77,7 @@ Result<void> Recording::resume(bool units_from_birth) {
     pipeline_.threads().resume();
     usage_.begin(counted_time_ns_);
     if (off_cpu_) off_cpu_->begin(counted_time_ns_);
+    if (allocations_) allocations_->resume();
     return {};
 }
 
@@ -84,6 +92,7 @@ Result<void> Recording::resume_from(const CountedTo& end) {
     if (end.ended) pipeline_.unsampled_time().samples_all_time(true);
     usage_.begin(end.time_ns);
     if (off_cpu_) off_cpu_->begin(end.time_ns);
+    if (allocations_) allocations_->resume();
     return {};
 }
 
@@ -112,6 +121,7 @@ void Recording::pause() {
     pipeline_.threads().read_all_clocks();
     usage_.read(counted_time_ns_, true);
     if (off_cpu_) off_cpu_->pause(counted_time_ns_);
+    if (allocations_) allocations_->pause();
     running_ = false;
 }
 
@@ -168,6 +178,10 @@ void Recording::write_account() {
     if (off_cpu_) {
         off_cpu_->add_to(summary.counters);
         summary.own_memory += off_cpu_->memory();
+    }
+    if (allocations_) {
+        allocations_->add_to(summary.counters);
+        summary.own_memory += allocations_->memory();
     }
     usage_.add_to(summary.counters);
     const auto statistics = pipeline_.unwind_statistics();

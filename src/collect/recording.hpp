@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "collect/allocations.hpp"
 #include "collect/crash_record.hpp"
 #include "collect/off_cpu.hpp"
 #include "collect/pipeline.hpp"
@@ -64,6 +65,13 @@ public:
     /// To be called before the first resume(), after sample_waits(): other events that the source samples
     /// (RawSample::event).
     void sample_events(const std::vector<EventInfo>& events);
+    /// To be called before the first resume(), after sample_events(): the host's allocations too.
+    void sample_allocations(alloc::State& state);
+    /// To be called after each drain of the engine.
+    void drain_allocations() {
+        if (allocations_) allocations_->drain();
+    }
+    bool many_allocations() const { return allocations_ && allocations_->is_busy(); }
     /// Looks at threads that wait, if they are sampled and it is time. `drain` brings the records up to now.
     void look(const std::function<void()>& drain) {
         if (off_cpu_) off_cpu_->look(drain);
@@ -119,7 +127,8 @@ public:
     bool has_samples() {
         return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_unassigned() !=
                    0 ||
-               pipeline_.has_more_events() || (off_cpu_ && off_cpu_->has_samples()) ||
+               pipeline_.has_more_events() || (allocations_ && allocations_->has_samples()) ||
+               (off_cpu_ && off_cpu_->has_samples()) ||
                (pipeline_.unsampled_time().wrote() && process_cpu_ns_ >= least_cpu_ns_);
     }
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
@@ -150,6 +159,8 @@ private:
     ProfileFile file_;
     Pipeline pipeline_;
     std::optional<OffCpu> off_cpu_;
+    EventId next_event_ = 1;
+    std::optional<Allocations> allocations_;
     UsageAccount usage_;
     bool running_ = false;
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read

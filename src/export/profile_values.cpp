@@ -14,6 +14,21 @@ std::string type_of(const std::string& event) {
     return type;
 }
 
+/// As Go and jemalloc call them.
+ProfileValue allocation_value(const std::string& event) {
+    const std::string what = event.starts_with(event_name::heap_end) ? "leaked"
+                             : event.starts_with(event_name::heap)   ? "inuse"
+                                                                     : "alloc";
+    return event.ends_with("objects") ? ProfileValue{what + "_objects", "count"}
+                                      : ProfileValue{what + "_space", "bytes"};
+}
+
+/// Of bytes between two samples; 1 where it is not known.
+std::uint64_t allocation_mean(const Summary& summary) {
+    const auto mean = summary.counters.find(std::string(counter::allocation_mean));
+    return mean == summary.counters.end() ? 1 : mean->second;
+}
+
 }  // namespace
 
 ProfileValues values_of(const NamedProfile& profile) {
@@ -31,9 +46,11 @@ ProfileValues values_of(const NamedProfile& profile) {
     if (run.period_ns > 0)
         return {
             {{"samples", "count", 1, true}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
-    if (counts_bytes(run)) {  // as Go and jemalloc call them
-        const std::string space = run.event == event_name::heap ? "inuse_space" : "alloc_space";
-        return {{{"samples", "count", 1, true}, {space, "bytes", 1}}, "space", "bytes", 1};
+    if (is_of_allocations(run.event)) {
+        const ProfileValue value = allocation_value(run.event);
+        const std::uint64_t mean = allocation_mean(profile.summary);
+        if (!counts_bytes(run)) return {{value}, "space", "bytes", mean};
+        return {{{"samples", "count", 1, true}, value}, "space", "bytes", mean};
     }
     if (run.event_kind == "software event") return {{{type, "count", 1}}, type, "count", 1};
     // Merged runs of different periods or events: only their samples can be added up.

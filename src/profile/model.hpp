@@ -201,9 +201,29 @@ inline constexpr std::string_view offcpu = "offcpu";  // weights are nanoseconds
 inline constexpr std::string_view wall = "wall";      // made of the two by readers: it has no samples of its own
 /// Part of offcpu that is hidden by default: the waits of threads that never woke.
 inline constexpr std::string_view idle = "offcpu-idle";
-inline constexpr std::string_view alloc = "alloc";  // all that was allocated
-inline constexpr std::string_view heap = "heap";    // what was not freed
+/// What was allocated: weights are bytes, or allocations.
+inline constexpr std::string_view alloc = "alloc", alloc_objects = "alloc-objects";
+/// What was freed of it, by the allocations' stacks. Readers make of both what was alive when it was most, and at the
+/// end.
+inline constexpr std::string_view freed = "freed", freed_objects = "freed-objects";
+inline constexpr std::string_view heap = "heap", heap_objects = "heap-objects";
+inline constexpr std::string_view heap_end = "heap-end", heap_end_objects = "heap-end-objects";
 }  // namespace event_name
+
+/// Whether the event is made of what the program allocates.
+inline bool is_of_allocations(std::string_view name) {
+    return name == event_name::alloc || name == event_name::alloc_objects || name.starts_with(event_name::heap);
+}
+
+/// Shown beside the bytes, without a picture of its own.
+inline bool is_number_of_allocations(std::string_view name) {
+    return name == event_name::alloc_objects || name.starts_with(event_name::heap_objects);
+}
+
+/// Kinds of events that say what their weights are.
+namespace event_kind {
+inline constexpr std::string_view bytes = "bytes", objects = "allocations";
+}  // namespace event_kind
 
 /// The name as users type it: cpu for any clock of CPU time.
 inline std::string short_event_name(const std::string& event) {
@@ -216,10 +236,14 @@ inline bool counts_waiting(const RunInfo& run) {
 }
 
 /// Whether weights are bytes of memory.
-inline bool counts_bytes(const RunInfo& run) { return run.event == event_name::alloc || run.event == event_name::heap; }
+inline bool counts_bytes(const RunInfo& run) {
+    return run.event == event_name::alloc || run.event == event_name::heap || run.event == event_name::heap_end;
+}
 
-/// Whether weights count events such as page faults, rather than time or bytes.
-inline bool counts_events(const RunInfo& run) { return run.event_kind == "software event" && !counts_bytes(run); }
+/// Whether weights count events such as page faults or allocations, rather than time or bytes.
+inline bool counts_events(const RunInfo& run) {
+    return (run.event_kind == "software event" || run.event_kind == event_kind::objects) && !counts_bytes(run);
+}
 
 /// Whether weights are nanoseconds: of waiting, or of runs with different periods.
 inline bool weighs_nanoseconds(const RunInfo& run) { return counts_waiting(run) || run.period_ns == 1; }
@@ -245,6 +269,9 @@ inline constexpr std::string_view given_up = "samples given up with the oldest p
 /// While sampling was on. Of merged profiles the largest process's memory counts.
 inline constexpr std::string_view minor_faults = "page faults, minor", major_faults = "page faults, major",
                                   peak_memory = "peak memory, bytes";
+/// By the host while its allocations were sampled: exact; and how many bytes there are between two samples.
+inline constexpr std::string_view allocated_bytes = "allocated, bytes", allocations = "allocations",
+                                  allocation_mean = "bytes between two samples of allocations";
 /// Context switches, where waiting is sampled: given up the CPU, or forced to.
 inline constexpr std::string_view waits = "off-CPU: waits", preemptions = "off-CPU: preemptions";
 }  // namespace counter

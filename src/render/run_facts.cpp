@@ -21,9 +21,23 @@ std::string of_samples(std::uint64_t hits, std::uint64_t weight, const Summary& 
     return count_text(hits) + " (" + percent_text(as_double(weight), as_double(summary.samples)) + ")";
 }
 
+std::string sampled_bytes_text(const Summary& summary) {
+    const auto mean = summary.counters.find(std::string(counter::allocation_mean));
+    return mean == summary.counters.end() ? "" : ", a sample every " + bytes_text(mean->second) + " in the mean";
+}
+
+/// What was allocated, exactly.
+std::string allocated_text(const Summary& summary) {
+    const auto bytes = summary.counters.find(std::string(counter::allocated_bytes));
+    const auto calls = summary.counters.find(std::string(counter::allocations));
+    if (bytes == summary.counters.end() || calls == summary.counters.end()) return {};
+    return bytes_text(bytes->second) + " in " + count_text(calls->second) + " allocations";
+}
+
 std::string sampling_text(const RunInfo& run, const Summary& summary) {
     std::string text = run.event;
     if (!run.event_kind.empty()) text += " (" + run.event_kind + ")";
+    if (is_of_allocations(run.event)) return text + sampled_bytes_text(summary);
     if (run.frequency_asked == 0) return text + ", at different frequencies";
     text += ", " + count_text(run.frequency_asked) + " Hz asked";
     if (counts_waiting(run)) return text;
@@ -58,7 +72,8 @@ std::string sampled_text(const Summary& summary, const RunInfo& run) {
     if (hits_of(summary) != summary.samples && counts_events(run))
         text += " of " + count_text(summary.samples) + " " + run.event;
     text += "; rooted " + of_samples(rooted_hits_of(summary), summary.rooted, summary) + ", truncated " +
-            of_samples(truncated_hits_of(summary), summary.truncated, summary) + ", lost " + count_text(summary.lost);
+            of_samples(truncated_hits_of(summary), summary.truncated, summary) + ", lost " +
+            (counts_bytes(run) ? bytes_text(summary.lost) : count_text(summary.lost));
     if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
     return text;
 }
@@ -154,6 +169,8 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
                          counts_waiting(run) ? waiting_text(summary) : sampled_text(summary, run)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
             facts.push_back({"Coverage", coverage_text(run, summary)});
+        if (auto allocated = allocated_text(summary); !allocated.empty())
+            facts.push_back({"Allocated", std::move(allocated)});
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});
@@ -178,12 +195,13 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
 std::string default_title(const NamedProfile& profile) {
     if (!profile.has_run) return "Flame graph";
     const RunInfo& run = profile.run;
-    const std::string of_what = run.event == event_name::offcpu  ? "Off-CPU"
-                                : run.event == event_name::wall  ? "Wall-clock"
-                                : run.event == event_name::alloc ? "Allocation"
-                                : run.event == event_name::heap  ? "Heap"
-                                : counts_events(run)             ? run.event
-                                                                 : "CPU";
+    const std::string of_what = run.event == event_name::offcpu     ? "Off-CPU"
+                                : run.event == event_name::wall     ? "Wall-clock"
+                                : run.event == event_name::alloc    ? "Allocation"
+                                : run.event == event_name::heap     ? "Heap"
+                                : run.event == event_name::heap_end ? "Heap-at-end"
+                                : counts_events(run)                ? run.event
+                                                                    : "CPU";
     if (!profile.processes.empty()) return of_what + " flame graph of " + profile.processes;
     const std::string name = program_name(run);
     if (profile.merged_runs <= 1 && run.pid != 0)
@@ -211,12 +229,13 @@ std::string default_subtitle(const NamedProfile& profile) {
     for (const std::string& sentence : deadlocks(profile.summary.counters)) deadlock += "; " + sentence;
     if (what.empty()) return samples + duration + deadlock;
     const std::string_view event = profile.run.event;
-    const std::string_view of = event == event_name::wall     ? " of running and waiting"
-                                : event == event_name::offcpu ? " of waiting"
-                                : event == event_name::alloc  ? " allocated"
-                                : event == event_name::heap   ? " not freed"
-                                : counts_events(profile.run)  ? ""
-                                                              : " of CPU time";
+    const std::string_view of = event == event_name::wall       ? " of running and waiting"
+                                : event == event_name::offcpu   ? " of waiting"
+                                : event == event_name::alloc    ? " allocated"
+                                : event == event_name::heap     ? " alive at the peak"
+                                : event == event_name::heap_end ? " not freed"
+                                : counts_events(profile.run)    ? ""
+                                                                : " of CPU time";
     return what + std::string(of) + duration + (counts_waiting(profile.run) ? "" : ", " + samples) + deadlock;
 }
 

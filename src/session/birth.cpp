@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
+#include "capture/alloc/host_allocations.hpp"
 #include "collect/unit_counts.hpp"
 
 namespace flameprobe {
@@ -27,9 +28,13 @@ std::uint64_t Birth::bound_ns() const {
 
 bool Birth::uses_little() const noexcept { return host_cpu_ns() - process_ns_ < options_.least_cpu_ns; }
 
-bool Birth::leaves_nothing() const { return uses_little() && (!any_units_counted() || unit_counts().empty()); }
+bool Birth::leaves_nothing() const {
+    return uses_little() && !alloc::any_unattended() && (!any_units_counted() || unit_counts().empty());
+}
 
-bool Birth::waits() const noexcept { return life_.is(Life::State::newborn) && uses_little() && !any_units_counted(); }
+bool Birth::waits() const noexcept {
+    return life_.is(Life::State::newborn) && uses_little() && !any_units_counted() && !alloc::any_unattended();
+}
 
 // Most children of a shell or a forking server end here: waking the collector and waiting for its answer would be a
 // third of what such a short life costs. One that has used more is accounted for even if on a busy machine its
@@ -49,7 +54,7 @@ bool Birth::outlived(CommandQueue& commands) {
     do {  // at least once: the end may have been asked for before this thread ran
         requests = commands.wait_for_more(start_ticket_, std::max(bound - used, bound / 8));
         used = std::min(host_cpu_ns() - process_ns_, bound);
-    } while (!requests && monotonic_ns() < end && used < bound);
+    } while (!requests && monotonic_ns() < end && used < bound && !alloc::any_unattended());
     life_.step<Life::State::newborn, Life::State::begun>();
     counts_ = !requests || (*requests & last_requests) == 0 || !leaves_nothing();
     return counts_;

@@ -16,6 +16,7 @@
 #include "base/own_threads.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
+#include "capture/alloc/host_allocations.hpp"
 #include "sandbox/host_restrictions.hpp"
 
 namespace flameprobe {
@@ -51,6 +52,7 @@ bool Collector::launch() {
 
 // Created joinable, so that libc keeps the thread's storage, which a task may take over.
 void* Collector::thread_main(void* self) {
+    if (alloc::table() != nullptr) alloc::table()->exempt(1);  // for good
     auto* const collector = static_cast<Collector*>(self);
     const bool outlives = collector->birth_.outlived(collector->commands_);
     if (!collector->life_.ends() && !allocate_thread_storage()) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/own_threads.hpp"
+#include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
 #include "collect/cpu_clocks.hpp"
@@ -34,6 +35,7 @@ int guarded(char* message, size_t size, Action action) noexcept {
         return code;
     };
     try {
+        const alloc::Exempt exempt;
         const Outcome outcome = action();
         return tell(outcome.code, outcome.message.c_str());
     } catch (const std::bad_alloc&) {
@@ -128,6 +130,7 @@ void expect_filter() {
     host_is_filtered = true;
     if (session != nullptr) session->wake_collector();
     handler::expect_filter();
+    alloc::expect_filter();
 }
 
 void before_filter(const void* program, unsigned long flags, int may_write) {
@@ -142,6 +145,13 @@ constinit const flameprobe_services* of_library = nullptr;
 
 void use_services(const flameprobe_services* services) {
     of_library = services;
+    alloc::use_table(static_cast<const alloc::Table*>(services->allocations));
+    if (alloc::table() != nullptr) {
+        alloc::table()->wake_by([] {
+            if (Session* session = current_session(); session != nullptr && !host_is_filtered)
+                session->wake_collector();
+        });
+    }
     read_unit_counts_by({.read =
                              [] {
                                  std::array<flameprobe_unit_count, 256> found;

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 13
+#define FLAMEPROBE_CORE_VERSION 14
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -23,6 +23,8 @@ struct flameprobe_unit_count {
 struct flameprobe_services {
     /* Units of work that the host counts: fills in at most `most`, and gives how many; threads go on counting. */
     size_t (*read_unit_counts)(struct flameprobe_unit_count* counts, size_t most);
+    /* What libflameprobe-alloc.so exports (capture/alloc/state.hpp); null where it is not loaded. */
+    const void* allocations;
 };
 
 struct flameprobe_core {

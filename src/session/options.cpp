@@ -27,6 +27,10 @@ bool Options::off_cpu() const {
            std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
 }
 
+bool Options::allocations() const {
+    return std::any_of(shown.begin(), shown.end(), [](const std::string& name) { return is_of_allocations(name); });
+}
+
 Options read_options(const std::vector<std::string_view>& environment, std::vector<std::string>& problems) {
     Options options;
     for (const auto line : environment) {

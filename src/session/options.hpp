@@ -34,7 +34,10 @@ struct Options {
     std::uint64_t offcpu_frequency = 99;       // looks at threads that wait, 1 to 20000 a second
     std::uint64_t offcpu_least_ns = 0;         // shorter waits do not count
 
+    std::uint64_t alloc_bytes = 512 * 1024;  // between two samples of allocations, in the mean
+
     bool off_cpu() const;
+    bool allocations() const;
     KernelChoice kernel = KernelChoice::automatic;
     std::optional<bool> start;        // nothing: preloaded yes, linked no
     int toggle_signal = 0;            // 0: none

@@ -4,10 +4,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
+#include "capture/alloc/host_allocations.hpp"
 #include "session/family.hpp"
 #include "session/push_spool.hpp"
 #include "session/run_info.hpp"
@@ -21,6 +24,17 @@ constexpr const char* without_proc =
 constexpr const char* without_descriptors =
     "the limit of open files (ulimit -n) leaves none for /proc: threads that ran before sampling began are not found, "
     "and names may be missing";
+
+/// Why the host's allocations are not seen; empty if they are.
+std::string why_no_allocations() {
+    if (alloc::table() == nullptr)
+        return "allocations are not sampled: libflameprobe-alloc.so is not loaded; flameprobe run -e alloc loads it, "
+               "or name it in LD_PRELOAD after libflameprobe.so";
+    if (!alloc::table()->reached())
+        return "allocations are not sampled: the program has an allocator of its own, or one that LD_PRELOAD names "
+               "before libflameprobe-alloc.so";
+    return alloc::host_state() == nullptr ? "allocations are not sampled: there is no memory for it" : "";
+}
 
 RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t start_ns) {
     const auto& facts = engine.source->facts();
@@ -66,8 +80,16 @@ void ProfileSeries::begin_recording(const Engine& engine, const std::string& ste
     std::vector<EventInfo> more;
     for (const auto& [name, kind] : facts.more_events) more.push_back({name, kind, facts.frequency, 0});
     recording_->sample_events(more);
+    if (options_.allocations()) sample_allocations();
     recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
     begun_ = true;
+}
+
+void ProfileSeries::sample_allocations() {
+    if (const std::string problem = why_no_allocations(); problem.empty())
+        recording_->sample_allocations(*alloc::host_state());
+    else if (!std::exchange(no_allocations_told_, true))
+        say(problem);
 }
 
 Result<void> ProfileSeries::begin(const Engine& engine, std::uint64_t start_ns) {

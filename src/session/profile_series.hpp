@@ -65,6 +65,7 @@ private:
     bool is_first() const;
     RunFolder& folder();
     Result<std::string> place_in_run();
+    void sample_allocations();
     void begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns);
     void draw_and_tell(const DrawingOrder& order, const std::function<void()>& meanwhile);
     void tell(const Drawn& drawn);
@@ -77,6 +78,7 @@ private:
     std::atomic<bool> begun_{false};
     std::unique_ptr<Recording> recording_;
     std::optional<RunFolder> folder_;  // once it is asked for
+    bool no_allocations_told_ = false;
     Rotation rotation_;
     std::set<std::string> dumped_;  // the stems of this process's dumps, which later ones may replace
     std::uint64_t next_dump_ns_ = 0;

@@ -74,8 +74,9 @@ void Sampling::turn(Phase phase) {
 // where the profile has more than samples (windows, waits), nor without /proc, since the message about that must come
 // at the start: a host that is killed can no longer write it.
 bool Sampling::recorded_later() const {
-    return !profiles_.begun() && options_.dump_every_ns == 0 && !options_.off_cpu() && !engine_.source->has_samples() &&
-           engine_.source->facts().earlier_threads == 0 && ::access("/proc/self/task", F_OK) == 0;
+    return !profiles_.begun() && options_.dump_every_ns == 0 && !options_.off_cpu() && !options_.allocations() &&
+           !engine_.source->has_samples() && engine_.source->facts().earlier_threads == 0 &&
+           ::access("/proc/self/task", F_OK) == 0;
 }
 
 bool Sampling::has_something_to_record() const {
@@ -119,7 +120,7 @@ std::uint64_t Sampling::pause_ns() const {
     if (!on()) return 2 * ns_per_second;
     const std::uint64_t fill = std::max(engine_.source->facts().fill_ns, 4 * ns_per_ms);
     if (!profiles_.begun()) return std::min(fill / 4, flush_every_ns);
-    if (monotonic_ns() < hurry_until_ns_) return ns_per_ms;
+    if (monotonic_ns() < hurry_until_ns_ || profiles_.now().many_allocations()) return ns_per_ms;
     const bool idle = samples_before_ == profiles_.now().samples();
     return std::min({idle ? fill / 2 : fill / 4, flush_every_ns, profiles_.now().until_look_ns()});
 }
@@ -164,6 +165,7 @@ void Sampling::drain() {
         last_clocks_ns_ = began;
     }
     engine_.source->drain(profile().sink());
+    profile().drain_allocations();
     profile().settle(began);
     // Of each thread whose end was drained the report is there by now. Taken before, one that came meanwhile would be
     // of a thread that is forgotten when it counts, and its CPU time would be in the result twice.

@@ -72,6 +72,13 @@ bool set_formats(Text text, Options& options) {
     return true;
 }
 
+/// What is shown beside an event of allocations.
+std::vector<std::string_view> companions_of(const std::string& name) {
+    if (name == event_name::alloc) return {event_name::alloc_objects};
+    if (name == event_name::heap) return {event_name::heap_objects, event_name::heap_end};
+    return {};
+}
+
 // The run's own event is a clock wherever one is asked for, or wall is, which is made of its samples; then it comes
 // first. Else it is the first of perf's other events.
 bool set_events(Text text, Options& options) {
@@ -81,11 +88,13 @@ bool set_events(Text text, Options& options) {
         std::string name = short_event_name(std::string(part));
         const bool waiting = name == event_name::offcpu || name == event_name::wall;
         const bool clock = name == event_name::cpu;
-        if (!waiting && !clock && !is_event_name(part)) return false;
+        const bool allocations = name == event_name::alloc || name == event_name::heap;
+        if (!waiting && !clock && !allocations && !is_event_name(part)) return false;
         if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
         if (clock) own = name == part ? Options().event : std::string(part);
-        if (!waiting && !clock) more.push_back(name);
-        shown.insert(clock ? shown.begin() : shown.end(), std::move(name));
+        if (!waiting && !clock && !allocations) more.push_back(name);
+        shown.insert(clock ? shown.begin() : shown.end(), name);
+        for (const auto companion : companions_of(name)) shown.emplace_back(companion);
     }
     const bool has_wall = std::find(shown.begin(), shown.end(), event_name::wall) != shown.end();
     if (own.empty() && (has_wall || more.empty())) own = Options().event;
@@ -154,6 +163,15 @@ bool set_max_size(Text text, Options& options) {
     return true;
 }
 
+// libflameprobe-alloc.so, which is at work before this is read, reads it too (preload/alloc/setting.cpp).
+bool set_alloc_bytes(Text text, Options& options) {
+    constexpr std::uint64_t kilo = 1024, mega = 1024 * kilo, giga = 1024 * mega, tera = 1024 * giga;
+    const auto bytes = quantity_in(text, {{"K", kilo}, {"M", mega}, {"G", giga}, {"", 1}}, tera);
+    if (!bytes || *bytes == 0) return false;
+    options.alloc_bytes = *bytes;
+    return true;
+}
+
 bool set_push(Text text, Options& options) {
     if (text.empty()) return false;
     options.push_directory = (text.front() == '/' ? "" : working_directory() + '/') + std::string(text);
@@ -205,8 +223,10 @@ std::vector<Setting> make_settings() {
          }},
         {"FLAMEPROBE_STACK", 0, "BYTES", "of stack copied with each sample", "a number of bytes from 1024 to 1048576",
          set_stack},
-        {"FLAMEPROBE_EVENT", 'e', "LIST", "cpu, offcpu, wall, page-faults, cycles, ... (default cpu)",
-         "a comma list of cpu, offcpu, wall (both on one axis of time), " + events, set_events},
+        {"FLAMEPROBE_EVENT", 'e', "LIST", "cpu, offcpu, wall, alloc, heap, page-faults, cycles, ... (default cpu)",
+         "a comma list of cpu, offcpu, wall (both on one axis of time), alloc, heap, " + events, set_events},
+        {"FLAMEPROBE_ALLOC_BYTES", 0, "BYTES", "between two samples of allocations (default 512K)",
+         "a number of bytes from 1 on, such as 4096, 64K or 2M", set_alloc_bytes},
         {"FLAMEPROBE_OFFCPU_FREQ", 0, "HZ", "how often a second threads that wait are looked at (default 99)",
          "a whole number from 1 to 20000",
          [](Text text, Options& o) { return whole_number(text, 1, 20000, o.offcpu_frequency); }},

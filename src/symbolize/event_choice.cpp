@@ -7,6 +7,11 @@ namespace {
 
 constexpr EventId none = ~EventId{0};
 
+/// Parts of others.
+bool is_hidden(std::string_view name) {
+    return name == event_name::idle || name == event_name::freed || name == event_name::freed_objects;
+}
+
 std::vector<std::string> split(const std::string& list) {
     std::vector<std::string> parts;
     for (std::size_t at = 0; at < list.size();) {
@@ -41,7 +46,11 @@ EventId EventChoice::find(std::string_view name) const {
 std::vector<std::string> EventChoice::names() const {
     std::vector<std::string> all = {own_};
     for (EventId id = 1; id < events_.size(); ++id)
-        if (events_[id].name != event_name::idle) all.push_back(events_[id].name);
+        if (!is_hidden(events_[id].name)) all.push_back(events_[id].name);
+    if (find(event_name::freed) != none)
+        for (const auto name :
+             {event_name::heap, event_name::heap_objects, event_name::heap_end, event_name::heap_end_objects})
+            all.emplace_back(name);
     if (own_period_ns_ != 0 && find(event_name::offcpu) != none) all.emplace_back(event_name::wall);
     return all;
 }
@@ -75,9 +84,24 @@ void EventChoice::choose() {
     if (idle_ && idle != none && events_[event].name == event_name::offcpu) factors_[idle] = 1;
 }
 
+EventChoice::HeapPart EventChoice::heap_part(EventId event) const {
+    if (event >= events_.size()) return {};
+    const std::string& name = events_[event].name;
+    const bool numbers = chosen().ends_with("objects"), freed = name.starts_with(event_name::freed);
+    const bool bytes = name == event_name::alloc || name == event_name::freed;
+    const bool objects = name == event_name::alloc_objects || name == event_name::freed_objects;
+    return {bytes, numbers ? objects : bytes, freed};
+}
+
 void EventChoice::describe(RunInfo& run) const {
     const std::string name = chosen();
     if (name == own_) return;
+    if (is_heap()) {
+        run.event = name;
+        run.event_kind = name.ends_with("objects") ? event_kind::objects : event_kind::bytes;
+        run.frequency_asked = run.period_ns = 0;
+        return;
+    }
     const EventId event = find(name == event_name::wall ? event_name::offcpu : name);
     if (event == none) return;
     run.event = name;

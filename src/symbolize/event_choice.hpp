@@ -20,6 +20,15 @@ public:
     /// The factor for the weights of an event's samples; 0: its samples are not read.
     std::uint64_t factor(EventId event) const { return event < factors_.size() ? factors_[event] : 0; }
 
+    /// Whether what is read is alive memory, made of what was allocated and freed; and whether when it was most.
+    bool is_heap() const { return chosen().starts_with(event_name::heap); }
+    bool is_peak() const { return is_heap() && !chosen().starts_with(event_name::heap_end); }
+    /// Of alive memory: whether these bytes, or this weight, are a part of it; and whether it was freed.
+    struct HeapPart {
+        bool bytes = false, weight = false, freed = false;
+    };
+    HeapPart heap_part(EventId event) const;
+
     /// The name of the event that is read; the run's own event is called cpu where it is a clock.
     std::string chosen() const;
     bool is_own() const { return chosen() == own_; }

@@ -48,7 +48,20 @@ void RawProfile::run(const RunInfo& info) {
     events.set_run(info);
 }
 void RawProfile::event(EventId id, const EventInfo& info) { events.add(id, info); }
-void RawProfile::event_sample(EventId event, const Sample& sample) { keep(sample, events.factor(event)); }
+void RawProfile::event_sample(EventId event, const Sample& sample) {
+    if (events.is_heap()) return keep_heap(event, sample);
+    keep(sample, events.factor(event));
+}
+
+// What is alive in a window of time may have been allocated before it.
+void RawProfile::keep_heap(EventId event, const Sample& sample) {
+    last_sample_ns = std::max(last_sample_ns, sample.time_ns);
+    const EventChoice::HeapPart part = events.heap_part(event);
+    if (!part.bytes && !part.weight) return;
+    heap_.change(part.freed ? LiveHeap::Change::shrank : LiveHeap::Change::grew, sample.time_ns,
+                 std::uint64_t{sample.thread} << 32 | sample.stack, part.bytes ? sample.weight : 0,
+                 part.weight ? sample.weight : 0, part.weight ? sample.hits : 0);
+}
 void RawProfile::string(std::uint32_t /*id*/, const std::string& text) { strings.push_back(text); }
 void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) {
     has_jit_dump_ = has_jit_dump_ || (mapping.kind == MappingKind::file && is_jit_dump(mapping.path));
@@ -118,15 +131,27 @@ bool RawProfile::thread_wanted(const Thread& thread) const {
     return filter_.thread.empty() || thread.name == filter_.thread || std::to_string(thread.tid) == filter_.thread;
 }
 
+std::vector<RawCount> RawProfile::all_counts() const {
+    std::vector<RawCount> all;
+    const auto put = [&](std::uint64_t key, std::uint64_t weight, std::uint64_t hits) {
+        all.push_back({static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), weight, hits});
+    };
+    if (events.is_heap()) {
+        const auto alive =
+            events.is_peak() ? heap_.at_peak(filter_.from_ns, filter_.to_ns) : heap_.at_end(filter_.to_ns);
+        for (const auto& [key, live] : alive) put(key, live.weight, live.hits);
+    } else {
+        for (const auto& [key, sum] : sums_) put(key, sum.weight, sum.hits);
+    }
+    return all;
+}
+
 std::vector<RawCount> RawProfile::counts() const {
     if (filter_.pid && run_info && run_info->pid != *filter_.pid) return {};
     const std::vector<bool> in_scope = stacks_in_scope();
-    std::vector<RawCount> kept;
-    kept.reserve(sums_.size());
-    for (const auto& [key, sum] : sums_) {
-        const RawCount count{static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), sum.weight, sum.hits};
-        if (in_scope[count.stack] && thread_wanted(threads[count.thread])) kept.push_back(count);
-    }
+    std::vector<RawCount> kept = all_counts();
+    std::erase_if(
+        kept, [&](const RawCount& count) { return !in_scope[count.stack] || !thread_wanted(threads[count.thread]); });
     std::sort(kept.begin(), kept.end(), [](const RawCount& a, const RawCount& b) {
         return std::tie(a.thread, a.stack) < std::tie(b.thread, b.stack);
     });

@@ -11,6 +11,7 @@
 
 #include "profile/sink.hpp"
 #include "symbolize/event_choice.hpp"
+#include "symbolize/live_heap.hpp"
 #include "symbolize/load.hpp"
 
 namespace flameprobe {
@@ -104,8 +105,13 @@ private:
     bool thread_wanted(const Thread& thread) const;
 
     void keep(const Sample& sample, std::uint64_t factor);
+    void keep_heap(EventId event, const Sample& sample);
+
+    /// By thread << 32 | stack, sorted by it.
+    std::vector<RawCount> all_counts() const;
 
     const SampleFilter& filter_;
+    mutable LiveHeap heap_;  // sorted when it is asked
     const bool by_time_;
     bool has_jit_dump_ = false;
     std::vector<bool> in_run_time_code_ = std::vector<bool>(1);  // by stack

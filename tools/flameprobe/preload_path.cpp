@@ -1,5 +1,7 @@
 #include "preload_path.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "installed_file.hpp"
@@ -10,6 +12,14 @@ Result<std::string> find_library() {
     auto path = installed_file("libflameprobe.so", "../../preload/libflameprobe.so");
     if (!path) return Error{path.error().message + "; name it with --library"};
     return path;
+}
+
+Result<std::string> find_alloc_library(const std::string& library) {
+    const std::string folder = library.substr(0, library.rfind('/') + 1);
+    for (const char* place : {"flameprobe/", "alloc/", ""})
+        if (const std::string path = folder + place + "libflameprobe-alloc.so"; ::access(path.c_str(), R_OK) == 0)
+            return path;
+    return Error{"libflameprobe-alloc.so, which -e alloc and heap need, is not beside " + library};
 }
 
 std::string preload_with(const std::string& library) {

@@ -5,6 +5,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "output_of.hpp"
 #include "symbolize/debug_file.hpp"
 #include "symbolize/elf_file.hpp"
+#include "symbolize/elf_symbols.hpp"
 
 namespace flameprobe {
 
@@ -49,6 +51,27 @@ void find_debug_file(const ElfFile& file, ElfFacts& facts) {
     facts.symbol_table = facts.symbol_table || has(*separate, ".symtab");
     facts.debug_info = has(*separate, ".debug_info") || has(*separate, ".zdebug_info");
     facts.debug_file = separate->path();
+}
+
+/// A function of an allocator that is linked into the file, which no library can stand before: glibc's, jemalloc's,
+/// Rust's, mimalloc's, tcmalloc's, Go's.
+std::string own_allocator(const ElfFile& file) {
+    constexpr std::string_view names[] = {"malloc",    "je_malloc", "_rjem_malloc",
+                                          "mi_malloc", "tc_malloc", "runtime.mallocgc"};
+    std::string found;
+    for (const auto& [symbols, strings] : {std::pair(".dynsym", ".dynstr"), std::pair(".symtab", ".strtab")}) {
+        const ElfSection* const table = file.find(symbols);
+        if (table == nullptr) continue;
+        const std::string_view texts = as_text(file.contents(strings));
+        any_symbol(file, *table, [&](const Elf64_Sym& symbol) {
+            if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= texts.size()) return false;
+            const std::string_view rest = texts.substr(symbol.st_name), name = rest.substr(0, rest.find('\0'));
+            if (std::find(std::begin(names), std::end(names), name) != std::end(names)) found = name;
+            return !found.empty();
+        });
+        if (!found.empty()) break;
+    }
+    return found;
 }
 
 /// `ld-linux-x86-64.so.2 ./prog` preloads into the program that it loads.
@@ -104,6 +127,15 @@ std::string script_interpreter(const std::string& path) {
     words >> interpreter >> argument;
     const bool by_env = interpreter.ends_with("/env") && !argument.empty() && argument[0] != '-';
     return by_env ? argument : interpreter;
+}
+
+std::string allocator_note(const std::string& name) {
+    const std::string path = find_program(name);
+    const auto file = ElfFile::open(real_path(path), FileAccess::map);
+    const std::string function = file ? own_allocator(**file) : "";
+    if (function.empty()) return {};
+    return (*file)->path() + " has an allocator of its own (" + function +
+           "): of what it allocates only what passes by the C library's is seen";
 }
 
 PreloadObstacle preload_obstacle(const std::string& name) {

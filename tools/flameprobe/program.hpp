@@ -28,6 +28,9 @@ Result<ElfFacts> elf_facts(const std::string& path);
 /// The interpreter of a script ("#!"), empty if the file is none.
 std::string script_interpreter(const std::string& path);
 
+/// A line where the program's allocations cannot be seen; else empty.
+std::string allocator_note(const std::string& name);
+
 struct PreloadObstacle {
     std::string why;  // one line if the library cannot be preloaded into this program; else empty
     /// Its loader would complain of a library that is not for it: LD_PRELOAD is best left alone.

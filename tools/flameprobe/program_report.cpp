@@ -131,6 +131,10 @@ bool report_program(DoctorReport& report, const std::string& name) {
     const std::string obstacle = preload_obstacle(path).why;
     report.finding("preloading", obstacle.empty() ? "works" : obstacle);
     report_file(report, *facts);
+    const std::string other = allocator_note(path);
+    report.finding("allocations", !obstacle.empty() ? "not seen"
+                                  : other.empty()   ? "seen with -e alloc, -e heap"
+                                                    : other);
     report_libraries(report, facts->path);
     const NamesFlag flag = names_flag(path.substr(path.rfind('/') + 1));
     if (!flag.language.empty()) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,16 @@ bool show_picture(const std::string& path) {
     return failed == 0;
 }
 
+bool asks_for_allocations(const RunRequest& request) {
+    std::string events = variable_or("FLAMEPROBE_EVENT", "");
+    for (const auto& [name, value] : request.environment)
+        if (name == "FLAMEPROBE_EVENT") events = value;
+    std::stringstream list(events);
+    for (std::string event; std::getline(list, event, ',');)
+        if (is_of_allocations(event)) return true;
+    return false;
+}
+
 /// The first thing that would leave the run without its profile, and the option that it belongs to.
 std::string problem_with(const RunRequest& request, const char* command) {
 #ifndef FLAMEPROBE_HAS_LIVE
@@ -183,9 +194,16 @@ int run_command(int argc, char* argv[]) {
         if (!library) return complain(2, library.error().message);
         request->library = *library;
     }
+    std::string libraries = request->library;
+    if (asks_for_allocations(*request)) {
+        auto library = find_alloc_library(request->library);
+        if (!library) return complain(2, library.error().message);
+        libraries += ":" + *library;
+        complain(0, allocator_note(argv[request->command]));
+    }
     const PreloadObstacle obstacle = preload_obstacle(argv[request->command]);
     complain(0, obstacle.why);
-    if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(request->library));
+    if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(libraries));
     FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
     // With gates, and with options of pictures, which the library does not know, pictures are made after the run.
     run.draw = run.gates.any() || request->looks;

@@ -124,7 +124,7 @@ std::vector<std::string> pictures_of_other_events(const std::vector<std::string>
     for (const std::string& path : paths) {
         if (!path.ends_with(".svg")) continue;
         const std::string stem = path.substr(0, path.size() - 4);
-        for (const char* event : {"offcpu", "wall", "page-faults"}) {
+        for (const char* event : {"offcpu", "wall", "page-faults", "alloc", "heap", "heap-end"}) {
             const std::string other = stem + "." + event + ".svg";
             if (is_of_run(other, start)) others.push_back(other);
         }

@@ -47,7 +47,8 @@ void draw(const std::string& path, const std::string& stem, const ResultOptions&
         const std::string ending(ending_of(format));
         write(*profile, format, stem + ending);
         if (holds_all_events(format)) continue;
-        for (const NamedProfile& other : profile->others) write(other, format, stem + '.' + other.run.event + ending);
+        for (const NamedProfile& other : profile->others)
+            if (!is_number_of_allocations(other.run.event)) write(other, format, stem + '.' + other.run.event + ending);
     }
     if (picture.empty()) return;
     if (const auto done = write_provenance_beside(*profile, picture); !done) problem(done.error().message);

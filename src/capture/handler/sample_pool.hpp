@@ -50,6 +50,8 @@ public:
         }
         return nullptr;
     }
+    /// Whether so many cells are in use that the collector should come soon.
+    bool is_scarce_after(CellHead* cell) const noexcept { return index(cell) >= count_ / 8; }
     /// Release: partner of the acquire in full().
     void publish(CellHead* cell) noexcept { states_[index(cell)].store(full_cell, std::memory_order_release); }
 

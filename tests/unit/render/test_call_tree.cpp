@@ -131,7 +131,8 @@ TEST_CASE("bytes and events are told with their units, before the samples that s
     made.profile.run.event_kind = "software event";
     CHECK(told("alloc").find("1 MiB (100.00 %), self 1.5 KiB (0.15 %), 1,538 samples") == 0);
     CHECK(told("alloc").find("; 1 MiB allocated, 1,538 samples") != std::string::npos);
-    CHECK(told("heap").find("; 1 MiB not freed, 1,538 samples") != std::string::npos);
+    CHECK(told("heap").find("; 1 MiB alive at the peak, 1,538 samples") != std::string::npos);
+    CHECK(told("heap-end").find("; 1 MiB not freed, 1,538 samples") != std::string::npos);
     CHECK(
         told("page-faults").find("1,050,112 page-faults (100.00 %), self 1,536 page-faults (0.15 %), 1,538 samples") ==
         0);

@@ -64,6 +64,7 @@ TEST_CASE("a bad value is named, with what is accepted, and the default stays") 
                                         "FLAMEPROBE_OFFCPU_FREQ=0",  "FLAMEPROBE_OFFCPU_MIN=1h",
                                         "FLAMEPROBE_OFFCPU_MIN=",    "FLAMEPROBE_OFFCPU_MIN=-1us",
                                         "FLAMEPROBE_EVENT=offcpu,x", "FLAMEPROBE_EVENT=cycles,,wall",
+                                        "FLAMEPROBE_ALLOC_BYTES=0",  "FLAMEPROBE_ALLOC_BYTES=1X",
                                         "FLAMEPROBE_MIN_CPU=-1",     "FLAMEPROBE_MIN_CPU=1h"}) {
         CAPTURE(line);
         std::vector<std::string> problems;
@@ -113,6 +114,9 @@ TEST_CASE("events are a list: a clock comes first, and waits are sampled for off
              {"cpu,page-faults", "cpu-clock", {"page-faults"}, {"cpu", "page-faults"}, false},
              {"page-faults,offcpu,cpu", "cpu-clock", {"page-faults"}, {"cpu", "page-faults", "offcpu"}, true},
              {"cycles,wall", "cpu-clock", {"cycles"}, {"cycles", "wall"}, true},
+             {"alloc", "cpu-clock", {}, {"alloc", "alloc-objects"}, false},
+             {"heap,cpu", "cpu-clock", {}, {"cpu", "heap", "heap-objects", "heap-end"}, false},
+             {"alloc,page-faults", "page-faults", {}, {"page-faults", "alloc", "alloc-objects"}, false},
              {"offcpu,page-faults,cycles", "page-faults", {"cycles"}, {"page-faults", "offcpu", "cycles"}, true},
          }) {
         CAPTURE(expected.value);

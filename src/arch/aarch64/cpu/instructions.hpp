@@ -54,6 +54,11 @@ inline void add(std::uint64_t& cell, std::uint64_t amount) noexcept {
     __atomic_fetch_add(&cell, amount, __ATOMIC_RELAXED);
 }
 
+/// Subtracts like add(); whether nothing is left.
+inline bool count_down(std::int64_t& left, std::uint64_t amount) noexcept {
+    return __atomic_sub_fetch(&left, static_cast<std::int64_t>(amount), __ATOMIC_RELAXED) <= 0;
+}
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { asm volatile("yield"); }
 

@@ -26,4 +26,15 @@ inline bool may_leave_system_call(const ucontext_t& context) noexcept {
     return context.uc_mcontext.regs[number_register] < numbers;
 }
 
+/// The calling function's own registers, with which a walk begins there: those that calls preserve, sp and pc.
+[[gnu::always_inline]] inline void own_registers(Registers& out) noexcept {
+    asm volatile(
+        "stp x19, x20, [%0, #152]\n stp x21, x22, [%0, #168]\n stp x23, x24, [%0, #184]\n"
+        "stp x25, x26, [%0, #200]\n stp x27, x28, [%0, #216]\n stp x29, x30, [%0, #232]\n"
+        "mov x9, sp\n adr x10, 1f\n 1: stp x9, x10, [%0, #248]\n"
+        :
+        : "r"(out.value.data())
+        : "x9", "x10", "memory");
+}
+
 }  // namespace flameprobe::cpu

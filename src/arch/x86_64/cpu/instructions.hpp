@@ -44,6 +44,13 @@ inline void add(std::uint64_t& cell, std::uint64_t amount) noexcept {
     asm volatile("addq %1, %0" : "+m"(cell) : "er"(amount) : "cc");
 }
 
+/// Subtracts like add(); whether nothing is left.
+inline bool count_down(std::int64_t& left, std::uint64_t amount) noexcept {
+    bool nothing;
+    asm volatile("subq %2, %0" : "+m"(left), "=@ccle"(nothing) : "er"(amount));
+    return nothing;
+}
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { __builtin_ia32_pause(); }
 

@@ -34,4 +34,14 @@ inline bool may_leave_system_call(const ucontext_t& context) noexcept {
     return pc == after || pc + syscall_bytes == after;
 }
 
+/// The calling function's own registers, with which a walk begins there: those that calls preserve, sp and pc.
+[[gnu::always_inline]] inline void own_registers(Registers& out) noexcept {
+    asm volatile(
+        "movq %%rbx, 24(%0)\n movq %%rbp, 48(%0)\n movq %%rsp, 56(%0)\n movq %%r12, 96(%0)\n movq %%r13, 104(%0)\n"
+        "movq %%r14, 112(%0)\n movq %%r15, 120(%0)\n leaq 1f(%%rip), %%rax\n 1: movq %%rax, 128(%0)\n"
+        :
+        : "r"(out.value.data())
+        : "rax", "memory");
+}
+
 }  // namespace flameprobe::cpu

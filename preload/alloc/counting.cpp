@@ -1,0 +1,198 @@
+#include "counting.hpp"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "base/vdso_clock.hpp"
+#include "capture/alloc/countdown.hpp"
+#include "capture/handler/stack_copy.hpp"
+#include "cpu/interrupted.hpp"
+#include "memory.hpp"
+
+namespace flameprobe::alloc {
+
+constinit thread_local Record* own_record = nullptr;
+
+namespace {
+
+// Of threads of ours, and of host threads while code of ours runs in them.
+constinit Record exempt_record{.left = LLONG_MAX / 2};
+__attribute__((tls_model("initial-exec"))) constinit thread_local Record* set_aside = nullptr;
+__attribute__((tls_model("initial-exec"))) constinit thread_local int exempt_depth = 0;
+__attribute__((tls_model("initial-exec"))) constinit thread_local int rounds = 0;  // of the destructors at its end
+
+constinit std::atomic<void (*)()> wake_by{nullptr};
+constinit pthread_key_t at_end;
+constinit bool has_key = false;
+
+// Destructors of keys may set keys again, and are called again then, in rounds: ours waits for the last. What the
+// thread allocates afterwards is counted without a record.
+void thread_ends(void* given) {
+    if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        ::pthread_setspecific(at_end, given);
+        return;
+    }
+    rounds = INT_MAX / 2;
+    Record* const record = exempt_depth != 0 ? set_aside : own_record;
+    (exempt_depth != 0 ? set_aside : own_record) = nullptr;
+    State* const state = ready_state();
+    // A forked child does not own its parent's.
+    if (state != nullptr && record != nullptr && record != &exempt_record &&
+        record->owner.load(std::memory_order_relaxed) != 0)
+        give_back_record(*state, record);
+}
+
+/// The process's where a filter may kill for the question.
+uint32_t own_tid(const State& state) noexcept {
+    return state.samples.silent.load(std::memory_order_relaxed)
+               ? static_cast<uint32_t>(state.samples.pid)
+               : static_cast<uint32_t>(handler::system_call(SYS_gettid));
+}
+
+bool take_record(State& state) noexcept {
+    if (rounds >= PTHREAD_DESTRUCTOR_ITERATIONS) return false;
+    Record* const record = claim_record(state, own_tid(state));
+    if (record == nullptr) return false;
+    own_record = record;
+    if (has_key) ::pthread_setspecific(at_end, record);
+    return true;
+}
+
+/// Makes the bytes from the last draw on count, and draws again.
+void draw(const State& state, Record& record) noexcept {
+    record.version.fetch_add(1, std::memory_order_acq_rel);
+    const int64_t left = bytes_to_next(record.random, state.mean);
+    record.offset += static_cast<uint64_t>(left) - static_cast<uint64_t>(record.left);
+    record.left = left;
+    record.version.fetch_add(1, std::memory_order_release);
+}
+
+void lose(State& state, size_t size) noexcept {
+    LostSamples& lost = state.lost[State::size_class(size)];
+    lost.number.fetch_add(1, std::memory_order_relaxed);
+    lost.bytes.fetch_add(size, std::memory_order_relaxed);
+}
+
+/// Cells are few until there is a collector, which may never come.
+handler::CellHead* claim_cell(State& state) noexcept {
+    constexpr uint32_t most_unattended = 256;
+    if (!state.attended.load(std::memory_order_relaxed) &&
+        state.unattended.fetch_add(1, std::memory_order_relaxed) >= most_unattended)
+        return nullptr;
+    return state.samples.pool.claim();
+}
+
+void wake_collector(State& state) noexcept {
+    void (*const wake)() = wake_by.load(std::memory_order_acquire);
+    if (wake != nullptr && state.samples.may_call.load(std::memory_order_relaxed) &&
+        !state.woken.exchange(true, std::memory_order_relaxed))
+        wake();
+}
+
+/// The collector must have the cell before the table has the address, which another thread may free at once.
+void take_sample(State& state, void* address, size_t size, uint32_t tid) noexcept {
+    handler::CellHead* const cell = claim_cell(state);
+    if (cell == nullptr) return lose(state, size);
+    const uint64_t id = state.tracks_frees ? state.last_id.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
+    cell->time_ns = now_ns(state);
+    cell->weight = size;
+    cell->tid = tid;
+    cell->slot = static_cast<uint32_t>(id);
+    cell->generation = static_cast<uint32_t>(id >> 32);
+    cell->has_registers = true;
+    cell->in_system_call = false;
+    cpu::own_registers(cell->registers);
+    cell->stack_bytes = static_cast<uint32_t>(copy_stack(state.samples, nullptr, cell->registers.sp(),
+                                                         handler::SamplePool::stack(cell), state.samples.stack_bytes));
+    state.samples.pool.publish(cell);
+    if (state.samples.pool.is_scarce_after(cell)) wake_collector(state);
+    if (id == 0) return;
+    asked_about.add(address);
+    if (state.live.insert(reinterpret_cast<uintptr_t>(address), id)) return;
+    asked_about.remove(address);
+    state.untracked.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Of a thread without a record each allocation is drawn for by itself, which comes to the same.
+void count_loose(State& state, void* address, size_t size) noexcept {
+    if (address == nullptr) return;
+    state.loose_calls.fetch_add(1, std::memory_order_relaxed);
+    state.loose_bytes.fetch_add(size, std::memory_order_relaxed);
+    uint64_t random = splitmix64(state.loose_random.fetch_add(1, std::memory_order_relaxed) ^
+                                 reinterpret_cast<uintptr_t>(address) << 20);
+    if (static_cast<uint64_t>(bytes_to_next(random, state.mean)) <= size && state.on.load(std::memory_order_relaxed))
+        take_sample(state, address, size, own_tid(state));
+}
+
+}  // namespace
+
+void counted(void* address, size_t size) noexcept {
+    Record* record = own_record;
+    if (record == &exempt_record) {
+        record->left = LLONG_MAX / 2;
+        return;
+    }
+    State* const state = ready_state();
+    if (state == nullptr) return;
+    if (record == nullptr || record->owner.load(std::memory_order_relaxed) == 0) {
+        own_record = nullptr;
+        if (!take_record(*state)) return count_loose(*state, address, size);
+        record = own_record;
+        if (!count(size)) return;
+    }
+    if (address == nullptr) {  // it failed, and does not count
+        cpu::add(record->offset, -static_cast<uint64_t>(size));
+        cpu::add(record->calls, ~uint64_t{0});
+    }
+    draw(*state, *record);
+    if (address == nullptr || record->inside || !state->on.load(std::memory_order_relaxed)) return;
+    record->inside = true;
+    take_sample(*state, address, size, record->owner.load(std::memory_order_relaxed));
+    record->inside = false;
+}
+
+Leaving::Leaving(void* leaving) noexcept
+    : is_early(alloc::is_early(leaving)), address(reinterpret_cast<uintptr_t>(leaving)) {
+    State* const shared = is_early || leaving == nullptr ? nullptr : ready_state();
+    if (shared != nullptr && shared->tracks_frees) node = shared->live.take(address);
+}
+
+void Leaving::is_gone() noexcept {
+    if (node == 0) return;
+    State* const shared = ready_state();
+    asked_about.remove(reinterpret_cast<void*>(address));
+    shared->live.freed(node, now_ns(*shared));
+}
+
+void Leaving::stays() noexcept {
+    if (node == 0) return;
+    State* const shared = ready_state();
+    if (!shared->live.put(address, node)) shared->untracked.fetch_add(1, std::memory_order_relaxed);
+}
+
+void wake_collector_by(void (*wake)()) noexcept { wake_by.store(wake, std::memory_order_release); }
+
+bool is_exempt() noexcept { return own_record == &exempt_record; }
+
+State* state() noexcept { return ready_state(); }
+
+void exempt_this_thread(int begin) noexcept {
+    if (begin != 0) {
+        if (exempt_depth++ != 0) return;
+        set_aside = own_record;
+        own_record = &exempt_record;
+    } else if (exempt_depth > 0 && --exempt_depth == 0) {
+        own_record = set_aside;
+    }
+}
+
+void prepare() noexcept {
+    look_up_the_rest();
+    look_up_operators();
+    has_key = ::pthread_key_create(&at_end, thread_ends) == 0;
+    if (has_key && own_record != nullptr) ::pthread_setspecific(at_end, own_record);
+    use_clock(find_vdso_clock());
+}
+
+}  // namespace flameprobe::alloc

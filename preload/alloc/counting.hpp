@@ -1,0 +1,45 @@
+// Each thread counts what it allocates, and samples it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/alloc/state.hpp"
+#include "cpu/instructions.hpp"
+#include "next.hpp"
+
+namespace flameprobe::alloc {
+
+/// Null: the thread has none yet, or is at its end.
+extern thread_local constinit Record* own_record __attribute__((tls_model("initial-exec")));
+
+/// Counts an allocation of `size` bytes. True: it must be given to counted() when it is made.
+inline bool count(size_t size) noexcept {
+    Record* const record = own_record;
+    if (__builtin_expect(record == nullptr, 0)) return true;
+    cpu::add(record->calls, 1);
+    return __builtin_expect(cpu::count_down(record->left, size), 0);
+}
+
+/// Of an allocation for which count() was true: null if it failed. Samples it, if it is its turn.
+__attribute__((noinline)) void counted(void* address, size_t size) noexcept;
+
+/// To be called before `address`, which `asked_about` may have, is freed or moved.
+struct Leaving {
+    explicit Leaving(void* address) noexcept;
+    bool is_early = false;  // dlsym's: it must not be given to the allocator
+    std::uintptr_t address;
+    LiveTable::NodeNumber node = 0;
+    void is_gone() noexcept;
+    void stays() noexcept;
+};
+
+bool is_exempt() noexcept;
+State* state() noexcept;
+void wake_collector_by(void (*wake)()) noexcept;
+void exempt_this_thread(int begin) noexcept;
+/// To be called once, early.
+void prepare() noexcept;
+void look_up_operators() noexcept;
+
+}  // namespace flameprobe::alloc

@@ -1,0 +1,77 @@
+// What libflameprobe-alloc.so, inside the host's malloc, shares with the collector.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "capture/alloc/live_table.hpp"
+#include "capture/handler/state.hpp"
+
+namespace flameprobe::alloc {
+
+/// What one thread has allocated, exactly: `offset - left` bytes in `calls` calls. Only its thread writes; it is used
+/// again for another thread, and goes on then.
+struct alignas(64) Record {
+    std::int64_t left = 0;  // bytes to the next sample
+    std::uint64_t calls = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t random = 0;
+    std::atomic<std::uint32_t> version{0};  // odd while `left` and `offset` change together
+    std::atomic<std::uint32_t> owner{0};    // the thread's id; 0: free, or of the process that forked this one
+    std::uint32_t next_free = 0;            // index + 1
+    bool inside = false;  // a sample is being taken: an allocation in a signal handler is counted only
+};
+
+/// A sum of samples that found no free cell, by the logarithm of their sizes.
+struct LostSamples {
+    std::atomic<std::uint64_t> number{0}, bytes{0};
+};
+
+/// Lives in memory that a forked child sees as zeros. In a sample's cell `weight` is the number of bytes asked for,
+/// and `slot` and `generation` are the low and high half of the id under which `live` has it, 0 if it has not.
+struct State {
+    std::atomic<std::uint32_t> ready{0};  // 1: being made; 2: made
+    std::atomic<bool> on{true};
+    std::atomic<bool> attended{false};         // there is a collector: before, few cells are used
+    std::atomic<std::uint32_t> unattended{0};  // how many have been
+    std::atomic<bool> woken{false};            // the collector was told that cells become scarce
+    bool tracks_frees = false;
+    std::uint64_t mean = 0;
+    std::atomic<std::uint64_t> last_id{0};
+    std::atomic<std::uint64_t> untracked{0};                                     // samples for which `live` had no room
+    std::atomic<std::uint64_t> loose_bytes{0}, loose_calls{0}, loose_random{0};  // of threads without a record
+    LostSamples lost[64];
+    handler::State samples;  // its pool, and what a copy of a stack needs
+    LiveTable live;
+
+    Record* records = nullptr;
+    std::uint32_t record_count = 0;
+    std::atomic<std::uint32_t> records_used{0};
+    std::atomic<std::uint64_t> free_records{0};  // a stack: a number that grows, and index + 1
+
+    static unsigned size_class(std::uint64_t bytes) noexcept {
+        return bytes == 0 ? 0 : static_cast<unsigned>(std::bit_width(bytes)) - 1;
+    }
+};
+
+/// What the collector calls; the one symbol of ours that libflameprobe-alloc.so exports, `flameprobe_alloc_table`.
+struct Table {
+    std::uint32_t version;
+    /// Null until the first allocation, or if there is no memory.
+    State* (*state)() noexcept;
+    /// The calling thread's allocations are ours from here on, and do not count; nested. 0: no more.
+    void (*exempt)(int begin) noexcept;
+    /// What wakes the collector, in any thread and in signal handlers.
+    void (*wake_by)(void (*wake)()) noexcept;
+    /// From here on no sample makes a system call or reads the fine clock, in children too. Async-signal-safe.
+    void (*go_silent)() noexcept;
+    /// Whether the host's malloc is the one that counts.
+    bool (*reached)() noexcept;
+    /// The library's code, whose frames no stack shows.
+    std::uintptr_t code_begin, code_end;
+};
+inline constexpr std::uint32_t table_version = 1;
+
+}  // namespace flameprobe::alloc

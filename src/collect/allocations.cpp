@@ -1,0 +1,156 @@
+#include "collect/allocations.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/hash.hpp"
+#include "capture/alloc/countdown.hpp"
+
+namespace flameprobe {
+namespace {
+
+/// Up to where the process's allocations are in a profile. A forked child, which has another id, begins at 0.
+struct CountedTo {
+    std::int32_t pid = 0;
+    alloc::Totals totals;
+};
+constinit CountedTo counted_to;
+
+}  // namespace
+
+AllocationWeight allocation_weight(std::uint64_t size, std::uint64_t mean) {
+    if (size == 0) return {};
+    const double chance = alloc::chance_of_sample(size, mean);
+    return {static_cast<double>(size) / chance, 1 / chance};
+}
+
+std::vector<EventInfo> Allocations::events(const alloc::State& state) {
+    std::vector<EventInfo> all = {{std::string(event_name::alloc), std::string(event_kind::bytes), 0, 0},
+                                  {std::string(event_name::alloc_objects), std::string(event_kind::objects), 0, 0}};
+    if (!state.tracks_frees) return all;
+    all.push_back({std::string(event_name::freed), std::string(event_kind::bytes), 0, 0});
+    all.push_back({std::string(event_name::freed_objects), std::string(event_kind::objects), 0, 0});
+    return all;
+}
+
+Allocations::Allocations(Pipeline& pipeline, alloc::State& state, EventId first)
+    : pipeline_(pipeline),
+      state_(state),
+      first_(first),
+      cells_(state.samples),
+      lost_(std::size(state.lost)),
+      untracked_before_(state.untracked.load(std::memory_order_relaxed)) {
+    // The session has tried that the filters which are in force by now do not kill (sandbox/host_restrictions.hpp).
+    if (!state_.attended.exchange(true, std::memory_order_relaxed) && !state_.samples.silent)
+        state_.samples.may_call.store(true, std::memory_order_relaxed);
+}
+
+void Allocations::resume() {
+    if (counted_to.pid != state_.samples.pid) counted_to = {state_.samples.pid, {}};
+    if (!state_.on.exchange(true, std::memory_order_relaxed)) counted_to.totals = alloc::read_totals(state_);
+    running_ = true;
+}
+
+void Allocations::pause() {
+    if (!std::exchange(running_, false)) return;
+    state_.on.store(false, std::memory_order_relaxed);
+    count();
+}
+
+void Allocations::count() {
+    const alloc::Totals now = alloc::read_totals(state_);
+    sum_.bytes += now.bytes - counted_to.totals.bytes;
+    sum_.calls += now.calls - counted_to.totals.calls;
+    counted_to.totals = now;
+}
+
+// What was freed is taken first: each such allocation's cell is full by then.
+void Allocations::drain() {
+    calls_.look(state_.samples, monotonic_ns());
+    state_.woken.store(false, std::memory_order_relaxed);
+    freed_.clear();
+    state_.live.take_freed([this](std::uint64_t id, std::uint64_t time_ns) { freed_.emplace_back(id, time_ns); });
+    const std::size_t samples = cells_.gather();
+    for (std::size_t i = 0; i < samples; ++i) {
+        const handler::CellHead& cell = cells_.cell(i);
+        take(cells_.sample(i), std::uint64_t{cell.generation} << 32 | cell.slot);
+        cells_.give_back(i);
+    }
+    for (const auto& [id, time_ns] : freed_) take_free(id, time_ns);
+    take_lost();
+    busy_ = samples > state_.samples.pool.count() / 16;
+}
+
+void Allocations::take(const RawSample& raw, std::uint64_t id) {
+    const AllocationWeight weight = allocation_weight(raw.weight, state_.mean);
+    Sample sample;
+    sample.time_ns = raw.time_ns;
+    sample.thread = pipeline_.thread_of(raw.tid, true);
+    sample.stack = pipeline_.stack_of(raw, alloc::table()->code_begin, alloc::table()->code_end);
+    sample.weight = rounded(weight.bytes);
+    const std::uint64_t number = rounded(weight.number);
+    write(allocated, sample, sample.weight);
+    write(allocations, sample, number);
+    if (id != 0) live_.emplace(id, Live{sample, number});
+    any_ = true;
+}
+
+// Of an allocation in an earlier profile nothing is known.
+void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
+    const auto found = live_.find(id);
+    if (found == live_.end()) return;
+    Sample sample = found->second.bytes;
+    sample.time_ns = freed_ns;
+    write(freed, sample, sample.weight);
+    write(frees, sample, found->second.number);
+    live_.erase(found);
+}
+
+// Nobody knows when they are freed: they are not in the heap.
+void Allocations::take_lost() {
+    for (std::size_t i = 0; i < lost_.size(); ++i) {
+        const std::uint64_t number = state_.lost[i].number.load(std::memory_order_relaxed) - lost_[i].calls;
+        if (number == 0) continue;
+        const std::uint64_t bytes = state_.lost[i].bytes.load(std::memory_order_relaxed) - lost_[i].bytes;
+        lost_[i].calls += number;
+        lost_[i].bytes += bytes;
+        const AllocationWeight one = allocation_weight(bytes / number, state_.mean);
+        Sample sample{monotonic_ns(), pipeline_.threads().unknown(), pipeline_.lost_stack(), 0, 0};
+        const std::uint64_t all_bytes = rounded(one.bytes * static_cast<double>(number)),
+                            all = rounded(one.number * static_cast<double>(number));
+        write(allocated, sample, all_bytes);
+        write(allocations, sample, all);
+        if (!state_.tracks_frees) continue;
+        write(freed, sample, all_bytes);
+        write(frees, sample, all);
+    }
+}
+
+void Allocations::write(Kind kind, Sample sample, std::uint64_t weight) {
+    sample.weight = weight;
+    pipeline_.event_sample(first_ + kind, sample);
+}
+
+/// Up or down by chance, so that sums are right.
+std::uint64_t Allocations::rounded(double number) {
+    const double chance = static_cast<double>(splitmix64(++random_) >> 11) * 0x1p-53;
+    return static_cast<std::uint64_t>(number + chance);
+}
+
+void Allocations::add_to(Counters& counters) {
+    if (running_) count();
+    counters[std::string(counter::allocated_bytes)] = sum_.bytes;
+    counters[std::string(counter::allocations)] = sum_.calls;
+    counters[std::string(counter::allocation_mean)] = state_.mean;
+    if (const auto untracked = state_.untracked.load(std::memory_order_relaxed) - untracked_before_; untracked != 0)
+        counters[std::string(counter::note) +
+                 "more sampled allocations were alive than can be followed: some count as alive that were freed"] = 1;
+}
+
+std::size_t Allocations::memory() const {
+    constexpr std::size_t node = sizeof(Live) + 32;
+    return live_.size() * node + state_.samples.pool.count() / 16 * (state_.samples.stack_bytes + 256);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,74 @@
+// The host's allocations: samples of them as events of the profile, and exact totals.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/alloc/host_allocations.hpp"
+#include "capture/cell_reader.hpp"
+#include "capture/system_call_watch.hpp"
+#include "collect/pipeline.hpp"
+#include "profile/blocked_calls.hpp"
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+/// What one sampled allocation stands for.
+struct AllocationWeight {
+    double bytes = 0, number = 0;
+};
+/// An allocation of `size` bytes is sampled with the probability 1 - exp(-size / mean).
+AllocationWeight allocation_weight(std::uint64_t size, std::uint64_t mean);
+
+/// The collector thread only.
+class Allocations {
+public:
+    /// The profile's events, in this order from `first` on; frees only if they are tracked.
+    static std::vector<EventInfo> events(const alloc::State& state);
+
+    /// `pipeline` must outlive it.
+    Allocations(Pipeline& pipeline, alloc::State& state, EventId first);
+
+    /// Sampling begins or goes on; it pauses.
+    void resume();
+    void pause();
+    /// Takes the samples, after the engine's records, which tell of code that was mapped before.
+    void drain();
+    /// Exact totals, and what is not exact.
+    void add_to(Counters& counters);
+    bool has_samples() const { return any_; }
+    /// Whether so many came that the next drain should be soon.
+    bool is_busy() const { return busy_; }
+    std::size_t memory() const;
+
+private:
+    struct Live {
+        Sample bytes;
+        std::uint64_t number = 0;
+    };
+    enum Kind : EventId { allocated, allocations, freed, frees };
+
+    void take(const RawSample& raw, std::uint64_t id);
+    void take_free(std::uint64_t id, std::uint64_t freed_ns);
+    void take_lost();
+    void write(Kind kind, Sample sample, std::uint64_t weight);
+    std::uint64_t rounded(double number);
+    void count();
+
+    Pipeline& pipeline_;
+    alloc::State& state_;
+    const EventId first_;
+    CellReader cells_;
+    SystemCallWatch calls_;
+    std::uint64_t random_ = 0;
+    std::unordered_map<std::uint64_t, Live> live_;  // by id
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_;
+    std::vector<alloc::Totals> lost_;  // by class of size: what is written already
+    alloc::Totals sum_;
+    std::uint64_t untracked_before_ = 0;
+    bool running_ = false, any_ = false, busy_ = false;
+};
+
+}  // namespace flameprobe

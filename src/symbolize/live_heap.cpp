@@ -1,0 +1,63 @@
+#include "symbolize/live_heap.hpp"
+
+#include <algorithm>
+
+#include "profile/model.hpp"
+
+namespace flameprobe {
+
+void LiveHeap::change(Change change, std::uint64_t time_ns, std::uint64_t key, std::uint64_t bytes,
+                      std::uint64_t weight, std::uint64_t hits) {
+    entries_.push_back({time_ns, key, bytes, weight, hits, change});
+}
+
+std::size_t LiveHeap::up_to(std::optional<std::uint64_t> to_ns) {
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.time_ns < b.time_ns; });
+    if (!to_ns) return entries_.size();
+    const auto end = std::lower_bound(entries_.begin(), entries_.end(), *to_ns,
+                                      [](const Entry& entry, std::uint64_t time) { return entry.time_ns < time; });
+    return static_cast<std::size_t>(end - entries_.begin());
+}
+
+// Files may be hostile, or the first part of a divided one gone: no sum goes below 0.
+std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::sum(std::size_t end) const {
+    std::unordered_map<std::uint64_t, Live> grown, shrunk;
+    for (std::size_t i = 0; i < end; ++i) {
+        Live& live = (entries_[i].change == Change::grew ? grown : shrunk)[entries_[i].key];
+        live.weight = add_saturated(live.weight, entries_[i].weight);
+        live.hits = add_saturated(live.hits, entries_[i].hits);
+    }
+    for (const auto& [key, less] : shrunk) {
+        Live& live = grown[key];
+        live.weight -= std::min(live.weight, less.weight);
+        live.hits -= std::min(live.hits, less.hits);
+    }
+    std::erase_if(grown, [](const auto& entry) { return entry.second.weight == 0; });
+    return grown;
+}
+
+std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::at_end(std::optional<std::uint64_t> to_ns) {
+    return sum(up_to(to_ns));
+}
+
+std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::at_peak(std::optional<std::uint64_t> from_ns,
+                                                                    std::optional<std::uint64_t> to_ns) {
+    const std::size_t end = up_to(to_ns);
+    std::uint64_t now = 0, most = 0;
+    std::size_t peak = 0;
+    for (std::size_t i = 0; i < end; ++i) {
+        const Entry& entry = entries_[i];
+        const bool before = from_ns && entry.time_ns < *from_ns;
+        now = entry.change == Change::grew ? add_saturated(now, entry.bytes) : now - std::min(now, entry.bytes);
+        if (!before && now <= most) continue;
+        most = now;
+        peak = i + 1;
+        peak_ns_ = entry.time_ns;
+    }
+    // The number of what was allocated comes after its bytes, with the same time.
+    while (peak > 0 && peak < end && entries_[peak].time_ns == peak_ns_) ++peak;
+    return sum(peak);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,41 @@
+// What was alive of what a program allocated, by stack: when it was most, or at the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace flameprobe {
+
+class LiveHeap {
+public:
+    enum class Change : std::uint8_t { grew, shrank };
+    struct Live {
+        std::uint64_t weight = 0, hits = 0;
+    };
+
+    /// `key`: of the thread and stack. `bytes` say when most was alive; `weight` is what is asked for.
+    void change(Change change, std::uint64_t time_ns, std::uint64_t key, std::uint64_t bytes, std::uint64_t weight,
+                std::uint64_t hits);
+
+    /// Alive at the end, or just before `to_ns`.
+    std::unordered_map<std::uint64_t, Live> at_end(std::optional<std::uint64_t> to_ns);
+    /// Alive when it was most, from `from_ns` to `to_ns`; and when that was.
+    std::unordered_map<std::uint64_t, Live> at_peak(std::optional<std::uint64_t> from_ns,
+                                                    std::optional<std::uint64_t> to_ns);
+    std::uint64_t peak_ns() const { return peak_ns_; }
+
+private:
+    struct Entry {
+        std::uint64_t time_ns, key, bytes, weight, hits;
+        Change change;
+    };
+    std::size_t up_to(std::optional<std::uint64_t> to_ns);
+    std::unordered_map<std::uint64_t, Live> sum(std::size_t end) const;
+
+    std::vector<Entry> entries_;
+    std::uint64_t peak_ns_ = 0;
+};
+
+}  // namespace flameprobe

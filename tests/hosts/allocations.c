@@ -1,0 +1,144 @@
+// Allocates at known sites, and says on stdout how many bytes each asked for: "site bytes calls". Arguments: the parts
+// to run.
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#define SITE __attribute__((noinline, noclone))
+
+static void say(const char* site, size_t bytes, size_t calls) {
+    char line[128];
+    usleep(50000);  // the collector has taken the samples by then
+    const int length = snprintf(line, sizeof line, "%s %zu %zu\n", site, bytes, calls);
+    if (write(1, line, (size_t)length) != length) _exit(9);
+}
+
+static void* keep(void* memory) {
+    __asm__ volatile("" : "+r"(memory) : : "memory");
+    return memory;
+}
+
+SITE void small_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) free(keep(malloc(64)));
+}
+SITE void middle_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) free(keep(malloc(10000)));
+}
+SITE void large_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) free(keep(malloc(2000000)));
+}
+SITE void calloc_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) free(keep(calloc(10, 500)));
+}
+SITE void grow_site(size_t calls) {
+    char* memory = NULL;
+    for (size_t i = 1; i <= calls; ++i) memory = keep(realloc(memory, i * 100));
+    free(memory);
+}
+SITE void aligned_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) {
+        void* memory = NULL;
+        if (posix_memalign(&memory, 64, 3000) != 0) _exit(9);
+        free(keep(memory));
+        free(keep(aligned_alloc(64, 3008)));
+    }
+}
+SITE void map_site(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) {
+        void* memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        munmap(keep(memory), 1 << 20);
+    }
+}
+
+SITE void leak_site(void) {
+    for (size_t i = 0; i < 20000; ++i) keep(malloc(5000));
+}
+SITE void keep_site(void) {
+    for (size_t i = 0; i < 10000; ++i) keep(malloc(5000));
+}
+SITE void peak_site(void) {
+    static void* held[20000];
+    for (size_t i = 0; i < 20000; ++i) held[i] = keep(malloc(10000));
+    for (size_t i = 0; i < 20000; ++i) free(held[i]);
+}
+
+static void* worker(void* unused) {
+    (void)unused;
+    middle_site(5000);
+    return NULL;
+}
+
+SITE void handler_site(void) { free(keep(malloc(20000))); }
+static void on_signal(int number) {
+    (void)number;
+    handler_site();
+}
+
+__attribute__((constructor)) static void early_site(void) {
+    if (getenv("HOST_EARLY") == NULL) return;
+    for (size_t i = 0; i < 5000; ++i) free(keep(malloc(10000)));
+}
+
+static void part(const char* name) {
+    if (strcmp(name, "c") == 0) {
+        small_site(2000000);
+        say("small_site", 2000000UL * 64, 2000000);
+        middle_site(20000);
+        say("middle_site", 20000UL * 10000, 20000);
+        large_site(100);
+        say("large_site", 100UL * 2000000, 100);
+        calloc_site(40000);
+        say("calloc_site", 40000UL * 5000, 40000);
+        grow_site(2000);
+        say("grow_site", 100UL * 2000 * 2001 / 2, 2000);
+        aligned_site(30000);
+        say("aligned_site", 30000UL * 6008, 60000);
+    } else if (strcmp(name, "map") == 0) {
+        map_site(200);
+        say("map_site", 200UL << 20, 200);
+    } else if (strcmp(name, "threads") == 0) {
+        for (int round = 0; round < 10; ++round) {
+            pthread_t threads[4];
+            for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, worker, NULL);
+            for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+        }
+        say("middle_site", 40UL * 5000 * 10000, 40UL * 5000);
+    } else if (strcmp(name, "fork") == 0) {
+        for (int i = 0; i < 2; ++i) {
+            const pid_t child = fork();
+            if (child == 0) {
+                middle_site(20000);
+                exit(0);
+            }
+            waitpid(child, NULL, 0);
+        }
+        say("middle_site", 2UL * 20000 * 10000, 40000);
+    } else if (strcmp(name, "signals") == 0) {
+        signal(SIGUSR1, on_signal);
+        for (int i = 0; i < 10000; ++i) raise(SIGUSR1);
+        say("handler_site", 10000UL * 20000, 10000);
+    } else if (strcmp(name, "leak") == 0) {
+        leak_site();
+        say("leak_site", 20000UL * 5000, 20000);
+        peak_site();
+        say("peak_site", 20000UL * 10000, 20000);
+    } else if (strcmp(name, "keep") == 0) {
+        keep_site();
+        say("keep_site", 10000UL * 5000, 10000);
+    } else if (strcmp(name, "early") == 0) {
+        say("early_site", 5000UL * 10000, 5000);
+    }
+}
+
+int main(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) part(argv[i]);
+    return 0;
+}

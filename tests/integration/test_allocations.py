@@ -1,0 +1,202 @@
+"""What a program allocates: tests/hosts/allocations*.c* allocate at known sites and say how many bytes each asked for. Estimates
+are within four standard errors of that; totals are exact."""
+
+import json
+import math
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+import pprof_rules
+from harness import BUILD, COMMAND, LIBRARY, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized
+
+ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
+MEAN = 512 * 1024
+OTHERS = {name: Path("/usr/lib") / f"{os.uname().machine}-linux-gnu" / file for name, file in
+          (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", "libmimalloc.so.2"))}
+
+
+def allocating(*after, **settings):
+    return profiled(**settings) | {"LD_PRELOAD": ":".join(map(str, (LIBRARY, ALLOC, *after)))}
+
+
+def expected(text):
+    """By site: bytes and calls."""
+    sums = {}
+    for line in text.splitlines():
+        site, size, calls = line.split()
+        before = sums.get(site, (0, 0))
+        sums[site] = before[0] + int(size), before[1] + int(calls)
+    return sums
+
+
+def standard_error(size, calls):
+    """Of the estimated bytes of a site that asked for `size` in `calls` alike: each is sampled with one probability."""
+    each = size / calls
+    chance = -math.expm1(-each / MEAN)
+    return each * math.sqrt(calls * (1 - chance) / chance)
+
+
+class Allocations(Case):
+    def estimates(self, ran, event="alloc", executable=None):
+        text = render("--event", event, "--format", "folded", "-o", "-", ran.result(executable).path("fprobe")).stdout
+        return read_folded(text)
+
+    def check_sites(self, stacks, sites, slack=0):
+        lost = sum(count for frames, count in stacks if frames[-1] == "[lost]")
+        for site, (size, calls) in sites.items():
+            got = sum(count for frames, count in stacks if named(frames, site))
+            # A growing realloc's sizes differ: the largest has the largest error.
+            error = standard_error(2 * size, calls) if site == "grow_site" and size else standard_error(size, calls) if size else 0
+            self.assertLessEqual(got, size + 4 * error + slack, (site, size, stacks))
+            self.assertGreaterEqual(got, size - 4 * error - lost - slack, (site, size, lost, stacks))
+
+    def check(self, *parts, program="allocations", before=(), after=(), **settings):
+        directory = self.fresh_directory("-".join((program, *parts, *(p.name for p in after))))
+        self.directory.chmod(0o777)
+        directory.chmod(0o777)
+        ran = run([*before, host(program), *parts], directory,
+                  allocating(*after, EVENT="alloc", FORMAT="none", **settings) | {"HOST_EARLY": "1"})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        sites = expected(ran.stdout)
+        self.assertTrue(sites)
+        self.check_sites(self.estimates(ran), sites)
+        return ran, sites
+
+    def counters(self, ran):
+        lines = render("--info", ran.result().path("fprobe")).stdout.splitlines()
+        found = {}
+        for line in lines:
+            if line.startswith("Counter:"):
+                name, _, value = line.removeprefix("Counter:").strip().rpartition(" ")
+                found[name] = int(value.replace(",", ""))
+        return found
+
+    def test_c(self):
+        ran, sites = self.check("c")
+        counters = self.counters(ran)
+        early = (5000 * 10000, 5000)
+        for index, name in enumerate(("allocated, bytes", "allocations")):
+            known = sum(site[index] for site in sites.values()) + early[index]
+            # libc's own: buffers, locale.
+            self.assertGreaterEqual(counters[name], known)
+            self.assertLess(counters[name] - known, (200_000, 500)[index])
+        objects = self.estimates(ran, "alloc-objects")
+        self.assertAlmostEqual(sum(count for frames, count in objects if named(frames, "large_site")), 100, delta=40)
+
+    def test_of_an_ordinary_user(self):
+        self.check("c", "map", before=ordinary_user(self))
+
+    def test_with_timers(self):
+        self.check("c", ENGINE="timer")
+
+    def test_frame_pointers(self):
+        ran = run([host("allocations"), "c"], self.directory, allocating(EVENT="alloc", UNWIND="fp", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_mapped_memory_threads_handlers_and_constructors(self):
+        for part in ("map", "threads", "signals", "early"):
+            with self.subTest(part=part):
+                self.check(part)
+
+    def test_forked_children(self):
+        self.check("fork")
+
+    def test_cpp(self):
+        self.check(program="allocations_cpp")
+
+    def test_other_allocators(self):
+        for name, library in OTHERS.items():
+            if not library.exists():
+                continue
+            with self.subTest(allocator=name):
+                self.check("c", "threads", after=(library,))
+                self.check(program="allocations_cpp", after=(library,))
+
+    def test_the_heap_at_its_peak_and_at_the_end(self):
+        ran = run([host("allocations"), "leak"], self.directory, allocating(EVENT="heap", FORMAT="folded,svg,html,json,pprof"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        sites = expected(ran.stdout)
+        result = ran.result()
+        peak = read_folded(result.path("folded").read_text())
+        self.check_sites(peak, sites)
+        end = read_folded(result.path("heap-end.folded").read_text())
+        self.check_sites(end, {"leak_site": sites["leak_site"]})
+        self.assertFalse([frames for frames, _ in end if named(frames, "peak_site")], end)
+        reused = run([host("allocations"), "c", "threads"], self.fresh_directory("reused"), allocating(EVENT="heap", FORMAT="none"))
+        # One address again and again, in several threads: next to nothing stays.
+        stays = sum(count for _, count in self.estimates(reused, "heap-end"))
+        self.assertLess(stays, 5 * MEAN, self.estimates(reused, "heap-end"))
+        pprof = pprof_rules.read(result.path("pb.gz"))
+        self.assertEqual(dict(pprof.types)["inuse_space"], "bytes")
+        self.assertEqual(pprof.total("inuse_space"), sum(count for _, count in peak))
+        told = json.loads(result.path("json").read_text())
+        self.assertEqual(told["stack_bytes"], sum(count for _, count in peak))
+        self.assertIn("MiB", result.path("svg").read_text())
+        self.assertIn("alive at the peak", result.path("svg").read_text())
+
+    def test_run_loads_the_library(self):
+        done = run([COMMAND, "run", "-e", "alloc", "-f", "folded,svg", "-o", "out", "--", host("allocations"), "map"], self.directory,
+                   clean_environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_sites(read_folded((self.directory / "out.folded").read_text()), expected(done.stdout))
+
+    def test_without_the_library_it_is_said(self):
+        ran = run([host("allocations"), "map"], self.directory, profiled(EVENT="alloc", LOG="stderr", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("libflameprobe-alloc.so is not loaded", ran.stderr)
+
+    def test_an_allocator_of_its_own_is_said(self):
+        other = next((library for library in OTHERS.values() if library.exists()), None)
+        if other is None:
+            self.skipTest("no other allocator is installed")
+        env = allocating(EVENT="alloc", LOG="stderr", FORMAT="none")
+        ran = run([host("allocations"), "map"], self.directory, env | {"LD_PRELOAD": f"{other}:{env['LD_PRELOAD']}"})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("has an allocator of its own", ran.stderr)
+
+    def test_who_does_not_ask_has_no_allocator_interposed(self):
+        names = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+        exported = {line.split()[-1].split("@")[0] for line in names.splitlines()}
+        asked = subprocess.run(["nm", "-D", "--defined-only", ALLOC], capture_output=True, text=True, check=True).stdout
+        allocators = {line.split()[-1] for line in asked.splitlines()} - {"flameprobe_alloc_table"}
+        self.assertIn("malloc", allocators)
+        self.assertIn("_ZdlPvm", allocators)
+        self.assertFalse(exported & allocators)
+
+    def test_growth_between_two_profiles(self):
+        profiles = []
+        for parts in (("keep",), ("keep", "leak")):
+            ran = run([host("allocations"), *parts], self.fresh_directory("-".join(parts)), allocating(EVENT="heap", FORMAT="none"))
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            profiles.append(ran.result().path("fprobe"))
+        grown = render("--diff", "--event", "heap-end", *profiles, "--top", "5")
+        self.assertEqual(grown.returncode, 0, grown.stderr)
+        self.assertIn("leak_site", grown.stdout)
+        self.assertNotIn("peak_site", grown.stdout)
+
+    def test_hosts_in_sandboxes_go_on(self):
+        """In a filter that kills for nearly every call a sample makes none."""
+        for what in ("strict", "filter", "everyone", "kill", "child", "deny_everyone"):
+            with self.subTest(what=what):
+                alone = run([host("sandbox"), what], self.fresh_directory(what + "-alone"), clean_environment())
+                ran = run([host("sandbox"), what], self.fresh_directory(what), allocating(EVENT="heap", FORMAT="none", ALLOC_BYTES="16"))
+                self.assertEqual((ran.returncode, ran.stdout), (alone.returncode, alone.stdout), ran.stderr)
+
+    def test_programs_go_on_as_they_are(self):
+        """Python, which allocates in all ways, with a library that loads others and with threads."""
+        code = ("import ctypes, json, threading\n"
+                "def work(): json.loads(json.dumps([{'a': list(range(100))}] * 200))\n"
+                f"threads = [threading.Thread(target=work) for _ in range({sized(20, 200)})]\n"
+                "[t.start() for t in threads]; [t.join() for t in threads]\n"
+                "print('done')")
+        for event in ("alloc", "heap", "cpu,heap,offcpu"):
+            with self.subTest(event=event):
+                ran = run(["/usr/bin/python3", "-c", code], self.fresh_directory(event),
+                          allocating(EVENT=event, FORMAT="none", ALLOC_BYTES="16K"))
+                self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+#include "symbolize/live_heap.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace flameprobe;
+
+namespace {
+
+constexpr auto grew = LiveHeap::Change::grew, shrank = LiveHeap::Change::shrank;
+
+std::map<std::uint64_t, std::uint64_t> live_weights(const std::unordered_map<std::uint64_t, LiveHeap::Live>& alive) {
+    std::map<std::uint64_t, std::uint64_t> sums;
+    for (const auto& [key, live] : alive) sums[key] = live.weight;
+    return sums;
+}
+using LiveWeights = std::map<std::uint64_t, std::uint64_t>;
+
+void change(LiveHeap& heap, LiveHeap::Change change, std::uint64_t time, std::uint64_t key, std::uint64_t bytes) {
+    heap.change(change, time, key, bytes, bytes, 1);
+}
+
+}  // namespace
+
+TEST_CASE("what is alive at the peak, at the end, and in a window") {
+    LiveHeap heap;
+    change(heap, grew, 10, 1, 100);
+    change(heap, grew, 20, 2, 50);
+    change(heap, shrank, 30, 1, 100);
+    change(heap, grew, 50, 3, 80);
+    change(heap, shrank, 40, 2, 20);  // samples come a little out of order
+    CHECK(live_weights(heap.at_peak({}, {})) == LiveWeights{{1, 100}, {2, 50}});
+    CHECK(heap.peak_ns() == 20);
+    CHECK(live_weights(heap.at_end({})) == LiveWeights{{2, 30}, {3, 80}});
+    CHECK(live_weights(heap.at_end(40)) == LiveWeights{{2, 50}});
+    CHECK(live_weights(heap.at_peak(25, {})) == LiveWeights{{1, 100}, {2, 50}});  // it was alive as the window began
+    CHECK(live_weights(heap.at_peak(35, {})) == LiveWeights{{2, 30}, {3, 80}});
+}
+
+TEST_CASE("the number of allocations is that at the peak of the bytes") {
+    LiveHeap heap;
+    heap.change(grew, 10, 1, 1000, 0, 0);
+    heap.change(grew, 10, 1, 0, 3, 1);
+    heap.change(shrank, 20, 1, 1000, 0, 0);
+    heap.change(shrank, 20, 1, 0, 3, 1);
+    heap.change(grew, 30, 2, 10, 0, 0);
+    heap.change(grew, 30, 2, 0, 50, 1);
+    CHECK(live_weights(heap.at_peak({}, {})) == LiveWeights{{1, 3}});
+    CHECK(live_weights(heap.at_end({})) == LiveWeights{{2, 50}});
+}
+
+TEST_CASE("more freed than allocated, as in a part of a profile, is nothing") {
+    LiveHeap heap;
+    change(heap, shrank, 10, 1, 100);
+    change(heap, grew, 20, 1, 30);
+    CHECK(live_weights(heap.at_end({})).empty());
+    CHECK(live_weights(LiveHeap().at_peak({}, {})).empty());
+}
