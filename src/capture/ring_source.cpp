@@ -51,6 +51,7 @@ private:
     void find_threads(bool surely);
     void open_thread(std::uint32_t tid);
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink);
+    bool keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const;
     void read_maps(EventSink& sink);
     void describe(const CaptureOptions& options);
     void note_missing(const std::string& why);
@@ -253,6 +254,14 @@ void RingSource::drain(EventSink& sink) {
     read_maps(sink);
 }
 
+/// Records found no room, and the next sample stands for that time too.
+bool RingSource::keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const {
+    perf_event_header header;
+    std::memcpy(&header, record.data(), sizeof header);
+    const bool lost = header.type == PERF_RECORD_LOST || header.type == PERF_RECORD_LOST_SAMPLES;
+    return lost && layout_.period_ns != 0 && !settings_.rate.user_only && !thread.clock.brief();
+}
+
 void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink) {
     if (next.ring->number != 0) {
         dispatch_record(record, more_layouts_[next.ring->number - 1], sink);
@@ -263,6 +272,7 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
         rings_.forget(*next.thread);
         std::erase(gone_, tid);
     }
+    if (keeps_time(*next.thread, record)) return sink.lost(0);
     RecordLayout layout = layout_;
     layout.clock = &next.thread->clock;
     layout.stands_for = next.thread->stands_for;

@@ -188,8 +188,8 @@ void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
 }
 
 void Pipeline::write_shared(const std::vector<Sample>& samples) {
-    for (const Sample& sample : samples) {
-        unsampled_time_.sampled(sample.thread, sample.weight);
+    for (Sample sample : samples) {
+        sample.weight = unsampled_time_.sampled(sample.thread, sample.weight);
         write(sample, true, threads_.shown(sample.thread));
     }
 }

@@ -147,6 +147,7 @@ void Recording::read_process_clocks() {
     own_cpu_ns_ += own;
     // A collector that is a thread of the host is in the process's clock, but its time is not the host's.
     process_cpu_ns_ += clocks_.own_is_in_process() ? process - std::min(process, own) : process;
+    pipeline_.unsampled_time().used(process_cpu_ns_);
     counted_time_ns_ = time;
     counted_process_ns_ = process_now;
     counted_own_ns_ = own_now;

@@ -30,15 +30,24 @@ UnsampledTime::Sampled& UnsampledTime::of(ThreadId thread) {
     return sampled_[thread];
 }
 
+// A perf event counts what a hypervisor or an interrupt took from its thread, and ticks and brief threads are right on
+// average only: what samples stand for in excess of the process's clock is taken from those that follow, in parts.
+void UnsampledTime::used(std::uint64_t process_cpu_ns) {
+    excess_ns_ = credit_ns_ - std::min(credit_ns_, process_cpu_ns);
+}
+
 std::uint64_t UnsampledTime::sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns) {
-    credit_ns_ += periods * period_ns_ - static_cast<std::uint64_t>(short_by_ns);
+    if (period_ns_ == 0) return periods;
+    std::uint64_t cpu_ns = periods * period_ns_ - static_cast<std::uint64_t>(short_by_ns);
+    const std::uint64_t less = std::min(excess_ns_, cpu_ns / 4);
+    excess_ns_ -= less;
+    cpu_ns -= less;
+    credit_ns_ += cpu_ns;
     Sampled& sampled = of(thread);
-    const std::uint64_t whole = short_by_ns == 0 ? periods : periods - 1;
-    sampled.credit_ns += whole * period_ns_;
+    const std::uint64_t whole = cpu_ns / period_ns_, rest_ns = cpu_ns % period_ns_;
+    sampled.credit_ns += cpu_ns;
     sampled.periods += whole;
-    if (short_by_ns == 0) return periods;
-    sampled.credit_ns += period_ns_ - static_cast<std::uint64_t>(short_by_ns);
-    return whole + whole_periods(sampled, static_cast<std::int64_t>(period_ns_) - short_by_ns);
+    return rest_ns == 0 ? whole : whole + whole_periods(sampled, static_cast<std::int64_t>(rest_ns));
 }
 
 // The periods are right within one for all threads together, and for each. `ns` is in the thread's credit already.

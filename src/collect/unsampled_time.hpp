@@ -61,6 +61,9 @@ public:
     /// Whether all CPU time is sampled, the kernel's included: if not, what samples do not cover was spent there.
     void samples_all_time(bool all) { samples_all_time_ = all; }
 
+    /// The process has used so much CPU time since recording began: to be told before each drain, as far as it is
+    /// known.
+    void used(std::uint64_t process_cpu_ns);
     /// Samples came that stand for `periods`, less `short_by_ns`. Gives the whole periods that they count for, which is
     /// right on average.
     std::uint64_t sampled(ThreadId thread, std::uint64_t periods, std::int64_t short_by_ns = 0);
@@ -152,6 +155,7 @@ private:
     std::map<std::pair<std::string, std::uint64_t>, Kind> kinds_;  // by name and start routine
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;     // see learn_root()
     std::uint64_t credit_ns_ = 0;                                  // of all threads: for which samples and notes stand
+    std::uint64_t excess_ns_ = 0;                                  // of that over what the process used
     std::uint64_t lost_unassigned_ = 0;
     std::uint64_t not_sampled_ = 0;
     bool wrote_ = false;

@@ -43,7 +43,7 @@ void NewThreads::wake() noexcept {
 
 // Waiting takes a thread some 50 us: at most 5 % of the time of one that creates threads.
 void NewThreads::count(std::uint64_t now_ns) noexcept {
-    constexpr std::uint64_t every_ns = 50 * ns_per_ms, few = 1000, many = 8000;  // a second
+    constexpr std::uint64_t every_ns = 50 * ns_per_ms, few = 2000, many = 16000;  // a second
     if (now_ns < counted_ns_ + every_ns) return;
     const std::uint32_t born = born_.load(std::memory_order_relaxed);
     const std::uint64_t rate = (born - counted_) * ns_per_second / (now_ns - counted_ns_);

@@ -158,3 +158,19 @@ TEST_CASE("each thread's samples count for its own CPU time, whatever the thread
     CHECK(pipeline.summary().samples >= 974);  // 500 rounds of 1,950 ns, in periods of 1,000
     CHECK(pipeline.summary().samples <= 976);
 }
+
+TEST_CASE("samples that stand for more than the process used weigh less from then on, until they do not") {
+    Kept kept;
+    constexpr std::uint64_t period = 1'000'000;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    Pipeline pipeline(kept, false, 0, period, self);
+    auto raw = kernel_sample({});
+    raw.tid = self;
+    for (std::uint64_t sampled = 1; sampled <= 400; ++sampled) {
+        pipeline.sample(raw);
+        if (sampled % 10 == 0) pipeline.unsampled_time().used(sampled * period * 9 / 10);
+    }
+    CHECK(pipeline.summary().samples >= 358);
+    CHECK(pipeline.summary().samples <= 364);
+    CHECK(pipeline.summary().hits >= pipeline.summary().samples * 9 / 10);
+}
