@@ -163,6 +163,7 @@ private:
     std::optional<Allocations> allocations_;
     UsageAccount usage_;
     bool running_ = false;
+    bool host_ended_ = false;  // so its clock cannot be read any more
     std::uint64_t counted_time_ns_ = 0, counted_process_ns_ = 0, counted_own_ns_ = 0;  // clocks, as last read
     UnitCounts counted_units_;
     bool counted_any_ = false;
