@@ -64,6 +64,7 @@ private:
     std::uint32_t main_ = 0;
     std::size_t listed_ = 0;                        // threads, when they were listed last
     std::vector<std::uint32_t> born_;               // told by records since
+    std::vector<std::uint32_t> named_before_;       // may have been, before their records began
     std::vector<std::uint32_t> gone_;               // not listed any more, and no record told of their end yet
     std::unordered_set<std::uint32_t> not_opened_;  // threads that have no event, and get none
     MapWatch maps_;
@@ -182,6 +183,7 @@ bool RingSource::ended() {
 void RingSource::open_thread(std::uint32_t tid) {
     knows_all_mappings_ = false;
     const auto opened = rings_.add(tid, is_one_of_many());
+    if (opened.outcome == ThreadRings::Outcome::opened) named_before_.push_back(tid);
     if (opened.outcome == ThreadRings::Outcome::opened || opened.outcome == ThreadRings::Outcome::gone) return;
     not_opened_.insert(tid);
     note_missing(opened.why);
@@ -248,6 +250,9 @@ void RingSource::drain(EventSink& sink) {
         rings_.consume();
     }
     for (const std::uint32_t tid : std::exchange(gone_, {})) sink.thread_ended(tid, monotonic_ns());
+    // After the records of their births, by which they have their makers' names.
+    for (const std::uint32_t tid : std::exchange(named_before_, {}))
+        if (const std::string name = thread_comm(tid); !name.empty()) sink.thread_name(tid, name);
     const bool brief = rings_.end_round();
     facts_.fill_ns = brief ? fill_ns_ / 3 : fill_ns_;
     facts_.buffer_bytes = rings_.bytes();
