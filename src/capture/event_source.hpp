@@ -75,6 +75,8 @@ public:
     virtual void thread_begins(std::uint32_t /*tid*/, std::uint64_t /*stands_for*/) {}
     /// Whether the thread has an event of its own: there may be more threads than the kernel permits rings.
     virtual bool samples(std::uint32_t /*tid*/) const { return true; }
+    /// The collector is about to lose the right to open events of threads that are born later.
+    virtual void rights_end() {}
     /// Ends the calls of EventSink::switched, whose records cost the host more than they are worth.
     virtual void stop_switches() {}
     /// Gives up the signal handler and says so in facts().note, with `why`. False: the engine needs the handler.

@@ -146,6 +146,12 @@ std::uint32_t ended_thread(std::span<const std::byte> record) {
     return value_at<std::uint32_t>(record, at + 8);
 }
 
+std::uint32_t sampled_thread(std::span<const std::byte> record) {
+    constexpr std::size_t at = sizeof(perf_event_header);
+    if (type_of(record) != PERF_RECORD_SAMPLE || record.size() < at + 8) return 0;
+    return value_at<std::uint32_t>(record, at + 4);
+}
+
 bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink) {
     perf_event_header header;
     std::memcpy(&header, record.data(), sizeof header);

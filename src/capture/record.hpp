@@ -33,6 +33,8 @@ std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type)
 /// The thread of the sampled process that a record says was born, or has ended; 0 if it says that of none.
 std::uint32_t born_thread(std::span<const std::byte> record);
 std::uint32_t ended_thread(std::span<const std::byte> record);
+/// The thread that a record is a sample of; 0 if it is none.
+std::uint32_t sampled_thread(std::span<const std::byte> record);
 
 /// Hands one record to `sink`. `record` starts with its perf_event_header and is whole. Gives false for a record that
 /// is shorter than its type needs, which no kernel writes.

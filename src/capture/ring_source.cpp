@@ -41,6 +41,7 @@ public:
     bool ended() override;
     void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override;
     bool samples(std::uint32_t tid) const override { return !not_opened_.contains(tid); }
+    void rights_end() override { rings_.open_inherited(); }
     void stop_switches() override;
 
 private:
@@ -52,6 +53,7 @@ private:
     void open_thread(std::uint32_t tid);
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink);
     bool keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const;
+    void hand_on_inherited(std::span<const std::byte> record, EventSink& sink);
     void read_maps(EventSink& sink);
     void describe(const CaptureOptions& options);
     void note_missing(const std::string& why);
@@ -166,7 +168,7 @@ void RingSource::find_threads(bool surely) {
         return !runs(tid);
     });
     for (const auto& thread : rings_) {
-        if (thread->ended || runs(thread->tid)) continue;
+        if (thread->ended || thread->inherited || runs(thread->tid)) continue;
         gone_.push_back(thread->tid);
         rings_.forget(*thread);
     }
@@ -181,6 +183,7 @@ bool RingSource::ended() {
 }
 
 void RingSource::open_thread(std::uint32_t tid) {
+    if (rings_.inherits()) return;
     knows_all_mappings_ = false;
     const auto opened = rings_.add(tid, is_one_of_many());
     if (opened.outcome == ThreadRings::Outcome::opened) named_before_.push_back(tid);
@@ -190,6 +193,7 @@ void RingSource::open_thread(std::uint32_t tid) {
 }
 
 void RingSource::thread_begins(std::uint32_t tid, std::uint64_t stands_for) {
+    if (rings_.inherits()) return;
     // A drain may have found it while it waited; or another thread had its id.
     if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
     const bool brief = is_one_of_many();
@@ -272,6 +276,7 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
         dispatch_record(record, more_layouts_[next.ring->number - 1], sink);
         return;
     }
+    if (next.thread->inherited) return hand_on_inherited(record, sink);
     if (const std::uint32_t tid = born_thread(record); tid != 0) born_.push_back(tid);
     if (const std::uint32_t tid = ended_thread(record); tid == next.thread->tid) {
         rings_.forget(*next.thread);
@@ -281,6 +286,13 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
     RecordLayout layout = layout_;
     layout.clock = &next.thread->clock;
     layout.stands_for = next.thread->stands_for;
+    dispatch_record(record, layout, sink);
+}
+
+void RingSource::hand_on_inherited(std::span<const std::byte> record, EventSink& sink) {
+    if (const std::uint32_t tid = sampled_thread(record); tid != 0 && rings_.knows(tid)) return;
+    RecordLayout layout = layout_;
+    layout.period_ns = 0;  // no counts
     dispatch_record(record, layout, sink);
 }
 

@@ -127,6 +127,44 @@ ThreadRings::Opened ThreadRings::open(ThreadEvents& thread, Size size) {
     return {};
 }
 
+std::unique_ptr<ThreadEvents> ThreadRings::open_on_cpu(perf_event_attr& attr, int cpu) const {
+    constexpr std::size_t bytes = 128 << 10;
+    auto events = std::make_unique<ThreadEvents>();
+    events->inherited = true;
+    for (const auto& thread : all_) {
+        if (thread->ended) continue;
+        auto event = open_event(attr, thread->tid, cpu);
+        if (!event) continue;  // the thread has ended, or the CPU is offline
+        if (events->own.event) {
+            if (::ioctl(event->get(), PERF_EVENT_IOC_SET_OUTPUT, events->own.event.get()) == 0)
+                events->beside.push_back(std::move(*event));
+            continue;
+        }
+        auto ring = RingBuffer::map(event->get(), bytes, bytes);
+        if (!ring) return nullptr;
+        events->own = {std::move(*event), std::move(*ring), 0};
+    }
+    return events->own.event ? std::move(events) : nullptr;
+}
+
+// An inherited event has a ring only if it is one CPU's (perf_mmap), and its counts in samples only since Linux 6.13:
+// each sample stands for a period.
+void ThreadRings::open_inherited() {
+    if (std::exchange(inherits_, true)) return;
+    perf_event_attr attr = settings_.own;
+    attr.inherit = attr.inherit_thread = 1;
+    attr.sample_type &= ~std::uint64_t{PERF_SAMPLE_READ};
+    attr.read_format = 0;
+    attr.sample_stack_user = std::min<std::uint32_t>(attr.sample_stack_user, 16 << 10);
+    std::vector<std::unique_ptr<ThreadEvents>> opened;
+    for (int cpu = 0, all = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF)); cpu < all; ++cpu)
+        if (auto events = open_on_cpu(attr, cpu)) opened.push_back(std::move(events));
+    for (auto& events : opened) {
+        if (enabled_) enable(*events);
+        all_.push_back(std::move(events));
+    }
+}
+
 std::size_t ThreadRings::bytes() const {
     std::size_t bytes = 0;
     for (const auto& thread : all_) {
@@ -139,6 +177,7 @@ std::size_t ThreadRings::bytes() const {
 void ThreadRings::enable(const ThreadEvents& thread) {
     if (thread.switches) ::ioctl(thread.switches.get(), PERF_EVENT_IOC_ENABLE, 0);
     for (const auto& ring : thread.more) ::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (const auto& event : thread.beside) ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
     const bool once = thread.clock.one_shot();
     ::ioctl(thread.own.event.get(), once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once ? 1 : 0);
 }
@@ -155,6 +194,7 @@ void ThreadRings::disable() {
     for (const auto& thread : all_) {
         if (thread->switches) ::ioctl(thread->switches.get(), PERF_EVENT_IOC_DISABLE, 0);
         for (const auto& ring : thread->more) ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
+        for (const auto& event : thread->beside) ::ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
         ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_DISABLE, 0);
         if (thread->clock.brief()) settle(*thread);
     }
@@ -212,7 +252,7 @@ bool ThreadRings::end_round() {
     for (const auto& thread : all_) {
         thread->stands_for = 1;
         ThreadClock& clock = thread->clock;
-        if (settings_.rate.period_ns == 0 || !enabled_) continue;
+        if (settings_.rate.period_ns == 0 || !enabled_ || thread->inherited) continue;
         brief = brief || (clock.brief() && !clock.one_shot());
         bool due = clock.wants_draw();
         if (clock.one_shot() && round_ns_ >= thread->next_look_ns) {

@@ -34,6 +34,9 @@ struct ThreadEvents {
     std::uint64_t stands_for = 1;    // see EventSource::thread_begins()
     std::uint64_t next_look_ns = 0;  // at a brief thread without further samples
     bool ended = false;              // its last record was read, or it is gone
+    // See ThreadRings::open_inherited(): `own` is then the main thread's event on one CPU, and these are the others'.
+    bool inherited = false;
+    std::vector<Descriptor> beside;
 };
 
 /// What events are opened with.
@@ -70,6 +73,10 @@ public:
     Result<void> open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid);
     /// Opens the events of another thread; records begin at once if the rings are enabled. `brief`: see ThreadClock.
     Opened add(std::uint32_t tid, bool brief, std::uint64_t stands_for = 1);
+    /// Opens events that all threads born from now on inherit, with a ring for each CPU, whatever their number: for a
+    /// host that goes on without the right to open others. The threads that have events already are in these rings too.
+    void open_inherited();
+    bool inherits() const { return inherits_; }
     bool knows(std::uint32_t tid) const { return by_tid_.contains(tid); }
     ThreadEvents* find(std::uint32_t tid) const;
     std::size_t size() const { return all_.size(); }
@@ -110,6 +117,7 @@ public:
 
 private:
     Opened open(ThreadEvents& thread, Size size);
+    std::unique_ptr<ThreadEvents> open_on_cpu(perf_event_attr& attr, int cpu) const;
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
     void plan_sizes(const CaptureOptions& options);
     std::size_t first_size() const;
@@ -121,7 +129,7 @@ private:
     std::size_t permitted_ = 0;  // the first of sizes_ that the kernel has not refused
     std::vector<std::unique_ptr<ThreadEvents>> all_;
     std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
-    bool enabled_ = false;
+    bool enabled_ = false, inherits_ = false;
     struct Waiting {
         std::uint64_t time_ns;
         Next next;

@@ -441,6 +441,22 @@ class OtherUser(Case):
                 self.assertEqual((done.returncode, done.stdout), (0, "here\n"), done.stderr)
 
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_threads_born_after_rights_were_given_up(self):
+        """The collector may not open perf events for them any more."""
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                self.directory.chmod(0o755)
+                place = self.fresh_directory(engine)
+                place.chmod(0o1777)
+                done = run([target("late_threads"), "65534", "300"], place, profiled(ENGINE=engine, FREQ=499, OUT=place / "x"))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                stacks = read_folded((place / "x.folded").read_text())
+                every = sum(weight for _, weight in stacks)
+                at_work = sum(weight for frames, weight in stacks if "work" in frames and frames[-1] != "[not sampled]")
+                self.assertGreater(at_work, 0.6 * every, stacks)  # on a busy machine ticks are missed
+
+
 class RealTime(Case):
     def test_the_collector_does_not_have_the_hosts_priority(self):
         def become_real_time():
