@@ -199,6 +199,7 @@ void RingSource::thread_begins(std::uint32_t tid, std::uint64_t stands_for) {
     const bool brief = is_one_of_many();
     not_opened_.erase(tid);
     const auto opened = rings_.add(tid, brief, brief ? stands_for : 1);
+    if (opened.outcome == ThreadRings::Outcome::opened) named_before_.push_back(tid);  // it does not wait for ever
     if (opened.outcome == ThreadRings::Outcome::opened || opened.outcome == ThreadRings::Outcome::gone) return;
     not_opened_.insert(tid);
     note_missing(opened.why);

@@ -33,11 +33,11 @@ ThreadRings::Opened refused(int error) {
 
 }  // namespace
 
-// Room for 20 ms of samples, as long as there are few threads.
+// Room for 40 ms of samples, as long as there are few threads.
 void ThreadRings::plan_sizes(const CaptureOptions& options) {
     constexpr std::size_t kib = 1024;
     const std::uint32_t stack = settings_.own.sample_stack_user;
-    const std::uint64_t wanted = options.frequency * (stack + for_one_sample) / 50;
+    const std::uint64_t wanted = options.frequency * (stack + for_one_sample) / 25;
     const std::size_t least = std::bit_ceil(3 * (stack + for_one_sample));
     const std::size_t most = std::max(least, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
     sizes_ = {{most, stack}};
