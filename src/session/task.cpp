@@ -221,6 +221,11 @@ void Task::run() {
     ::setsid();  // signals to the host's process group are not meant for the task
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
+    rlimit files{};  // one for each thread of the host, where the host's own limit would be too low
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &files);
+    }
     body_();
     ::syscall(SYS_exit_group, 0);  // nothing of what libc does at an exit: that is the host's
 }
