@@ -128,10 +128,11 @@ void report_memory(DoctorReport& report) {
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::string own = limit.rlim_cur == RLIM_INFINITY ? "unlimited" : bytes_text(limit.rlim_cur);
-    report.finding("locked memory",
-                   bytes_text(static_cast<std::uint64_t>(budget_kib) * 1024) +
-                       " for each CPU's ring (kernel.perf_event_mlock_kb, shared by the user's processes), and " + own +
-                       " of this process's (ulimit -l)");
+    report.finding(
+        "locked memory",
+        bytes_text(static_cast<std::uint64_t>(budget_kib) * 1024) +
+            " for each CPU (kernel.perf_event_mlock_kb), for the threads' rings of all processes of the user, and " +
+            own + " of this process's (ulimit -l); threads beyond that are sampled by CPU timers");
     if (budget_kib < 516 && limit.rlim_cur != RLIM_INFINITY && geteuid() != 0) {
         report.mend("sudo sysctl kernel.perf_event_mlock_kb=516");
     }
