@@ -19,11 +19,13 @@ inline constexpr auto no_user = static_cast<uid_t>(-1);
 /// Whether a process belongs to the run with this mark (Family::mark), which begins with the first process's pid and
 /// the second of its start.
 inline bool is_of_run(const ProcessPart& part, const std::string& mark) {
-    unsigned long long pid = 0, seconds = 0;
-    if (::sscanf(mark.c_str(), "%llu:%llu", &pid, &seconds) != 2) return false;
+    // Every run is process 1 of its pid namespace, so the times count. The mark's is the kernel's last tick.
+    constexpr unsigned long long tick_ns = 20'000'000;
+    unsigned long long pid = 0, seconds = 0, nanoseconds = 0;
+    if (::sscanf(mark.c_str(), "%llu:%llu.%llu", &pid, &seconds, &nanoseconds) != 3) return false;
     const auto root = part.summary.counters.find(std::string(counter::root_pid));
     return root != part.summary.counters.end() && root->second == pid &&
-           part.run.start_unix_ns / 1'000'000'000 >= seconds;
+           part.run.start_unix_ns + tick_ns >= seconds * 1'000'000'000 + nanoseconds;
 }
 
 /// <stem>.run, found or made by whichever process of the run has something to write first. The collector thread only.

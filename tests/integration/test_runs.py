@@ -170,10 +170,11 @@ class Runs(Case):
                                          [f"{name}.{ending}" for ending in ("folded", "fprobe", "json")], ran.stderr)
                         truth = 30e6 * (2 * count - 1 if how == "failing" else count)
                         told = json.loads((place / f"{name}.json").read_text())
-                        self.assertGreater(told["cpu_time"]["process_ns"], 0.98 * truth)
+                        # On a busy machine an image may end before its collector has run.
+                        self.assertGreater(told["cpu_time"]["process_ns"], 0.85 * truth)
                         self.assertLess(told["cpu_time"]["process_ns"], 1.25 * truth)
                         shown = sum(hits for _, hits in ran.result().stacks()) * told["sampling"]["period_ns"]
-                        self.assertGreater(shown, 0.9 * truth)
+                        self.assertGreater(shown, 0.8 * truth)
                         self.assertLess(shown, 1.3 * truth)
 
     def test_a_launcher_that_gives_up_roots_rights_leaves_its_name_too(self):

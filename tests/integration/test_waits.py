@@ -141,7 +141,7 @@ class Waits(Case):
     def test_without_perf_looks_alone_tell(self):
         report = self.directory / "report"
         said, stacks, result = self.waits(self.directory, before=[target("inject"), "perf_event_open", "1+", "EPERM", "--report", report, "--"],
-                                          LOG=self.directory / "log", FORMAT="folded,json")
+                                          LOG=self.directory / "log", FORMAT="folded,json", CHILDREN="separate")  # not inject
         self.assertIn("from regular looks at them", (self.directory / "log").read_text())
         told, _ = told_by(stacks)
         told["waits"] = told.pop("waits", told["waits"])

@@ -1,4 +1,4 @@
-"""One run, one result: what it costs, and what it holds: runs.py forks|redis|trees [--pairs 5] [--freq 99] [--small]
+"""One run, one result: what it costs, and what it holds: one_result.py forks|redis|trees [--pairs 5] [--freq 99] [--small]
 
 forks: a program that forks two workers of 0.1 s of CPU time twenty times and waits for each pair; elapsed time alone,
 with one result and with a result for each process, in turns. redis: peak memory of the server until it has ended, and
