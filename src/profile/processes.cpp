@@ -17,13 +17,19 @@ public:
         if (mapping.path == into_.run.executable && !into_.executable) into_.executable = mapping;
     }
     void sample(const Sample& sample) override {
-        into_.hits = add_saturated(into_.hits, sample.hits);
-        into_.has_samples = true;
+        into_.weight = add_saturated(into_.weight, sample.weight);
+        count(sample);
     }
-    void event_sample(EventId /*event*/, const Sample& sample) override { this->sample(sample); }
+    void event_sample(EventId /*event*/, const Sample& sample) override { count(sample); }
     void summary(const Summary& summary) override { into_.summary = summary; }
 
 private:
+    using PartialSink::count;
+    void count(const Sample& sample) {
+        into_.hits = add_saturated(into_.hits, sample.hits);
+        into_.has_samples = true;
+    }
+
     ProcessPart& into_;
 };
 

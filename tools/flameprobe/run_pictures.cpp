@@ -51,8 +51,7 @@ Summary sum_of(const std::vector<ProcessPart>& parts) {
 std::string table_of(const std::vector<ProcessPart>& parts) {
     std::vector<ProcessShare> shares;
     for (const ProcessPart& part : parts)
-        shares.push_back(
-            {program_name(part.run), part.run.pid, part.summary.process_cpu_ns, part.summary.samples, part.hits});
+        shares.push_back({program_name(part.run), part.run.pid, part.summary.process_cpu_ns, part.weight, part.hits});
     return process_table(by_process(shares));
 }
 
