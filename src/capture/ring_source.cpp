@@ -50,7 +50,7 @@ private:
     void choose_more_events(const CaptureOptions& options);
     void open_running();
     void find_threads(bool surely);
-    void open_thread(std::uint32_t tid);
+    void open_thread(std::uint32_t tid, bool brief, std::uint64_t stands_for);
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink);
     bool keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const;
     void hand_on_inherited(std::span<const std::byte> record, EventSink& sink);
@@ -160,8 +160,11 @@ void RingSource::find_threads(bool surely) {
     listed_ = count;
     const auto running = list_other_threads();
     if (running.empty()) return;
-    for (const std::uint32_t tid : running)
-        if (!rings_.knows(tid) && !not_opened_.contains(tid) && tid != main_) open_thread(tid);
+    for (const std::uint32_t tid : running) {
+        if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid) || tid == main_) continue;
+        knows_all_mappings_ = false;
+        open_thread(tid, is_one_of_many(), 1);
+    }
     const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
     std::erase_if(not_opened_, [&](std::uint32_t tid) {
         if (!runs(tid)) gone_.push_back(tid);
@@ -182,12 +185,11 @@ bool RingSource::ended() {
     return rings_.ended();
 }
 
-void RingSource::open_thread(std::uint32_t tid) {
-    if (rings_.inherits()) return;
-    knows_all_mappings_ = false;
-    const auto opened = rings_.add(tid, is_one_of_many());
-    if (opened.outcome == ThreadRings::Outcome::opened) named_before_.push_back(tid);
-    if (opened.outcome == ThreadRings::Outcome::opened || opened.outcome == ThreadRings::Outcome::gone) return;
+void RingSource::open_thread(std::uint32_t tid, bool brief, std::uint64_t stands_for) {
+    const auto opened = rings_.add(tid, brief, stands_for);
+    if (opened.outcome == ThreadRings::Outcome::gone) return;
+    // Also one that waits for its event: it does not wait for ever.
+    if (opened.outcome == ThreadRings::Outcome::opened) return named_before_.push_back(tid);
     not_opened_.insert(tid);
     note_missing(opened.why);
 }
@@ -198,11 +200,7 @@ void RingSource::thread_begins(std::uint32_t tid, std::uint64_t stands_for) {
     if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
     const bool brief = is_one_of_many();
     not_opened_.erase(tid);
-    const auto opened = rings_.add(tid, brief, brief ? stands_for : 1);
-    if (opened.outcome == ThreadRings::Outcome::opened) named_before_.push_back(tid);  // it does not wait for ever
-    if (opened.outcome == ThreadRings::Outcome::opened || opened.outcome == ThreadRings::Outcome::gone) return;
-    not_opened_.insert(tid);
-    note_missing(opened.why);
+    open_thread(tid, brief, brief ? stands_for : 1);
 }
 
 void RingSource::note_missing(const std::string& why) {

@@ -117,7 +117,7 @@ public:
 
 private:
     Opened open(ThreadEvents& thread, Size size);
-    std::unique_ptr<ThreadEvents> open_on_cpu(perf_event_attr& attr, int cpu) const;
+    std::unique_ptr<ThreadEvents> open_on_cpu(const perf_event_attr& attr, int cpu) const;
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
     void plan_sizes(const CaptureOptions& options);
     std::size_t first_size() const;
