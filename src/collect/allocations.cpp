@@ -107,7 +107,7 @@ void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
     live_.erase(found);
 }
 
-// Nobody knows when they are freed: they are not in the heap.
+// When their memory is freed is not known, so they are not in the heap.
 void Allocations::take_lost() {
     for (std::size_t i = 0; i < lost_.size(); ++i) {
         const std::uint64_t number = state_.lost[i].number.load(std::memory_order_relaxed) - lost_[i].calls;

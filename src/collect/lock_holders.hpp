@@ -32,7 +32,7 @@ struct LockCycle {
     };
     std::vector<Member> members;  // each waits for a lock of the next one, the last for one of the first
     std::uint64_t look = 0;       // in which it was found
-    bool lasts = false;           // a later look found it too: nobody will ever wake
+    bool lasts = false;           // a later look found it too: none of these threads will wake
 };
 
 /// Who held a lock at one moment.

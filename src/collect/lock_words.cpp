@@ -79,7 +79,7 @@ std::optional<LockPlace> lock_place(LockFunction in, const FutexWait& wait) {
             if (wait.operation != FUTEX_WAIT || wait.value != 2) return std::nullopt;
             return LockPlace{wait.address, mutex_words};
         case LockFunction::read_lock:
-            // Or for a turn (of rwlocks that prefer writers), which nobody in particular gives.
+            // Or for its turn (rwlocks that prefer writers), for which no single thread is the holder.
             if (wait.value != writer_inside) return std::nullopt;
             return LockPlace{wait.address - phase_futex * sizeof(std::uint32_t), rwlock_words};
         case LockFunction::write_lock:

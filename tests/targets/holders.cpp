@@ -1,4 +1,4 @@
-// Locks, and who holds them: `holders SECONDS`. Of each pair of threads "h-KIND" and "w-KIND" nobody else touches the
+// Locks, and who holds them: `holders SECONDS`. Of each pair of threads "h-KIND" and "w-KIND" no other thread uses the
 // lock, so each can wait for the other only. Threads "n-KIND" wait for what has no holder. "c-1" waits for a lock of
 // "c-2", which waits for one of "c-3", and so on. `holders SECONDS circle N`: N threads "d-1", "d-2", ... that wait for
 // each other for ever. `holders SECONDS crowd N`: N threads, ten for each lock, which each of them holds for 80 ms.

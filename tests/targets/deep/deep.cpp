@@ -127,7 +127,7 @@ template <unsigned which>
     KEEP(bytes);
 }
 
-/// As PCRE2's matcher has where nobody gives it a stack for its compiled code.
+/// As PCRE2's matcher has in a program that gives its compiled code no stack of its own.
 [[DEEP_APART]] void large_frame(const Path& path) {
     char bytes[33 << 10];
     KEEP(bytes);
