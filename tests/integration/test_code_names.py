@@ -149,7 +149,11 @@ class CodeNames(Case):
                     self.assertLess(cut / every, 0.02)
                     self.assert_leaves(stacks, ("leaf",))
                 else:
-                    self.assertGreater(cut / every, 0.9)
+                    # Of the start in ld.so and libc some samples are whole.
+                    own = [stack for stack in stacks if stack[0][-1] == "[unknown in server]"]
+                    cut, every = shares(own, "[truncated]")
+                    self.assertGreater(every, 50)
+                    self.assertEqual(cut, every, own)
 
     def test_where_threads_start(self):
         """libstdc++ has no symbol for that: it is proven by its own code."""

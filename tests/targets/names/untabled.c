@@ -15,6 +15,6 @@ static void middle(unsigned long n, int k) {
 
 int main(int count, char** arguments) {
     (void)arguments;
-    for (int i = 0; i < 60; i++) middle(5000000, count);
+    for (int i = 0; i < 200; i++) middle(5000000, count);
     return 0;
 }
