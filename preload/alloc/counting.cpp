@@ -90,20 +90,27 @@ void wake_collector(State& state) noexcept {
         wake();
 }
 
+/// The stack is known by the collector's proof, once it has seen a sample of the thread.
+handler::OwnStack own_stack(const Record* record) noexcept {
+    if (record == nullptr || record->stack_of.load(std::memory_order_acquire) != record->claims) return {};
+    return {record->stack_low.load(std::memory_order_relaxed), record->stack_high.load(std::memory_order_relaxed)};
+}
+
 /// The collector must have the cell before the table has the address, which another thread may free at once.
-void take_sample(State& state, void* address, size_t size, uint32_t tid) noexcept {
+void take_sample(State& state, const Record* record, void* address, size_t size, uint32_t tid) noexcept {
     handler::CellHead* const cell = claim_cell(state);
     if (cell == nullptr) return lose(state, size);
     const uint64_t id = state.tracks_frees ? state.last_id.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
     cell->time_ns = now_ns(state);
     cell->weight = size;
     cell->tid = tid;
-    cell->slot = static_cast<uint32_t>(id);
-    cell->generation = static_cast<uint32_t>(id >> 32);
+    cell->slot = record == nullptr ? no_record : static_cast<uint32_t>(record - state.records);
+    cell->generation = record == nullptr ? 0 : record->claims;
+    cell->allocation = id;
     cell->has_registers = true;
     cell->in_system_call = false;
     cpu::own_registers(cell->registers);
-    cell->stack_bytes = static_cast<uint32_t>(copy_stack(state.samples, nullptr, cell->registers.sp(),
+    cell->stack_bytes = static_cast<uint32_t>(copy_stack(state.samples, own_stack(record), cell->registers.sp(),
                                                          handler::SamplePool::stack(cell), state.samples.stack_bytes));
     state.samples.pool.publish(cell);
     if (state.samples.pool.is_scarce_after(cell)) wake_collector(state);
@@ -122,7 +129,7 @@ void count_loose(State& state, void* address, size_t size) noexcept {
     uint64_t random = splitmix64(state.loose_random.fetch_add(1, std::memory_order_relaxed) ^
                                  reinterpret_cast<uintptr_t>(address) << 20);
     if (static_cast<uint64_t>(bytes_to_next(random, state.mean)) <= size && state.on.load(std::memory_order_relaxed))
-        take_sample(state, address, size, own_tid(state));
+        take_sample(state, nullptr, address, size, own_tid(state));
 }
 
 }  // namespace
@@ -148,7 +155,7 @@ void counted(void* address, size_t size) noexcept {
     draw(*state, *record);
     if (address == nullptr || record->inside || !state->on.load(std::memory_order_relaxed)) return;
     record->inside = true;
-    take_sample(*state, address, size, record->owner.load(std::memory_order_relaxed));
+    take_sample(*state, record, address, size, record->owner.load(std::memory_order_relaxed));
     record->inside = false;
 }
 

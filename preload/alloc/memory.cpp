@@ -11,6 +11,7 @@
 
 #include "capture/alloc/countdown.hpp"
 #include "capture/handler/raw_system_call.hpp"
+#include "cpu/instructions.hpp"
 #include "setting.hpp"
 
 namespace flameprobe::alloc {
@@ -130,13 +131,23 @@ std::uint64_t now_ns(const State& state) noexcept {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+namespace {
+
+void begin_thread(Record& record) noexcept {
+    record.control_block.store(cpu::has_thread_pointer() ? cpu::thread_pointer() : 0, std::memory_order_relaxed);
+    ++record.claims;  // 0 is no thread's
+}
+
+}  // namespace
+
 Record* claim_record(State& state, std::uint32_t tid) noexcept {
     std::uint64_t head = state.free_records.load(std::memory_order_acquire);
     while ((head & 0xffffffff) != 0) {
         Record* const record = &state.records[(head & 0xffffffff) - 1];
         const std::uint64_t next = ((head >> 32) + 1) << 32 | record->next_free;
         if (!state.free_records.compare_exchange_weak(head, next, std::memory_order_acq_rel)) continue;
-        record->owner.store(tid, std::memory_order_relaxed);
+        begin_thread(*record);
+        record->owner.store(tid, std::memory_order_release);
         return record;
     }
     if (state.records_used.load(std::memory_order_relaxed) >= state.record_count) return nullptr;
@@ -147,6 +158,7 @@ Record* claim_record(State& state, std::uint32_t tid) noexcept {
     record->random = splitmix64(std::uint64_t{tid} << 32 ^ now_ns(state) ^ std::uint64_t{index} << 48);
     record->left = bytes_to_next(record->random, state.mean);
     record->offset = static_cast<std::uint64_t>(record->left);
+    begin_thread(*record);
     record->owner.store(tid, std::memory_order_release);
     return record;
 }

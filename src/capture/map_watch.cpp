@@ -64,16 +64,16 @@ bool MapWatch::report_new(const ProcMaps& found, EventSink& sink, std::uint64_t 
     return news;
 }
 
-MapWatch::Range MapWatch::stack_below(std::uint64_t control_block) const {
-    const auto& lines = known_.lines;
+StackRange stack_below(const ProcMaps& maps, std::uint64_t control_block) {
+    const auto& lines = maps.lines;
     if (control_block == 0) {
         const auto stack = std::find_if(lines.begin(), lines.end(), [](auto& line) { return line.path == "[stack]"; });
-        return stack == lines.end() ? Range{} : Range{stack->start, stack->end};
+        return stack == lines.end() ? StackRange{} : StackRange{stack->start, stack->end};
     }
-    const auto area = first_ending_after(known_, control_block);
+    const auto area = first_ending_after(maps, control_block);
     if (area == lines.end() || area->start >= control_block || !area->readable || area == lines.begin()) return {};
     const MapsLine& below = *std::prev(area);
-    return below.end == area->start && !below.readable ? Range{area->start, control_block} : Range{};
+    return below.end == area->start && !below.readable ? StackRange{area->start, control_block} : StackRange{};
 }
 
 }  // namespace flameprobe

@@ -7,6 +7,14 @@
 
 namespace flameprobe {
 
+struct StackRange {
+    std::uint64_t low = 0, high = 0;
+};
+/// The stack that is mapped as long as the thread lives, as a range that ends at `control_block`: the mapping right
+/// below it must follow a guard. For the main thread (`control_block` 0) the one named [stack]. Empty if none is
+/// proved.
+StackRange stack_below(const ProcMaps& maps, std::uint64_t control_block);
+
 /// Reports executable mappings where no perf event does, by reading /proc/self/maps: at the start, when code runs
 /// outside of the known mappings, and from time to time. Collector thread only.
 class MapWatch {
@@ -20,14 +28,8 @@ public:
     /// later by what earlier readings of this kind have found.
     void met_unknown_code();
 
-    struct Range {
-        std::uint64_t low = 0;
-        std::uint64_t high = 0;
-    };
-    /// The stack that is mapped as long as the thread lives, as a range that ends at `control_block`: the mapping right
-    /// below it must follow a guard. For the main thread (`control_block` 0) the one named [stack]. Empty if none is
-    /// proved. From the last reading.
-    Range stack_below(std::uint64_t control_block) const;
+    /// See below; from the last reading.
+    StackRange stack_below(std::uint64_t control_block) const { return flameprobe::stack_below(known_, control_block); }
     /// When the last reading was.
     std::uint64_t read_ns() const { return read_ns_; }
     void read(EventSink& sink, std::uint64_t now_ns);

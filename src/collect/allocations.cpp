@@ -39,6 +39,7 @@ Allocations::Allocations(Pipeline& pipeline, alloc::State& state, EventId first)
       state_(state),
       first_(first),
       cells_(state.samples),
+      stacks_(state),
       lost_(std::size(state.lost)),
       untracked_before_(state.untracked.load(std::memory_order_relaxed)) {
     // The session has tried that the filters which are in force by now do not kill (sandbox/host_restrictions.hpp).
@@ -74,9 +75,11 @@ void Allocations::drain() {
     const std::size_t samples = cells_.gather();
     for (std::size_t i = 0; i < samples; ++i) {
         const handler::CellHead& cell = cells_.cell(i);
-        take(cells_.sample(i), std::uint64_t{cell.generation} << 32 | cell.slot);
+        stacks_.sampled(cell);
+        take(cells_.sample(i), cell.allocation);
         cells_.give_back(i);
     }
+    stacks_.find(monotonic_ns());
     for (const auto& [id, time_ns] : freed_) take_free(id, time_ns);
     take_lost();
     busy_ = samples > state_.samples.pool.count() / 16;

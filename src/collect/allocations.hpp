@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/alloc/host_allocations.hpp"
+#include "capture/alloc/thread_stacks.hpp"
 #include "capture/cell_reader.hpp"
 #include "capture/system_call_watch.hpp"
 #include "collect/pipeline.hpp"
@@ -61,6 +62,7 @@ private:
     alloc::State& state_;
     const EventId first_;
     CellReader cells_;
+    alloc::ThreadStacks stacks_;
     SystemCallWatch calls_;
     std::uint64_t random_ = 0;
     std::unordered_map<std::uint64_t, Live> live_;  // by id

@@ -70,6 +70,24 @@ SITE void peak_site(void) {
     for (size_t i = 0; i < 20000; ++i) free(held[i]);
 }
 
+// A KiB of stack a call.
+SITE void deep_site(size_t kib) {
+    char room[1000];
+    keep(room);
+    if (kib == 0)
+        middle_site(5000);
+    else
+        deep_site(kib - 1);
+    keep(room);
+}
+static void* deep_worker(void* kib) {
+    for (int round = 0; round < 2; ++round) {  // in the second one it is known where the stack is
+        deep_site((uintptr_t)kib);
+        usleep(50000);
+    }
+    return NULL;
+}
+
 static void* worker(void* unused) {
     (void)unused;
     middle_site(5000);
@@ -130,6 +148,13 @@ static void part(const char* name) {
         say("leak_site", 20000UL * 5000, 20000);
         peak_site();
         say("peak_site", 20000UL * 10000, 20000);
+    } else if (strncmp(name, "deep=", 5) == 0) {
+        const uintptr_t kib = strtoul(name + 5, NULL, 10);
+        pthread_t thread;
+        pthread_create(&thread, NULL, deep_worker, (void*)kib);
+        deep_worker((void*)kib);
+        pthread_join(thread, NULL);
+        say("middle_site", 4UL * 5000 * 10000, 4UL * 5000);
     } else if (strcmp(name, "keep") == 0) {
         keep_site();
         say("keep_site", 10000UL * 5000, 10000);

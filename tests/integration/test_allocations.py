@@ -100,6 +100,17 @@ class Allocations(Case):
             with self.subTest(part=part):
                 self.check(part)
 
+    def test_deep_stacks(self):
+        """Up to what is copied they are whole, of the main thread and of another; beyond it they say where they are cut."""
+        for kib, whole in ((45, True), (300, False)):
+            with self.subTest(kib=kib):
+                ran, _ = self.check(f"deep={kib}")
+                stacks = [frames for frames, _ in self.estimates(ran) if named(frames, "middle_site")]
+                self.assertTrue(stacks)
+                for frames in stacks:
+                    self.assertEqual("[truncated]" in frames, not whole, frames)
+                    self.assertEqual(named(frames, "deep_worker"), whole, frames)
+
     def test_forked_children(self):
         self.check("fork")
 

@@ -11,6 +11,8 @@
 
 namespace flameprobe::alloc {
 
+inline constexpr std::uint32_t no_record = ~std::uint32_t{0};
+
 /// What one thread has allocated, exactly: `offset - left` bytes in `calls` calls. Only its thread writes; it is used
 /// again for another thread, and goes on then.
 struct alignas(64) Record {
@@ -22,6 +24,12 @@ struct alignas(64) Record {
     std::atomic<std::uint32_t> owner{0};    // the thread's id; 0: free, or of the process that forked this one
     std::uint32_t next_free = 0;            // index + 1
     bool inside = false;  // a sample is being taken: an allocation in a signal handler is counted only
+
+    std::atomic<std::uint64_t> control_block{0};  // of the thread; 0: not known
+    std::uint32_t claims = 0;                     // threads that had the record: the last one's number
+    /// Written by the collector: where the stack of that one of them is which `stack_of` names. As in ThreadSlot.
+    std::atomic<std::uint32_t> stack_of{0};
+    std::atomic<std::uint64_t> stack_low{0}, stack_high{0};
 };
 
 /// A sum of samples that found no free cell, by the logarithm of their sizes.
@@ -30,7 +38,8 @@ struct LostSamples {
 };
 
 /// Lives in memory that a forked child sees as zeros. In a sample's cell `weight` is the number of bytes asked for,
-/// and `slot` and `generation` are the low and high half of the id under which `live` has it, 0 if it has not.
+/// `slot` and `generation` are the number and `claims` of the thread's record, no_record if it has none, and
+/// `allocation` is the id under which `live` has it.
 struct State {
     std::atomic<std::uint32_t> ready{0};  // 1: being made; 2: made
     std::atomic<bool> on{true};

@@ -142,7 +142,7 @@ void take_sample(State& state, Tick tick, ucontext_t& context) noexcept {
     if (cell->has_registers && state.stack_bytes != 0) {
         const ThreadSlot* const slot = tick.slot != nullptr ? tick.slot : own_slot(state);
         cell->stack_bytes = static_cast<std::uint32_t>(
-            copy_stack(state, slot, cell->registers.sp(), SamplePool::stack(cell), state.stack_bytes));
+            copy_stack(state, own_stack(slot), cell->registers.sp(), SamplePool::stack(cell), state.stack_bytes));
     }
     state.pool.publish(cell);
 }

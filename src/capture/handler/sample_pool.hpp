@@ -18,6 +18,7 @@ struct CellHead {
     std::uint32_t slot;        // no_slot: the signal engine has none
     std::uint32_t generation;  // of the slot
     std::uint32_t stack_bytes;
+    std::uint64_t allocation;  // of samples of allocations: its id, 0 if none
     Registers registers;
     bool has_registers;
     bool in_system_call;  // as far as cpu::may_leave_system_call() tells

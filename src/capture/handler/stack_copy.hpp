@@ -14,20 +14,28 @@
 
 namespace flameprobe::handler {
 
+/// A thread's own stack, which is mapped as long as the thread lives; empty where it is not known.
+struct OwnStack {
+    std::uint64_t low = ~std::uint64_t{0}, high = 0;
+};
+
+inline OwnStack own_stack(const ThreadSlot* slot) noexcept {
+    if (slot == nullptr) return {};
+    const std::uint64_t low = slot->stack_low.load(std::memory_order_acquire);
+    return {low, slot->stack_high.load(std::memory_order_relaxed)};
+}
+
 /// Gives the number of bytes copied from `sp` up, at most `wanted`. Three ways, the first that is safe:
-/// the thread's own stack is mapped as long as the thread lives, so it is read directly;
+/// the thread's own stack is read directly;
 /// any other (coroutines, alternate stacks) could lose its upper neighbours at any time, and process_vm_readv stops
 /// before what is not mapped (2.6 µs for 16 KiB);
 /// under a filter that call might kill or be refused, and only the page in use is sure to be there.
-inline std::size_t copy_stack(const State& state, const ThreadSlot* slot, std::uint64_t sp, std::byte* to,
+inline std::size_t copy_stack(const State& state, OwnStack own, std::uint64_t sp, std::byte* to,
                               std::size_t wanted) noexcept {
-    if (slot != nullptr && sp >= slot->stack_low.load(std::memory_order_acquire)) {
-        const std::uint64_t high = slot->stack_high.load(std::memory_order_relaxed);
-        if (sp < high) {
-            const std::size_t size = std::min<std::uint64_t>(wanted, high - sp);
-            cpu::copy_bytes(to, sp, size);
-            return size;
-        }
+    if (sp >= own.low && sp < own.high) {
+        const std::size_t size = std::min<std::uint64_t>(wanted, own.high - sp);
+        cpu::copy_bytes(to, sp, size);
+        return size;
     }
     if (state.may_call.load(std::memory_order_relaxed)) {
         const iovec local{to, wanted};

@@ -5,9 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
-using namespace flameprobe;
-using namespace flameprobe::alloc;
-
+namespace flameprobe::alloc {
 TEST_CASE("logarithms and probabilities are those of libm") {
     for (const double value : {1e-300, 0x1p-54, 0.1, 0.5, 0.70710678, 0.99999, 1.0, 1.41421357, 2.0, 3.5, 1e18})
         CHECK(natural_logarithm(value) == doctest::Approx(std::log(value)).epsilon(1e-11));
@@ -47,3 +45,5 @@ TEST_CASE("a countdown is at least one byte, and has an end for every mean") {
         CHECK(bytes_to_next(random, ~std::uint64_t{0}) > 0);
     }
 }
+
+}  // namespace flameprobe::alloc

@@ -9,8 +9,7 @@
 #include <thread>
 #include <vector>
 
-using namespace flameprobe::alloc;
-
+namespace flameprobe::alloc {
 namespace {
 
 struct Table {
@@ -134,3 +133,5 @@ TEST_CASE("the filter knows every address in it, and most that are not") {
     for (int i = 0; i < 300; ++i) filter.remove(address(1));
     CHECK(filter.may_have(address(1)));  // full once: nobody knows how many there are
 }
+
+}  // namespace flameprobe::alloc
