@@ -5,6 +5,8 @@
 
 #include "base/clock.hpp"
 
+extern "C" void* __libc_stack_end;
+
 namespace flameprobe {
 namespace {
 
@@ -68,7 +70,10 @@ StackRange stack_below(const ProcMaps& maps, std::uint64_t control_block) {
     const auto& lines = maps.lines;
     if (control_block == 0) {
         const auto stack = std::find_if(lines.begin(), lines.end(), [](auto& line) { return line.path == "[stack]"; });
-        return stack == lines.end() ? StackRange{} : StackRange{stack->start, stack->end};
+        if (stack == lines.end()) return {};
+        // Where the kernel left the number of arguments, as the dynamic linker found it.
+        const auto begun = reinterpret_cast<std::uint64_t>(__libc_stack_end) + sizeof(void*);
+        return {stack->start, begun > stack->start && begun < stack->end ? begun : stack->end};
     }
     const auto area = first_ending_after(maps, control_block);
     if (area == lines.end() || area->start >= control_block || !area->readable || area == lines.begin()) return {};

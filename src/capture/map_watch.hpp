@@ -11,8 +11,8 @@ struct StackRange {
     std::uint64_t low = 0, high = 0;
 };
 /// The stack that is mapped as long as the thread lives, as a range that ends at `control_block`: the mapping right
-/// below it must follow a guard. For the main thread (`control_block` 0) the one named [stack]. Empty if none is
-/// proved.
+/// below it must follow a guard. For the main thread (`control_block` 0) the one named [stack], without the arguments
+/// and the environment above its first frame. Empty if none is proved.
 StackRange stack_below(const ProcMaps& maps, std::uint64_t control_block);
 
 /// Reports executable mappings where no perf event does, by reading /proc/self/maps: at the start, when code runs

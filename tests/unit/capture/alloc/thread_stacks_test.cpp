@@ -71,6 +71,7 @@ TEST_CASE("the main thread's stack is looked up again when it has grown") {
     thread.sample();
     thread.stacks().find(monotonic_ns());
     CHECK(thread.covers(SampledThread::here()));
+    CHECK_FALSE(thread.covers(reinterpret_cast<std::uint64_t>(environ[0])));
     thread.record().stack_low = thread.record().stack_high.load();
     thread.sample();
     thread.stacks().find(monotonic_ns());
