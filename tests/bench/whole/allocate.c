@@ -1,36 +1,85 @@
-// Does nothing but allocate, as allocations.py asks: `pairs N BYTES` and `grow N BYTES`; prints the nanoseconds of one
-// malloc and free.
+// Does nothing but allocate, as allocations.py asks: `allocate pairs|grow|fill BYTES SECONDS [KIB [single]]`, that deep
+// in its stack. A thread that sleeps makes glibc's malloc lock as in every program with threads, unless `single`.
+// Prints how many nanoseconds an allocation took and its free, by the wall clock and of the thread's CPU time.
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { in_a_row = 1000, alive = 1024 };
+
+static void* held[alive];
+static uint32_t number = 1;
 
 static void* keep(void* memory) {
     __asm__ volatile("" : "+r"(memory) : : "memory");
     return memory;
 }
 
-static double now_ns(void) {
+static uint32_t drawn(void) {
+    number = number * 1664525 + 1013904223;
+    return number >> 8;
+}
+
+static double seconds(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void pairs(size_t bytes) {
+    for (size_t i = 0; i < in_a_row; ++i) free(keep(malloc(bytes)));
+}
+
+static void grow(size_t bytes) {
+    for (size_t i = 0; i < in_a_row; ++i) {
+        void** const place = &held[drawn() % alive];
+        free(*place);
+        *place = keep(malloc(bytes));
+    }
+}
+
+// Of all sizes up to that, small ones most often; all bytes are written.
+static void fill(size_t most) {
+    for (size_t i = 0; i < in_a_row; ++i) {
+        const size_t bytes = 16 + drawn() % (1 + (most >> drawn() % 10));
+        void** const place = &held[drawn() % alive];
+        free(*place);
+        *place = keep(memset(malloc(bytes), 1, bytes));
+    }
+}
+
+static void work(void (*allocate)(size_t), size_t bytes, double duration) {
+    for (int i = 0; i < 10; ++i) allocate(bytes);
+    const double begin = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_THREAD_CPUTIME_ID);
+    double calls = 0, now = begin;
+    for (; now < begin + duration; now = seconds(CLOCK_MONOTONIC)) {
+        allocate(bytes);
+        calls += in_a_row;
+    }
+    printf("%.3f %.3f\n", (now - begin) * 1e9 / calls, (seconds(CLOCK_THREAD_CPUTIME_ID) - used) * 1e9 / calls);
+}
+
+static __attribute__((noinline)) void deeper(size_t kib, void (*allocate)(size_t), size_t bytes, double duration) {
+    char room[1024];
+    keep(room);
+    kib == 0 ? work(allocate, bytes, duration) : deeper(kib - 1, allocate, bytes, duration);
+    keep(room);
+}
+
+static void* sleeper(void* unused) {
+    pause();
+    return unused;
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4) return 2;
-    const size_t calls = strtoul(argv[2], NULL, 10), bytes = strtoul(argv[3], NULL, 10);
-    for (size_t i = 0; i < 10000; ++i) free(keep(malloc(bytes)));
-    const double begin = now_ns();
-    if (strcmp(argv[1], "pairs") == 0) {
-        for (size_t i = 0; i < calls; ++i) free(keep(malloc(bytes)));
-    } else {  // a thousand alive at any time
-        static void* held[1024];
-        for (size_t i = 0; i < calls; ++i) {
-            void** const place = &held[i * 2654435761u % 1024];
-            free(*place);
-            *place = keep(malloc(bytes));
-        }
-    }
-    printf("%.3f\n", (now_ns() - begin) / (double)calls);
+    if (argc < 4) return 2;
+    pthread_t thread;
+    if (argc < 6 && pthread_create(&thread, NULL, sleeper, NULL) != 0) return 1;
+    void (*const allocate)(size_t) = argv[1][0] == 'p' ? pairs : argv[1][0] == 'g' ? grow : fill;
+    deeper(argc > 4 ? strtoul(argv[4], NULL, 10) : 0, allocate, strtoul(argv[2], NULL, 10), atof(argv[3]));
     return 0;
 }
