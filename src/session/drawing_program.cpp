@@ -40,11 +40,8 @@ bool is_trusted(const std::string& path) {
 
 /// Beside libflameprobe-core.so; in a build tree where it is built.
 Result<std::string> find_program() {
-    Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&draw), &info) == 0 || info.dli_fname == nullptr)
-        return Error{std::string(program_name) + " cannot be looked for"};
-    std::string directory = info.dli_fname;
-    directory.resize(directory.rfind('/') == directory.npos ? 0 : directory.rfind('/'));
+    const std::string directory = core_directory();
+    if (directory.empty()) return Error{std::string(program_name) + " cannot be looked for"};
     for (const char* const place : {"/", "/../tools/draw/"}) {
         const std::string path = directory + place + program_name;
         if (::access(path.c_str(), X_OK) != 0) continue;
@@ -198,6 +195,13 @@ Result<Drawn> draw(const DrawingOrder& order, const Options& options, const Whil
     if (drawn) return drawn;
     const std::string why = "no picture is drawn: " + drawn.error().message;
     return Error{order.stem.empty() ? why : why + drawn_by_hand(order.input, order.stem)};
+}
+
+std::string core_directory() {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<const void*>(&core_directory), &info) == 0 || info.dli_fname == nullptr) return {};
+    const std::string path = info.dli_fname;
+    return path.rfind('/') == path.npos ? std::string() : path.substr(0, path.rfind('/'));
 }
 
 }  // namespace flameprobe

@@ -37,4 +37,7 @@ Result<Drawn> draw(const DrawingOrder& order, const Options& options, const Whil
 /// That sentence's end: `profile` may be a run's folder.
 std::string drawn_by_hand(const std::string& profile, const std::string& stem);
 
+/// Where libflameprobe-core.so is, which this code is a part of; empty if that is not known.
+std::string core_directory();
+
 }  // namespace flameprobe

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "capture/alloc/host_allocations.hpp"
+#include "session/drawing_program.hpp"
 #include "session/family.hpp"
 #include "session/push_spool.hpp"
 #include "session/run_info.hpp"
@@ -25,11 +27,21 @@ constexpr const char* without_descriptors =
     "the limit of open files (ulimit -n) leaves none for /proc: threads that ran before sampling began are not found, "
     "and names may be missing";
 
+/// What loads libflameprobe-alloc.so: it must be there before the program allocates.
+std::string how_allocations_are_sampled() {
+    const char* const preloaded = ::getenv("LD_PRELOAD");
+    for (const char* const place : {"/", "/alloc/"})  // the latter in a build tree
+        if (const std::string path = core_directory() + place + "libflameprobe-alloc.so";
+            ::access(path.c_str(), R_OK) == 0)
+            return "LD_PRELOAD=" + (preloaded != nullptr ? preloaded + std::string(":") : "") + path +
+                   " loads it, as flameprobe run -e alloc does";
+    return "flameprobe run -e alloc loads it";
+}
+
 /// Why the host's allocations are not seen; empty if they are.
 std::string why_no_allocations() {
     if (alloc::table() == nullptr)
-        return "allocations are not sampled: libflameprobe-alloc.so is not loaded; flameprobe run -e alloc loads it, "
-               "or name it in LD_PRELOAD after libflameprobe.so";
+        return "allocations are not sampled: libflameprobe-alloc.so is not loaded; " + how_allocations_are_sampled();
     if (!alloc::table()->reached())
         return "allocations are not sampled: the program has an allocator of its own, or one that LD_PRELOAD names "
                "before libflameprobe-alloc.so";

@@ -4,6 +4,7 @@ are within four standard errors of that; totals are exact."""
 import json
 import math
 import os
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -157,6 +158,11 @@ class Allocations(Case):
         ran = run([host("allocations"), "map"], self.directory, profiled(EVENT="alloc", LOG="stderr", FORMAT="none"))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("libflameprobe-alloc.so is not loaded", ran.stderr)
+        with self.subTest("what it says to set works"):
+            preload = re.search(r"LD_PRELOAD=(\S+) loads it", ran.stderr)[1]
+            ran = run([host("allocations"), "map"], self.fresh_directory("as-said"),
+                      profiled(EVENT="alloc", LOG="stderr", FORMAT="none") | {"LD_PRELOAD": preload})
+            self.check_sites(self.estimates(ran), expected(ran.stdout))
 
     def test_an_allocator_of_its_own_is_said(self):
         other = next((library for library in OTHERS.values() if library.exists()), None)

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from harness import BUILD, Case, clean_environment, ordinary_user, read_folded, run, started, target, wait_until
+from harness import BUILD, Case, clean_environment, host, ordinary_user, read_folded, run, started, target, wait_until
 
 ONE = BUILD / "tools" / "one" / "flameprobe-one"
 LEAVES = "2000"
@@ -62,6 +62,15 @@ class Commands(OneFile):
                 self.flameprobe("run", "-F", "499", "-o", stem, "--", target("shares"), "leaves", LEAVES, user=user)
                 self.assert_profiled(stem)
                 self.assertTrue((self.place / f"{stem}.html").exists())
+                self.assert_nothing_left()
+
+    def test_run_samples_allocations(self):
+        for user in ((), ordinary_user(self)):
+            with self.subTest(user=user):
+                stem = f"alloc-{len(user)}"
+                ran = self.flameprobe("run", "-e", "alloc", "-o", stem, "--", host("allocations"), "map", user=user)
+                self.assert_function(read_folded((self.place / f"{stem}.folded").read_text()), "map_site", at_least=50)
+                self.assertNotIn("ld.so", ran.stderr)
                 self.assert_nothing_left()
 
     def test_attach_top_and_stat(self):

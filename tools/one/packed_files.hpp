@@ -10,6 +10,6 @@ struct PackedFile {
     std::string_view name, bytes;
 };
 
-const std::array<PackedFile, 2>& packed_files();
+const std::array<PackedFile, 3>& packed_files();
 
 }  // namespace flameprobe
