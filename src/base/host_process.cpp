@@ -13,6 +13,19 @@ namespace {
 constinit std::atomic<pid_t> host{0};
 constinit std::atomic<bool> watched{false};
 
+// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them.
+struct ImagePlace {
+    std::uint64_t code = 0, stack = 0;
+    bool operator==(const ImagePlace&) const = default;
+};
+
+constinit ImagePlace watched_image;
+
+ImagePlace image_place(const std::string& directory) {
+    const std::string stat = read_small_file((directory + "/stat").c_str()).value_or("");
+    return {stat_number(stat, 26), stat_number(stat, 28)};
+}
+
 }  // namespace
 
 void set_host_process(pid_t pid) noexcept { host.store(pid, std::memory_order_relaxed); }
@@ -26,10 +39,17 @@ bool is_in_host_process() noexcept { return host_process() == ::getpid(); }
 
 void watch_process(pid_t pid) noexcept {
     set_host_process(pid);
+    watched_image = image_place(host_proc_directory());
     watched.store(true, std::memory_order_relaxed);
 }
 
 bool is_watched_from_outside() noexcept { return watched.load(std::memory_order_relaxed); }
+
+bool host_has_other_image() {
+    if (!is_watched_from_outside() && is_in_host_process()) return false;
+    const auto known = is_watched_from_outside() ? watched_image : image_place("/proc/self");
+    return known != image_place(host_proc_directory());
+}
 
 std::string host_memory_directory() { return is_watched_from_outside() ? host_proc_directory() : "/proc/thread-self"; }
 

@@ -18,10 +18,14 @@ pid_t host_process() noexcept;
 bool is_in_host_process() noexcept;
 
 /// The host is another process, in whose memory there is no code of ours: from now on memory, maps and files are read
-/// of that one. Not to be undone.
+/// of that one. Not to be undone; to be called again when exec has replaced its program.
 void watch_process(pid_t pid) noexcept;
 /// Whether watch_process() was called: the host's addresses are not ours. Async-signal-safe.
 bool is_watched_from_outside() noexcept;
+
+/// Whether exec has replaced the host's program: for a task, which has the old one's memory still, and for who watches.
+/// The collector only.
+bool host_has_other_image();
 
 /// "/proc/PID" of the host.
 std::string host_proc_directory();

@@ -50,6 +50,7 @@ private:
     void choose_more_events(const CaptureOptions& options);
     void open_running();
     void find_threads(bool surely);
+    bool are_of_another_program() const;
     void open_thread(std::uint32_t tid, bool brief, std::uint64_t stands_for);
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink);
     bool keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const;
@@ -159,7 +160,7 @@ void RingSource::find_threads(bool surely) {
     if (!surely && count == listed_) return;
     listed_ = count;
     const auto running = list_other_threads();
-    if (running.empty()) return;
+    if (running.empty() || are_of_another_program()) return;
     for (const std::uint32_t tid : running) {
         if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid) || tid == main_) continue;
         knows_all_mappings_ = false;
@@ -177,8 +178,14 @@ void RingSource::find_threads(bool surely) {
     }
 }
 
-// A main thread that has ended has threads that no drain has found yet. In another image there is the main thread only,
-// which is not sampled again.
+// Exec ends the main thread's event, as its own end does: after exec, the threads that were listed are the next
+// program's.
+bool RingSource::are_of_another_program() const {
+    const ThreadEvents* const main_thread = rings_.find(main_);
+    return (main_thread == nullptr || has_hung_up(main_thread->own.event)) && host_has_other_image();
+}
+
+// A main thread that has ended has threads that no drain has found yet. Those of another program are not sampled.
 bool RingSource::ended() {
     if (!rings_.ended()) return false;
     find_threads(true);

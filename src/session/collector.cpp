@@ -109,7 +109,7 @@ bool Collector::serve() {
                 continue;
             }
             // The task survives what kills the host or replaces its image, and still has the memory.
-            const bool replaced = is_task() && sampling_.may_be_replaced() && task_.host_has_other_image();
+            const bool replaced = is_task() && sampling_.may_be_replaced() && host_has_other_image();
             if (replaced) sampling_.image_is_gone();
             if (replaced || (is_task() && task_.host_ended())) {
                 finish();

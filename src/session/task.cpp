@@ -55,16 +55,6 @@ std::vector<std::uint64_t> numbers_of(const std::string& status, std::string_vie
     }
 }
 
-// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them.
-struct ImagePlace {
-    std::uint64_t code = 0, stack = 0;
-};
-
-ImagePlace image_place(const std::string& directory) {
-    const std::string stat = read_small_file((directory + "/stat").c_str()).value_or("");
-    return {stat_number(stat, 26), stat_number(stat, 28)};
-}
-
 // A host that waits for children of any parent would find the task among its own (prctl(2): PR_SET_CHILD_SUBREAPER).
 bool is_adopted_by_host() {
     int reaper = 0;
@@ -235,11 +225,6 @@ void Task::progress() const { looks_without_progress.store(0, std::memory_order_
 bool Task::host_ended() const {
     pollfd watched{host_.get(), POLLIN, 0};
     return ::poll(&watched, 1, 0) == 1;
-}
-
-bool Task::host_has_other_image() const {
-    const auto ours = image_place("/proc/self"), now = image_place(host_proc_directory());
-    return ours.code != now.code || ours.stack != now.stack;
 }
 
 void Task::follow_credentials() const {

@@ -29,8 +29,6 @@ public:
 
     /// In the task: whether the host has ended. It is a zombie at most.
     bool host_ended() const;
-    /// In the task: whether the host's memory is another one than the task's: exec has replaced the host's image.
-    bool host_has_other_image() const;
     /// In the task: takes the host's user, groups and capabilities where they are others by now, so that the task can
     /// do no more than the program whose memory it shares.
     void follow_credentials() const;

@@ -1,6 +1,7 @@
 /* Children of every kind: family fork|vfork|spawn|system|exec|chain N|orphan|crowd|lowest. "family child N" works and
  * ends with N. "family images N exec|number|thread|failing" works for 30 ms in each of N images, of which each replaces
- * the last by execv, by syscall(2), in another thread than the first, or after one that fails.
+ * the last by execv, by syscall(2), in another thread than the first, or after one that fails. "family launch" executes
+ * at once what works in three threads, 100 ms each, without a name but that of its descriptor.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -159,6 +160,25 @@ static int images(long left, char* how) {
     for (;;) pause();
 }
 
+static int launch(void) {
+    char* arguments[] = {self, (char*)"threads", NULL};
+    const int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    CHECK(program >= 0);
+    return fexecve(program, arguments, environ);
+}
+
+static void* work_100_ms(void* unused) {
+    work_ms(100);
+    return unused;
+}
+static void works_in_threads(void) {
+    pthread_t thread;
+    for (int i = 0; i < 3; ++i) {
+        CHECK(pthread_create(&thread, NULL, work_100_ms, NULL) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+    }
+}
+
 static int done;
 static void* allocate(void* unused) {
     for (size_t size = 1; __atomic_load_n(&done, __ATOMIC_RELAXED) == 0; size = size % 9000 + 77) {
@@ -215,6 +235,10 @@ int main(int argc, char** argv) {
         if (chain(atol(argv[2])) != 0) return 1;
     } else if (strcmp(mode, "images") == 0) {
         if (images(atol(argv[2]), argv[3]) != 0) return 1;
+    } else if (strcmp(mode, "launch") == 0) {
+        if (launch() != 0) return 1;
+    } else if (strcmp(mode, "threads") == 0) {
+        works_in_threads();
     } else if (strcmp(mode, "fork") == 0)
         forks();
     else if (strcmp(mode, "exec") == 0)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, Case, clean_environment, host, profiled, read_folded, render, run,
-                     sized, started, wait_until)
+                     shares, sized, started, wait_until)
 
 TREE = r"""
 import os, sys, time
@@ -138,6 +138,23 @@ class Runs(Case):
         ran = run(["/usr/bin/env", "-u", "NOTHING", str(host("ends")), "return", "300"], self.directory, profiled(FREQ=499))
         self.assertEqual(ran.returncode, 6)
         self.assertEqual(self.names(), self.files_of(f"flameprobe.host-ends.{ran.pid}", "folded", "fprobe", "svg", "txt"))
+
+    def test_threads_of_the_next_program_are_not_the_launchers(self):
+        """A launcher that executes at once a program that begins with threads: one result, of the program, by its name."""
+        self.directory.chmod(0o777)
+        for engine in ENGINES:
+            for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
+                for number in range(sized(3, 10)):
+                    with self.subTest(engine=engine, user=bool(user), number=number):
+                        place = self.fresh_directory(f"{engine}-{len(user)}-{number}")
+                        place.chmod(0o777)
+                        ran = run([*user, host("family"), "launch"], place, profiled(ENGINE=engine, FREQ=499))
+                        self.assertEqual((ran.returncode, ran.stdout), (0, "threads done\n"), ran.stderr)
+                        self.assertEqual([key[1] for key in ran.results()], ["host-family"], ran.stderr)
+                        stacks = ran.result().stacks()
+                        hits, every = shares(stacks, "work_100_ms")
+                        self.assertGreater(hits, 0.8 * every, stacks)
+                        self.assertLess(every, 1.3 * 0.3 * 499)
 
     def test_a_first_process_that_becomes_another_program(self):
         """Both programs are in the one result, whether or not the first one's was drawn already."""

@@ -107,12 +107,12 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     ::prctl(PR_SET_TIMERSLACK, 1);
     const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, target, 0)));
     if (!life) return tell(parent, "there is no process " + std::to_string(target));
-    watch_process(target);
     name_code = name_by_debug_info;
     Log log(!settings.directory.empty() ? LogMode::quiet : LogMode::automatic, {});
     bool told = false;
     // exec(3) ends the events of the old program, and the next one gets a profile of its own.
     for (;;) {
+        watch_process(target);
         Watch watch(settings, log, executable_name());
         if (const auto begun = watch.begin(); !begun) {
             if (!told) tell(parent, begun.error().message);
