@@ -18,27 +18,31 @@ FLAMEPROBE, LIBRARY = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv
 BUSY = "while True: sum(range(1000))"
 
 
+def seconds(text):
+    """Of "520 ms", "12.3 s", "2 min 05 s"."""
+    units = {"ms": 1e-3, "s": 1, "min": 60}
+    return sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (ms|s|min)\b", text))
+
+
 class LiveTest(PageTest):
-    def setUp(self):
-        super().setUp()
+    def serve(self, program, frequency="499"):
+        """Runs Python's `program` under FlameProbe, and the server of its page."""
         holder = tempfile.TemporaryDirectory(prefix="flameprobe-live-")
         self.addCleanup(holder.cleanup)
         env = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMEPROBE_", "LD_"))}
-        self.busy = subprocess.Popen([sys.executable, "-c", BUSY], cwd=holder.name,
-                                     env=env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": "499", "FLAMEPROBE_FORMAT": "none"})
+        self.busy = subprocess.Popen([sys.executable, "-c", "open('begun', 'w').close()\n" + program], cwd=holder.name, stdin=subprocess.PIPE,
+                                     env=env | {"LD_PRELOAD": LIBRARY, "FLAMEPROBE_FREQ": frequency, "FLAMEPROBE_FORMAT": "none"})
+        self.addCleanup(self.busy.stdin.close)
         self.addCleanup(self.end, self.busy)
-        self.served = None
-        for _ in range(200):  # until the profile has been begun
-            served = subprocess.Popen([FLAMEPROBE, "live", str(self.busy.pid)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
-            self.url = served.stdout.readline().strip()
-            if self.url:
-                self.served = served
-                break
-            served.stdout.close()
-            served.wait()
-            time.sleep(0.1)
-        self.addCleanup(lambda: self.served.stdout.close())
+        # A program whose profile has not begun would be looked at from outside.
+        while not os.path.exists(os.path.join(holder.name, "begun")):
+            self.assertIsNone(self.busy.poll())
+            time.sleep(0.05)
+        self.served = subprocess.Popen([FLAMEPROBE, "live", str(self.busy.pid)], stdout=subprocess.PIPE, text=True, env=env)
+        self.addCleanup(self.served.stdout.close)
         self.addCleanup(self.end, self.served)
+        self.url = self.served.stdout.readline().strip()
+        self.page.driver.get(self.url)
 
     @staticmethod
     def end(process):
@@ -52,8 +56,17 @@ class LiveTest(PageTest):
         found = re.search(r"([\d,]+) samples?$", self.text("subtitle"))
         return int(found[1].replace(",", "")) if found else 0
 
+    def test_it_waits_for_the_first_sample(self):
+        # Its first second of CPU time comes when it is told. That there is none before is no error of the page.
+        self.serve("input()\n" + BUSY, frequency="1")
+        self.until(lambda: self.text("loading") == "Waiting: no samples yet")
+        self.busy.stdin.write(b"\n")
+        self.busy.stdin.flush()
+        self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
+        self.assertGreater(self.samples(), 0)
+
     def test_it_refreshes_and_keeps_what_the_reader_chose(self):
-        self.page.driver.get(self.url)
+        self.serve(BUSY)
         self.until(lambda: not self.page.driver.find_elements(By.ID, "loading"))
         self.assertIn(f"pid {self.busy.pid}", self.page.driver.title)
 
@@ -73,7 +86,7 @@ class LiveTest(PageTest):
         window = lambda: self.text("share").partition("from ")[2]
         before = window()
         self.until(lambda: window() != before)
-        begin, end = (float(text.strip().removesuffix(" s")) for text in window().split(" to "))
+        begin, end = map(seconds, window().split(" to "))
         self.assertAlmostEqual(end - begin, 2, delta=0.1)
         self.page.run("const w = document.getElementById('window'); w.value = '0'; w.dispatchEvent(new Event('change'))")
         self.assertNotIn("time=", self.page.run("return location.hash"))
@@ -81,7 +94,11 @@ class LiveTest(PageTest):
         self.page.run("document.getElementById('tab-tree').click(); document.getElementById('tree').focus()")
         rows = "return Array.from(document.querySelectorAll('#tree .body .line'), (row) => [row.lastChild.textContent, row.getAttribute('aria-expanded')])"
         self.assertGreater(len(self.page.run(rows)), 4)
-        self.keys(*[Keys.ARROW_LEFT] * 80, Keys.ARROW_RIGHT)
+        def closed():  # all but the root's
+            self.keys(*[Keys.ARROW_LEFT] * 80)
+            return len(self.page.run(rows)) == 1
+        self.until(closed)
+        self.keys(Keys.ARROW_RIGHT)
         open_rows, before = self.page.run(rows), self.samples()
         self.until(lambda: self.samples() > before)
         self.assertEqual(self.page.run(rows), open_rows)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "../attach/short_recording.hpp"
@@ -37,7 +38,9 @@ struct LivePage::State {
     explicit State(pid_t pid) : growing(pid) {}
 
     GrowingProfile growing;
-    // All requests get the last data until the file has grown, and reading takes a tenth of one CPU at most.
+    // All requests get the last data until the file has grown, and reading takes a tenth of one CPU at most. Before
+    // there is any they get the reason: that is no failure, and browsers count what a page could not load among its
+    // errors.
     std::string data, problem;
     std::chrono::steady_clock::time_point next{};
     std::optional<PageServer> server;  // last member: its thread uses the others
@@ -56,7 +59,7 @@ void LivePage::State::read() {
         if (made) data = *made;
         problem = made ? "" : made.error().message;
     } else {
-        problem = profile.error().message;
+        problem = growing.found() ? profile.error().message : "no samples yet";
     }
     next = std::chrono::steady_clock::now() + growing.pause();
 }
@@ -65,8 +68,7 @@ PageAnswer LivePage::State::answer(const std::string& path) {
     if (path.empty()) return {200, "text/html; charset=utf-8", live_page()};
     if (path != "data") return plain(404, "Not found.");
     read();
-    if (data.empty()) return plain(503, problem.empty() ? "no samples yet" : problem);
-    return {200, "application/json", data};
+    return {200, "application/json", data.empty() ? nlohmann::json({{"waiting", problem}}).dump() : data};
 }
 
 LivePage::LivePage(std::unique_ptr<State> state) : state_(std::move(state)) {}

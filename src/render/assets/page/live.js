@@ -30,15 +30,20 @@ export class Live {
       const response = await fetch("data"), text = await response.text();
       if (!response.ok) throw new Error(text.trim());
       const data = JSON.parse(text);
+      if (data.waiting) return this.wait(data.waiting);
       if (data.columns !== this.last) await this.show(data);
       this.last = data.columns;
       this.tell("Live");
       return data.running;
     } catch (error) {
       if (this.page) this.tell("Not served any more");
-      else find("loading").textContent = "Waiting: " + error.message;
+      else this.wait(error.message);
       return true;
     }
+  }
+  wait(why) {
+    find("loading").textContent = "Waiting: " + why;
+    return true;
   }
   // The last seconds, or all.
   choose(profile) {
