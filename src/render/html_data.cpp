@@ -9,6 +9,7 @@
 #include "render/page_columns.hpp"
 #include "render/palette.hpp"
 #include "render/run_facts.hpp"
+#include "render/shown_function.hpp"
 #include "render/text.hpp"
 
 namespace flameprobe {
@@ -83,6 +84,24 @@ Json source_json(const PageSource& source, const PageNumbers& numbers) {
     return {{"functions", std::move(functions)}, {"inlined", std::move(inlined)}};
 }
 
+/// [tid, name], and of the processes of a run the number of the frame that has the thread's process.
+Json threads_json(const NamedProfile& profile, const PageNumbers& numbers) {
+    Json threads = Json::array();
+    for (const Thread& thread : profile.threads) threads.push_back({thread.tid, clean_text(thread.name)});
+    if (!profile.process_first) return threads;
+    std::vector<NodeId> process(profile.nodes.size());
+    for (NodeId id = 1; id < process.size(); ++id)
+        process[id] = profile.nodes[id].parent == 0 ? id : process[profile.nodes[id].parent];
+    const std::vector<FunctionId> shown = shown_functions(profile);
+    for (const NamedCount& count : profile.counts) {
+        Json& thread = threads.at(count.thread);
+        if (count.node == 0 || thread.size() > 2) continue;
+        const FrameId frame = profile.nodes[process[count.node]].frame;
+        thread.push_back(numbers.number_of[shown[profile.frames[frame].function]]);
+    }
+    return threads;
+}
+
 }  // namespace
 
 Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, const FlameGraphOptions& options,
@@ -98,8 +117,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});
     if (sides != nullptr) add_sides(facts, *sides);
     if (options.source != nullptr) facts["source"] = source_json(*options.source, functions.numbers);
-    facts["threads"] = Json::array();
-    for (const Thread& thread : profile.threads) facts["threads"].push_back({thread.tid, clean_text(thread.name)});
+    facts["threads"] = threads_json(profile, functions.numbers);
     facts["event"] = profile.has_run ? profile.run.event : "";
     facts["events"] = Json::array();
     for (const NamedProfile& other : profile.others) facts["events"].push_back(other.run.event);

@@ -10,7 +10,15 @@ void TimeBins::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weigh
     entries_.push_back({key, static_cast<std::uint32_t>(time_ns / bin_ns_), weight, hits});
     if (entries_.size() < 2 * most_entries_) return;
     merge();
-    while (entries_.size() > most_entries_ && bin_ns_ < std::uint64_t{1} << 62) halve();
+    while (entries_.size() > most_entries_ && bin_ns_ < longest_bin) halve();
+}
+
+void TimeBins::widen(std::uint64_t bin_ns) {
+    while (bin_ns_ < bin_ns && bin_ns_ < longest_bin) halve();
+}
+
+void TimeBins::scale(std::uint64_t factor) {
+    for (Entry& entry : entries_) entry.weight = multiply_saturated(entry.weight, factor);
 }
 
 const std::vector<TimeBins::Entry>& TimeBins::entries() {

@@ -30,6 +30,10 @@ public:
     explicit TimeBins(std::size_t most_entries = 1'000'000) : most_entries_(most_entries) {}
 
     void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
+    /// Makes bins at least that long, as those of what is added may be.
+    void widen(std::uint64_t bin_ns);
+    /// Multiplies all weights.
+    void scale(std::uint64_t factor);
     /// By key, then bin.
     const std::vector<Entry>& entries();
     std::uint64_t bin_ns() const { return bin_ns_; }
@@ -38,7 +42,7 @@ private:
     void halve();
     void merge();
 
-    static constexpr std::uint64_t most_bins = 1000;
+    static constexpr std::uint64_t most_bins = 1000, longest_bin = std::uint64_t{1} << 62;
 
     const std::size_t most_entries_;
     std::uint64_t bin_ns_ = 1'000'000;

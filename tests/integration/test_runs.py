@@ -127,6 +127,29 @@ class Runs(Case):
         self.assertEqual({name for name, _ in rows}, {"host-ends", "python3"})
         self.assertIn(["python3", str(ran.pid)], rows)
 
+    def test_a_stretch_of_time_is_the_run_s(self):
+        # A child, two seconds of nothing, another child: each counts from its own start.
+        script = """import os, subprocess, sys, time
+def child():
+    one = subprocess.Popen([sys.argv[1], "return", "300"], stdout=subprocess.DEVNULL)
+    one.wait()
+    return one.pid
+first = child()
+begun = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+print(first, time.clock_gettime(time.CLOCK_BOOTTIME) - begun)
+time.sleep(2)
+print(child())"""
+        ran = run(["/usr/bin/python3", "-c", script, host("ends")], self.directory, profiled(OUT="run", FREQ=499))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        first, between, second = ran.stdout.split()
+        select = lambda *window: {frames[0] for frames, _ in  # noqa: E731
+                                  read_folded(render(self.directory / "run.fprobe", *window, "-o", "-", "--format", "folded").stdout)}
+        before, after = select("--to", between + "s"), select("--from", between + "s")
+        self.assertIn(f"host-ends {first}", before)
+        self.assertNotIn(f"host-ends {second}", before)
+        self.assertIn(f"host-ends {second}", after)
+        self.assertNotIn(f"host-ends {first}", after)
+
     def test_many_of_one_name_are_one_frame(self):
         ran = self.tree(10, 0.06, OUT="many", FREQ=499)
         self.assertEqual(ran.returncode, 0, ran.stderr)

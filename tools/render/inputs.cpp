@@ -18,6 +18,7 @@
 #include "merge.hpp"
 #include "outside/write_processes.hpp"
 #include "profile/byte_source.hpp"
+#include "profile/format.hpp"
 #include "profile/reader.hpp"
 #include "render/run_facts.hpp"
 #include "symbolize/learn_names.hpp"
@@ -29,9 +30,16 @@ namespace {
 
 class Loader {
 public:
-    /// `names`: null if the process is no frame.
-    Loader(const Arguments& arguments, Progress& progress, bool several, const ProcessNames* names)
-        : arguments_(arguments), progress_(progress), several_(several), process_names_(names) {}
+    /// `names`: null if the process is no frame. `run`: the processes of the one run that the inputs are, or none.
+    Loader(const Arguments& arguments, Progress& progress, bool several, const ProcessNames* names,
+           const std::vector<ProcessPart>& run)
+        : arguments_(arguments),
+          progress_(progress),
+          several_(several),
+          process_names_(names),
+          run_(run),
+          clock_(run.empty() ? std::nullopt : std::optional(RunClock(run))),
+          merged_(clock_) {}
 
     /// Looks up the names of all inputs together, before the first of several is loaded.
     void learn_names(const std::vector<std::string>& paths);
@@ -42,12 +50,15 @@ private:
     Result<void> add_profiles(ByteSource& source);
     Result<void> add_profile(ByteSource& source);
     Result<void> add_folded(ByteSource& source);
+    SampleFilter filter_for(const ByteSource& source) const;
     NamedProfile take_merged();
 
     const Arguments& arguments_;
     Progress& progress_;
     const bool several_;  // profiles, of inputs or of processes
     const ProcessNames* const process_names_;
+    const std::vector<ProcessPart>& run_;
+    const std::optional<RunClock> clock_;
     std::vector<ProcessShare> shares_;
     std::vector<std::string> shown_;    // events, of any input
     std::optional<NamedProfile> only_;  // a single .fprobe, which keeps its addresses
@@ -89,17 +100,35 @@ Result<void> Loader::add_profiles(ByteSource& source) {
     return {};
 }
 
+/// A stretch of time is the run's; each process counts from its own start.
+SampleFilter Loader::filter_for(const ByteSource& source) const {
+    SampleFilter filter = arguments_.filter;
+    if (!clock_ || (!filter.from_ns && !filter.to_ns)) return filter;
+    const auto begin = std::max<std::uint64_t>(source.offset(), format::magic.size());
+    const auto part = std::ranges::find_if(
+        run_, [&](const ProcessPart& one) { return one.path == source.name() && one.begin == begin; });
+    if (part == run_.end()) return filter;
+    const std::uint64_t start = clock_->start_of(part->run);
+    for (auto* const time : {&filter.from_ns, &filter.to_ns})
+        if (*time) *time = std::max(**time, start) - start;
+    return filter;
+}
+
 Result<void> Loader::add_profile(ByteSource& source) {
     const SymbolizeOptions options = symbolize_options(arguments_, progress_, source.name());
-    auto loaded = load_profile(source, arguments_.filter, options, several_ ? &names_ : nullptr);
+    const SampleFilter filter = filter_for(source);
+    auto loaded = load_profile(source, filter, options, several_ ? &names_ : nullptr);
     if (!loaded) return loaded.error();
     if (arguments_.filter.pid && loaded->run.pid != *arguments_.filter.pid) return {};
     if (!arguments_.process.empty() && !matches_expression(arguments_.process, program_name(loaded->run))) return {};
+    const auto has_nothing = [](const NamedProfile& profile) { return profile.counts.empty() && profile.work.empty(); };
+    // The first stays, to say which run it is.
+    const bool windowed = filter.from_ns || filter.to_ns;
+    if (windowed && merged_.inputs() != 0 && has_nothing(*loaded)) return {};
     if (process_names_ != nullptr) shares_.push_back(put_process_first(*loaded, *process_names_));
     for (const std::string& event : loaded->shown_events)
         if (std::find(shown_.begin(), shown_.end(), event) == shown_.end()) shown_.push_back(event);
     // Of a run in which one process was sampled the others may have something to add up, or nothing.
-    const auto has_nothing = [](const NamedProfile& profile) { return profile.counts.empty() && profile.work.empty(); };
     if (only_ && has_nothing(*loaded)) return {};
     if (only_ && has_nothing(*only_)) only_.reset();
     // What comes through a pipe shows only now that it has several.
@@ -237,7 +266,9 @@ Result<NamedProfile> load_inputs(const std::vector<std::string>& all, const Argu
                                                   : std::vector<ProcessPart>();
     const ProcessNames names(parts);
     const bool several = is_run ? names.count() > 1 : paths.size() > 1;
-    Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr);
+    const std::vector<ProcessPart> none;
+    Loader loader(arguments, progress, several, arguments.tree || (is_run && names.count() > 1) ? &names : nullptr,
+                  is_run ? parts : none);
     const SampleFilter& filter = arguments.filter;
     const bool of_all = !filter.pid && arguments.process.empty() && !filter.from_ns && !filter.to_ns &&
                         filter.thread.empty() && filter.scope.empty();

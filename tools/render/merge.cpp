@@ -4,11 +4,10 @@
 
 #include "base/hash.hpp"
 #include "merge_facts.hpp"
-#include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {
 
-ProfileMerger::ProfileMerger() { result_.nodes.emplace_back(); }
+ProfileMerger::ProfileMerger(std::optional<RunClock> clock) : clock_(clock) { result_.nodes.emplace_back(); }
 
 std::vector<FunctionId> ProfileMerger::add_functions(const NamedProfile& input) {
     std::vector<FunctionId> now(input.functions.size());
@@ -54,8 +53,12 @@ std::vector<NodeId> ProfileMerger::add_nodes(const NamedProfile& input) {
 
 std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
     std::vector<ThreadId> now;
+    constexpr NodeId process = 1;
+    std::string key;
+    if (input.process_first) key = std::string(input.name(input.nodes[process].frame)) + '\n';
     for (const Thread& thread : input.threads) {
-        const auto [known, is_new] = threads_.try_emplace(thread.name, static_cast<ThreadId>(result_.threads.size()));
+        const auto [known, is_new] =
+            threads_.try_emplace(key + thread.name, static_cast<ThreadId>(result_.threads.size()));
         if (is_new) result_.threads.push_back(thread);
         Thread& merged = result_.threads[known->second];
         if (merged.tid != thread.tid) merged.tid = 0;  // several: no number is right
@@ -74,6 +77,7 @@ std::uint64_t ProfileMerger::unit_of(const NamedProfile& input) {
         period_before_ = result_.run.period_ns;
         for (NamedCount& count : result_.counts) count.weight = multiply_saturated(count.weight, period_before_);
         scale_facts(result_, period_before_);
+        times_.scale(period_before_);
         result_.run.period_ns = in_nanoseconds;
     }
     return input.run.period_ns;
@@ -84,6 +88,7 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
     const std::vector<NodeId> nodes = add_nodes(input);
     const std::vector<ThreadId> threads = add_threads(input);
     result_.process_first |= input.process_first;
+    std::vector<std::uint32_t> counts;
     for (const NamedCount& count : input.counts) {
         const ThreadId thread = count.thread < threads.size() ? threads[count.thread] : 0;
         const NodeId node = nodes[count.node];
@@ -92,12 +97,24 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
             return result_.counts[one].node == node && result_.counts[one].thread == thread;
         });
         if (known == next) result_.counts.push_back({node, thread, 0, 0});
+        counts.push_back(known);
         NamedCount& sum = result_.counts[known];
         sum.weight = add_saturated(sum.weight, multiply_saturated(count.weight, unit));
         sum.hits = add_saturated(sum.hits, count.hits);
     }
+    if (clock_) add_times(input, counts, unit);
     merge_facts(result_, input, threads, unit);
     result_.merged_runs += std::max<std::uint32_t>(input.merged_runs, 1);
+}
+
+void ProfileMerger::add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts, std::uint64_t unit) {
+    all_have_times_ = all_have_times_ && (input.counts.empty() || input.bin_ns > 0);
+    times_.widen(input.bin_ns);
+    const std::uint64_t start = clock_->start_of(input.run);
+    for (const TimedWeight& time : input.times) {
+        const std::uint64_t middle = add_saturated(start, time.bin * input.bin_ns + input.bin_ns / 2);
+        times_.add(counts[time.count], middle, multiply_saturated(time.weight, unit), time.hits);
+    }
 }
 
 void ProfileMerger::add(const NamedProfile& input) {
@@ -111,6 +128,14 @@ void ProfileMerger::add(const NamedProfile& input) {
     ++inputs_;
 }
 
-NamedProfile ProfileMerger::take() { return std::move(result_); }
+NamedProfile ProfileMerger::take() {
+    const auto& entries = times_.entries();
+    if (all_have_times_ && !entries.empty()) {
+        for (const TimeBins::Entry& entry : entries)
+            result_.times.push_back({static_cast<std::uint32_t>(entry.key), entry.bin, entry.weight, entry.hits});
+        result_.bin_ns = times_.bin_ns();
+    }
+    return std::move(result_);
+}
 
 }  // namespace flameprobe

@@ -2,21 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/id_table.hpp"
+#include "run_clock.hpp"
 #include "symbolize/named_profile.hpp"
+#include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {
 
 /// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses, which differ from
-/// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one.
-/// If the inputs' periods differ by more than their random part, weights are in nanoseconds (RunInfo::period_ns is 1).
+/// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one,
+/// in profiles whose stacks begin with their process those of one such frame. If the inputs' periods differ by more
+/// than their random part, weights are in nanoseconds (RunInfo::period_ns is 1).
 class ProfileMerger {
 public:
-    ProfileMerger();
+    /// `clock`: of the one run that all inputs are processes of; when their samples were taken is kept then, in as many
+    /// steps as a process alone has. Inputs of several runs have no time in common.
+    explicit ProfileMerger(std::optional<RunClock> clock = {});
     void add(const NamedProfile& input);
     NamedProfile take();
     std::size_t inputs() const { return inputs_; }
@@ -30,6 +36,7 @@ private:
     std::vector<ThreadId> add_threads(const NamedProfile& input);
     std::uint64_t unit_of(const NamedProfile& input);
     void add_counts(const NamedProfile& input);
+    void add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts, std::uint64_t unit);
 
     static constexpr std::uint64_t in_nanoseconds = 1;  // RunInfo::period_ns
 
@@ -41,6 +48,9 @@ private:
     TrieIndex nodes_;  // by parent and frame
     IdTable counts_;   // by node and thread
     std::unordered_map<std::string, ThreadId> threads_;
+    const std::optional<RunClock> clock_;
+    bool all_have_times_ = true;
+    TimeBins times_;  // by count
 };
 
 }  // namespace flameprobe

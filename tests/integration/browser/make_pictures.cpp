@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/id_table.hpp"
 #include "demo_profile.hpp"
@@ -62,6 +64,34 @@ NamedProfile waiting_profile() {
     waits.counts[of].weight = 500'000'000;
     waits.times.push_back({of, free, waits.counts[of].weight, 1});
     profile.others.push_back(std::move(waits));
+    return profile;
+}
+
+/// A run of three processes on one time axis of ten steps: make in the first and the last, each compiler in four.
+NamedProfile profile_of_processes() {
+    test::ProfileOf made;
+    made.folded("t:make 7;t:make;main;wait 20\nt:cc1 8;t:cc1;main;parse 300\nt:cc1 9;t:cc1;main;emit 400\n");
+    NamedProfile profile = std::move(made.profile);
+    profile.has_run = true;
+    profile.run = test::demo_profile().run;
+    profile.run.period_ns = 10'000'000;
+    profile.process_first = true;
+    profile.processes = "make and its children, 3 processes";
+    profile.merged_runs = 3;
+    profile.threads = {{7, "make"}, {8, "cc1"}, {9, "cc1"}};
+    profile.bin_ns = 1'000'000'000;
+    for (std::uint32_t at = 0; at < profile.counts.size(); ++at) {
+        NamedCount& count = profile.counts[at];
+        NodeId process = count.node;
+        while (profile.nodes[process].parent != 0) process = profile.nodes[process].parent;
+        const std::string_view name = profile.name(profile.nodes[process].frame);
+        count.thread = name == "make 7" ? 0 : name == "cc1 8" ? 1 : 2;
+        const std::vector<std::uint32_t> bins = count.thread == 0   ? std::vector<std::uint32_t>{0, 9}
+                                                : count.thread == 1 ? std::vector<std::uint32_t>{1, 2, 3, 4}
+                                                                    : std::vector<std::uint32_t>{5, 6, 7, 8};
+        for (const std::uint32_t bin : bins)
+            profile.times.push_back({at, bin, count.weight / bins.size(), count.hits / bins.size()});
+    }
     return profile;
 }
 
@@ -215,6 +245,7 @@ int main(int argc, char** argv) {
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
     good = make(directory + "waits.html", write_html, waiting_profile(), {}) && good;
+    good = make(directory + "processes.html", write_html, profile_of_processes(), {}) && good;
     good = make(directory + "events.html", write_html, profile_of_events(), {}) && good;
     NamedProfile weighted = weighted_profile();
     good = make(directory + "weighted.html", write_html, weighted, {}) && good;

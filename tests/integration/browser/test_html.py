@@ -737,6 +737,28 @@ class HtmlTest(PageTest):
         ActionChains(self.page.driver).move_to_element(self.id("search")).perform()
         self.assertTrue(self.details().startswith("Point at a box"))
 
+    def test_processes_of_a_run_have_one_time_axis(self):
+        self.open("processes.html")
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
+        width, height = canvas.size["width"], canvas.size["height"]
+
+        def told(step, row):
+            ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(width / 10 * (step + .5) - width / 2), int(22 * (row + .5) - height / 2)).perform()
+            return self.details()
+        # The busiest process first, each when it ran.
+        self.assertEqual([told(step, 0) for step in (4, 5)], ["cc1 9, 4 s to 5 s: no CPU time", "cc1 9, 5 s to 6 s: CPU 100.00 %"])
+        self.assertEqual([told(step, 1) for step in (4, 5)], ["cc1 8, 4 s to 5 s: CPU 75.00 %", "cc1 8, 5 s to 6 s: no CPU time"])
+        self.assertEqual(told(0, 2), "make 7, 0 s to 1 s: CPU 10.00 %")
+        # A stretch of it is the run's; the flame chart is that of the process that is busiest then.
+        self.page.run("document.querySelector('#times canvas').focus()")
+        self.keys(Keys.ARROW_RIGHT)
+        self.assertIn("selected: 750 ms (10.42 %), 75 samples, from 1 s to 2 s", self.text("share"))
+        self.id("chart").click()
+        self.assertTrue(self.text("caption-before").startswith("Over time: cc1 8;"), self.text("caption-before"))
+        self.page.run("document.querySelector('#times canvas').focus()")
+        self.keys(Keys.ESCAPE)
+        self.assertTrue(self.text("caption-before").startswith("Over time: cc1 9;"), self.text("caption-before"))
+
     def test_everything_is_reached_by_keys(self):
         self.open()
         self.id("tab-graph").send_keys(Keys.ARROW_RIGHT)

@@ -7,6 +7,7 @@ function profile() {
   return {
     threads: [[11, "main"], [12, "worker-1"], [13, "worker-2"]], merged: [], bins: 4, bin: 8e6, period: 1e6,
     functions: {name: ["[scope]", "work", "[lost]", "all"], kind: [3, 0, 4, 6], role: [4, 0, 5, 0]}, name(fn) { return this.functions.name[fn]; },
+    get threadKeys() { return this.threads.map(([tid]) => tid); },
     fn: [3, 0, 1, 2], end: [4, 3, 3, 4], countBox: [1, 2, 2, 3], countThread: [0, 0, 1, 0], countBin: [0, 1, 3, 2], countWeight: [4, 8, 2, 3]
   };
 }
@@ -21,12 +22,12 @@ test("samples, what of them is lost, and scopes, step by step", () => {
 test("a thread that used no CPU time has no strip", () => assert.equal(stripsOf(profile(), false, null).length, 2));
 test("waits go on from where they began, beside CPU time; steps of another length, and the samples' unit", () => {
   // Nanoseconds in two steps of 16 ms; the profiles number their threads differently.
-  const waits = {threads: [[12, "worker-1"], [11, "main"]], bin: 16e6, period: 1, countThread: [1, 0, 1], countBin: [0, 0, 1], countWeight: [4e6, 16e6, 8e6]};
+  const waits = {threadKeys: [12, 11], bin: 16e6, period: 1, countThread: [1, 0, 1], countBin: [0, 0, 1], countWeight: [4e6, 16e6, 8e6]};
   const [main, worker] = stripsOf(profile(), false, waits);
   assert.deepEqual(list(main.waiting), [4, 0, 5, 3]);
   assert.deepEqual(list(worker.waiting), [8, 8, 0, 0]);
   // And of steps that are finer.
-  const fine = {threads: [[11, "main"]], bin: 4e6, period: 1, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1e6, 2e6, 3e6]};
+  const fine = {threadKeys: [11], bin: 4e6, period: 1, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1e6, 2e6, 3e6]};
   assert.deepEqual(list(stripsOf(profile(), false, fine)[0].waiting), [3, 0, 0, 3]);
 });
 test("in a picture of waiting time a wait fills the steps from its beginning on", () => {
@@ -46,6 +47,16 @@ test("like threads are one strip", () => {
   of.functions = {name: [...of.functions.name, "w-1", "w-2", "w-*"], kind: [...of.functions.kind, 5, 5, 5]};
   const [strip, ...others] = stripsOf(of, true, null);
   assert.deepEqual([strip.label, list(strip.all), others.length], ["w-*", [4, 8, 3, 2], 0]);
+});
+test("of a run each process's threads are strips of their own, like processes one", () => {
+  const of = profile(), functions = {name: [...of.functions.name, "make 7", "node 8", "cc1 × 96", "w 11", "w 12", "w *"]};
+  const kind = [...of.functions.kind, 5, 5, 5, 5, 5, 5], role = [...of.functions.role, 6, 6, 6, 6, 6, 6];
+  Object.assign(of, {functions: {...functions, kind, role}, merged: [[7, 9], [8, 9]], threads: [[7, "make", 4], [8, "node", 5], [9, "gc", 5], [0, "cc1", 6], [11, "w", 7], [12, "w", 8]],
+    countBox: [2, 2, 2, 2, 2, 2], countThread: [0, 1, 2, 3, 4, 5], countBin: [0, 0, 1, 1, 2, 2], countWeight: [60, 50, 40, 30, 4, 3]});
+  const told = (merge) => stripsOf(of, merge, null).map(({label, threads, weight}) => [label, threads, weight]);
+  const busiest = [["make 7", 1, 60], ["node 8", 1, 50], ["node 8 › gc (9)", 1, 40], ["cc1 × 96", 2, 30]];
+  assert.deepEqual(told(false), [...busiest, ["w 11", 1, 4], ["w 12", 1, 3]]);
+  assert.deepEqual(told(true), [...busiest, ["w *", 2, 7]]);
 });
 test("the least busy of many threads share a strip", () => {
   const of = profile(), threads = Array.from({length: 20}, (_, at) => [100 + at, "t"]);

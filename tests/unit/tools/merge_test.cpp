@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "export/output.hpp"
 #include "export/provenance_text.hpp"
@@ -269,4 +272,114 @@ TEST_CASE("merged waiting time stays in nanoseconds, and with CPU time there is 
     const NamedProfile mixed = both.take();
     REQUIRE(mixed.warnings.size() == 1);
     CHECK(mixed.warnings[0].find("waiting") != std::string::npos);
+}
+
+namespace {
+
+ProcessPart part_of(std::uint64_t monotonic, std::uint64_t unix) {
+    ProcessPart part;
+    part.run.start_monotonic_ns = monotonic;
+    part.run.start_unix_ns = unix;
+    return part;
+}
+
+/// A process of a run whose one stack was sampled in its bins.
+NamedProfile process_of(std::uint32_t pid, std::uint64_t start, std::uint64_t bin_ns,
+                        const std::vector<std::pair<std::uint32_t, std::uint64_t>>& samples) {
+    ProfileOf made;
+    std::uint64_t all = 0;
+    for (const auto& [bin, weight] : samples) all += weight;
+    made.folded("t:cc;work " + std::to_string(all) + "\n");
+    made.profile.threads = {{pid, "cc"}};
+    NamedProfile profile = with_run(std::move(made), pid, start, 1000);
+    profile.run.executable = "/usr/bin/cc";
+    profile.run.start_monotonic_ns = start;
+    profile.bin_ns = bin_ns;
+    for (const auto& [bin, weight] : samples) profile.times.push_back({0, bin, weight, weight});
+    return profile;
+}
+
+constexpr std::uint64_t ms = 1'000'000;
+
+/// [bin, weight] of a merged profile's times, of all counts.
+std::map<std::uint32_t, std::uint64_t> weights_by_bin(const NamedProfile& profile) {
+    std::map<std::uint32_t, std::uint64_t> bins;
+    for (const TimedWeight& time : profile.times) bins[time.bin] += time.weight;
+    return bins;
+}
+
+}  // namespace
+
+TEST_CASE("the processes of a run have one time axis") {
+    const RunClock clock({part_of(7000 * ms, 1), part_of(5000 * ms, 2)});
+    ProfileMerger merger(clock);
+    merger.add(process_of(1, 7000 * ms, 2 * ms, {{0, 3}, {50, 1}}));
+    merger.add(process_of(2, 5000 * ms, 4 * ms, {{0, 2}, {501, 4}}));  // began first, read last; ends at 2008 ms
+    const NamedProfile merged = merger.take();
+    CHECK(merged.bin_ns == 4 * ms);  // 1,000 steps of 4 ms hold it; neither is told finer than it was kept
+    const std::map<std::uint32_t, std::uint64_t> expected = {{0, 2}, {500, 3}, {501, 4}, {525, 1}};
+    CHECK(weights_by_bin(merged) == expected);
+    CHECK(merged.counts[0].weight == 10);
+    REQUIRE(std::is_sorted(merged.times.begin(), merged.times.end(),
+                           [](const TimedWeight& a, const TimedWeight& b) { return a.bin < b.bin; }));
+}
+
+TEST_CASE("where a process lacks the monotonic clock, the wall's is the run's") {
+    const RunClock clock({part_of(7000, 100), part_of(0, 300)});
+    RunInfo run;
+    run.start_monotonic_ns = 9000;
+    run.start_unix_ns = 400;
+    CHECK(clock.start_of(run) == 300);
+    run.start_unix_ns = 50;  // of no part
+    CHECK(clock.start_of(run) == 0);
+}
+
+TEST_CASE("steps of a long run are as wide as its length asks for, and few") {
+    ProfileMerger merger(RunClock({part_of(1, 1)}));
+    for (std::uint64_t i = 0; i < 200; ++i) merger.add(process_of(9, 1 + i * 1000 * ms, ms, {{0, 1}, {999, 1}}));
+    const NamedProfile merged = merger.take();
+    CHECK(merged.bin_ns == 256 * ms);
+    CHECK(merged.times.size() <= 1000);
+    std::uint64_t all = 0;
+    for (const TimedWeight& time : merged.times) all += time.weight;
+    CHECK(all == 400);
+}
+
+TEST_CASE("times become nanoseconds with the weights") {
+    ProfileMerger merger(RunClock({part_of(1, 1)}));
+    merger.add(process_of(1, 1, ms, {{0, 3}}));
+    NamedProfile other = process_of(2, 1, ms, {{4, 2}});
+    other.run.period_ns = 100;
+    merger.add(other);
+    const NamedProfile merged = merger.take();
+    REQUIRE(merged.run.period_ns == 1);
+    const std::map<std::uint32_t, std::uint64_t> expected = {{0, 30}, {4, 200}};
+    CHECK(weights_by_bin(merged) == expected);
+}
+
+TEST_CASE("there is no time axis for several runs, nor where a process has none") {
+    ProfileMerger runs;
+    runs.add(process_of(1, 1, ms, {{0, 3}}));
+    CHECK(runs.take().bin_ns == 0);
+    ProfileMerger merger(RunClock({part_of(1, 1)}));
+    merger.add(process_of(1, 1, ms, {{0, 3}}));
+    NamedProfile without = process_of(2, 1, ms, {{0, 3}});
+    without.times.clear();
+    without.bin_ns = 0;
+    merger.add(without);
+    CHECK(merger.take().times.empty());
+}
+
+TEST_CASE("threads of one name in two processes of a run stay apart") {
+    const std::vector<ProcessPart> parts;
+    ProfileMerger merger;
+    for (const std::uint32_t pid : {11U, 12U, 11U}) {
+        NamedProfile process = process_of(pid, 1, ms, {{0, 1}});
+        put_process_first(process, ProcessNames(parts));
+        merger.add(process);
+    }
+    const NamedProfile merged = merger.take();
+    REQUIRE(merged.threads.size() == 2);
+    CHECK(merged.threads[0].tid == 11);
+    CHECK(merged.threads[1].tid == 12);
 }

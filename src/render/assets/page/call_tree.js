@@ -23,7 +23,7 @@ export class CallTree {
   }
   // In a later profile of the same run the same rows are open, and nothing scrolls.
   reopen(before) {
-    const key = ({profile}, {fn}) => [profile.name(fn), profile.kind(fn), profile.module(fn)].join("\n"), chosen = this.nodes[this.list.selected];
+    const key = ({profile}, {fn}) => profile.key(fn), chosen = this.nodes[this.list.selected];
     const todo = [[before.root, this.tree.root]];
     let selected = this.tree.root;
     while (todo.length) {

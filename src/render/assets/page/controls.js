@@ -9,7 +9,7 @@ export function fillFacets(profile) {
     const thread = profile.countThread[at];
     used.set(thread, (used.get(thread) || 0) + profile.countWeight[at]);
   }
-  const threads = profile.threads.map(([tid, name], index) => ({index, text: (name || "thread") + (tid ? ` (${tid})` : ""), weight: used.get(index) || 0}));
+  const threads = profile.threads.map((_, index) => ({index, text: profile.threadName(index), weight: used.get(index) || 0}));
   threads.sort((a, b) => b.weight - a.weight || a.index - b.index);
   element(find("threads"), "option", {value: -1}, "All threads");
   for (const {index, text, weight} of threads) if (weight > 0) element(find("threads"), "option", {value: index}, `${text}, ${percent(weight, profile.samples)}`);

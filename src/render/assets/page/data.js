@@ -37,8 +37,8 @@ export async function readChosenEvent() {
 export async function readWaits(profile) {
   if (profile.waiting || profile.period <= 0 || profile.bins < 2 || !find("profile-offcpu")) return null;
   const facts = readFacts(takeText("profile-offcpu")), columns = inflate(takeText("columns-offcpu"));
-  const {threads, bin, period, countThread, countBin, countWeight} = new Profile(await facts, await columns);
-  return countBin && countThread && {threads, bin, period, countThread, countBin, countWeight};
+  const {threadKeys, bin, period, countThread, countBin, countWeight} = new Profile(await facts, await columns);
+  return countBin && countThread && {threadKeys, bin, period, countThread, countBin, countWeight};
 }
 
 // Numbers of seven bits a byte, the lowest first.
@@ -67,6 +67,14 @@ const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", "", "the
 const SUFFIXES = ["", "_[i]", "_[k]", , , , , "_[w]"];  // in folded text
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
 export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3, WAITS = [7, 8, 9];
+const LONGEST_THREAD_NAME = 15;  // of the kernel's
+
+// "worker-1 (4712)". process: the name of the process of a run of several; its first thread, of the same name, is told as it.
+export function threadLabel([tid, name], process) {
+  const own = (name || "thread") + (tid ? ` (${tid})` : "");
+  if (!process) return own;
+  return process.replace(/ (× )?[\d*]+$/, "").slice(0, LONGEST_THREAD_NAME) === name ? process : `${process} › ${own}`;
+}
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree.
 // A count has the weight of a thread's samples that ended in a box, and, where it differs, their number: a timer's
@@ -88,6 +96,8 @@ class Profile {
     // number.
     this.order = Uint32Array.from(this.functions.name, (_, fn) => fn);
     for (const [fn, group] of [...this.merged].reverse()) this.order[group] = fn;
+    // The same for the same thread in another profile of the run.
+    this.threadKeys = this.threads.map(([tid, name, process]) => tid || `${this.name(process)} ${name}`);
   }
   readBoxes(up, fn) {
     const size = this.size, open = new Int32Array(this.depth + 2), {bytes} = up;
@@ -126,10 +136,13 @@ class Profile {
     }
   }
   name(fn) { return this.functions.name[fn]; }
+  threadName(at) { return threadLabel(this.threads[at], this.name(this.threads[at][2])); }
   shortName(fn) { return this.functions.short[fn] || this.functions.name[fn]; }
   kind(fn) { return this.functions.kind[fn]; }
   module(fn) { return this.modules[this.functions.module[fn]]; }
   path(fn) { return this.files[this.functions.file[fn]]; }
+  // The same for the same function in another profile of the run.
+  key(fn) { return [this.name(fn), this.kind(fn), this.module(fn), this.path(fn), this.functions.line[fn]].join("\n"); }
   place(fn) {
     const file = this.path(fn).replace(/^.*\//, ""), line = this.functions.line[fn];
     return [this.kind(fn) === NOTE ? ROLES[this.functions.role[fn]] : KINDS[this.kind(fn)], file ? file + (line ? ":" + line : "") : "", this.module(fn)].filter(Boolean).join(", ");

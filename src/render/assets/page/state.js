@@ -30,14 +30,12 @@ export class State {
   }
   // Translates numbers of one profile of a run into those of a later one.
   translate(from, to) {
-    const key = (profile, fn) => [profile.name(fn), profile.kind(fn), profile.module(fn)].join("\n");
-    const numbers = new Map(to.functions.name.map((_, fn) => [key(to, fn), fn]));
-    const number = (fn) => fn < 0 ? -1 : numbers.get(key(from, fn)) ?? -1;
+    const numbers = new Map(to.functions.name.map((_, fn) => [to.key(fn), fn]));
+    const number = (fn) => fn < 0 ? -1 : numbers.get(from.key(fn)) ?? -1;
     this.fn = number(this.fn);
     const path = this.zoom ? this.zoom.split(".").map((run) => run.split("*").map(Number)).map(([fn, times]) => [number(fn), times]) : [];
     this.zoom = path.some(([fn]) => fn < 0) ? "" : path.map(([fn, times]) => times ? fn + "*" + times : String(fn)).join(".");
-    const tid = this.thread < 0 ? null : from.threads[this.thread][0];
-    this.thread = tid === null ? -1 : to.threads.findIndex(([one]) => one === tid);
+    this.thread = this.thread < 0 ? -1 : to.threadKeys.indexOf(from.threadKeys[this.thread]);
     if (this.range) this.time = this.range.map((bin, end) => Math[end ? "ceil" : "floor"](bin * from.bin / to.bin)).join("-");
   }
   // [first bin, behind the last], or null for all of the time.

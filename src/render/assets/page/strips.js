@@ -1,6 +1,8 @@
 // How much of the CPU each thread used when, step by step of the profile's time; and how long it waited, where that was
 // measured as well.
-import {NOTE, SCOPE, WAITS} from "./data.js";
+import {NOTE, SCOPE, WAITS, threadLabel} from "./data.js";
+
+const SEVERAL = 2;  // or more: of threads that are one, as those of many processes of one name, there is no number
 
 class Strip {
   // threads: number of threads in the strip; all: CPU time; unknown: that of it without a whole stack; waiting: time off
@@ -49,9 +51,9 @@ function addSamples(profile, stripOf, uses) {
 // The waits of another profile of the same run, which has other steps, that begin at the same time, and other numbers for
 // threads.
 function readWaits(profile, waits, stripOf, uses) {
-  const numberOf = new Map(profile.threads.map(([tid], thread) => [tid, thread])), part = waits.bin / profile.bin, unit = waits.period / profile.period;
+  const numberOf = new Map(profile.threadKeys.map((key, thread) => [key, thread])), part = waits.bin / profile.bin, unit = waits.period / profile.period;
   waits.countThread.forEach((of, at) => {
-    const thread = numberOf.get(waits.threads[of][0]), bin = Math.floor(waits.countBin[at] * part);
+    const thread = numberOf.get(waits.threadKeys[of]), bin = Math.floor(waits.countBin[at] * part);
     if (!stripOf[thread] || bin >= profile.bins) return;
     useOf(uses, thread, profile.bins).began[bin] += waits.countWeight[at] * unit;
   });
@@ -81,10 +83,11 @@ export function fullRow(strip, columns, whole, withWaits = false) {
 // time, or null; most: the number of strips beside that of all others, which has those of less than a hundredth, too.
 export function stripsOf(profile, merge, waits, most = 12) {
   const groups = new Map(merge ? profile.merged.map(([of, group]) => [profile.name(of), profile.name(group)]) : []), strips = new Map();
-  const stripOf = profile.threads.map(([tid, name], thread) => {
-    const label = groups.get(name) || (name || "thread") + (tid ? ` (${tid})` : ""), key = groups.has(name) ? label : thread;
+  const stripOf = profile.threads.map(([tid, name, of], thread) => {
+    const process = profile.name(of), group = groups.get(process || name), label = !group ? threadLabel([tid, name], process) : process ? threadLabel([0, name], group) : group;
+    const key = group ? label : thread;
     if (!strips.has(key)) strips.set(key, new Strip(label, profile.bins));
-    strips.get(key).threads++;
+    strips.get(key).threads += tid ? 1 : SEVERAL;
     return strips.get(key);
   });
   const uses = new Map();
