@@ -41,6 +41,9 @@ public:
     /// The same, once: a line of the log tells it.
     bool takes_without_memory() { return without_memory() && !without_memory_told_.exchange(true); }
 
+    /// Whether somebody has killed the collector's task.
+    bool was_killed() const { return is_task() && task_.ended(); }
+
     /// Set before request_dump: the path without ending. Afterwards: why it could not be written, or empty.
     std::string dump_stem;
     std::string dump_problem;

@@ -232,6 +232,12 @@ void ProfileSeries::end_run() {
     log_.warning(drawn.error().message + drawn_by_hand(folder().give_out_only(), folder().stem()));
 }
 
+std::string ProfileSeries::how_to_draw() const {
+    if (!begun() || !recording_->has_file()) return {};
+    const bool of_run = options_.one_result() && folder_;
+    return drawn_by_hand(of_run ? folder_->path() : recording_->path(), of_run ? folder_->stem() : recording_->stem());
+}
+
 void ProfileSeries::drop_if_empty() {
     recording_->drop_empty_file();
     if (folder_) folder_->remove_if_empty();

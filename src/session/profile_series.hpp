@@ -58,6 +58,8 @@ public:
     void drop_if_empty();
     void forget();
 
+    /// How a user draws what there is so far, as the end of a sentence; empty if that is nothing.
+    std::string how_to_draw() const;
     /// Puts a sentence into the log, and into the profile if there is one.
     void say(const std::string& sentence);
 

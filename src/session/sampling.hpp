@@ -79,6 +79,9 @@ public:
     bool go_on_without_signals(const std::string& why);
     /// The host takes the engine's signal: goes on without it, or ends sampling.
     void give_up_signal();
+    /// How a user draws what is recorded, as the end of a sentence. Also for a host thread, if the collector is no
+    /// more.
+    std::string how_to_draw() const { return profiles_.how_to_draw(); }
     /// Ends sampling for good, and says why in the log.
     void give_up(const std::string& why);
     /// The same, and says so in the profile too.

@@ -31,6 +31,7 @@ constexpr const char* no_memory = "there is no memory for the collector's thread
 constexpr const char* no_thread =
     "nothing is sampled: no thread can be created for the collector: raise the limit of processes (ulimit -u, a "
     "cgroup's pids.max) or of memory (ulimit -v); under SCHED_DEADLINE the kernel permits none";
+constexpr const char* collector_killed = "the collector was killed, so nothing was sampled from then on";
 constexpr const char* no_answer = "the collector thread does not answer: it waits for something that this thread holds";
 
 Options parse(const std::vector<std::string>& settings, std::vector<std::string>& problems) {
@@ -243,6 +244,7 @@ void Session::finish() noexcept {
 }
 void Session::messages() {
     if (collector_.takes_without_memory()) log_.warning(no_memory);
+    if (collector_.was_killed()) log_.warning(std::string(collector_killed) + collector_.sampling().how_to_draw());
     log_.release();
 }
 void Session::wait_until_gone(std::uint64_t limit_ns) noexcept {

@@ -101,12 +101,19 @@ class OneThread(TaskCase):
         wait_until(lambda: not any(lines_of_task(task) for task in tasks), 10, "the end of the task")
 
     def test_it_may_be_killed(self):
-        process = self.start("single", "work", "1")
+        """The host goes on, and is told at its end what draws the rest."""
+        log = self.directory / "log"
+        process = self.start("single", "work", "1", LOG=log)
         for task in tasks_of(process.pid):
             os.kill(task, signal.SIGKILL)
         self.assertEqual(process.wait(30), 0)
         folder = self.directory / f"flameprobe.host-single.{process.pid}.run"
         self.assertTrue((folder / f"host-single.{process.pid}.fprobe").exists())
+        told = [line for line in log.read_text().splitlines() if "the collector was killed" in line]
+        self.assertEqual(len(told), 1, log.read_text())
+        command = told[0].split("; this draws it: flameprobe-render ")[1].split()
+        self.assertEqual(render(*command).returncode, 0, told)
+        self.assertTrue(Path(command[-1]).exists(), told)
 
 
 class Lock(TaskCase):
