@@ -245,6 +245,29 @@ class Others(RenderCase):
             (self.directory / name).write_bytes(content)
             self.bad(self.directory / name, mentions=(name, why))
 
+    def test_a_difference_as_pprof(self):
+        """Stacks below zero are told, with those above and without."""
+        def varint(value):
+            value %= 2**64
+            digits = [value >> shift & 127 for shift in range(0, 64, 7)]
+            while len(digits) > 1 and digits[-1] == 0:
+                digits.pop()
+            return bytes([digit | 128 for digit in digits[:-1]] + digits[-1:])
+
+        def field(key, value):
+            return varint(key << 3 | 2) + varint(len(value)) + value if isinstance(value, bytes) else varint(key << 3) + varint(value)
+
+        def sample(location, value):
+            return field(2, field(1, varint(location)) + field(2, varint(value)))
+        texts = b"".join(field(6, text) for text in (b"", b"samples", b"count", b"up", b"down"))
+        places = b"".join(field(4, field(1, place) + field(4, field(1, place))) + field(5, field(1, place) + field(2, place + 2)) for place in (1, 2))
+        kind = field(1, field(1, 1) + field(2, 2))
+        out, said = self.folded("both.pb", kind + sample(1, 5) + sample(2, -3) + places + texts)
+        self.assertEqual(out, "up 5\n")
+        self.assertIn("1 stacks are below zero", said)
+        (self.directory / "less.pb").write_bytes(kind + sample(2, -3) + places + texts)
+        self.bad(self.directory / "less.pb", mentions=("less.pb", "is a difference of profiles", "--diff"))
+
     def test_what_is_not_read_is_named(self):
         for content, what in ((b"PERFILE2" + bytes(200), "perf script -i FILE"),
                               (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[]}}', "speedscope's JSON"),

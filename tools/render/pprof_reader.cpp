@@ -78,7 +78,7 @@ public:
         return std::string(name) + (unit == "count" || unit.empty() ? "" : " in " + std::string(unit));
     }
 
-    bool fold(const ByteSink& folded) const {
+    bool fold(const ByteSink& folded) {
         bool whole = true;
         for (const Bytes sample : samples_) {
             std::vector<std::uint64_t> locations, values;
@@ -89,6 +89,7 @@ public:
                                }) &&
                     whole;
             const auto value = chosen_ < values.size() ? static_cast<std::int64_t>(values[chosen_]) : 0;
+            if (value < 0) ++negative_;
             if (value <= 0 || locations.empty()) continue;
             std::string line;
             for (auto id = locations.rbegin(); id != locations.rend(); ++id) add_location(*id, line);
@@ -96,6 +97,8 @@ public:
         }
         return whole;
     }
+
+    std::size_t negative() const { return negative_; }
 
 private:
     std::string_view text(std::uint64_t id) const { return id < strings_.size() ? strings_[id] : std::string_view(); }
@@ -161,6 +164,7 @@ private:
     std::vector<std::string_view> strings_;
     std::uint64_t default_type_ = 0;
     std::size_t chosen_ = 0;
+    std::size_t negative_ = 0;  // samples
 };
 
 }  // namespace
@@ -170,14 +174,14 @@ bool is_pprof(std::string_view head) {
     return head.size() > 4 && head[0] == 0x0a && head[1] >= 2 && head[1] < 0x20 && head[2] == 0x08;
 }
 
-Result<std::string> fold_pprof(std::string_view bytes, const ByteSink& folded) {
+Result<FoldedPprof> fold_pprof(std::string_view bytes, const ByteSink& folded) {
     Pprof profile;
     if (!profile.read(std::as_bytes(std::span(bytes))))
         return Error{"is no whole pprof profile: it is damaged or cut off"};
-    std::string what = profile.choose();
-    if (what.empty()) return Error{"is a pprof profile without sample types"};
+    std::string counted = profile.choose();
+    if (counted.empty()) return Error{"is a pprof profile without sample types"};
     if (!profile.fold(folded)) return Error{"is a pprof profile with a damaged sample"};
-    return what;
+    return FoldedPprof{std::move(counted), profile.negative()};
 }
 
 }  // namespace flameprobe

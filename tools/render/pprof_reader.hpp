@@ -1,6 +1,7 @@
 // A pprof profile (github.com/google/pprof, profile.proto), as folded stacks.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,13 @@ namespace flameprobe {
 /// Whether the bytes, no longer compressed, begin as a pprof profile does.
 bool is_pprof(std::string_view head);
 
+struct FoldedPprof {
+    std::string counted;       // "samples", "inuse_space in bytes"
+    std::size_t negative = 0;  // samples below zero, which folded text cannot have: of a difference
+};
+
 /// Writes the stacks with their counts of samples, or where there are none with the value that pprof shows by default.
-/// Returns the name of what was counted: "samples", "inuse_space in bytes". The Error is a reason without the file.
-Result<std::string> fold_pprof(std::string_view bytes, const ByteSink& folded);
+/// The Error is a reason without the file.
+Result<FoldedPprof> fold_pprof(std::string_view bytes, const ByteSink& folded);
 
 }  // namespace flameprobe

@@ -148,9 +148,21 @@ private:
         });
         if (!read) return read;
         if (all.size() > largest_pprof) return Error{name_ + ": is a pprof profile of more than 1 GB"};
-        const auto what = fold_pprof(all, [this](std::string_view text) { reader_.feed(text); });
-        if (!what) return Error{name_ + ": " + what.error().message};
-        if (*what != "samples") warnings_.push_back(name_ + ": what is called samples here is " + *what);
+        bool any = false;
+        const auto read_in = fold_pprof(all, [&](std::string_view text) {
+            any = true;
+            reader_.feed(text);
+        });
+        if (!read_in) return Error{name_ + ": " + read_in.error().message};
+        if (read_in->counted != "samples")
+            warnings_.push_back(name_ + ": what is called samples here is " + read_in->counted);
+        if (read_in->negative != 0) {
+            const std::string difference =
+                name_ + ": is a difference of profiles: " + std::to_string(read_in->negative) +
+                " stacks are below zero; flameprobe-render --diff BEFORE AFTER shows both sides";
+            if (!any) return Error{difference};
+            warnings_.push_back(difference + ", and here they are left out");
+        }
         return reader_.finish();
     }
     Result<void> read_perf_script(const std::string& head) {
