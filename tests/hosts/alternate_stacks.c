@@ -11,7 +11,7 @@
 
 #include "host.h"
 
-enum { threads = 4, milliseconds = 200, size = 65536 };
+enum { threads = 4, milliseconds = 100, size = 65536 };
 #define DISARMS (1U << 31) /* SS_AUTODISARM */
 
 static char shared[size];

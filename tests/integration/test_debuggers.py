@@ -108,10 +108,11 @@ class Debuggers(Case):
                 process = subprocess.Popen([self.program, "2"], cwd=self.directory, stdout=subprocess.PIPE, text=True,
                                            env=clean_environment(LD_PRELOAD=LIBRARY, **self.settings(engine)))
                 self.addCleanup(process.kill)
-                wait_until(lambda: (self.directory / "out.fprobe").exists(), 30, "out.fprobe")
+                wait_until(lambda: list(self.directory.glob("out.run/*.fprobe")), 30, "a profile")
                 ran = run([*GDB, "-p", str(process.pid), *gdb_commands(*breaks, *passes, "continue", "detach")],
                           self.directory, clean_environment(), timeout=60)
                 self.assertFalse(ran.timed_out, ran.stderr)
+                self.assertRegex(ran.stdout, r"Breakpoint 2(\.\d+)?, ", ran.stderr)  # in a function called write
                 out, _ = process.communicate(timeout=60)
                 self.assertEqual((process.returncode, out), (7, "fine\n"))
                 wait_until(lambda: (self.directory / "out.svg").exists(), 60, "out.svg")

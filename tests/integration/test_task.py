@@ -209,10 +209,10 @@ class AfterTheHost(TaskCase):
         for _ in range(5):
             ran = subprocess.Popen([host("family"), "crowd"], cwd=self.directory, env=profiled(**RING),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
-            profile = self.directory / f"flameprobe.host-family.{ran.pid}.fprobe"
-            wait_until(lambda: profile.exists() or ran.poll() is not None, 30, profile)
+            spool = self.directory / f"flameprobe.host-family.{ran.pid}.run" / f"host-family.{ran.pid}.fprobe"
+            wait_until(lambda: spool.exists() and spool.stat().st_size > 3000, 30, spool)  # with samples
             os.killpg(ran.pid, signal.SIGKILL)
-            ran.wait()
+            self.assertEqual(ran.wait(), -signal.SIGKILL, "it was not killed: this tests nothing")
             pids.append(ran.pid)
         without = [pid for pid in pids if not self.leaves_picture(pid)]
         self.assertLessEqual(len(without), 1)
