@@ -240,6 +240,9 @@ inline bool counts_bytes(const RunInfo& run) {
     return run.event == event_name::alloc || run.event == event_name::heap || run.event == event_name::heap_end;
 }
 
+/// Whether weights are what is alive of what was allocated: bytes, or how many.
+inline bool counts_living(const RunInfo& run) { return run.event.starts_with(event_name::heap); }
+
 /// Whether weights count events such as page faults or allocations, rather than time or bytes.
 inline bool counts_events(const RunInfo& run) {
     return (run.event_kind == "software event" || run.event_kind == event_kind::objects) && !counts_bytes(run);

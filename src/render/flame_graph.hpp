@@ -27,6 +27,7 @@ struct PageSides {
     std::array<std::vector<SideCount>, 2> counts;  // of each of the profile's counts
     std::vector<Fact> facts;                       // how it was compared
     std::string summary;                           // plain text, for readers without JavaScript
+    bool by_amount = false;                        // amounts are compared, as parts of the larger side, not shares
     bool by_self = false;                          // colours and order are by functions' own samples, else by all
 };
 

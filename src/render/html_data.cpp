@@ -42,6 +42,7 @@ Result<std::string> pack(const std::string& text) {
 void add_sides(Json& facts, const PageSides& sides) {
     facts["sides"] = {{"names", {clean_text(sides.names[0]), clean_text(sides.names[1])}},
                       {"periods", {sides.period_ns[0], sides.period_ns[1]}},
+                      {"byAmount", sides.by_amount},
                       {"bySelf", sides.by_self}};
     for (const ChangeShade& shade : change_shades) {
         facts["shades"].push_back({shade.name, shade.shade.light, shade.shade.dark});

@@ -188,10 +188,19 @@ class Allocations(Case):
             ran = run([host("allocations"), *parts], self.fresh_directory("-".join(parts)), allocating(EVENT="heap", FORMAT="none"))
             self.assertEqual(ran.returncode, 0, ran.stderr)
             profiles.append(ran.result().path("fprobe"))
-        grown = render("--diff", "--event", "heap-end", *profiles, "--top", "5")
+        grown = render("--diff", "--event", "heap-end", *profiles, "--top", "50")
         self.assertEqual(grown.returncode, 0, grown.stderr)
-        self.assertIn("leak_site", grown.stdout)
-        self.assertNotIn("peak_site", grown.stdout)
+        rows = {line.split()[-1]: line for line in grown.stdout.splitlines()[2:]}
+        # 0 bytes before, about 95 MiB after; what both keep is the same but for chance.
+        self.assertRegex(rows["leak_site"], r"\+\d+(\.\d+)? MiB +new +leak_site")
+        self.assertRegex(rows["keep_site"], r"[+-][\d.]+ [KM]iB +noise +keep_site")
+        self.assertNotIn("peak_site", rows)
+        first = render("--diff", "--event", "heap-end", self.nothing_kept(), profiles[1], "--top", "50")
+        self.assertIn("leak_site", first.stdout, first.stderr)
+
+    def nothing_kept(self):
+        ran = run([host("allocations"), "c"], self.fresh_directory("nothing"), allocating(EVENT="heap", FORMAT="none"))
+        return ran.result().path("fprobe")
 
     def test_hosts_in_sandboxes_go_on(self):
         """In a filter that kills for nearly every call a sample makes none."""

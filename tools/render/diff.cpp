@@ -115,6 +115,7 @@ double variance_of(std::uint64_t weight, std::uint64_t hits, double unsampled_pi
 double Change::noise() const {
     const double n = static_cast<double>(before_.of), m = static_cast<double>(after_.of);
     if (n == 0 || m == 0) return 1;
+    if (by_amount_) return z_of_999_in_1000 * std::sqrt(before_.variance + after_.variance) / n;
     const double count = static_cast<double>(before_.count) + static_cast<double>(after_.count), rest = n + m - count;
     const double common = count / (n + m);
     // The weight of an observation, inside of the share and outside of it. If both are 1 this is the variance of a
@@ -133,7 +134,10 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     const double lost_before = leave_out_lost(before), lost_after = leave_out_lost(after);
     diff.weight_before = total_weight(before), diff.weight_after = total_weight(after);
     diff.samples_before = total_hits(before), diff.samples_after = total_hits(after);
-    if (diff.weight_before == 0 || diff.weight_after == 0) {
+    diff.by_amount = before.has_run && after.has_run && counts_living(before.run) && counts_living(after.run);
+    const bool comparable =
+        diff.by_amount ? diff.weight_before + diff.weight_after > 0 : diff.weight_before > 0 && diff.weight_after > 0;
+    if (!comparable) {
         return Error{std::string("there are no samples ") + (diff.weight_before == 0 ? "before" : "after") +
                      ": nothing can be compared"};
     }
@@ -159,7 +163,9 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
                         percent_text(lost_after, 1) + " after";
         diff.profile.warnings.push_back(diff.left_out);
     }
-    const std::uint64_t times_before = multiplier(diff.weight_before), times_after = multiplier(diff.weight_after);
+    const std::uint64_t sum = diff.weight_before + diff.weight_after;
+    const std::uint64_t times_before = multiplier(diff.by_amount ? sum : diff.weight_before),
+                        times_after = multiplier(diff.by_amount ? sum : diff.weight_after);
     for (std::size_t i = 0; i < diff.profile.counts.size(); ++i) {
         NamedCount& both = diff.profile.counts[i];
         const NamedCount& was = i < first.size() ? first[i] : NamedCount{};

@@ -1,6 +1,7 @@
 // Compares two profiles: which shares grew or shrank, which functions are new or gone, and what is noise.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -23,16 +24,16 @@ struct Share {
     double value() const { return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of); }
 };
 
-/// From one share to another, in parts of one.
+/// From one share to another, in parts of one. `by_amount`: both are parts of the same whole.
 class Change {
 public:
-    Change(Share before, Share after) : before_(before), after_(after) {}
+    Change(Share before, Share after, bool by_amount = false) : before_(before), after_(after), by_amount_(by_amount) {}
 
     Share before() const { return before_; }
     Share after() const { return after_; }
     double difference() const { return after_.value() - before_.value(); }
     /// Half the width of the interval in which 99.9 % of differences lie if nothing changed: samples are drawn at
-    /// random, and both sides estimate the same share.
+    /// random, and both sides estimate the same.
     double noise() const;
     bool is_noise() const;
     bool appeared() const { return before_.count == 0 && after_.count > 0 && !is_noise(); }
@@ -40,6 +41,7 @@ public:
 
 private:
     Share before_, after_;
+    bool by_amount_;
 };
 
 struct ProfileDiff {
@@ -51,6 +53,9 @@ struct ProfileDiff {
     std::vector<std::uint64_t> hits_before, hits_after;
     std::vector<double> variance_before, variance_after;
     std::uint64_t weight_before = 0, weight_after = 0;
+    /// What is alive is compared by its amount, as parts of the larger side: by shares, what stays as it was would
+    /// shrink where something else grows.
+    bool by_amount = false;
     std::uint64_t samples_before = 0, samples_after = 0;  // hits
     double all_variance_before = 0, all_variance_after = 0;
     std::array<std::uint64_t, 2> period_ns{};  // before, after; 0 if unknown
@@ -60,12 +65,13 @@ struct ProfileDiff {
 
     Change change(std::uint64_t before_weight, std::uint64_t after_weight, double before_variance,
                   double after_variance) const {
-        return Change({before_weight, weight_before, before_variance, all_variance_before},
-                      {after_weight, weight_after, after_variance, all_variance_after});
+        const std::uint64_t larger = std::max(weight_before, weight_after);
+        return Change({before_weight, by_amount ? larger : weight_before, before_variance, all_variance_before},
+                      {after_weight, by_amount ? larger : weight_after, after_variance, all_variance_after}, by_amount);
     }
 };
 
-/// An Error if either has no samples.
+/// An Error if either has no samples, or, where amounts are compared, both.
 Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after);
 
 struct FunctionChange {

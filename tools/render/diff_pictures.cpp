@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "diff_tree.hpp"
+#include "diff_words.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"
@@ -17,20 +18,16 @@ namespace {
 /// How the profiles were compared: the lines below the picture.
 std::vector<Fact> diff_facts(const ProfileDiff& diff, const DiffNames& names, SortBy by) {
     std::vector<Fact> facts = {
-        {"Before", names.before + ": " + count_text(diff.samples_before) + " samples"},
-        {"After", names.after + ": " + count_text(diff.samples_after) + " samples"},
-        {"Width",
-         "the mean of a frame's shares of all samples before and after, so that vanished frames are visible as well"},
-        {"Colour", std::string("change of the share in ") +
+        {"Before", names.before + ": " + side_words(diff, false)},
+        {"After", names.after + ": " + side_words(diff, true)},
+        {"Width", std::string("the mean of a frame's ") + (diff.by_amount ? "amounts" : "shares of all samples") +
+                      " before and after, so that vanished frames are visible as well"},
+        {"Colour", std::string("change of the ") + (diff.by_amount ? "amount" : "share") + " in " +
                        (by == SortBy::self ? "samples of its own" : "all samples") +
                        "; grey is within the 99.9 % interval of chance"}};
     for (const std::string& warning : diff.profile.warnings) facts.push_back({"Note", warning});
     return facts;
 }
-
-/// A sign that no font draws as a hyphen.
-std::string change_label(double part) { return (part < 0 ? "−" : "+") + fixed_text(100 * std::abs(part), 2) + " %"; }
-std::string percent_label(double part) { return fixed_text(100 * part, 2) + " %"; }
 
 std::string color_of(const Change& change) {
     if (change.is_noise()) return "e0";
@@ -58,13 +55,15 @@ private:
     }
     double share(std::uint64_t weight) const { return static_cast<double>(weight) / all_; }
 
-    static std::string line(const Change& change) {
-        std::string text = change_label(change.difference()) + ": before " + percent_label(change.before().value()) +
-                           " (" + count_text(change.before().count) + "), after " +
-                           percent_label(change.after().value()) + " (" + count_text(change.after().count) + ")";
+    std::string side(Share part) const {
+        return part_words(diff_, part) + (diff_.by_amount ? "" : " (" + count_text(part.count) + ")");
+    }
+    std::string line(const Change& change) const {
+        std::string text =
+            difference_words(diff_, change) + ": before " + side(change.before()) + ", after " + side(change.after());
         if (change.appeared()) return text + ", new";
         if (change.vanished()) return text + ", gone";
-        return text + (change.is_noise() ? ", within noise" : ", noise ±" + percent_label(change.noise()));
+        return text + (change.is_noise() ? ", within noise" : ", noise " + noise_words(diff_, change));
     }
 
     std::string tooltip(const Box& box, const Change& total, const Change& self) const {
@@ -109,7 +108,7 @@ private:
         out += "<text x=\"" + short_decimal(100 * (share(box.start) + pad / frames_width), 3) + "%\" y=\"" +
                std::to_string(y + svg::baseline) + "\">";
         append_xml(out, label);
-        const std::string sign = change_label(change.difference());
+        const std::string sign = difference_words(diff_, change);
         if (label == name && columns(label) + 1 + columns(sign) <= fits) {
             out += "<tspan class=\"pc\" dx=\"7\">" + sign + "</tspan>";
         }
@@ -161,6 +160,7 @@ Result<void> write_diff_html(ProfileDiff& diff, const DiffNames& names, SortBy b
     sides.facts = diff_facts(diff, names, by);
     sides.summary = table;
     sides.by_self = by == SortBy::self;
+    sides.by_amount = diff.by_amount;
     std::swap(diff.profile.functions, diff.descriptions);
     auto written = write_comparison_html(diff.profile, sides, options, out);
     std::swap(diff.profile.functions, diff.descriptions);

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "diff_words.hpp"
 #include "export/totals.hpp"
+#include "render/describe.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe {
@@ -21,12 +23,26 @@ std::string note(const FunctionChange& row) {
     return row.self.is_noise() && row.total.is_noise() ? "noise" : "";
 }
 
-std::string columns(const Change& change) {
-    return right_aligned(percent(change.before().value()), 9) + right_aligned(percent(change.after().value()), 9) +
-           right_aligned(with_sign(change.difference()), 9);
+std::string sign_and(const ProfileDiff& diff, const Change& change) {
+    if (!diff.by_amount) return with_sign(change.difference());
+    const std::uint64_t before = change.before().count, after = change.after().count;
+    return (after < before ? "-" : "+") + amount_text(diff.profile, after < before ? before - after : after - before);
 }
 
-constexpr std::size_t change_figures = 62;  // columns before the name
+std::string figure(const ProfileDiff& diff, Share part) {
+    return diff.by_amount ? amount_text(diff.profile, part.count) : percent(part.value());
+}
+
+std::size_t column(const ProfileDiff& diff) { return diff.by_amount ? 12 : 9; }
+
+std::string columns(const ProfileDiff& diff, const Change& change) {
+    const std::size_t width = column(diff);
+    return right_aligned(figure(diff, change.before()), width) + right_aligned(figure(diff, change.after()), width) +
+           right_aligned(sign_and(diff, change), width);
+}
+
+/// Columns before the name.
+std::size_t change_figures(const ProfileDiff& diff) { return 6 * column(diff) + 8; }
 
 bool grew(const Change& change, double by) { return !change.is_noise() && change.difference() > by; }
 
@@ -51,16 +67,20 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
     const std::size_t shown = std::min<std::uint64_t>(rows, changes.size());
     DiffTable table;
     std::string& out = table.text;
-    out = count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
-          " after; shares of all samples; \"noise\": within the 99.9 % interval of chance\n";
+    out = diff.by_amount ? side_words(diff, false) + " before; " + side_words(diff, true) + " after"
+                         : count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
+                               " after; shares of all samples";
+    out += "; \"noise\": within the 99.9 % interval of chance\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
-    out += right_aligned("self", 18) + right_aligned("change", 9) + right_aligned("total", 18) +
-           right_aligned("change", 9) + "\n";
+    const std::size_t width = column(diff);
+    for (const char* const part : {"self", "total"})
+        out += right_aligned(part, 2 * width) + right_aligned("change", width);
+    out += "\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionChange& row = changes[i];
         const std::string said = note(row);
-        out += columns(row.self) + columns(row.total) + "  " + said + std::string(6 - said.size(), ' ') +
-               names.text(diff.profile, row.function, change_figures) + "\n";
+        out += columns(diff, row.self) + columns(diff, row.total) + "  " + said + std::string(6 - said.size(), ' ') +
+               names.text(diff.profile, row.function, change_figures(diff)) + "\n";
     }
     if (shown < changes.size()) out += "and " + count_text(changes.size() - shown) + " more functions\n";
     if (!fail_above) return table;
@@ -68,7 +88,7 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
         if (!grew(row.self, *fail_above / 100) && !grew(row.total, *fail_above / 100)) continue;
         ++table.grown;
         out += "above " + short_decimal(*fail_above, 4) + "%: " + names.text(diff.profile, row.function, 0) +
-               ": self " + with_sign(row.self.difference()) + ", total " + with_sign(row.total.difference()) + "\n";
+               ": self " + sign_and(diff, row.self) + ", total " + sign_and(diff, row.total) + "\n";
     }
     return table;
 }

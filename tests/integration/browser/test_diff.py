@@ -130,6 +130,13 @@ class DiffTest(PageTest):
         self.assertIn("before", self.text("chosen-numbers"))
         self.assertGreater(self.pixels("callers"), 1)
 
+    def test_the_svg_keeps_the_change_in_its_boxes(self):
+        self.compare("before.folded", "after.folded", "diff.svg")
+        self.page.open(os.path.join(self.directory, "diff.svg"))
+        shown = self.page.run("return Array.from(document.querySelectorAll('tspan.pc'), (one) => one.textContent)")
+        self.assertTrue(shown)
+        self.assertEqual([text for text in shown if text[0] not in "+−"], [])
+
     def test_equal_profiles_are_all_noise_and_lists_add_up(self):
         self.compare("before.folded,again.folded", "before.folded", "same.html")
         self.show("#view=table", "same.html")

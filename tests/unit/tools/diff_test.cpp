@@ -66,6 +66,49 @@ TEST_CASE("shares are compared, not counts") {
     CHECK(change_of(changes, diff, "jit").total.appeared());
 }
 
+namespace {
+
+ProfileOf heap(std::string_view folded) {
+    ProfileOf made;
+    made.folded(folded);
+    made.profile.has_run = true;
+    made.profile.run.event = event_name::heap_end;
+    made.profile.run.event_kind = event_kind::bytes;
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("what is alive is compared by its amount: what stays does not shrink where something else grows") {
+    ProfileDiff diff = diff_of(heap("main;catalog 4000\nmain;sessions 2000\n"),
+                               heap("main;catalog 4000\nmain;sessions 22000\nmain;jobs 300\n"));
+    CHECK(diff.by_amount);
+    const auto changes = function_changes(diff);
+    CHECK(change_of(changes, diff, "catalog").total.difference() == 0);
+    const Change& sessions = change_of(changes, diff, "sessions").total;
+    CHECK(sessions.difference() == doctest::Approx(20000.0 / 26300));
+    CHECK(sessions.noise() == doctest::Approx(3.29 * std::sqrt(24000.0) / 26300));
+    CHECK_FALSE(sessions.is_noise());
+    CHECK(change_of(changes, diff, "jobs").total.appeared());
+    const DiffTable table = diff_table(diff, 9, SortBy::total, {}, {});
+    CHECK(table.text.find("5.9 KiB, 6,000 samples before; 25.7 KiB, 26,300 samples after") != std::string::npos);
+    CHECK(table.text.find("+19.5 KiB") != std::string::npos);
+    const auto tree = build_diff_tree(diff, false, 0);
+    REQUIRE(tree);
+    const auto width = [&](std::string_view name) {
+        return static_cast<double>(tree->tree.boxes[box_of(diff, *tree, name)].total) /
+               static_cast<double>(tree->tree.boxes[0].total);
+    };
+    CHECK(width("catalog") == doctest::Approx(8000.0 / 32300));
+}
+
+TEST_CASE("a leak is found where nothing was alive before") {
+    const auto diff = diff_profiles(heap("").profile, heap("main;leak 4000\n").profile);
+    REQUIRE(diff);
+    CHECK(change_of(function_changes(*diff), *diff, "leak").total.appeared());
+    CHECK_FALSE(diff_profiles(heap("").profile, heap("").profile));
+}
+
 TEST_CASE("frames that vanished or appeared have width, and each box has the counts of both sides") {
     ProfileDiff diff = example();
     const auto tree = build_diff_tree(diff, false, 0);

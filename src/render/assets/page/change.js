@@ -2,8 +2,8 @@
 const Z_OF_999_IN_1000 = 3.29;
 
 export class Change {
-  // before, after: {count, hits, of, variance, varianceOf}; count and of are weights
-  constructor(before, after) { Object.assign(this, {before, after}); }
+  // before, after: {count, hits, of, variance, varianceOf}; count and of are weights; byAmount: both are parts of one whole
+  constructor(before, after, byAmount = false) { Object.assign(this, {before, after, byAmount}); }
   get from() { return this.before.of > 0 ? this.before.count / this.before.of : 0; }
   get to() { return this.after.of > 0 ? this.after.count / this.after.of : 0; }
   get difference() { return this.to - this.from; }
@@ -11,6 +11,7 @@ export class Change {
   get noise() {
     const {before, after} = this, n = before.of, m = after.of;
     if (n === 0 || m === 0) return 1;
+    if (this.byAmount) return Z_OF_999_IN_1000 * Math.sqrt(before.variance + after.variance) / n;
     const both = before.count + after.count, rest = n + m - both, common = both / (n + m), variance = before.variance + after.variance;
     const hit = both > 0 ? variance / both : 0, other = rest > 0 ? Math.max(0, before.varianceOf + after.varianceOf - variance) / rest : 0;
     const spread = (1 - common) ** 2 * common * hit + common ** 2 * (1 - common) * other;
@@ -27,4 +28,4 @@ export class Change {
     return (this.difference > 0 ? "p" : "m") + (this.appeared || this.vanished ? 4 : relative > 1 / 3 ? 3 : relative > 1 / 7 ? 2 : 1);
   }
 }
-export const signed = (part) => (part < 0 ? "−" : "+") + (Math.abs(part) * 100).toFixed(2) + " %";
+export const signed = (part, told = (size) => (size * 100).toFixed(2) + " %") => (part < 0 ? "−" : "+") + told(Math.abs(part));

@@ -32,7 +32,7 @@ export class Compare {
     const {names, periods} = this.profile.sides;
     return names.map((name, at) => {
       const all = this.sides.total[at][0];
-      return (at ? "after " : "before ") + [periods[at] > 0 ? duration(all * periods[at]) : "", samples(this.sides.hits[at][0])].filter(Boolean).join(", ");
+      return (at ? "after " : "before ") + [this.byAmount ? this.profile.amount(all) : periods[at] > 0 ? duration(all * periods[at]) : "", samples(this.sides.hits[at][0])].filter(Boolean).join(", ");
     }).join("; ");
   }
   show(view) {
@@ -44,9 +44,13 @@ export class Compare {
   // The change that colours and order show: of all samples with the function, or of its own.
   main(tree, node) { return this.profile.sides.bySelf && !tree.up ? this.sides.ofSelf(tree, node) : this.sides.ofNode(tree, node); }
   shade(tree, node) { return node.shade ??= this.main(tree, node).shade; }
+  get byAmount() { return this.profile.sides.byAmount; }
+  // A part as it is compared: "12.30 %", "4.5 MiB".
+  part(part) { return this.byAmount ? this.profile.amount(Math.round(part * this.sides.whole[0])) : percent(part, 1); }
+  signed(change) { return this.byAmount ? signed(change.difference, (part) => this.part(part)) : signed(change.difference); }
   text(change) {
-    return `${signed(change.difference)} ±${percent(change.noise, 1)}: before ${percent(change.from, 1)} (${count(change.before.hits)}), ` +
-      `after ${percent(change.to, 1)} (${count(change.after.hits)})` + (change.note === "noise" ? ", within noise" : change.note ? ", " + change.note : "");
+    return `${this.signed(change)} ±${this.part(change.noise)}: before ${this.part(change.from)} (${count(change.before.hits)}), ` +
+      `after ${this.part(change.to)} (${count(change.after.hits)})` + (change.note === "noise" ? ", within noise" : change.note ? ", " + change.note : "");
   }
   describe(tree, node) {
     const total = this.text(this.sides.ofNode(tree, node));
@@ -57,7 +61,7 @@ export class Compare {
   }
   columns() {
     const share = (cell, part, count) => {
-      cell.textContent = percent(part, 1);
+      cell.textContent = this.part(part);
       cell.title = samples(count);
     };
     const change = (key, title) => ({title, key, class: "change", value: (row) => Math.abs(row[key].difference) + (row[key].isNoise ? 0 : 1), fill: (cell, row) => this.bar(cell, row[key])});
@@ -71,7 +75,7 @@ export class Compare {
   // Beside the graph: without bars.
   fewColumns() {
     const change = (key, title) => ({title, key, value: (row) => Math.abs(row[key].difference) + (row[key].isNoise ? 0 : 1), fill: (cell, row) => {
-      element(cell, "span", {}, signed(row[key].difference));
+      element(cell, "span", {}, this.signed(row[key]));
       cell.title = this.text(row[key]);
     }});
     return [change("self", "Own"), change("total", "Change")];
@@ -88,7 +92,7 @@ export class Compare {
     place("bar", at(0), end).style.background = this.page.theme.colors[change.shade];
     place("error", at(difference - noise), at(difference + noise));
     element(cell, "i", {class: "axis"});
-    element(cell, "span", {}, signed(difference));
+    element(cell, "span", {}, this.signed(change));
     element(cell, "small", {}, change.note);
     cell.title = this.text(change);
   }

@@ -1,5 +1,4 @@
 // The page: shows what the state selects.
-import {signed} from "./change.js";
 import {CallTree} from "./call_tree.js";
 import {fewColumns, functionColumns} from "./columns.js";
 import {Compare, SIDES} from "./compare.js";
@@ -100,7 +99,7 @@ export class Page {
     const context = {
       font, name: (node) => this.nameOf(node),
       color: (node, tree) => node.folded ? this.theme.plain : this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
-      share: (node, tree) => this.differs ? signed(this.compare.main(tree, node).difference) : roundShare(node.weight ?? node.total, tree.all),
+      share: (node, tree) => this.differs ? this.compare.signed(this.compare.main(tree, node)) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
       searching: () => this.hits !== null, hit: (node) => this.isHit(node), faded: (node) => this.hits !== null && !this.isHit(node)

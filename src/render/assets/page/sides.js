@@ -18,13 +18,15 @@ export class Sides {
     this.total = [of(0), of(1)];
     this.variance = this.variances ? [of(0, this.variances), of(1, this.variances)] : this.total;
     this.hits = profile.countHits ? [of(0, profile.countHits), of(1, profile.countHits)] : this.total;
-    const [before, after] = this.total, parts = (side) => side[0] > 0 ? 0.5 / side[0] : 0, b = parts(before), a = parts(after);
+    const [before, after] = this.total, {byAmount} = profile.sides, larger = Math.max(before[0], after[0]);
+    this.whole = byAmount ? [larger, larger] : [before[0], after[0]];
+    const parts = (side) => byAmount ? 1 / Math.max(1, before[0] + after[0]) : side[0] > 0 ? 0.5 / side[0] : 0, b = parts(before), a = parts(after);
     // Both weigh the same, so a box is as wide as the mean of its shares, and what is gone is seen as well.
     this.mean = Float64Array.from(before, (weight, box) => weight * b + after[box] * a);
   }
   change(sum) {
-    const side = (at) => ({count: sum(this.total[at]), hits: sum(this.hits[at]), of: this.total[at][0], variance: sum(this.variance[at]), varianceOf: this.variance[at][0]});
-    return new Change(side(0), side(1));
+    const side = (at) => ({count: sum(this.total[at]), hits: sum(this.hits[at]), of: this.whole[at], variance: sum(this.variance[at]), varianceOf: this.variance[at][0]});
+    return new Change(side(0), side(1), this.profile.sides.byAmount);
   }
   ofNode(tree, node) { return node.change ??= this.change((column) => tree.sum(node, column)); }
   ofSelf(tree, node) {
@@ -40,10 +42,10 @@ export class Sides {
         rows.get(fn).total[at] = total;
       }
     });
-    const {total, variance} = this, [itsVariance, itsHits] = this.variances ? [2, 4] : [0, 0];
+    const {whole, variance} = this, [itsVariance, itsHits] = this.variances ? [2, 4] : [0, 0];
     const change = (sums) => {
-      const side = (at) => ({count: sums[at], hits: sums[at + itsHits], of: total[at][0], variance: sums[at + itsVariance], varianceOf: variance[at][0]});
-      return new Change(side(0), side(1));
+      const side = (at) => ({count: sums[at], hits: sums[at + itsHits], of: whole[at], variance: sums[at + itsVariance], varianceOf: variance[at][0]});
+      return new Change(side(0), side(1), profile.sides.byAmount);
     };
     return Array.from(rows, ([fn, sums]) => ({fn, self: change(sums.self), total: change(sums.total)}));
   }

@@ -84,7 +84,8 @@ function fontOf(element) {
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
 
-const shareText = ({w}) => roundShare(w, 100);
+// Where two profiles are compared the tooltip has the change first.
+const shareText = ({lines, w}) => /^(?:self )?([+−][^:]*):/.exec(lines[1] ?? "")?.[1] ?? roundShare(w, 100);
 let zoomed = 0, graphWidth = 1176;
 function labelFrame(frame, x, width, font) {
   const [label, share] = labelOf(penIn(font), frame.label, width - 2 * PAD, shareText(frame), frame.parent && shareText(frame.parent), SHARE_GAP);
