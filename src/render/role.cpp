@@ -200,7 +200,8 @@ std::string_view role_text(Role role) {
 Role role_of_note(std::string_view text) {
     if (text == "[kernel]" || text.starts_with("[kernel: ")) return Role::kernel;
     if (text == "[preempted]") return Role::preempted;
-    if (text.starts_with("[held by ")) return Role::held;
+    if (text.starts_with("[held by ") || text == "[deadlock]" || text.starts_with("[its CPU sample "))
+        return Role::held;
     return text.starts_with('[') ? Role::note : Role::waiting;  // a system call's name
 }
 

@@ -142,6 +142,18 @@ class Deadlocks(Case):
         runs = [*self.directory.glob("*.run"), *self.directory.glob("*.fprobe")]
         return "" if not runs else render(runs[0], "--event", "offcpu", "-o", "-", "--format", "folded").stdout
 
+    def test_a_program_without_cpu_time_has_its_pictures(self):
+        """All of its samples are of waits."""
+        ran = run([COMMAND, "run", "-e", "cpu,offcpu", "-F", "1", "-f", "html,svg", "-o", "out", "--", target("holders"), 2, "circle", 2],
+                  self.directory, clean_environment())
+        if (self.directory / "out.svg").exists():
+            self.skipTest("one in a hundred times a sample of CPU time hits it")
+        self.assertIn("deadlock", (self.directory / "out.offcpu.svg").read_text())
+        self.assertIn("Off-CPU flame graph", (self.directory / "out.html").read_text())
+        for name in ("out.html", "out.offcpu.svg"):
+            self.assertIn(f"flameprobe: {name}\n", ran.stderr)
+        self.assertNotIn("no samples", ran.stderr)
+
     def test_a_killed_program_has_it(self):
         with started([target("holders"), 600, "circle", 2], self.directory,
                      profiled(EVENT="offcpu", LOG=self.directory / "log")) as host:

@@ -117,12 +117,12 @@ std::string no_picture(const FinishedRun& run) {
            "started without LD_PRELOAD: flameprobe doctor PROGRAM)";
 }
 
-/// "x.offcpu.svg" beside "x.svg", which the library writes for each further event.
+/// "x.offcpu.svg" beside "x.svg" or "x.html", which the library writes for each further event.
 std::vector<std::string> pictures_of_other_events(const std::vector<std::string>& paths, const timespec& start) {
     std::vector<std::string> others;
     for (const std::string& path : paths) {
-        if (!path.ends_with(".svg")) continue;
-        const std::string stem = path.substr(0, path.size() - 4);
+        if (!path.ends_with(".svg") && (paths.size() > 1 || !path.ends_with(".html"))) continue;
+        const std::string stem = path.substr(0, path.rfind('.'));
         for (const char* event : {"offcpu", "wall", "page-faults", "alloc", "heap", "heap-end"}) {
             const std::string other = stem + "." + event + ".svg";
             if (is_of_run(other, start)) others.push_back(other);

@@ -30,10 +30,22 @@ Result<NamedProfile> load_events(const std::string& path, const ResultOptions& o
     return profile;
 }
 
+/// A program that only waits, in a deadlock for one, has no sample of CPU time: then the next event is the first one.
+/// Whether it was so.
+bool lead_with_samples(NamedProfile& profile) {
+    if (total_weight(profile) != 0 || profile.others.empty()) return false;
+    std::vector<NamedProfile> others = std::move(profile.others);
+    profile = std::move(others.front());
+    others.erase(others.begin());
+    profile.others = std::move(others);
+    return true;
+}
+
 void draw(const std::string& path, const std::string& stem, const ResultOptions& options, ResultMessages& messages) {
     const auto problem = [&](std::string text) { messages.problems.push_back(std::move(text)); };
-    const auto profile = load_events(path, options);
+    auto profile = load_events(path, options);
     if (!profile) return problem(profile.error().message);
+    const bool first_is_empty = lead_with_samples(*profile);
     std::ranges::for_each(profile->warnings, problem);
     const OutputOptions output{options.graph, {}};
     std::string picture;
@@ -45,8 +57,9 @@ void draw(const std::string& path, const std::string& stem, const ResultOptions&
     };
     for (const Format format : options.formats) {
         const std::string ending(ending_of(format));
-        write(*profile, format, stem + ending);
-        if (holds_all_events(format)) continue;
+        const bool has_all = holds_all_events(format);
+        write(*profile, format, stem + (first_is_empty && !has_all ? '.' + profile->run.event : "") + ending);
+        if (has_all) continue;
         for (const NamedProfile& other : profile->others)
             if (!is_number_of_allocations(other.run.event)) write(other, format, stem + '.' + other.run.event + ending);
     }

@@ -72,6 +72,8 @@ TEST_CASE("grey means not known, and nothing else") {
     CHECK(role_of_note("futex") == Role::waiting);
     CHECK(role_of_note("[preempted]") == Role::preempted);
     CHECK(role_of_note("[held by worker-1]") == Role::held);
+    CHECK(role_of_note("[deadlock]") == Role::held);
+    CHECK(role_of_note("[its CPU sample nearest in time]") == Role::held);
     for (const char* unknown : {"[kernel, not permitted]", "[lost]", "[truncated]", "[not sampled]",
                                 "[wait not sampled]", "[throttled]", "[note 9]"})
         CHECK(role_of_note(unknown) == Role::note);
