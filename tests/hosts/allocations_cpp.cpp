@@ -43,13 +43,14 @@ SITE void huge_site() {
     }
 }
 
-int main() {
+// mimalloc, which is made as C, ends the program where `new` finds no memory: then with any argument.
+int main(int argc, char**) {
     constexpr int calls = 30000;
     new_site(calls);
     array_site(calls);
     aligned_new_site(calls);
     nothrow_site(calls);
-    huge_site();
+    if (argc == 1) huge_site();
     ::usleep(100'000);
     std::printf("new_site %d %d\narray_site %d %d\naligned_new_site %d %d\nnothrow_site %d %d\nhuge_site 0 0\n",
                 calls * 5000, calls, calls * 7000, calls, calls * 6400, calls, calls * 4000, calls);

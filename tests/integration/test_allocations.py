@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 import pprof_rules
-from harness import BUILD, COMMAND, LIBRARY, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized
+from harness import BUILD, COMMAND, LIBRARY, ROOT, Case, clean_environment, host, named, ordinary_user, profiled, read_folded, render, run, sized
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 MEAN = 512 * 1024
@@ -124,7 +124,20 @@ class Allocations(Case):
                 continue
             with self.subTest(allocator=name):
                 self.check("c", "threads", after=(library,))
-                self.check(program="allocations_cpp", after=(library,))
+                self.check(*(["small"] if name == "mimalloc" else []), program="allocations_cpp", after=(library,))
+
+    def test_rust(self):
+        self.need("rustc")
+        program = self.directory / "host-allocations_rust"
+        built = subprocess.run(["rustc", "-O", "-o", program, ROOT / "tests" / "hosts" / "allocations.rs"], env=clean_environment(),
+                               capture_output=True, text=True, timeout=120)
+        if built.returncode != 0:
+            self.skipTest(f"rustc does not work: {built.stderr[-300:]}")
+        ran = run([program], self.directory, allocating(EVENT="alloc", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        sites = expected(ran.stdout)
+        self.assertEqual(len(sites), 4, ran.stdout)
+        self.check_sites(self.estimates(ran, executable="host-allocations_rust"), sites)
 
     def test_the_heap_at_its_peak_and_at_the_end(self):
         ran = run([host("allocations"), "leak"], self.directory, allocating(EVENT="heap", FORMAT="folded,svg,html,json,pprof"))
