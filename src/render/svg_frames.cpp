@@ -19,15 +19,25 @@ namespace flameprobe {
 
 namespace {
 
+/// Of frames that are one box the first of those that most are like: it stands for them in colour.
+FunctionId most_like(const std::vector<FunctionId>& functions, const std::vector<Role>& roles) {
+    const auto alike = [&](FunctionId id) {
+        return std::ranges::count_if(functions, [&](FunctionId other) { return roles[other] == roles[id]; });
+    };
+    return *std::ranges::max_element(functions, {}, alike);
+}
+
 /// The class of every box, which gives its colour.
 std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree& tree, const Palette& palette) {
     const std::vector<Role> roles = function_roles(profile);
     std::vector<std::string> classes;
     classes.reserve(tree.boxes.size());
-    for (const Box& box : tree.boxes) {
-        const bool named = box.kind == BoxKind::function;
-        classes.push_back(named ? palette.class_of(profile, box.function, roles[box.function])
-                                : Palette::plain_class());
+    for (std::uint32_t id = 0; id < tree.boxes.size(); ++id) {
+        const Box& box = tree.boxes[id];
+        const bool folded = box.kind == BoxKind::folded;
+        const FunctionId function = folded ? most_like(tree.folded.at(id), roles) : box.function;
+        const bool named = folded || box.kind == BoxKind::function;
+        classes.push_back(named ? palette.class_of(profile, function, roles[function]) : Palette::plain_class());
     }
     return classes;
 }

@@ -95,6 +95,20 @@ NamedProfile profile_of_processes() {
     return profile;
 }
 
+/// A path of twenty functions of which each calls another one as well.
+NamedProfile branched_profile() {
+    test::ProfileOf made;
+    std::vector<std::string> path{"t:main"};
+    for (int level = 0; level < 20; ++level) {
+        path.push_back("level_" + std::to_string(level));
+        std::vector<std::string> other = path;
+        other.push_back("side");
+        made.stack(other, 1);
+    }
+    made.stack(path, 100);
+    return std::move(made.profile);
+}
+
 /// As of a timer above the kernel's tick: a sample stands for four periods, and what was lost is none.
 NamedProfile weighted_profile() {
     NamedProfile profile = test::demo_profile();
@@ -245,6 +259,7 @@ int main(int argc, char** argv) {
     good = make(directory + "demo.html", write_html, demo, {}) && good;
     good = make(directory + "times.html", write_html, timed_profile(), {}) && good;
     good = make(directory + "waits.html", write_html, waiting_profile(), {}) && good;
+    good = make(directory + "branches.html", write_html, branched_profile(), {}) && good;
     good = make(directory + "processes.html", write_html, profile_of_processes(), {}) && good;
     good = make(directory + "events.html", write_html, profile_of_events(), {}) && good;
     NamedProfile weighted = weighted_profile();

@@ -675,6 +675,24 @@ class HtmlTest(PageTest):
         size = canvas.size
         return ActionChains(self.page.driver).move_to_element_with_offset(canvas, -size["width"] // 4, size["height"] // 2 - int(19 * 2.5))
 
+    def test_numbers_beside_the_graph_are_whole(self):
+        self.page.size(1500, 900)
+        self.open()
+        cut = self.page.run("""const cell = document.querySelector('#beside .body .cell.total');
+          Object.assign(cell.querySelector('span').dataset, {time: '12 min 17 s'});
+          cell.querySelector('span').textContent = '35.9 %';
+          return cell.scrollWidth - cell.clientWidth""")
+        self.assertEqual(cut, 0)
+
+    def test_names_of_a_deep_call_tree_are_in_sight_on_a_phone(self):
+        self.page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 760, "deviceScaleFactor": 1, "mobile": True})
+        try:
+            self.open("branches.html", "#view=tree")
+            self.assertIn("▸level_19", [row[-1].replace("…", "") for row in self.rows()])
+            self.assertEqual(self.page.run("const body = document.querySelector('#tree .body'); return body.scrollWidth - body.clientWidth"), 0)
+        finally:
+            self.page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
     def test_a_phone_can_read_it(self):
         for view in ("graph", "tree", "table", "sandwich"):
             self.page.size(500, 800)

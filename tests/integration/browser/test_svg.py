@@ -82,6 +82,25 @@ class SvgTest(BrowserCase):
                 self.assertEqual(self.page.run(OVERFLOW), [], f"{name} at {width}")
                 self.assertAlmostEqual(self.graph_width(), self.page.run("return document.documentElement.clientWidth") - 24, delta=1)
 
+    def test_a_phone_can_read_it(self):
+        self.page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 600, "deviceScaleFactor": 1, "mobile": True})
+        try:
+            self.open()
+            # As wide as the phone: letters have their size. The search box stands below the title, the legend breaks.
+            self.assertEqual(self.page.run("return [innerWidth, document.documentElement.getBoundingClientRect().width]"), [390, 390])
+            boxes = self.page.run("""return ['.title', '.subtitle', '.bar input', '.legend', '.frames'].map((one) => document.querySelector(one).getBoundingClientRect())
+              .map(({left, right, top, bottom}) => [left, right, top, bottom])""")
+            for left, right, _, _ in boxes:
+                self.assertGreaterEqual(left, 0, boxes)
+                self.assertLessEqual(right, 390, boxes)
+            for above, below in zip(boxes, boxes[1:]):
+                self.assertLessEqual(above[3], below[2] + 1, boxes)
+            self.assertEqual(self.page.run(OVERFLOW), [])
+            root = self.page.run("return document.querySelector('.frames > g > rect').getBoundingClientRect().bottom")
+            self.assertLessEqual(root, 600)
+        finally:
+            self.page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
     def test_a_wider_window_shows_more_of_a_name(self):
         self.open()
         label = "return Array.from(document.querySelectorAll('.frames text')).map(t => t.textContent).join('').length"
@@ -204,6 +223,8 @@ class SvgTest(BrowserCase):
         labels = "return Array.from(document.querySelectorAll('.frames text'), t => t.firstChild?.data ?? '')"
         folded = next(label for label in self.page.run(labels) if label.startswith("… "))
         self.assertEqual(folded, "… 126 frames of demo")
+        # In the colour of what it stands for: grey is what is not known.
+        self.assertRegex(self.page.run("return document.querySelector('.frames > g[data-f]').getAttribute('class')"), r"^[ul]\d$")
         before = self.page.run("return document.querySelectorAll('.frames > g').length")
         self.assertLess(self.page.run("return document.documentElement.height.baseVal.value"), 400)
         root = "return document.querySelector('.frames > g > rect').getBoundingClientRect().top"

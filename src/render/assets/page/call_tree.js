@@ -4,7 +4,7 @@ import {NAME_ROOM, shareCell} from "./columns.js";
 import {Rows} from "./rows.js";
 import {element} from "./tools.js";
 
-const MARK = 14, LONGEST_TITLE = 2000, STEP = 14, DEEPEST = 30, MOST_OPENED = 200;
+const MARK = 14, LONGEST_TITLE = 2000, STEP = 14, DEEPEST = 30, INDENTED = 1 / 3, MOST_OPENED = 200;
 
 export class CallTree {
   // page: whose profile it is; zoom(node) shows one in the graph.
@@ -52,9 +52,11 @@ export class CallTree {
   lay(chosen, scroll = true) {
     const todo = [this.tree.root];
     this.nodes = [];
+    this.deepest = 0;
     while (todo.length) {
       const node = todo.pop();
       this.nodes.push(node);
+      this.deepest = Math.max(this.deepest, node.level);
       if (!node.opened) continue;
       const kids = this.kids(node), level = Math.min(node.level + (kids.length > 1 ? 1 : 0), DEEPEST);
       for (let at = kids.length; at-- > 0;) todo.push(Object.assign(kids[at], {level}));
@@ -96,10 +98,12 @@ export class CallTree {
     if (kids.length) line.setAttribute("aria-expanded", node.opened === true);
     line.classList.toggle("hit", page.isHit(node));
     const name = cell("name");
-    name.style.paddingLeft = 8 + node.level * STEP + "px";
+    // Of a narrow column a part, so that there is room for names.
+    const room = this.list.rooms[2], indent = node.level * Math.min(STEP, room * INDENTED / Math.max(this.deepest, 1));
+    name.style.paddingLeft = 8 + indent + "px";
     name.title = page.profile.name(node.fn).slice(0, LONGEST_TITLE);
     element(name, "b", {}, kids.length ? node.opened ? "▾" : "▸" : "");
     element(name, "em", {}).style.background = page.color(node.fn);
-    name.append(page.fitted(node.fn, this.list.rooms[2] - NAME_ROOM - MARK - node.level * STEP));
+    name.append(page.fitted(node.fn, room - NAME_ROOM - MARK - indent));
   }
 }

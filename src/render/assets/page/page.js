@@ -82,6 +82,11 @@ export class Page {
   // In tables. Whole names are cut at their end, of short ones the end tells most.
   fitted(fn, room) { return (this.state.long ? fit : fitName)(this.pen, this.name(fn), room); }
   isHit(node) { return this.hits !== null && (node.folded ?? [node]).some(({fn}) => this.hits[fn] === 1); }
+  // Of frames that are one box the first of those that most are like.
+  mostLike(folded) {
+    const {role} = this.profile.functions, alike = folded.map(({fn}) => folded.filter((other) => role[other.fn] === role[fn]).length);
+    return folded[alike.indexOf(Math.max(...alike))].fn;
+  }
   color(fn) { return this.theme.shades[this.profile.functions.color[fn]]; }
   get differs() { return this.compare !== null && this.compare.differs; }
   // In a comparison a zoom in one graph is repeated in the other.
@@ -98,7 +103,7 @@ export class Page {
     this.pen = Object.assign(document.createElement("canvas").getContext("2d"), {font});
     const context = {
       font, name: (node) => this.nameOf(node),
-      color: (node, tree) => node.folded ? this.theme.plain : this.differs ? this.theme.colors[this.compare.shade(tree, node)] : this.color(node.fn),
+      color: (node, tree) => this.differs ? (node.folded ? this.theme.plain : this.theme.colors[this.compare.shade(tree, node)]) : this.color(node.folded ? this.mostLike(node.folded) : node.fn),
       share: (node, tree) => this.differs ? this.compare.signed(this.compare.main(tree, node)) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,

@@ -3,7 +3,7 @@
 import {ticks} from "d3-array";
 import {fitName} from "../shared/labels.js";
 import {fullRow, stripsOf} from "./strips.js";
-import {duration, element, find, percent} from "./tools.js";
+import {duration, element, find, mixed, percent} from "./tools.js";
 
 const STRIP = 22, AXIS = 18, TICK_ROOM = 110, LEAST_STRIPS = 2;
 const SECOND = 1e9, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
@@ -106,6 +106,8 @@ export class Timeline {
   // A full row is one CPU; in a strip of several threads, the most that they used together.
   paintStrip(pen, strip, top, width) {
     const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
+    // Columns may share a pixel, so nothing is laid over anything.
+    const paler = mixed(theme.colors.w0, theme.page, 0.6);
     const most = fullRow(strip, columns, whole, profile.waiting);
     for (const {from, to, all, unknown, waiting, scope} of columns) {
       const left = Math.round(this.x(from)), wide = Math.max(Math.round(this.x(to)) - left, 1), scale = high / most / (to - from);
@@ -117,9 +119,7 @@ export class Timeline {
       fill(theme.colors.u0, 0, all - unknown);
       // Lost or truncated time is a gap under a line: CPU time that no whole stack stands for.
       if (unknown > 0) fill(theme.colors.n0, all, 0, 1);
-      pen.globalAlpha = 0.6;
-      if (waiting > 0) fill(theme.colors.w0, all, waiting);
-      pen.globalAlpha = 1;
+      if (waiting > 0) fill(paler, all, waiting);
       pen.fillStyle = theme.colors.s0;
       if (scope) pen.fillRect(left, top + high + 1, wide, 2);
     }
@@ -128,7 +128,7 @@ export class Timeline {
     this.paintText(pen, fitName(pen, strip.label, width / 3), 2, top);
     // What a full row is.
     if (whole === 0) return;
-    const unit = profile.waiting ? "thread" : "CPU", full = most / whole, text = `${full.toFixed(full < 1.05 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;
+    const unit = profile.waiting ? "thread" : "CPU", full = most / whole, text = `${full.toFixed(full < 1.05 || full > 9.95 ? 0 : 1)} ${unit}${full < 1.05 ? "" : "s"}`;
     this.paintText(pen, text, width - pen.measureText(text).width - 2, top);
   }
   paintText(pen, text, x, top) {

@@ -28,6 +28,12 @@ export function bytes(number) {
   return Number(value.toFixed(unit === 0 ? 0 : unit < 3 ? 1 : 2)) + [" bytes", " KiB", " MiB", " GiB"][unit];
 }
 
+// A part of one colour, "#rrggbb", in another.
+export function mixed(one, other, part) {
+  const channel = (color, at) => parseInt(color.slice(at, at + 2), 16), mix = (at) => Math.round(channel(one, at) * part + channel(other, at) * (1 - part));
+  return "#" + [1, 3, 5].map((at) => mix(at).toString(16).padStart(2, "0")).join("");
+}
+
 export const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 export function copyText(text) {

@@ -1,3 +1,25 @@
+// In a narrow window the search box stands below the title, and the legend breaks. Everything below goes down by `lower`.
+const NARROW = 640, BAR_LOWER = 50, LEGEND_LOWER = 38, LEGEND_LINE = 18, LEGEND_GAP = 16, graphTop = graph.y.baseVal.value, legendTop = Number(legend?.getAttribute("y") ?? 0);
+let lower = 0;
+const isNarrow = () => svg.getBoundingClientRect().width < NARROW;
+function placeHead() {
+  const at = isNarrow() ? LEGEND_LOWER : 0, right = svg.getBoundingClientRect().width - MARGIN;
+  holder.setAttribute("y", isNarrow() ? BAR_LOWER : 0);
+  for (const line of [legend, details]) line?.setAttribute("y", legendTop + at);
+  let x = MARGIN, line = 0;
+  for (const part of legend?.children ?? []) {
+    if (part.textContent !== "■" && part.className.baseVal !== "above") continue;  // the text of the mark before
+    const wide = textWidth(penIn(fontOf(legend)), part.textContent + (part.className.baseVal === "above" ? "" : " " + part.nextElementSibling.textContent)) + 2;
+    const first = x === MARGIN, breaks = !first && x + LEGEND_GAP + wide > right && isNarrow();
+    if (breaks) { x = MARGIN; line += LEGEND_LINE; } else if (!first) x += LEGEND_GAP;
+    for (const [name, value] of [["x", MARGIN], ["y", legendTop + at + line]]) if (breaks) part.setAttribute(name, value); else part.removeAttribute(name);
+    if (breaks || first) part.removeAttribute("dx"); else part.setAttribute("dx", LEGEND_GAP);
+    x += wide;
+  }
+  lower = at + line;
+  graph.setAttribute("y", graphTop + lower);
+  header.querySelector(".page").setAttribute("height", graphTop - 4 + lower);
+}
 // The facts below the graph break where the window ends.
 const facts = Array.from(svg.querySelectorAll(".fact"), (element) => ({
   element, key: element.previousElementSibling, words: Array.from(element.children, (line) => line.textContent).join(" ").split(" ")
@@ -5,12 +27,13 @@ const facts = Array.from(svg.querySelectorAll(".fact"), (element) => ({
 let graphHeight = graph.height.baseVal.value;
 const restHeight = Number(svg.getAttribute("height")) - graphHeight, firstFact = Number(facts[0]?.key.getAttribute("y")) - graphHeight, rule = svg.querySelector(".rule"), ruleTop = rule?.y.baseVal.value - graphHeight;
 function breakFacts() {
-  svg.setAttribute("height", restHeight + graphHeight - cut);
+  const below = graphHeight - cut + lower;
+  svg.setAttribute("height", restHeight + below);
   if (facts.length === 0) return;
-  rule.setAttribute("y", ruleTop + graphHeight - cut);
+  rule.setAttribute("y", ruleTop + below);
   const x = Number(facts[0].element.getAttribute("x")), font = fontOf(facts[0].element);
   const room = svg.getBoundingClientRect().width - x - MARGIN;
-  let y = firstFact + graphHeight - cut;
+  let y = firstFact + below;
   for (const fact of facts) {
     fact.key.setAttribute("y", y);
     fact.element.setAttribute("y", y);
@@ -27,11 +50,12 @@ function breakFacts() {
 }
 const heads = Array.from(svg.querySelectorAll(".title, .subtitle"), (element) => ({element, text: element.textContent}));
 function fitHeads() {
-  const left = Math.min(...Array.from(bar.children, (item) => item.getBoundingClientRect().left || Infinity));
+  const left = isNarrow() ? svg.getBoundingClientRect().right : Math.min(...Array.from(bar.children, (item) => item.getBoundingClientRect().left || Infinity));
   const room = left - svg.getBoundingClientRect().left - MARGIN - 14;
   for (const head of heads) head.element.textContent = fit(penIn(fontOf(head.element)), head.text, room);
 }
 function layOut() {
+  placeHead();
   graphWidth = Math.max(svg.getBoundingClientRect().width - 2 * MARGIN, 1);
   for (const element of svg.querySelectorAll(".frames, .rule")) {
     element.setAttribute("x", MARGIN);
@@ -54,6 +78,7 @@ function openAtRoots() {
   if (frames.length < 2 || frames[1].y > frames[0].y) return;
   const more = legend && add(legend, SVG, "tspan", {class: "above", dx: 16});
   const measureCut = () => {
+    placeHead();
     cut = Math.max(0, Math.min(Math.ceil(graph.y.baseVal.value + graphHeight + 4 - innerHeight), graphHeight - rowHeight));
     if (more) more.textContent = cut > 0 ? `▲ ${Math.ceil(cut / rowHeight)} more rows` : "";
   };
@@ -70,6 +95,8 @@ function openAtRoots() {
   for (const type of ["wheel", "keydown", "pointerdown", "beforeprint"]) addEventListener(type, showAll, {capture: true, passive: true});
 }
 
+// Without it a phone shows the picture as wide as a desk's screen, and its letters as small.
+if (alone) add(svg, HTML, "meta", {name: "viewport", content: "width=device-width, initial-scale=1"});
 readFrames();
 focused = frames[0];
 focused.g.setAttribute("tabindex", "0");

@@ -70,7 +70,7 @@ function focusFrame(frame, scroll) {
 function bringIntoSight(frame) {
   if (!alone) return frame.rect.scrollIntoView({block: "nearest"});
   const {top, bottom} = frame.rect.getBoundingClientRect(), low = bottom + PAD - innerHeight;
-  if (top < HEAD) scrollBy(0, top - HEAD); else if (low > 0) scrollBy(0, low);
+  if (top < HEAD + lower) scrollBy(0, top - HEAD - lower); else if (low > 0) scrollBy(0, low);
 }
 // Zooms; of frames that only lead on, shows each.
 function open(frame, scroll) {
