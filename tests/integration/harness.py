@@ -182,6 +182,7 @@ def settle(pid, others, seconds=30):
 
 
 AS_ORDINARY_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+SAME_USER = ["env"]  # who is an ordinary one
 
 
 def run(argv, directory, env=None, timeout=120, **popen):
@@ -189,9 +190,10 @@ def run(argv, directory, env=None, timeout=120, **popen):
     start = time.monotonic()
     others = collectors()
     argv = [str(a) for a in argv]
-    if argv[:4] == AS_ORDINARY_USER and env and "LD_PRELOAD" in env:  # the program's, not the launcher's
+    launcher = next((user for user in (AS_ORDINARY_USER, SAME_USER) if argv[:len(user)] == user), None)
+    if launcher and env and "LD_PRELOAD" in env:  # the program's, not the launcher's
         env = dict(env)
-        argv[4:4] = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"]
+        argv[len(launcher):len(launcher)] = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}"]
     process = subprocess.Popen(argv, cwd=popen.pop("cwd", directory), env=env or clean_environment(),
                                stdin=popen.pop("stdin", subprocess.DEVNULL), stdout=popen.pop("stdout", subprocess.PIPE),
                                stderr=popen.pop("stderr", subprocess.PIPE), start_new_session=True, text=True,
@@ -219,7 +221,7 @@ def ordinary_user(case):
     if level < 2:
         case.skipTest(f"kernel.perf_event_paranoid is {level}: perf may sample the kernel")
     if os.geteuid() != 0:
-        return ["env"]
+        return SAME_USER
     user = AS_ORDINARY_USER
     if subprocess.run([*user, "cat", LIBRARY], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
         case.skipTest(f"an ordinary user cannot read {LIBRARY}")

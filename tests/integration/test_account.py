@@ -57,7 +57,8 @@ class Accounts(Case):
                     period, used = told["sampling"]["period_ns"], told["cpu_time"]["process_ns"]
                     self.assertGreaterEqual(told["cpu_time"]["sampled_ns"] + hidden, least * period)
                     shown = sum(count for _, count in ran.result().stacks()) * period
-                    self.assertAlmostEqual(shown, used, delta=2 * period + 0.1 * used)
+                    ticks = 5 * 4_000_000 if engine == "timer" else 0  # more may hit it (src/capture/handler/tick_weight.hpp)
+                    self.assertAlmostEqual(shown, used, delta=2 * period + 0.1 * used + ticks)
 
     def test_memory_of_many_threads(self):
         """10,000 threads one after the other, and 2,000 at once: FlameProbe reports its memory for them, and it is little."""
@@ -142,7 +143,7 @@ class WhileOn(Case):
                     process.send_signal(signal.SIGUSR2)
                     self.assertEqual(process.wait(60), 6)
                 told = summary(Run(0, "", "", directory, 0, process.pid).result())
-                self.assertGreater(told["samples"]["taken"], 100)
+                self.assertGreater(told["samples"]["taken"], 50)  # of half a second at the kernel's ticks, 125
                 self.assertLess(told["samples"]["taken"], 450, "sampled while it was off")
                 self.assertLess(told["cpu_time"]["process_ns"], 1.2e9, "CPU time counted while it was off")
 

@@ -19,7 +19,9 @@ class Lockstep(Case):
                 z, samples = scores(engine, frequency, rhythm, 1000 * 240 // frequency,
                                     self.fresh_directory(f"{engine}-{frequency}-{percent}"))
                 self.assertGreater(samples, 50)
-                self.assertLess(max(map(abs, z)), 5, f"{samples} samples, z of each function: {z}")
+                # A period is drawn anew every 16 samples, which may be in step that long: of 30,000 runs by that rule one was over 8.
+                # All in one function would be 41.
+                self.assertLess(max(map(abs, z)), 8, f"{samples} samples, z of each function: {z}")
 
 
 def add(engine, frequency):

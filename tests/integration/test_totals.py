@@ -142,7 +142,7 @@ class Totals(Case):
         names = Counter(plain(row["name"]) for row in told["functions"])
         wanted = {plain(row["name"]): (row["self"], row["total"]) for row in told["functions"]}
         wanted = {name: hits for name, hits in wanted.items() if names[name] == 1 and not name.startswith("[")}
-        self.assertGreater(len(wanted), 3)
+        self.assertGreater(len(wanted), 1)
         pprof, own, total = pprof_rules.read(result.path("pb.gz")), Counter(), Counter()
         at = [name for name, _ in pprof.types].index("samples")
         for sample in pprof.samples:
@@ -151,12 +151,12 @@ class Totals(Case):
             total.update(dict.fromkeys(stack, sample.values[at]))
         self.assertEqual({name: (own[name], total[name]) for name in wanted if name in total},
                          {name: hits for name, hits in wanted.items() if name in total})
-        self.assertGreater(len(wanted.keys() & total.keys()), 3)
+        self.assertGreater(len(wanted.keys() & total.keys()), 1)
         boxes = self.tooltips(result)
         self.assertEqual({name: hits for name, (_, hits) in wanted.items()}, {name: hits for name, (hits, _) in boxes.items() if name in wanted})
         of = {plain(row["name"]): row for row in told["functions"]}
         alone = {name: texts[0] for name, (_, texts) in boxes.items() if name in wanted and len(texts) == 1}
-        self.assertGreater(len(alone), 3)
+        self.assertGreater(len(alone), 1)
         part = lambda ns: f"{duration(ns)} ({percent(ns, whole)})"
         self.assertEqual(alone, {name: part(of[name]["total_ns"]) + ", self " + (part(of[name]["self_ns"]) if of[name]["self_ns"] else "0") for name in alone})
 

@@ -59,10 +59,10 @@ class KeyServer(Workflow):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.compile("key_load")
         workers = sized([1, 2], [1, 2, 4, 8])
-        report = self.bench("key-server.toml", ("[1, 2, 4, 8]", str(workers)), ("20000", "3000"))
+        report = self.bench("key-server.toml", ("[1, 2, 4, 8]", str(workers)), ("20000", "10000"))
         self.assertEqual([s["sweep"]["workers"] for s in report["scenarios"]], workers)
         for scenario in report["scenarios"]:
-            self.assertEqual([r["work"] for r in scenario["runs"]], [3000])  # counted by the server
+            self.assertEqual([r["work"] for r in scenario["runs"]], [10000])  # counted by the server
             self.assertEqual(scenario["unit"], "keys")
             self.assertTrue((self.place / "results" / scenario["pictures"][0]).is_file())
             totals = {function["name"]: function["total_cpu_ns_per_unit"] for function in scenario["functions"]}
