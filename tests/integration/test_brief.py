@@ -33,7 +33,8 @@ class Brief(Case):
 
     def check(self, engine):
         for life_us in sized((300, 2000), (300, 800, 2000, 5000, 8000, 30000)):
-            for frequency in (99, 999):
+            # Of the longer lives, at 99 Hz, the wider set knows.
+            for frequency in sized((99, 999) if life_us < 1000 else (999,), (99, 999)):
                 with self.subTest(engine=engine, life_us=life_us, frequency=frequency):
                     ran, (main_ns, brief_ns, process_ns) = self.profile("thread", life_us, sized(1500, 2500), ENGINE=engine,
                                                                        FREQ=frequency)
@@ -59,7 +60,7 @@ class Brief(Case):
 
     def test_signal(self):
         """Its samples are of user time only, and what is not sampled of a longer thread is the kernel's."""
-        for life_us, frequency in ((300, 99), (300, 999), (2000, 999)):
+        for life_us, frequency in sized(((300, 99), (2000, 999)), ((300, 99), (300, 999), (2000, 999))):
             with self.subTest(life_us=life_us, frequency=frequency):
                 ran, (_, brief_ns, process_ns) = self.profile("thread", life_us, 1500, ENGINE="signal", FREQ=frequency)
                 _, brief, every, period = self.weights(ran.result())

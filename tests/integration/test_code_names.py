@@ -6,7 +6,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import LIBRARY, MAIN_ENGINES, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, target
+from harness import LIBRARY, MAIN_ENGINES, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, sized, target
 
 TRUE = ("hash_key", "compare_row")
 OTHERS = ("unrelated_first", "unrelated_second", "_start", "frame_dummy")
@@ -113,7 +113,9 @@ class CodeNames(Case):
     def test_run_time_code_by_its_time(self):
         """A compiler's dump says when a function came to an address that others had before. Memory that the kernel shows as a
         file is memory."""
-        for engine, memory in ((engine, memory) for engine in MAIN_ENGINES for memory in ("private", "shared", "memfd")):
+        kinds = ("private", "shared", "memfd")
+        every = [(engine, memory) for engine in MAIN_ENGINES for memory in kinds]
+        for engine, memory in sized(every[:len(kinds) + 1], every):
             with self.subTest(engine=engine, memory=memory):
                 place = self.fresh_directory(f"jit-{engine}-{memory}")
                 ran = run([target("jitted"), place, memory], place,
