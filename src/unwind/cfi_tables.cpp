@@ -91,6 +91,15 @@ struct SlotField {
     }
 };
 
+/// Whether the caller's stack pointer is not the CFA, as in GHC's StgRun. Else libdw says DW_OP_call_frame_cfa, and
+/// that it is a value.
+bool has_other_stack_pointer(Dwarf_Frame& frame) {
+    std::array<Dwarf_Op, 3> few{};
+    Dwarf_Op* operations = nullptr;
+    std::size_t count = 0;
+    return ::dwarf_frame_register(&frame, Arch::sp, few.data(), &operations, &count) == 0 && count > 2;
+}
+
 /// `address` is the absolute address the frame was asked for: expressions that use the pc (PLT stubs) are worked out
 /// with it. The rule is `irregular` where the table says more than an UnwindRule can hold.
 UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
@@ -108,7 +117,7 @@ UnwindRule rule_of_frame(Dwarf_Frame_s& frame, std::uint64_t address) {
         rule.kind = RuleKind::root;
         return rule;
     }
-    if (!has_cfa) return rule;
+    if (!has_cfa || has_other_stack_pointer(frame)) return rule;
     SlotField ra{&rule.ra_slot}, fp{&rule.fp_slot}, third{&rule.third_slot};
     if (!ra.set(return_address) || !fp.set(saved_register(frame, Arch::fp, address)) ||
         !third.set(saved_register(frame, Arch::third, address)))
@@ -179,6 +188,21 @@ CfiTables::Function CfiTables::function(std::uint64_t address, std::uint64_t bia
     found.split_off =
         first.kind == RuleKind::step && !(first.base == RuleBase::sp && first.cfa_offset == Arch::entry_cfa);
     return found;
+}
+
+std::uint64_t CfiTables::last_rule_of(std::uint64_t function, std::uint64_t bias) {
+    constexpr int most = 64;
+    const std::uint64_t next = index_.next_start(function - bias);
+    std::uint64_t last = 0, at = function - bias;
+    for (int nth = 0; nth < most && (next == 0 || at < next); ++nth) {
+        const FrameOwner rule = frame(at);
+        Dwarf_Addr end = 0;
+        bool signal_frame = false;
+        if (!rule || ::dwarf_frame_info(rule.get(), nullptr, &end, &signal_frame) < 0 || end <= at) break;
+        last = at + bias;
+        at = end;
+    }
+    return last;
 }
 
 ModuleTable::Tables ModuleTable::find(const CodeRegion& region) {

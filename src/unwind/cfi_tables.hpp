@@ -54,6 +54,8 @@ public:
         bool operator==(const Function&) const = default;
     };
     Function function(std::uint64_t address, std::uint64_t bias);
+    /// Where the last of a function's rules begins, or of its first 64; 0 if it has none.
+    std::uint64_t last_rule_of(std::uint64_t function, std::uint64_t bias);
     bool begins_function(std::uint64_t address, std::uint64_t bias) const {
         return index_.start_of(address - bias) == address - bias;
     }

@@ -68,9 +68,10 @@ private:
 
 /// A caller's register. As in SavedFrame::restore: only a slot of the frame itself holds the caller's value, but for a
 /// signal's frame, which may lie anywhere.
-void restore(Frame& frame, unsigned number, const Cursor& cursor, bool signal_frame, std::uint64_t& value) {
+void restore(Frame& frame, unsigned number, const Cursor& cursor, const Cursor& caller, bool signal_frame,
+             std::uint64_t& value) {
     const auto saved = frame.saved(number);
-    const bool inside = saved.number - cursor.sp < *frame.cfa() - cursor.sp;
+    const bool inside = saved.number - cursor.sp < caller.sp - cursor.sp;
     if (saved.how == Frame::Saved::How::value) value = saved.number;
     if (saved.how == Frame::Saved::How::slot && (inside || signal_frame))
         if (const auto word = frame.word(saved.number)) value = *word;
@@ -106,10 +107,11 @@ std::optional<WalkEnd> IrregularStepper::step(Cursor& cursor, const Registers* a
     if (*returns_to == 0) return WalkEnd::bad_return;
     Cursor caller = cursor;
     caller.pc = signal_frame ? *returns_to : Arch::strip(*returns_to);
-    caller.sp = *frame.cfa();
+    const auto stack_pointer = frame.saved(Arch::sp);
+    caller.sp = stack_pointer.how == Frame::Saved::How::value ? stack_pointer.number : *frame.cfa();
     caller.interrupted = signal_frame;
-    restore(frame, Arch::fp, cursor, signal_frame, caller.fp);
-    restore(frame, Arch::third, cursor, signal_frame, caller.third);
+    restore(frame, Arch::fp, cursor, caller, signal_frame, caller.fp);
+    restore(frame, Arch::third, cursor, caller, signal_frame, caller.third);
     cursor = caller;
     return std::nullopt;
 }

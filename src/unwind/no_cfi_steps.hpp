@@ -34,6 +34,7 @@ public:
         if (code.keeps_records || pushing || interpreter || (!code.in_file && has_own_record(cursor))) {
             Cursor caller = cursor;
             const End by_record = by_frame_pointer(code, lookup, caller);
+            if (by_record == WalkEnd::root) return by_record;
             returns_to_unknown = by_record == WalkEnd::bad_return;
             if (!by_record) {
                 const bool certain = rules_.judge_call(caller.pc, lookup) == CallCheck::Verdict::certain;
@@ -46,6 +47,7 @@ public:
             return std::nullopt;
         // Where code is made at run time, nothing says where one function ends: a call into it proves too little.
         const End end = code.in_file ? by_scan(lookup, cursor, ~std::uint64_t{0}) : from_shared_frame(cursor, 0);
+        if (end == WalkEnd::no_unwind_info && code.in_file && in_frame_of_called(cursor)) return std::nullopt;
         return end == WalkEnd::no_unwind_info && returns_to_unknown ? WalkEnd::bad_return : end;
     }
 
@@ -74,6 +76,24 @@ public:
         return WalkEnd::no_unwind_info;
     }
 
+    /// For code of a file that is jumped into and leaves the stack as it is: GHC's, which runs in the frame that StgRun
+    /// has made, 16 KiB above the return address. Proven where the rule of a function, as if this code was in it, leads
+    /// right behind a call to that function.
+    bool in_frame_of_called(Cursor& cursor) {
+        constexpr std::uint64_t words = 4096;
+        for (std::uint64_t slot = cursor.sp, end = slot + 8 * words; slot < end; slot += 8) {
+            std::uint64_t word = 0;
+            if (!stack_.word(slot, word)) return false;
+            Cursor caller = cursor;
+            if (!rules_.leave_called(word, caller, stack_) || caller.pc != word || caller.sp != slot + 8) continue;
+            cursor = caller;
+            cursor.interrupted = false;
+            cursor.doubtful = true;
+            return true;
+        }
+        return false;
+    }
+
     End by_frame_pointer(const UnwindRule& rule, std::uint64_t lookup, Cursor& cursor) {
         const RecordState state = cursor.interrupted ? rule.record : RecordState::made;
         if (Cpu::return_address_in_register && state != RecordState::made)
@@ -86,6 +106,7 @@ public:
         if (!stack_.word(record + 8, pc)) return WalkEnd::truncated;
         if (state != RecordState::before && !stack_.word(record, fp)) return WalkEnd::truncated;
         pc = Cpu::strip(pc);
+        if (state == RecordState::made && fp == 0 && is_outermost_record(rule, pc)) return WalkEnd::root;
         const bool ends = rule.kind != RuleKind::no_cfi ? starts_stack(pc) : pc == 0 && fp == 0;
         if (!returns_from(rule, lookup, pc) && !needs_no_call(pc) && !ends && !returns_to_interpreter(record, pc))
             return rules_.rule(pc - 1) == nullptr ? WalkEnd::bad_return : WalkEnd::no_unwind_info;
@@ -111,6 +132,14 @@ public:
     }
 
 private:
+    /// Whether a record that none follows belongs to the first frame of a stack that code made at run time has given to
+    /// other such code (Erlang's processes): it returns to where nothing called it.
+    bool is_outermost_record(const UnwindRule& rule, std::uint64_t return_address) {
+        if (rule.kind != RuleKind::no_cfi || rule.in_file || rules_.follows_any_call(return_address)) return false;
+        const UnwindRule* const caller = rules_.rule(return_address);
+        return caller != nullptr && caller->kind == RuleKind::no_cfi && !caller->in_file;
+    }
+
     /// Whether the record returns to code made at run time. If not, it may be the caller's record, where this code
     /// keeps none itself: following it would lose the caller.
     bool returns_to_run_time_code(std::uint64_t record) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 
 #include "unwind/call_check.hpp"
 #include "unwind/code_bytes.hpp"
@@ -98,14 +99,24 @@ public:
         return calls_.judge(return_address, callee);
     }
     bool calls_on_new_stack(std::uint64_t return_address) { return flameprobe::calls_on_new_stack(return_address); }
+    bool leave_called(std::uint64_t return_address, Cursor& cursor, StackReader& stack) {
+        const CodeRegion* region = nullptr;
+        const std::uint64_t target = called_at(return_address, region);
+        if (target == 0) return false;
+        if (irregular_ends_.size() > most_remembered) irregular_ends_.clear();
+        const auto [known, is_new] = irregular_ends_.try_emplace(target, 0);
+        if (is_new) known->second = irregular_end(*region, target);
+        cursor.pc = known->second;
+        cursor.interrupted = true;
+        return cursor.pc != 0 && !stepper_.step(cursor, nullptr, stack);
+    }
     const UnwindRule* frame_of_called(std::uint64_t return_address, std::uint64_t inside) {
-        const CallSite call =
-            source_.map().find(return_address - 1) != nullptr ? calls_.site(return_address) : CallSite{};
-        const CodeRegion* const region = call.target != 0 ? source_.map().find(call.target) : nullptr;
-        if (region == nullptr) return nullptr;
+        const CodeRegion* region = nullptr;
+        const std::uint64_t target = called_at(return_address, region);
+        if (target == 0) return nullptr;
         const auto tables = source_.modules().find(*region);
         if (tables.cfi == nullptr) return nullptr;
-        const auto function = tables.cfi->function(call.target, tables.bias);
+        const auto function = tables.cfi->function(target, tables.bias);
         if (!function.described || !function.split_off || function.end == 0) return nullptr;
         if (inside != 0 && inside - (function.start + tables.bias) >= function.end - function.start) return nullptr;
         frame_of_called_ = tables.cfi->rule(function.start + tables.bias, tables.bias);
@@ -139,6 +150,24 @@ public:
     }
 
 private:
+    /// What the call that ends there calls, and where that lies; 0 if there is no such call.
+    std::uint64_t called_at(std::uint64_t return_address, const CodeRegion*& region) {
+        if (source_.map().find(return_address - 1) == nullptr) return 0;
+        const std::uint64_t target = calls_.site(return_address).target;
+        region = target != 0 ? source_.map().find(target) : nullptr;
+        return region != nullptr ? target : 0;
+    }
+
+    /// Where the last rule of the function begins, if it is irregular; else 0.
+    std::uint64_t irregular_end(const CodeRegion& region, std::uint64_t function) {
+        const auto tables = source_.modules().find(region);
+        if (tables.cfi == nullptr) return 0;
+        const std::uint64_t at = tables.cfi->last_rule_of(function, tables.bias);
+        return at != 0 && tables.cfi->rule(at, tables.bias).kind == RuleKind::irregular ? at : 0;
+    }
+
+    static constexpr std::size_t most_remembered = 4096;
+    std::unordered_map<std::uint64_t, std::uint64_t> irregular_ends_;  // by function
     RuleSource source_;
     CallCheck calls_;
     IrregularStepper stepper_;

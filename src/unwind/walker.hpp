@@ -19,9 +19,11 @@ namespace flameprobe {
 ///   CallCheck::Verdict judge_call(return_address, callee)
 ///   std::optional<WalkEnd> step_irregular(Cursor&, StackReader&)
 ///   const UnwindRule* frame_of_called(return_address, inside)
+///   bool leave_called(return_address, Cursor&, StackReader&)
 ///   bool calls_on_new_stack(return_address)
 /// frame_of_called gives the rule of the function that is called right before the return address, if one rule holds
-/// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. `Recovery`
+/// from its first instruction to its last, and `inside`, unless it is 0, lies in it; else null. leave_called moves the
+/// cursor to the caller by the last rule of the function that is called there, if that is no usual one. `Recovery`
 /// (FrameRecovery, or none) finds registers that are Cursor::unknown.
 template <class Rules, bool frame_pointers, class Cpu = Arch, class Recovery = void>
 class Walker {

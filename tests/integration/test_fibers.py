@@ -1,9 +1,32 @@
 """Stacks that a program makes for itself, as libraries of coroutines do: each is whole from its first function on, deep
 ones too. Where nothing proves that a stack begins there, it says so."""
 
+import platform
+import subprocess
 import unittest
 
-from harness import EMULATED, MAIN_ENGINES, Case, profiled, run, sized, target
+from harness import EMULATED, MAIN_ENGINES, Case, profiled, run, shares, sized, target
+
+# As GHC's code: without tables, it is jumped into by run_in_frame, in whose frame it runs. That function's tables say where the
+# caller's stack pointer is, which is not the CFA.
+IN_A_FRAME = r"""
+#include <time.h>
+void run_in_frame(void (*code)(long), long rounds);
+void code_without_tables(long rounds);
+__asm__(".text\n"
+        ".type run_in_frame, @function\n.globl run_in_frame\nrun_in_frame:\n"
+        ".cfi_startproc simple\nsub $0x30, %rsp\nmov %rsp, %rax\nsub $0x4000, %rsp\nmov %rbp, 8(%rax)\n"
+        ".cfi_def_cfa rsp, 0\n.cfi_offset rbp, 0x4008\n.cfi_offset rip, 0x4030\n"
+        ".cfi_escape 0x16, 0x07, 0x04, 0x77, 0xb8, 0x80, 0x01\n"
+        "mov %rdi, %rax\nmov %rsi, %rdi\njmp *%rax\n"
+        ".globl leave_frame\nleave_frame:\nadd $0x4000, %rsp\nmov 8(%rsp), %rbp\nadd $0x30, %rsp\nret\n"
+        ".cfi_endproc\n.size run_in_frame, . - run_in_frame\n.balign 16\n"
+        ".type code_without_tables, @function\n.globl code_without_tables\ncode_without_tables:\n"
+        "mov $1, %ebp\n1: dec %rdi\njnz 1b\njmp leave_frame\n"
+        ".size code_without_tables, . - code_without_tables\n");
+__attribute__((noinline)) static int enter(void) { run_in_frame(code_without_tables, 5000000); return 0; }
+int main(void) { int sum = 0; while (clock() < CLOCKS_PER_SEC / 2) sum += enter(); return sum; }
+"""
 
 
 def short(frame):
@@ -54,6 +77,21 @@ class Fibers(Case):
                     # A slow machine reads late, never wrongly. Frames that lead down are not compared with other samples'.
                     if not EMULATED and kind == "called":
                         self.assertGreater(whole / sum(hits for _, hits in stacks), 0.9)
+
+    def test_code_in_another_functions_frame(self):
+        if platform.machine() != "x86_64":
+            self.skipTest("its code is x86-64's")
+        self.need("cc")
+        (self.directory / "frame.c").write_text(IN_A_FRAME)
+        subprocess.run(["cc", "-O1", "-o", "frame", "frame.c"], cwd=self.directory, check=True)
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                ran = run([self.directory / "frame"], self.fresh_directory(engine), profiled(ENGINE=engine, FREQ=499, KERNEL="off"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                stacks = [(frames, hits) for frames, hits in ran.result().stacks() if frames[-1] == "code_without_tables"]
+                whole = sum(hits for frames, hits in stacks if frames[-3:-1] == ["main", "enter"])
+                self.assertGreater(whole, 100, stacks)
+                self.assertGreaterEqual(whole, 0.98 * shares(ran.result().stacks(), "code_without_tables")[0], stacks)
 
     def test_coroutines_of_boost(self):
         if not target("fibers-boost").exists():

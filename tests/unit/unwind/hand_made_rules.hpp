@@ -15,10 +15,11 @@ namespace flameprobe::testing {
 class HandMadeRules {
 public:
     std::map<std::uint64_t, UnwindRule> rules;
-    std::set<std::uint64_t> calls;                  // return addresses that follow a call
-    std::set<std::uint64_t> certain;                // ... to the code without CFI of the test
-    std::set<std::uint64_t> new_stacks;             // ... that is made on a new stack
-    std::map<std::uint64_t, UnwindRule> one_frame;  // ... to a function that has this frame throughout
+    std::set<std::uint64_t> calls;                   // return addresses that follow a call
+    std::set<std::uint64_t> certain;                 // ... to the code without CFI of the test
+    std::set<std::uint64_t> new_stacks;              // ... that is made on a new stack
+    std::map<std::uint64_t, UnwindRule> one_frame;   // ... to a function that has this frame throughout
+    std::map<std::uint64_t, std::uint64_t> distant;  // ... to one whose frame is that far below its return address
 
     UnwindRule& add(std::uint64_t lookup, RuleKind kind) {
         UnwindRule rule;
@@ -42,6 +43,11 @@ public:
     const UnwindRule* frame_of_called(std::uint64_t address, std::uint64_t) {
         const auto found = one_frame.find(address);
         return found != one_frame.end() ? &found->second : nullptr;
+    }
+    bool leave_called(std::uint64_t address, Cursor& cursor, StackReader& stack) {
+        const auto found = distant.find(address);
+        return found != distant.end() && stack.word(cursor.sp + found->second, cursor.pc) &&
+               (cursor.sp += found->second + 8, true);
     }
     std::optional<WalkEnd> step_irregular(Cursor& cursor, StackReader&) {
         cursor.pc = 0x9001;

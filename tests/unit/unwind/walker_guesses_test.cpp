@@ -208,3 +208,52 @@ TEST_CASE("frame pointers: the last frames by CFI count only if they reach the r
         CHECK(scene.walk.end == WalkEnd::no_unwind_info);
     }
 }
+
+TEST_CASE("code without CFI that runs in the frame of a function far above is crossed by that function's rule") {
+    Scene scene;
+    scene.words.resize(3000);
+    scene.rules.add(0x1000, RuleKind::no_cfi).in_file = true;
+    scene.rules.add(0x2000, RuleKind::step).cfa_offset = 8;
+    scene.words[2100] = 0x2001;
+    scene.words[2101] = 0x9001;
+    scene.rules.calls = {0x2001, 0x9001};
+    SUBCASE("the rule leads right behind the call") {
+        scene.rules.distant = {{0x2001, 8 * 2100}};
+        CHECK(addresses(scene.go()) == Addresses{0x1000, 0x2000, 0x9000});
+        CHECK(scene.walk.end == WalkEnd::root);
+    }
+    SUBCASE("a stale return address below it") {
+        scene.words[100] = 0x2001;
+        scene.rules.distant = {{0x2001, 8 * 2100}};
+        CHECK(scene.go().frames.at(1).cfa == stack_at + 8 * 2102);
+    }
+    SUBCASE("it leads elsewhere") {
+        scene.rules.distant = {{0x2001, 8 * 2099}};
+        CHECK(scene.go().end == WalkEnd::no_unwind_info);
+    }
+}
+
+TEST_CASE("a frame record that none follows ends a stack within code made at run time, where nothing called it") {
+    Scene scene;
+    scene.rules.add(0x1000, RuleKind::no_cfi).keeps_records = true;
+    scene.rules.add(0x2500, RuleKind::no_cfi);
+    scene.rules.add(0x24ff, RuleKind::no_cfi);
+    scene.cursor.fp = stack_at + 16;
+    scene.words[3] = 0x2500;
+    SUBCASE("it does") {
+        CHECK(addresses(scene.go()) == Addresses{0x1000});
+        CHECK(scene.walk.end == WalkEnd::root);
+    }
+    SUBCASE("a record follows") {
+        scene.words[2] = stack_at + 32;
+        CHECK(scene.go().end != WalkEnd::root);
+    }
+    SUBCASE("it was called from there") {
+        scene.rules.calls = {0x2500};
+        CHECK(scene.go().end != WalkEnd::root);
+    }
+    SUBCASE("it returns to a file's code") {
+        scene.rules.rules[0x2500].in_file = true;
+        CHECK(scene.go().end != WalkEnd::root);
+    }
+}
