@@ -67,7 +67,7 @@ class Stat(Case):
         self.assertEqual((figures["exit_status"], figures["ended"], len(figures["processes"])), (None, "it has ended", 1))
         self.assertAlmostEqual(figures["task_clock_ms"], 400, delta=100)
         self.assertAlmostEqual(figures["user_seconds"] + figures["system_seconds"], 0.4, delta=0.1)
-        self.assertGreaterEqual(figures["voluntary_switches"], 150)
+        self.assertGreater(figures["voluntary_switches"], 50)  # of about 200, less where a CPU is waited for
 
     def test_wrong_use_of_a_process(self):
         for arguments, status, words in ((["-p", "x"], 2, "no process number"), (["-p", "4194304"], 1, "there is no process"),
