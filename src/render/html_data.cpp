@@ -131,6 +131,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
     facts["period"] = profile.has_run ? profile.run.period_ns : 0;
     facts["bin"] = profile.bin_ns;
+    if (!profile.alive.empty()) facts["alive"] = {{"bin", profile.alive_stretch_ns}, {"weights", profile.alive}};
     facts["boxes"] = columns->boxes;
     facts["depth"] = columns->depth;
     facts["gathered"] = columns->min_width;

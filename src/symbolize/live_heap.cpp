@@ -60,4 +60,20 @@ std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::at_peak(std::optiona
     return sum(peak);
 }
 
+std::vector<std::uint64_t> LiveHeap::over_time(std::uint64_t end_ns, std::uint64_t stretch_ns) {
+    up_to({});
+    std::vector<std::uint64_t> most(end_ns / stretch_ns + 1);
+    std::size_t at = 0;
+    std::uint64_t now = 0;
+    for (std::uint64_t stretch = 0; stretch < most.size(); ++stretch) {
+        most[stretch] = now;
+        for (; at < entries_.size() && entries_[at].time_ns / stretch_ns <= stretch; ++at) {
+            const Entry& entry = entries_[at];
+            now = entry.change == Change::grew ? add_saturated(now, entry.weight) : now - std::min(now, entry.weight);
+            most[stretch] = std::max(most[stretch], now);
+        }
+    }
+    return most;
+}
+
 }  // namespace flameprobe

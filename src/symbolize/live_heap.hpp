@@ -25,6 +25,8 @@ public:
     std::unordered_map<std::uint64_t, Live> at_peak(std::optional<std::uint64_t> from_ns,
                                                     std::optional<std::uint64_t> to_ns);
     std::uint64_t peak_ns() const { return peak_ns_; }
+    /// How much was alive at most in each of equal stretches of time, the last of which has `end_ns` in it.
+    std::vector<std::uint64_t> over_time(std::uint64_t end_ns, std::uint64_t stretch_ns);
 
 private:
     struct Entry {

@@ -109,6 +109,7 @@ bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationN
         }
     }
     if (!raw.times.entries().empty()) add_times(raw, keys, profile);
+    profile.alive = raw.alive_over_time(profile.alive_stretch_ns);
     return true;
 }
 

@@ -106,6 +106,9 @@ struct NamedProfile {
     /// removes counts updates or clears it.
     std::vector<TimedWeight> times;
     std::uint64_t bin_ns = 0;  // a bin begins at bin * bin_ns after the run's start
+    /// Of a heap, likewise: how much was alive at most in each stretch of time.
+    std::vector<std::uint64_t> alive;
+    std::uint64_t alive_stretch_ns = 0;
 
     // What follows is empty when the input was a folded file.
     bool has_run = false;

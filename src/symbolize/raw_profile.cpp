@@ -154,6 +154,15 @@ std::vector<RawCount> RawProfile::all_counts() const {
     return all;
 }
 
+std::vector<std::uint64_t> RawProfile::alive_over_time(std::uint64_t& stretch_ns) const {
+    constexpr std::uint64_t most = 1000;
+    const bool whole = filter_.scope.empty() && filter_.thread.empty() && !filter_.from_ns && !filter_.to_ns;
+    if (!events.is_heap() || !filter_.times || !whole) return {};
+    const std::uint64_t end = std::max(last_sample_ns, last_summary.duration_ns);
+    stretch_ns = end / most + 1;
+    return heap_.over_time(end, stretch_ns);
+}
+
 std::vector<RawCount> RawProfile::counts() const {
     if (filter_.pid && run_info && run_info->pid != *filter_.pid) return {};
     const std::vector<bool> in_scope = stacks_in_scope();

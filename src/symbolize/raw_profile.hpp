@@ -79,6 +79,9 @@ public:
 
     /// The counts that the filter keeps, sorted by thread, then stack.
     std::vector<RawCount> counts() const;
+    /// How much was alive in each stretch of the run, at most a thousand; empty if that is not what is read, or if the
+    /// filter asks for no times, or for a part.
+    std::vector<std::uint64_t> alive_over_time(std::uint64_t& stretch_ns) const;
     /// Whether what is on the leaf's side of this stack is the stack of a lock's holder (is_holder_note()).
     bool is_holders(StackId stack) const { return holders_[stack]; }
     /// Counts a sample that was kept apart.

@@ -1,12 +1,15 @@
 """What a program allocates: tests/hosts/allocations*.c* allocate at known sites and say how many bytes each asked for. Estimates
 are within four standard errors of that; totals are exact."""
 
+import base64
+import contextlib
 import json
 import math
 import os
 import re
 import subprocess
 import unittest
+import zlib
 from pathlib import Path
 
 import pprof_rules
@@ -30,6 +33,13 @@ def expected(text):
         before = sums.get(site, (0, 0))
         sums[site] = before[0] + int(size), before[1] + int(calls)
     return sums
+
+
+def page_facts(path):
+    """What the page's script is told, of each event."""
+    for packed in re.findall(r"[A-Za-z0-9+/=]{200,}", path.read_text()):
+        with contextlib.suppress(ValueError, zlib.error):
+            yield json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 def standard_error(size, calls):
@@ -159,6 +169,13 @@ class Allocations(Case):
         told = json.loads(result.path("json").read_text())
         self.assertEqual(told["stack_bytes"], sum(count for _, count in peak))
         self.assertIn("MiB", result.path("svg").read_text())
+        # The page has an axis of time: the most of it is the peak's bytes, the last of it what is left.
+        pages = [facts for facts in page_facts(result.path("html")) if facts["event"] == "heap"]
+        self.assertEqual(len(pages), 1)
+        alive = pages[0]["alive"]["weights"]
+        self.assertLessEqual(len(alive), 1001)
+        self.assertEqual(max(alive), sum(count for _, count in peak))
+        self.assertEqual(alive[-1], sum(count for _, count in end))
         self.assertIn("alive at the peak", result.path("svg").read_text())
 
     def test_run_loads_the_library(self):

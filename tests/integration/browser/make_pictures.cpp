@@ -268,6 +268,12 @@ int main(int argc, char** argv) {
     for (std::uint32_t at = 0; at < weighted.counts.size(); ++at)
         weighted.times.push_back({at, at % 2, weighted.counts[at].weight, weighted.counts[at].hits});
     good = make(directory + "weighted-times.html", write_html, weighted, {}) && good;
+    NamedProfile heap = branched_profile();
+    heap.has_run = true;
+    heap.run.event = event_name::heap;
+    heap.alive = {1000, 3000, 2000};
+    heap.alive_stretch_ns = 1'000'000'000;
+    good = make(directory + "heap.html", write_html, heap, {}) && good;
     good = make_source(directory + "source.html") && good;
     good = make(directory + "hostile.html", write_html, hostile_profile(), {}) && good;
     good = make(directory + "large.html", write_html, large_profile(), {}) && good;

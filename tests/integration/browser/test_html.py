@@ -755,6 +755,17 @@ class HtmlTest(PageTest):
         ActionChains(self.page.driver).move_to_element(self.id("search")).perform()
         self.assertTrue(self.details().startswith("Point at a box"))
 
+    def test_a_heap_says_how_much_was_alive_when(self):
+        self.open(os.path.join(PICTURES, "heap.html"))
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#alive canvas")
+        self.assertEqual(canvas.get_attribute("aria-label"), "Alive over time: at most 2.9 KiB after 1 s, at the end 2 KiB")
+        self.assertFalse(self.id("times").is_displayed())
+        ActionChains(self.page.driver).move_to_element(canvas).perform()
+        self.settle()
+        self.assertIn("alive: 2.9 KiB after 1 s; flameprobe-render --event heap-end --to 2s", self.page.run("return document.body.innerText"))
+        self.open(os.path.join(PICTURES, "demo.html"))
+        self.assertFalse(self.id("alive").is_displayed())
+
     def test_processes_of_a_run_have_one_time_axis(self):
         self.open("processes.html")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")

@@ -57,3 +57,13 @@ TEST_CASE("more freed than allocated, as in a part of a profile, is nothing") {
     CHECK(live_weights(heap.at_end({})).empty());
     CHECK(live_weights(LiveHeap().at_peak({}, {})).empty());
 }
+
+TEST_CASE("how much was alive at most in each stretch of time") {
+    LiveHeap heap;
+    change(heap, grew, 10, 1, 100);
+    change(heap, grew, 20, 2, 50);
+    change(heap, shrank, 25, 1, 100);
+    change(heap, grew, 95, 3, 7);
+    CHECK(heap.over_time(99, 20) == std::vector<std::uint64_t>{100, 150, 50, 50, 57});
+    CHECK(LiveHeap().over_time(0, 1) == std::vector<std::uint64_t>{0});
+}

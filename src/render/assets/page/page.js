@@ -1,4 +1,5 @@
 // The page: shows what the state selects.
+import {Alive} from "./alive.js";
 import {CallTree} from "./call_tree.js";
 import {fewColumns, functionColumns} from "./columns.js";
 import {Compare, SIDES} from "./compare.js";
@@ -32,6 +33,7 @@ export class Page {
     this.makeViews();
     fillFacets(profile);
     this.timeline.use(profile);
+    this.alive.use(profile);
     find("chart").hidden = profile.bins < 2;
     this.readTheme();
     this.listen();
@@ -47,6 +49,7 @@ export class Page {
     fillFacets(profile);
     find("merge").hidden = profile.merged.length === 0;
     this.timeline.use(profile);
+    this.alive.use(profile);
     find("chart").hidden = profile.bins < 2;
     this.readColors();
     this.show();
@@ -60,6 +63,7 @@ export class Page {
     for (const graph of this.graphs) graph.paintSoon();
     for (const list of [this.functions, this.few, this.callTree]) list.paint();
     this.timeline.paint(this.theme);
+    this.alive.paint(this.theme);
   }
   readColors() {
     const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(), {profile} = this;
@@ -128,7 +132,9 @@ export class Page {
     if (this.compare) this.other = graph("graph-after", "Flame graph of the later profile", zoomed);
     this.callers = graph("callers", "Callers", open);
     this.callees = graph("callees", "Callees", open);
-    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), (text, event) => { if (text) this.details.note(text, event); else this.tell(null, null); });
+    const note = (text, event) => { if (text) this.details.note(text, event); else this.tell(null, null); };
+    this.timeline = new Timeline((time) => this.change({time, zoom: ""}), note);
+    this.alive = new Alive(note);
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
     this.functions = new Table(find("functions"), "Functions. Arrow keys choose, Enter opens callers and callees.", functionColumns(this), (row) => this.openSandwich(row.fn));
@@ -210,6 +216,7 @@ export class Page {
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("details").hidden = !["graph", "sandwich"].includes(state.view);
     this.timeline.show(state.merge, state.range, this.theme);
+    this.alive.paint(this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
     this.sums.weigh();
     find("share").textContent = this.sums.shareText();
