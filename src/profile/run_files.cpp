@@ -53,7 +53,8 @@ void remove_run_folder(const std::string& folder, const std::function<bool(const
         ::rename(away.c_str(), folder.c_str());
         return;
     }
-    for (const std::string& name : profiles_in_run(away)) ::unlink((away + "/" + name).c_str());
+    for (const std::string& name : profiles_in_run(away))
+        if (!stays(away, name)) ::unlink((away + "/" + name).c_str());
     const std::string mark = read_small_file((away + "/" + run_owner).c_str()).value_or("");
     for (const char* name : {run_drawn, run_owner}) ::unlink((away + "/" + name).c_str());
     if (::rmdir(away.c_str()) == 0) return;

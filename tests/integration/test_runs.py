@@ -212,8 +212,7 @@ print(child())"""
                                          [f"{name}.{ending}" for ending in ("folded", "fprobe", "json")], ran.stderr)
                         truth = 30e6 * (2 * count - 1 if how == "failing" else count)
                         told = json.loads((place / f"{name}.json").read_text())
-                        # On a busy machine an image may end before its collector has run: one of 960 beside two loops.
-                        self.assertGreater(told["cpu_time"]["process_ns"], 0.75 * truth)
+                        self.assertGreater(told["cpu_time"]["process_ns"], (1 - 0.5 / count) * truth)  # no image is missing
                         self.assertLess(told["cpu_time"]["process_ns"], 1.25 * truth)
                         shown = sum(hits for _, hits in ran.result().stacks()) * told["sampling"]["period_ns"]
                         self.assertGreater(shown, 0.65 * truth)

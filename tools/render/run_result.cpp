@@ -85,6 +85,7 @@ public:
     ResultMessages write();
 
 private:
+    Descriptor hold() const;
     std::vector<ProcessPart> gather();
     bool write_profile(const std::vector<ProcessPart>& parts);
     void draw(const std::vector<ProcessPart>& parts);
@@ -92,7 +93,7 @@ private:
 
     const std::string folder_, stem_;
     const ResultOptions& options_;
-    std::set<std::string> read_;  // profiles that the result has
+    std::set<std::string> read_;  // profiles that the result has as a whole
     ResultMessages messages_;
 };
 
@@ -102,7 +103,8 @@ std::vector<ProcessPart> Writer::gather() {
     std::set<Identity> known;
     for (const std::string& name : profiles_in_run(folder_)) {
         const std::string path = folder_ + "/" + name;
-        read_.insert(name);
+        // Of one that grows now, and is complete when the folder is to be removed, the result has a part only.
+        if (!is_growing(path)) read_.insert(name);
         if (is_empty(path)) continue;
         auto parts = processes_of(path);
         if (!parts) {
@@ -128,8 +130,10 @@ std::vector<ProcessPart> Writer::gather() {
 bool Writer::write_profile(const std::vector<ProcessPart>& parts) {
     const bool is_whole = parts.size() == 1 && parts.front().begin == format::magic.size();
     if (is_whole && fs::path(parts.front().path).parent_path() == folder_ &&
-        become_result(parts.front(), stem_ + ".fprobe"))
+        become_result(parts.front(), stem_ + ".fprobe")) {
+        read_.erase(last_name(parts.front().path));  // what has that name from now on is another
         return true;
+    }
     OutputFile file(stem_ + ".fprobe");
     if (!file.failed()) {
         const auto copied = write_processes(parts, [&file](std::string_view piece) { file.write(piece); });
@@ -148,16 +152,28 @@ void Writer::draw(const std::vector<ProcessPart>& parts) {
     draw_profile(stem_ + ".fprobe", stem_, options, messages_);
 }
 
+/// Nobody else draws the run while its owner's file is held. The folder may have been removed, and made anew, while
+/// this waited: then the file is another.
+Descriptor Writer::hold() const {
+    const std::string path = folder_ + "/" + run_owner;
+    for (;;) {
+        Descriptor owner(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        struct stat held {
+        }, named{};
+        if (!owner || ::flock(owner.get(), LOCK_EX) != 0 || ::fstat(owner.get(), &held) != 0) return owner;
+        if (::lstat(path.c_str(), &named) != 0) return {};
+        if (same_file(held, named)) return owner;
+    }
+}
+
 ResultMessages Writer::write() {
-    const Descriptor owner(::open((folder_ + "/" + run_owner).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    const Descriptor owner = hold();
     if (!owner) {  // another process has done it, or this one's user may not
         if (errno != ENOENT)
             problem(folder_ + ": " + strerrordesc_np(errno) + "; who may read it draws it: flameprobe-render " +
                     folder_ + " -o " + stem_ + ".html");
         return std::move(messages_);
     }
-    ::flock(owner.get(), LOCK_EX);
-    if (::access(folder_.c_str(), F_OK) != 0) return {};
     // Before looking for processes that go on: one that ends now sees it, or is seen ended.
     if (const auto inside = OutputDirectory::of(folder_ + "/")) inside->create(run_drawn, 0644);
     const std::vector<ProcessPart> parts = gather();
