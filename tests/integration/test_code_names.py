@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import LIBRARY, MAIN_ENGINES, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, sized, target
+from harness import LIBRARY, MAIN_ENGINES, SAME_USER, Case, clean_environment, ordinary_user, profiled, read_folded, render, run, shares, sized, target
 
 TRUE = ("hash_key", "compare_row")
 OTHERS = ("unrelated_first", "unrelated_second", "_start", "frame_dummy")
@@ -35,6 +35,11 @@ class CodeNames(Case):
         self.assertEqual(process.returncode, 0, errors)
         return directory / "x", errors
 
+    def users(self):
+        """This one, and an ordinary one if it is root."""
+        user = ordinary_user(self)
+        return [SAME_USER] if user == SAME_USER else [SAME_USER, user]
+
     def assert_leaves(self, stacks, functions, share=0.85):
         hits = sum(shares(stacks, function, leaf=True)[0] for function in functions)
         every = sum(count for _, count in stacks)
@@ -58,7 +63,7 @@ class CodeNames(Case):
                 self.assert_leaves(folded(stem.with_suffix(".fprobe")), TRUE)
 
     def test_a_program_without_a_file(self):
-        for user in (["env"], ordinary_user(self)):
+        for user in self.users():
             with self.subTest(user=user[0]):
                 place = self.fresh_directory(user[0])
                 place.chmod(0o777)
@@ -72,7 +77,7 @@ class CodeNames(Case):
 
     def test_a_library_that_is_gone(self):
         """Deleted while it is loaded, or unloaded and then deleted; an ordinary user has its dynamic symbols at least."""
-        for user in (["env"], ordinary_user(self)):
+        for user in self.users():
             for when in ("first", "last"):
                 with self.subTest(user=user[0], when=when):
                     place = self.fresh_directory(f"{user[0]}-{when}")
