@@ -21,7 +21,7 @@ namespace flameprobe {
 /// samples that as user code, and the timer's signal looks as if the tick had come before. At each such place as many
 /// of the timer's hits are left out as perf has samples there.
 ///
-/// All numbers are in sampling periods. Collector thread only.
+/// Collector thread only.
 class KernelShare {
 public:
     /// `periods_per_hit`: of one expiry, above 1 where the kernel's tick is longer than the period.
@@ -31,36 +31,35 @@ public:
     /// perf sampled the thread in user code; the sample stands for `cpu_ns` (a thread may have a period of its own).
     /// `after_call`: the pc, if it is where a system call has just returned.
     void user_sample(std::uint32_t tid, std::uint64_t cpu_ns, std::optional<std::uint64_t> after_call);
-    /// perf had no room for `samples` of user code, of threads unknown: they are reported as lost, so they are no
-    /// kernel time.
-    void lost(std::uint64_t samples) { lost_ += static_cast<double>(samples); }
-    /// Since the last call the thread used `cpu_ns`, and its timer expired in user code for `user_periods`.
-    void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods);
+    /// perf had no room for samples of user code that stand for `cpu_ns`, of threads unknown: they are reported as
+    /// lost, so they are no kernel time.
+    void lost(std::uint64_t cpu_ns) { lost_ns_ += static_cast<double>(cpu_ns); }
+    /// Since the last call the thread used `cpu_ns`, and its timer's hits in user code stand for `user_ns`.
+    void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_ns);
     /// The thread's timer did not run in the time that the next used() reports: no sample stands for it.
     void unsampled(std::uint32_t tid) { threads_[tid].unsampled = true; }
-    /// What a sample in the system call that returns to `pc` weighs, in which `periods` expired; 0: it is not to be
-    /// counted.
-    std::uint64_t weigh(std::uint32_t tid, std::uint64_t periods, std::uint64_t pc);
-    /// At the thread's end: periods for which its last samples in system calls may stand too.
+    /// What a sample in the system call that returns to `pc` stands for, where its timer has `cpu_ns`; 0: it is not to
+    /// be counted.
+    std::uint64_t weigh(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t pc);
+    /// At the thread's end: CPU time for which its last samples in system calls may stand too.
     std::uint64_t settle(std::uint32_t tid);
     std::vector<std::uint32_t> threads() const;
     void forget(std::uint32_t tid) { threads_.erase(tid); }
 
 private:
     struct Thread {
-        double due = 0;         // kernel time for which no sample stands yet
-        double due_before = 0;  // `due` at the last used()
-        double user_hits = 0, user_samples = 0;
-        double faults = 0;  // in page faults and interrupts
-        double rounding = 0;
+        double due_ns = 0;         // kernel time for which no sample stands yet
+        double due_before_ns = 0;  // `due_ns` at the last used()
+        double user_hits_ns = 0, user_samples_ns = 0;
+        double faults_ns = 0;  // in page faults and interrupts
         bool unsampled = false;
     };
 
     double period_ns_;
     double periods_per_hit_;
-    double lost_ = 0;  // lost samples not yet subtracted from some thread's `due`
+    double lost_ns_ = 0;  // lost samples not yet subtracted from some thread's `due_ns`
     std::unordered_map<std::uint32_t, Thread> threads_;
-    /// By pc: perf's samples there, for which no hit of the timer has been left out yet.
+    /// By pc: CPU time of perf's samples there, for which no hit of the timer has been left out yet.
     std::unordered_map<std::uint64_t, double> after_calls_;
 };
 

@@ -16,14 +16,13 @@ struct RawSample {
     std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
-    /// Sampling periods that the sample stands for (with a late timer more than one); with `event`, how many events.
+    /// Nanoseconds of CPU time for which the sample stands; where the event is no clock, how many events.
     std::uint64_t weight = 1;
-    std::int64_t short_by_ns = 0;  // to subtract from weight × period: the thread's period was shorter (or longer)
-    bool in_kernel = false;        // the interrupt hit kernel code
-    bool in_system_call = false;   // the time was spent in the system call that ends right before the pc
-    std::uint32_t event = 0;       // not 0: no sample of time, but of CaptureFacts::more_events, counted from 1
-    bool has_registers = false;    // false: no user side (a kernel thread, or registers not given)
-    Registers registers;           // user side; in a system call as at its entry
+    bool in_kernel = false;       // the interrupt hit kernel code
+    bool in_system_call = false;  // the time was spent in the system call that ends right before the pc
+    std::uint32_t event = 0;      // not 0: no sample of time, but of CaptureFacts::more_events, counted from 1
+    bool has_registers = false;   // false: no user side (a kernel thread, or registers not given)
+    Registers registers;          // user side; in a system call as at its entry
     std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
     std::span<const std::byte> stack;             // from registers.sp() up
 };
@@ -70,7 +69,8 @@ public:
     /// `time_ns` is 0 where the engine does not know it.
     virtual void thread_started(std::uint32_t tid, std::uint32_t parent_tid, std::uint64_t time_ns) = 0;
     virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
-    virtual void lost(std::uint64_t samples) = 0;       // dropped because a buffer was full
+    /// Samples were dropped because a buffer was full; `weight`: as theirs, 0 if later samples stand for them.
+    virtual void lost(std::uint64_t weight) = 0;
     virtual void throttled(std::uint64_t time_ns) = 0;  // the kernel paused the event
     /// The same of another event (RawSample::event); `weight`: how many events the lost samples stood for.
     virtual void event_lost(std::uint32_t /*event*/, std::uint64_t /*weight*/) {}
@@ -80,11 +80,11 @@ public:
     /// CPU time of a thread for which no sample can stand: the thread blocks the signal, has no timer, or runs
     /// `in_kernel` only.
     virtual void unsampled(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, bool /*in_kernel*/) {}
-    /// The thread spent `periods` more in the system calls in which it was sampled last.
-    virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*periods*/) {}
-    /// From timers that sample kernel time only: CPU time that the thread used since the last call, and the periods of
-    /// it that expired in user code.
-    virtual void used(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, std::uint64_t /*user_periods*/) {}
+    /// The thread spent `cpu_ns` more in the system calls in which it was sampled last.
+    virtual void more_in_system_calls(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/) {}
+    /// From timers that sample kernel time only: CPU time that the thread used since the last call, and what its hits
+    /// in user code stand for.
+    virtual void used(std::uint32_t /*tid*/, std::uint64_t /*cpu_ns*/, std::uint64_t /*user_ns*/) {}
     /// Whether, since the last call, the stack of a sample led to code outside of all mappings reported so far.
     virtual bool met_unknown_code() { return false; }
 };

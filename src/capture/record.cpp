@@ -77,11 +77,7 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
     fields.take(8);  // id
     sample.event = layout.event;
     sample.weight = layout.weight;
-    if (layout.period_ns != 0) {
-        const std::uint64_t cpu_ns = layout.clock->weigh(fields.next<std::uint64_t>()) * layout.stands_for;
-        sample.weight = std::max<std::uint64_t>(1, (cpu_ns + layout.period_ns / 2) / layout.period_ns);
-        sample.short_by_ns = static_cast<std::int64_t>(sample.weight * layout.period_ns - cpu_ns);
-    }
+    if (layout.period_ns != 0) sample.weight = layout.clock->weigh(fields.next<std::uint64_t>()) * layout.stands_for;
     sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     if (layout.kernel_chain) {
         const auto count = fields.next<std::uint64_t>();
@@ -187,8 +183,9 @@ bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layo
             fields.take(8);  // id
             [[fallthrough]];
         case PERF_RECORD_LOST_SAMPLES: {
-            const auto samples = fields.next<std::uint64_t>();
-            layout.event != 0 ? sink.event_lost(layout.event, samples * layout.weight) : sink.lost(samples);
+            const std::uint64_t each = layout.period_ns != 0 ? layout.period_ns : layout.weight,
+                                lost = fields.next<std::uint64_t>() * each;
+            layout.event != 0 ? sink.event_lost(layout.event, lost) : sink.lost(lost);
             break;
         }
         case PERF_RECORD_SWITCH: {

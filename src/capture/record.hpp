@@ -24,7 +24,7 @@ struct RecordLayout {
     ThreadClock* clock = nullptr;  // of the thread whose ring it is
     std::uint64_t stands_for = 1;  // so many threads like this one, the others being sampled later than this one
     std::uint32_t event = 0;       // RawSample::event of each
-    std::uint64_t weight = 1;      // of each sample of another event
+    std::uint64_t weight = 1;      // of each sample, where the clock gives none
 };
 
 /// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.

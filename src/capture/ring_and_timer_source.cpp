@@ -53,8 +53,8 @@ private:
         void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override {
             source_.ring_->samples(tid) ? source_.share_.unsampled(tid) : out_.unsampled(tid, cpu_ns, in_kernel);
         }
-        void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_periods) override {
-            source_.share_.used(tid, cpu_ns, user_periods);
+        void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_ns) override {
+            source_.share_.used(tid, cpu_ns, user_ns);
         }
     };
 
@@ -68,9 +68,9 @@ private:
             out_.thread_started(tid, parent, time_ns);
         }
         void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
-        void lost(std::uint64_t samples) override {
-            source_.share_.lost(samples);
-            out_.lost(samples);
+        void lost(std::uint64_t weight) override {
+            source_.share_.lost(weight);
+            out_.lost(weight);
         }
         void throttled(std::uint64_t time_ns) override { out_.throttled(time_ns); }
         void switched(const RawSwitch& record) override { out_.switched(record); }
@@ -167,9 +167,8 @@ void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
     source_.take_until(sample.time_ns, timers_);
     if (sample.event != 0) return out_.sample(sample);
     const bool after_call = sample.has_registers && cpu::after_system_call(sample.registers);
-    const std::uint64_t cpu_ns =
-        sample.weight * source_.facts_.period_ns - static_cast<std::uint64_t>(sample.short_by_ns);
-    source_.share_.user_sample(sample.tid, cpu_ns, after_call ? std::optional(sample.registers.pc()) : std::nullopt);
+    source_.share_.user_sample(sample.tid, sample.weight,
+                               after_call ? std::optional(sample.registers.pc()) : std::nullopt);
     out_.sample(sample);
 }
 

@@ -298,7 +298,7 @@ void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byt
 void RingSource::hand_on_inherited(std::span<const std::byte> record, EventSink& sink) {
     if (const std::uint32_t tid = sampled_thread(record); tid != 0 && rings_.knows(tid)) return;
     RecordLayout layout = layout_;
-    layout.period_ns = 0;  // no counts
+    if (layout.period_ns != 0) layout.weight = std::exchange(layout.period_ns, 0);  // no counts
     dispatch_record(record, layout, sink);
 }
 

@@ -178,7 +178,7 @@ Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& as
     auto& state = memory->state();
     state.timers = false;
     state.signal = SIGTRAP;
-    state.period_ns = 1'000'000'000 / options.frequency;
+    state.period_ns = is_clock(*attributes) ? attributes->sample_period : 1;
     state.clock_id = CLOCK_MONOTONIC_COARSE;  // no rdtsc, which a host may have made a fault (PR_SET_TSC)
     auto source = std::make_unique<SignalSource>(std::move(*memory), options, signalling(*attributes));
     if (auto opened = source->open_events(); !opened) return opened.error();

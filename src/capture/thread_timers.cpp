@@ -125,7 +125,7 @@ void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t n
     for (std::size_t i = 0; i < records_.size(); ++i) {
         const bool turn = (i + records_.size() - from) % records_.size() < in_turn;
         if (records_[i].tid != 0 &&
-            (turn || records_[i].sampled != 0 || slots_[i].user_hits.load(std::memory_order_relaxed) != 0))
+            (turn || records_[i].sampled != 0 || slots_[i].user_ns.load(std::memory_order_relaxed) != 0))
             visit(i, sink, now_ns);
     }
     next_visit_ = from + in_turn;
@@ -144,7 +144,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
         return;
     }
     if (slots_[index].duplicate) return;
-    const std::uint64_t in_user = slots_[index].user_hits.exchange(0, std::memory_order_relaxed);
+    const std::uint64_t in_user = slots_[index].user_ns.exchange(0, std::memory_order_relaxed);
     record.sampled += in_user;
     const bool ran = record.sampled != 0 || *cpu != record.cpu_ns;
     if (ran && !state_.kernel_only && now_ns >= record.named_ns + 50 * ns_per_ms) read_name(record, sink, now_ns);

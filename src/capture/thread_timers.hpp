@@ -27,7 +27,7 @@ public:
     /// Before the samples of these threads (tids, in order) are handed on: a name that a thread has got since the last
     /// round is theirs, as most are given when a thread begins.
     void read_names(const std::vector<std::uint32_t>& tids, EventSink& sink, std::uint64_t now_ns);
-    /// A sample of the thread in the cell's slot: gives the periods that it stands for, 0 if it must not be counted.
+    /// A sample of the thread in the cell's slot: gives the CPU time that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
     /// To be called after samples were read: reads names and stacks, disarms the timers of threads that block the
     /// signal, finds threads that ended.
@@ -58,7 +58,7 @@ private:
         std::uint8_t stack_tries = 0;
         std::uint64_t cpu_ns = 0;          // the thread's CPU time when last read
         std::uint64_t noticed_ns = 0;      // ThreadSlot::noticed_ns when last read
-        std::uint64_t sampled = 0;         // periods in this round
+        std::uint64_t sampled = 0;         // CPU time in this round
         std::uint64_t blocked_cpu_ns = 0;  // CPU time when it was found to block the signal, or in our handler; 0: not
         std::optional<bool> in_kernel;     // once it was read
         std::uint64_t named_ns = 0;

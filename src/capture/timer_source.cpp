@@ -58,7 +58,7 @@ void TimerSource::describe(const CaptureOptions& options) {
     }
     if (options.frequency > most) {
         facts_.note += "CPU timers expire at most at the kernel's tick, " + std::to_string(most) +
-                       " times a second: each sample stands for several periods";
+                       " times a second: each sample stands for more time";
     } else {
         facts_.note += "CPU timers are noticed at the kernel's tick (" + std::to_string(most) +
                        " a second): work in step with it may be seen too often or too seldom";
@@ -159,7 +159,7 @@ bool TimerSource::takes_all_of(const handler::CellHead& cell) const {
 void TimerSource::count_in_user_code(const handler::CellHead& cell) {
     auto& state = memory_.state();
     if (cell.slot >= state.slot_count || state.slots[cell.slot].generation != cell.generation) return;
-    state.slots[cell.slot].user_hits.fetch_add(cell.weight, std::memory_order_relaxed);
+    state.slots[cell.slot].user_ns.fetch_add(cell.weight, std::memory_order_relaxed);
 }
 
 void TimerSource::end_round(EventSink& sink) {

@@ -40,8 +40,8 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
       calls_(code_map_),
       scopes_(code_map_),
       stacks_(sink, code_map_, start_ns),
-      threads_(sink, period_ns, clocks),
-      unsampled_time_(sink, stacks_, threads_, summary_, start_ns, period_ns, pid),
+      threads_(sink, clocks),
+      ledger_(sink, stacks_, threads_, summary_, start_ns, period_ns),
       continuations_([this](const DeepSample& deep, bool whole) { decided(deep, whole); }),
       start_ns_(start_ns),
       period_ns_(period_ns),
@@ -95,13 +95,12 @@ void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
 void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
 
 void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) {
-    if (period_ns_ == 0) return;
-    unsampled_time_.could_not_sample(threads_.find(tid), cpu_ns, in_kernel ? Note::kernel_not_permitted : Note::lost);
+    if (period_ns_ != 0) ledger_.note(in_kernel ? Note::kernel_not_permitted : Note::lost, threads_.find(tid), cpu_ns);
 }
 
-void Pipeline::lost(std::uint64_t samples) {
+void Pipeline::lost(std::uint64_t weight) {
     if (switches_ != nullptr) switches_->records_lost();
-    unsampled_time_.lost(samples);
+    ledger_.lost(weight);
 }
 
 void Pipeline::sample(const RawSample& raw) {
@@ -110,8 +109,7 @@ void Pipeline::sample(const RawSample& raw) {
     sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
     sample.thread = threads_.find(raw.tid);
     if (raw.event != 0) return sample_of_event(raw, sample);
-    sample.weight = unsampled_time_.sampled(sample.thread, raw.weight, raw.short_by_ns);
-    if (sample.weight == 0) sample.hits = 0;
+    sample.weight = ledger_.sampled(sample.thread, raw.weight);
 
     walk_copy(raw);
     if (walk_.end == WalkEnd::truncated) return deep_sample(raw, sample);
@@ -122,7 +120,7 @@ void Pipeline::sample(const RawSample& raw) {
     met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return;
     if (whole && raw.has_registers) continuations_.saw_whole(sample.thread, walk_.frames, raw.time_ns);
     if (const std::size_t frames = walk_.frames.size(); whole && frames > 2 && raw.tid != pid_)
-        unsampled_time_.learn_root(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
+        ledger_.learn_root(walk_.frames[frames - 2].address, walk_.frames[frames - 1].address);
     sample.stack = stacks_.intern(walk_.frames, whole, labels_, raw.kernel_chain,
                                   raw.in_system_call ? stacks_.call_of(walk_.frames) : 0);
     if (!whole) ++summary_.counters["ended: " + std::string(describe(walk_.end))];
@@ -183,13 +181,9 @@ void Pipeline::event_throttled(std::uint32_t event) {
 }
 
 // The last samples in system calls get at most as much again as they stand for; the rest remains without a stack.
-void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t periods) {
-    write_shared(call_stacks_.share(tid, periods));
-}
-
-void Pipeline::write_shared(const std::vector<Sample>& samples) {
-    for (Sample sample : samples) {
-        sample.weight = unsampled_time_.sampled(sample.thread, sample.weight);
+void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t cpu_ns) {
+    for (Sample sample : call_stacks_.share(tid, cpu_ns)) {
+        sample.weight = ledger_.sampled(sample.thread, sample.weight);
         write(sample, true, threads_.shown(sample.thread));
     }
 }
@@ -256,21 +250,19 @@ void Pipeline::settle(std::uint64_t now_ns) {
 void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
 void Pipeline::write(Sample sample, bool whole, ThreadId shown) {
-    unsampled_time_.sampled_at(sample.thread, sample.stack);
-    if (sample.weight == 0) return;
+    threads_.sampled_at(sample.thread, sample.stack);
     if (tell_sample_) tell_sample_(sample.thread, sample.stack, sample.time_ns);
     summary_.samples += sample.weight;
     summary_.hits += sample.hits;
     if (!whole) summary_.truncated_hits += sample.hits;
     (whole ? summary_.rooted : summary_.truncated) += sample.weight;
-    threads_.count(sample.thread, sample.weight);
     sample.thread = shown;
     sink_.sample(sample);
 }
 
 StackId Pipeline::last_stack(std::uint32_t tid) const {
     const auto thread = threads_.known(tid);
-    return thread ? unsampled_time_.last_stack(*thread) : 0;
+    return thread ? threads_.last_stack(*thread) : 0;
 }
 
 ThreadId Pipeline::thread_of(std::uint32_t tid, bool create) {
@@ -312,7 +304,7 @@ void Pipeline::find_labels(StackCopy copy, StackBeyond* beyond) {
 std::size_t Pipeline::memory() const {
     constexpr std::size_t node = 48;  // of a hash table with small entries, its bucket included
     return stacks_.memory() + unwinder_->statistics().memory + continuations_.memory() + scopes_.memory() +
-           threads_.memory() + unsampled_time_.memory() + text_of_label_.size() * node + call_stacks_.memory() +
+           threads_.memory() + ledger_.memory() + text_of_label_.size() * node + call_stacks_.memory() +
            blocked_copy_.capacity();
 }
 

@@ -13,10 +13,10 @@
 #include "capture/blocked_reader.hpp"
 #include "capture/raw_sample.hpp"
 #include "collect/continuation.hpp"
+#include "collect/ledger.hpp"
 #include "collect/profile_stacks.hpp"
 #include "collect/shared_stacks.hpp"
 #include "collect/thread_registry.hpp"
-#include "collect/unsampled_time.hpp"
 #include "profile/sink.hpp"
 #include "scope/scanner.hpp"
 #include "unwind/call_check.hpp"
@@ -44,12 +44,12 @@ public:
     void thread_name(std::uint32_t tid, std::string_view name) override;
     void thread_started(std::uint32_t tid, std::uint32_t parent_tid, std::uint64_t time_ns) override;
     void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
-    void lost(std::uint64_t samples) override;
+    void lost(std::uint64_t weight) override;
     void throttled(std::uint64_t time_ns) override;
     void event_lost(std::uint32_t event, std::uint64_t weight) override;
     void event_throttled(std::uint32_t event) override;
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override;
-    void more_in_system_calls(std::uint32_t tid, std::uint64_t periods) override;
+    void more_in_system_calls(std::uint32_t tid, std::uint64_t cpu_ns) override;
 
     void switched(const RawSwitch& record) override;
     bool met_unknown_code() override { return std::exchange(met_unknown_code_, false); }
@@ -106,8 +106,8 @@ public:
     Summary& summary() { return summary_; }
     ThreadRegistry& threads() { return threads_; }
     const ThreadRegistry& threads() const { return threads_; }
-    UnsampledTime& unsampled_time() { return unsampled_time_; }
-    const UnsampledTime& unsampled_time() const { return unsampled_time_; }
+    Ledger& ledger() { return ledger_; }
+    const Ledger& ledger() const { return ledger_; }
     const CodeMap& code_map() const { return code_map_; }
     std::size_t memory() const;
     std::size_t stacks() const { return stacks_.count(); }
@@ -127,7 +127,6 @@ private:
     void deep_sample(const RawSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     void write(Sample sample, bool whole, ThreadId shown);
-    void write_shared(const std::vector<Sample>& samples);
     bool memory_continues();
     bool in_no_mapping() const;
 
@@ -140,7 +139,7 @@ private:
     ProfileStacks stacks_;
     ThreadRegistry threads_;
     Summary summary_;
-    UnsampledTime unsampled_time_;
+    Ledger ledger_;
     Walk walk_;
     std::vector<PlacedScope> placed_;
     std::vector<StackLabel> labels_;

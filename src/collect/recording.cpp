@@ -28,7 +28,7 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
-    pipeline_.unsampled_time().samples_all_time(run.kernel == "on" || run.engine == "timer");
+    pipeline_.ledger().samples_all_time(run.kernel == "on" || run.engine == "timer");
     if (const auto maps = read_proc_maps()) {
         for (std::size_t i = 0; i < maps->lines.size(); ++i) {
             if (!maps->lines[i].executable) continue;
@@ -89,7 +89,7 @@ Result<void> Recording::resume_from(const CountedTo& end) {
     counted_own_ns_ = end.own_ns;
     counted_units_ = end.units;
     pipeline_.threads().resume_from(end.threads, end.time_ns);
-    if (end.ended) pipeline_.unsampled_time().samples_all_time(true);
+    if (end.ended) pipeline_.ledger().samples_all_time(true);
     usage_.begin(end.time_ns);
     if (off_cpu_) off_cpu_->begin(end.time_ns);
     if (allocations_) allocations_->resume();
@@ -133,9 +133,7 @@ void Recording::read_clocks() {
 
 // A round later: by then the kernel's records of their ends are drained, and their accounts have all that came before.
 void Recording::threads_ended(std::vector<EndedThread> threads) {
-    for (const auto& thread : std::exchange(ended_, std::move(threads)))
-        pipeline_.unsampled_time().thread_ended(thread);
-    pipeline_.threads().new_round();
+    for (const auto& thread : std::exchange(ended_, std::move(threads))) pipeline_.ledger().thread_ended(thread);
 }
 
 void Recording::read_process_clocks() {
@@ -147,7 +145,7 @@ void Recording::read_process_clocks() {
     own_cpu_ns_ += own;
     // A collector that is a thread of the host is in the process's clock, but its time is not the host's.
     process_cpu_ns_ += clocks_.own_is_in_process() ? process - std::min(process, own) : process;
-    pipeline_.unsampled_time().used(process_cpu_ns_);
+    pipeline_.ledger().used(process_cpu_ns_);
     counted_time_ns_ = time;
     counted_process_ns_ = process_now;
     counted_own_ns_ = own_now;
@@ -175,7 +173,7 @@ void Recording::write_account() {
     summary.process_cpu_ns = used_ns();
     summary.own_cpu_ns = own_cpu_ns_;
     summary.own_memory = pipeline_.memory() + buffer_bytes_;
-    set_counter("periods not sampled", pipeline_.unsampled_time().not_sampled());
+    set_counter("CPU time not sampled, ns", pipeline_.ledger().not_sampled_ns());
     if (off_cpu_) {
         off_cpu_->add_to(summary.counters);
         summary.own_memory += off_cpu_->memory();
@@ -199,49 +197,18 @@ void Recording::write_account() {
 // The process's clock ends with the host, and samples that came after the last reading prove that it used more. Read
 // from outside it is behind: but the process used no less than its threads.
 std::uint64_t Recording::used_ns() const {
-    const std::uint64_t sampled = host_ended_ ? pipeline_.threads().accounted() * run_.period_ns : 0;
+    const std::uint64_t sampled = host_ended_ && run_.period_ns != 0 ? pipeline_.threads().accounted() : 0;
     return std::max({process_cpu_ns_, pipeline_.threads().cpu_ns(), sampled});
-}
-
-std::uint64_t Recording::unaccounted(std::uint64_t used_periods) const {
-    return used_periods - std::min(used_periods, pipeline_.threads().accounted());
-}
-
-// Lost samples are shared among the threads by the periods that each one's CPU clock misses. What is left over belongs
-// to threads that have ended, whose rests are written at the end.
-void Recording::assign_lost() {
-    UnsampledTime& unsampled = pipeline_.unsampled_time();
-    if (unsampled.lost_unassigned() == 0) return;
-    const auto missing_of_threads = pipeline_.threads().missing(1);
-    double all = 0;
-    for (const auto& thread : missing_of_threads) all += static_cast<double>(thread.missing);
-    const auto lost = static_cast<double>(unsampled.lost_unassigned());
-    for (const auto& thread : missing_of_threads) {
-        const double share = rounded_up(static_cast<double>(thread.missing) * std::min(1.0, lost / all));
-        const std::uint64_t weight = std::min(static_cast<std::uint64_t>(share), unsampled.lost_unassigned());
-        if (weight != 0) unsampled.assign_lost_to(thread.thread, weight);
-    }
 }
 
 // With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
 // CPU clocks counted and no sample stands for was spent there. With the kernel permitted, only throttling leaves so
-// much out. Some samples are still to come, from pending stacks and late timers: a tick may miss a thread for a while,
-// and the next sample stands for that time too.
+// much out.
 void Recording::note_what_is_not_permitted() {
-    if (run_.period_ns == 0) return;
-    assign_lost();
+    pipeline_.ledger().assign_lost();
     const bool kernel = run_.kernel == "on";
     if (run_.engine == "timer" || (kernel && pipeline_.summary().throttled == 0)) return;
-    constexpr std::uint64_t few = 20;
-    const std::uint64_t late = 200 * ns_per_ms / run_.period_ns, used_periods = used_ns() / run_.period_ns;
-    for (const auto& thread : pipeline_.threads().missing(2)) {
-        const std::uint64_t spared = std::max({few, late, thread.used / 20});
-        if (thread.missing <= spared) continue;
-        const std::uint64_t weight = std::min(thread.missing - spared, unaccounted(used_periods));
-        if (weight != 0)
-            pipeline_.unsampled_time().note(kernel ? Note::throttled : Note::kernel_not_permitted, thread.thread,
-                                            weight);
-    }
+    pipeline_.ledger().note_missing(kernel ? Note::throttled : Note::kernel_not_permitted, used_ns());
 }
 
 Result<void> Recording::flush() {
@@ -277,11 +244,12 @@ Result<void> Recording::close() {
     pause();
     pipeline_.settle_all();
     if (const std::string advice = copy_advice(pipeline_.summary(), run_); !advice.empty()) remark(advice);
-    for (const auto& thread : std::exchange(ended_, {})) pipeline_.unsampled_time().thread_ended(thread);
-    pipeline_.unsampled_time().write_rests(process_cpu_ns_);
-    // perf also counts lost records that were no samples.
-    set_counter("records lost that were no samples", pipeline_.unsampled_time().lost_unassigned());
-    pipeline_.unsampled_time().drop_lost();
+    for (const auto& thread : std::exchange(ended_, {})) pipeline_.ledger().thread_ended(thread);
+    // Of a process that no sample hit, less than a period is nothing to draw.
+    if (pipeline_.summary().samples != 0 || process_cpu_ns_ >= run_.period_ns) {
+        const std::uint64_t no_samples = pipeline_.ledger().write_rests(process_cpu_ns_);
+        if (run_.period_ns != 0) set_counter("records lost that were no samples", no_samples / run_.period_ns);
+    }
     if (off_cpu_) off_cpu_->settle_all();
     if (!has_content()) {
         file_.remove();

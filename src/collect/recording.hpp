@@ -125,18 +125,17 @@ public:
 
     /// Whether there is something to draw.
     bool has_samples() {
-        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.unsampled_time().lost_unassigned() !=
-                   0 ||
+        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.ledger().lost_unassigned() != 0 ||
                pipeline_.has_more_events() || (allocations_ && allocations_->has_samples()) ||
                (off_cpu_ && off_cpu_->has_samples()) ||
-               (pipeline_.unsampled_time().wrote() && process_cpu_ns_ >= least_cpu_ns_);
+               (pipeline_.ledger().wrote() && process_cpu_ns_ >= least_cpu_ns_);
     }
     /// Whether there is something worth a file: there may be thousands of processes of a few milliseconds that no
     /// sample hit, and that counted no units of work.
     bool has_content() { return has_samples() || counted_any_; }
     bool has_file() const { return file_.created(); }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
-    std::uint64_t samples() { return pipeline_.summary().samples; }
+    std::uint64_t samples() { return pipeline_.summary().hits; }
     const std::string& stem() const { return file_.stem(); }
     std::string path() const { return file_.path(); }
     const std::string& avoided() const { return file_.avoided(); }
@@ -146,10 +145,7 @@ private:
     void read_units();
     void write_account();  // into the summary
     void note_what_is_not_permitted();
-    void assign_lost();
     std::uint64_t used_ns() const;
-    /// How many of these periods have neither a sample nor a note.
-    std::uint64_t unaccounted(std::uint64_t used_periods) const;
 
     const RunInfo run_;
     const CpuClocks& clocks_;

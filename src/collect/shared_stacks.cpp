@@ -1,6 +1,7 @@
 #include "collect/shared_stacks.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace flameprobe {
 
@@ -9,19 +10,18 @@ void CallStacks::add(std::uint32_t tid, const Sample& sample) {
     thread.last[thread.count++ % thread.last.size()] = sample;
 }
 
-std::vector<Sample> CallStacks::share(std::uint32_t tid, std::uint64_t periods) {
-    const auto found = threads_.find(tid);
-    if (found == threads_.end()) return {};
-    const std::size_t count = std::min(found->second.count, found->second.last.size());
-    std::vector<Sample> shared;
-    for (std::size_t i = 0; i < count && periods != 0; ++i) {
-        const std::uint64_t fair = (periods + count - i - 1) / (count - i);
-        Sample sample = found->second.last[i];
-        sample.weight = std::min({fair, sample.weight, periods});
-        periods -= sample.weight;
-        shared.push_back(sample);
+std::vector<Sample> CallStacks::share(std::uint32_t tid, std::uint64_t cpu_ns) {
+    const auto found = threads_.extract(tid);
+    if (found.empty()) return {};
+    const Thread& thread = found.mapped();
+    std::vector<Sample> shared(thread.last.begin(), thread.last.begin() + std::min(thread.count, thread.last.size()));
+    const auto add = [](std::uint64_t sum, const Sample& sample) { return sum + sample.weight; };
+    const auto all = static_cast<double>(std::accumulate(shared.begin(), shared.end(), std::uint64_t{0}, add));
+    const double part = std::min(1.0, static_cast<double>(cpu_ns) / all);
+    for (Sample& sample : shared) {
+        sample.weight = static_cast<std::uint64_t>(static_cast<double>(sample.weight) * part);
+        sample.hits = 0;
     }
-    threads_.erase(found);
     return shared;
 }
 

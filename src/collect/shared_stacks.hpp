@@ -15,9 +15,9 @@ namespace flameprobe {
 class CallStacks {
 public:
     void add(std::uint32_t tid, const Sample& sample);
-    /// These samples, with weights that add up to `periods` at most: none weighs more than it stood for. They are
-    /// forgotten.
-    std::vector<Sample> share(std::uint32_t tid, std::uint64_t periods);
+    /// These samples, without hits and with weights that add up to `cpu_ns` at most: none weighs more than it stood
+    /// for. They are forgotten.
+    std::vector<Sample> share(std::uint32_t tid, std::uint64_t cpu_ns);
     void forget(std::uint32_t tid) { threads_.erase(tid); }
     std::size_t memory() const;  // bytes, estimated
 

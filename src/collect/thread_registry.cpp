@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t in_turn = 256;
 // Of a thread that is renamed for each piece of work: what comes later stays under the last of these names.
 constexpr std::uint32_t most_names = 1000;
+constexpr std::uint64_t end_is_recent_ns = 2'000'000'000;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
@@ -43,22 +44,14 @@ void ThreadRegistry::set_cpu(const Living& living) {
 /// A thread that is sampled on its way out, after its end was reported, has that CPU time in its account already.
 ThreadRegistry::Living& ThreadRegistry::living_of(std::uint32_t tid) {
     const auto [known, is_new] = living_.try_emplace(tid);
-    if (is_new) known->second.base_ns = known->second.clock_ns = recent_end(tid).value_or(0);
+    if (const auto end = ended_.find(tid); is_new && end != ended_.end())
+        known->second.base_ns = known->second.clock_ns = end->second.clock_ns;
     return known->second;
 }
 
-std::optional<std::uint64_t> ThreadRegistry::recent_end(std::uint32_t tid) const {
-    for (const auto* const ends : {&recent_ends_, &recent_ends_before_})
-        if (const auto found = ends->find(tid); found != ends->end()) return found->second;
-    return std::nullopt;
-}
-
 void ThreadRegistry::forget_old_ends() {
-    constexpr std::uint64_t second = 1'000'000'000;
-    if (clocks_.time_ns() < recent_ends_since_ns_ + second) return;
-    recent_ends_before_ = std::move(recent_ends_);
-    recent_ends_.clear();
-    recent_ends_since_ns_ = clocks_.time_ns();
+    const std::uint64_t now = clocks_.time_ns();
+    std::erase_if(ended_, [now](const auto& end) { return now >= end.second.time_ns + end_is_recent_ns; });
 }
 
 ThreadId ThreadRegistry::find(std::uint32_t tid) {
@@ -86,8 +79,7 @@ void ThreadRegistry::started(std::uint32_t tid, std::uint32_t parent) {
         if (known->second.id == none && clocks_.thread_ns(tid) >= known->second.clock_ns) return;
         ended(tid, clocks_.time_ns());
     }
-    recent_ends_.erase(tid);
-    recent_ends_before_.erase(tid);
+    ended_.erase(tid);
     const auto maker = living_.find(parent);
     std::string name = maker == living_.end() ? std::string() : maker->second.name;
     living_[tid] = {.name = std::move(name)};
@@ -120,30 +112,21 @@ void ThreadRegistry::ended(std::uint32_t tid, std::uint64_t time_ns) {
     const auto known = living_.find(tid);
     if (known == living_.end()) return;
     if (known->second.id != none) may_have_run_until(time_ns, known->second);
-    ended_[tid] = {known->second.id, known->second.base_ns};
-    recent_ends_[tid] = known->second.clock_ns;
+    ended_[tid] = {known->second.id, known->second.base_ns, known->second.clock_ns, clocks_.time_ns()};
     living_.erase(known);
 }
 
 std::optional<ThreadId> ThreadRegistry::end_reported(std::uint32_t tid, std::uint64_t& cpu_ns) {
-    Ended ended;
-    if (const auto before = ended_before_.extract(tid); !before.empty()) {
-        ended = before.mapped();
-    } else if (const auto now = ended_.extract(tid); !now.empty()) {
-        ended = now.mapped();
-    } else if (const auto living = living_.extract(tid); !living.empty()) {
-        ended = {living.mapped().id, living.mapped().base_ns};
-    }
-    recent_ends_[tid] = cpu_ns;
+    Ended& ended = ended_[tid];
+    if (const auto living = living_.extract(tid); !living.empty())
+        ended = {living.mapped().id, living.mapped().base_ns, 0, 0};
+    const ThreadId id = std::exchange(ended.id, none);
+    ended.clock_ns = cpu_ns;
+    ended.time_ns = clocks_.time_ns();
     cpu_ns -= std::min(cpu_ns, ended.base_ns);
-    if (ended.id == none) return std::nullopt;
-    threads_[ended.id].cpu_ns = threads_[ended.id].most_cpu_ns = cpu_ns;
-    return ended.id;
-}
-
-void ThreadRegistry::new_round() {
-    ended_before_ = std::move(ended_);
-    ended_.clear();
+    if (id == none) return std::nullopt;
+    threads_[id].cpu_ns = threads_[id].most_cpu_ns = cpu_ns;
+    return id;
 }
 
 ThreadId ThreadRegistry::unsampled(std::string_view name) {
@@ -151,17 +134,14 @@ ThreadId ThreadRegistry::unsampled(std::string_view name) {
     return known != unsampled_.end() ? known->second : unsampled_.emplace(name, add(0, name)).first->second;
 }
 
-std::vector<std::pair<std::uint32_t, std::uint64_t>> ThreadRegistry::living() const {
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
+std::vector<ThreadRegistry::Running> ThreadRegistry::running() const {
+    std::vector<Running> found;
     for (const auto& [tid, living] : living_) {
-        if (living.clock_ns > living.base_ns) found.emplace_back(tid, living.clock_ns - living.base_ns);
+        const bool is_main = !threads_.empty() && threads_.front().thread.tid == tid;
+        if (living.clock_ns > living.base_ns)
+            found.push_back({tid, living.clock_ns - living.base_ns, living.name, living.id != none, is_main});
     }
     return found;
-}
-
-bool ThreadRegistry::has_id(std::uint32_t tid) const {
-    const auto known = living_.find(tid);
-    return known != living_.end() && known->second.id != none;
 }
 
 std::string ThreadRegistry::name_of(std::uint32_t tid) const {
@@ -203,13 +183,13 @@ void ThreadRegistry::read_clocks() {
 
 void ThreadRegistry::read_all_clocks() {
     for (const std::uint32_t tid : clocks_.threads())
-        if (!recent_end(tid)) living_.try_emplace(tid);
+        if (!ended_.contains(tid)) living_.try_emplace(tid);
     for (auto& [tid, living] : living_) read(tid, living);
 }
 
 void ThreadRegistry::resume() {
     for (const std::uint32_t tid : clocks_.threads()) {
-        if (recent_end(tid)) continue;
+        if (ended_.contains(tid)) continue;
         Living& living = living_[tid];
         const std::uint64_t already = living.id == none ? 0 : threads_[living.id].cpu_ns;
         living.clock_ns = clocks_.thread_ns(tid);
@@ -232,10 +212,9 @@ ThreadRegistry::Readings ThreadRegistry::readings() const {
     return readings;
 }
 
-// A sample proves that its period of CPU time was used, and a clock may have been read before that.
+// A sample proves that its CPU time was used, and a clock may have been read before that.
 std::uint64_t ThreadRegistry::cpu_of(const Known& known) const {
-    const std::uint64_t sampled = known.samples * period_ns_;
-    return std::clamp(sampled, known.cpu_ns, std::max(known.cpu_ns, known.most_cpu_ns));
+    return std::clamp(known.sampled, known.cpu_ns, std::max(known.cpu_ns, known.most_cpu_ns));
 }
 
 std::uint64_t ThreadRegistry::cpu_ns() const {
@@ -249,21 +228,18 @@ std::vector<ThreadAccount> ThreadRegistry::accounts() const {
     accounts.reserve(threads_.size());
     for (ThreadId id = 0; id < threads_.size(); ++id) {
         const Known& known = threads_[id];
-        if (!known.is_name_only) accounts.push_back({id, cpu_of(known), known.samples});
+        if (!known.is_name_only) accounts.push_back({id, cpu_of(known), known.sampled});
     }
     return accounts;
 }
 
-std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least) {
+std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least_ns) {
     std::vector<Missing> found;
-    if (period_ns_ == 0) return found;
-    least = std::max<std::uint64_t>(least, 1);
     for (auto& [tid, living] : living_) {
-        if (living.id == none && living.clock_ns >= living.base_ns + least * period_ns_) identify(tid, living);
+        if (living.id == none && living.clock_ns >= living.base_ns + least_ns) identify(tid, living);
         if (living.id == none) continue;
-        const Known& known = threads_[living.id];
-        const std::uint64_t used = cpu_of(known) / period_ns_, accounted = known.samples + known.noted;
-        if (used >= accounted + least) found.push_back({living.id, used, used - accounted});
+        const std::uint64_t used = cpu_of(threads_[living.id]), told = accounted(living.id);
+        if (used >= told + least_ns) found.push_back({living.id, used, used - told});
     }
     return found;
 }
@@ -273,10 +249,8 @@ std::vector<ThreadRegistry::Missing> ThreadRegistry::missing(std::uint64_t least
 std::size_t ThreadRegistry::memory() const {
     constexpr std::size_t node = sizeof(std::pair<std::uint32_t, Living>) + 3 * sizeof(void*);
     return threads_.capacity() * sizeof(Known) + threads_.size() * sizeof(ThreadAccount) +
-           (living_.size() + ended_.size() + ended_before_.size() + recent_ends_.size() + recent_ends_before_.size() +
-            unsampled_.size()) *
-               node +
-           living_.bucket_count() * sizeof(void*) + to_visit_.capacity() * sizeof(to_visit_[0]);
+           (living_.size() + ended_.size() + unsampled_.size()) * node + living_.bucket_count() * sizeof(void*) +
+           to_visit_.capacity() * sizeof(to_visit_[0]);
 }
 
 }  // namespace flameprobe

@@ -23,8 +23,7 @@ public:
     /// By tid, of the threads that live: their CPU clocks in nanoseconds, as last read.
     using Readings = std::unordered_map<std::uint32_t, std::uint64_t>;
 
-    ThreadRegistry(ProfileSink& sink, std::uint64_t period_ns, const CpuClocks& clocks)
-        : sink_(sink), clocks_(clocks), period_ns_(period_ns) {}
+    ThreadRegistry(ProfileSink& sink, const CpuClocks& clocks) : sink_(sink), clocks_(clocks) {}
 
     /// The thread that has this tid now; a tid that was reused is another thread.
     ThreadId find(std::uint32_t tid);
@@ -42,8 +41,6 @@ public:
     /// The thread reported its CPU clock at its end (EndedThreads). `cpu_ns` becomes the part of it that counts, and
     /// goes into the thread's account; nullopt if it has none, since it was not sampled.
     std::optional<ThreadId> end_reported(std::uint32_t tid, std::uint64_t& cpu_ns);
-    /// To be called after each drain: threads that ended before the last one will not report their clocks any more.
-    void new_round();
     /// For threads with this name that ended without being sampled: one account for all of them, with tid 0.
     ThreadId unsampled(std::string_view name);
     /// Adds CPU time of such threads.
@@ -52,26 +49,34 @@ public:
         threads_[thread].most_cpu_ns = std::max(threads_[thread].most_cpu_ns, threads_[thread].cpu_ns);
     }
     std::uint64_t behind_ns() const { return clocks_.behind_ns(); }
-    /// Living threads that have used CPU time: tid and nanoseconds, as last read.
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> living() const;
-    bool has_id(std::uint32_t tid) const;
+    /// A thread that lives and has used CPU time, as last read.
+    struct Running {
+        std::uint32_t tid;
+        std::uint64_t cpu_ns;
+        std::string name;  // empty: not known
+        bool has_id, is_main;
+    };
+    std::vector<Running> running() const;
     /// Of a thread that lives; empty if it is not known.
     std::string name_of(std::uint32_t tid) const;
-    /// The one that was seen first.
-    bool is_main(std::uint32_t tid) const { return !threads_.empty() && threads_.front().thread.tid == tid; }
     /// Under which number the profile has what the thread does now: the thread itself, with the name that it has now.
     ThreadId shown(ThreadId thread) const { return threads_[thread].shown; }
+    /// A sample stands for `weight`.
     void count(ThreadId thread, std::uint64_t weight) {
-        threads_[thread].samples += weight;
+        threads_[thread].sampled += weight;
         accounted_ += weight;
     }
-    /// Periods for which a note in the profile stands instead of samples.
+    /// A note in the profile stands for it instead of samples.
     void count_noted(ThreadId thread, std::uint64_t weight) {
         threads_[thread].noted += weight;
         accounted_ += weight;
     }
-    /// Periods of all threads, counted or noted.
+    /// What samples and notes stand for: of all threads, and of one.
     std::uint64_t accounted() const { return accounted_; }
+    std::uint64_t accounted(ThreadId thread) const { return threads_[thread].sampled + threads_[thread].noted; }
+    void sampled_at(ThreadId thread, StackId stack) { threads_[thread].last = stack; }
+    /// The stack of the thread's last sample; 0 if there is none.
+    StackId last_stack(ThreadId thread) const { return threads_[thread].last; }
 
     /// CPU time from now on counts, of all threads that run now: for a start in the middle of the host's life.
     void resume();
@@ -89,11 +94,11 @@ public:
     std::vector<ThreadAccount> accounts() const;
     struct Missing {
         ThreadId thread;
-        std::uint64_t used;     // periods by the thread's CPU clock
-        std::uint64_t missing;  // of these, without a sample and a note
+        std::uint64_t used_ns;     // by the thread's CPU clock
+        std::uint64_t missing_ns;  // of that, without a sample and a note
     };
-    /// The threads that live and miss `least` periods or more. Those that have no id get one.
-    std::vector<Missing> missing(std::uint64_t least);
+    /// The threads that live and miss `least_ns` or more. Those that have no id get one.
+    std::vector<Missing> missing(std::uint64_t least_ns);
     std::size_t count_accounts() const { return threads_.size(); }
     std::size_t memory() const;  // bytes, estimated
 
@@ -116,13 +121,13 @@ private:
         bool is_name_only = false;  // an entry for a later name, without an account
         std::uint32_t later_names = 0;
         std::uint64_t cpu_ns = 0, most_cpu_ns = 0;
-        std::uint64_t samples = 0, noted = 0;  // periods
+        std::uint64_t sampled = 0, noted = 0;  // see count()
+        StackId last = 0;
     };
 
     ThreadId add(std::uint32_t tid, std::string_view name);
     ThreadId entry_of_name(ThreadId id, std::string_view name);
     Living& living_of(std::uint32_t tid);
-    std::optional<std::uint64_t> recent_end(std::uint32_t tid) const;
     void forget_old_ends();
     void identify(std::uint32_t tid, Living& living);
     void set_cpu(const Living& living);
@@ -132,19 +137,15 @@ private:
 
     ProfileSink& sink_;
     const CpuClocks& clocks_;
-    const std::uint64_t period_ns_;
     std::unordered_map<std::uint32_t, Living> living_;  // by tid
     std::vector<Known> threads_;                        // by ThreadId
-    // Threads whose end the kernel recorded, in this round and the one before: their own reports come later.
+    /// Of a thread that ended lately. Its own report may come after the kernel's record, and /proc lists it for a
+    /// while.
     struct Ended {
-        ThreadId id = none;
-        std::uint64_t base_ns = 0;
+        ThreadId id = none;  // none too once it has reported
+        std::uint64_t base_ns = 0, clock_ns = 0, time_ns = 0;
     };
-    std::unordered_map<std::uint32_t, Ended> ended_, ended_before_;
-    // By tid, of threads that ended in the last second or two: how much of their CPU clocks is counted. /proc lists a
-    // thread for a while after its end was reported and recorded.
-    std::unordered_map<std::uint32_t, std::uint64_t> recent_ends_, recent_ends_before_;
-    std::uint64_t recent_ends_since_ns_ = 0;
+    std::unordered_map<std::uint32_t, Ended> ended_;  // by tid
     std::map<std::string, ThreadId, std::less<>> unsampled_;
     std::map<std::pair<ThreadId, std::string>, ThreadId> later_names_;
     std::vector<std::uint32_t> to_visit_;  // tids, whose clocks are read in turn

@@ -155,8 +155,8 @@ void FirefoxWriter::run_facts() {
     entry("Event", run.event + " (" + run.event_kind + ")");
     entry("Engine", run.engine);
     entry("Unwinder", run.unwinder);
-    entry("Samples lost", std::to_string(profile_.summary.lost));
-    entry("Samples truncated", std::to_string(profile_.summary.truncated));
+    entry("Samples lost", std::to_string(lost_samples(profile_.run, profile_.summary)));
+    entry("Samples truncated", std::to_string(truncated_hits_of(profile_.summary)));
     json_.end_array().end_object().end_array();
 }
 
@@ -257,8 +257,8 @@ void FirefoxWriter::thread(const ThreadSamples& samples) {
 void FirefoxWriter::sample_table(const ThreadSamples& samples) {
     std::uint64_t before = 0;
     json_.key("samples").begin_object().key("length").number(samples.counts.size());
-    const double interval = interval_ms(*samples.event);
-    const bool time = samples.event->has_run && samples.event->run.period_ns > 0;
+    const bool time = samples.event->has_run && weighs_nanoseconds(samples.event->run);
+    const double unit = time ? 1e-6 : 1;
     const bool bytes = samples.event->has_run && counts_bytes(samples.event->run);
     json_.key("weightType").text(time ? "tracing-ms" : bytes ? "bytes" : "samples");
     json_.key("stack").array(samples.counts, [this](const NamedCount* count) {
@@ -266,11 +266,11 @@ void FirefoxWriter::sample_table(const ThreadSamples& samples) {
         stack == 0 ? json_.null() : json_.number(stack - 1);
     });
     json_.key("time").array(samples.counts, [&](const NamedCount* count) {
-        json_.real(static_cast<double>(before) * interval);
+        json_.real(static_cast<double>(before) * unit);
         before += count->weight;
     });
     json_.key("weight").array(samples.counts, [&](const NamedCount* count) {
-        time ? json_.real(static_cast<double>(count->weight) * interval) : json_.number(count->weight);
+        time ? json_.real(static_cast<double>(count->weight) * unit) : json_.number(count->weight);
     });
     json_.end_object();
 }

@@ -126,16 +126,38 @@ struct Step {
     std::size_t line_size;
 };
 
-/// Folded text has waiting time in microseconds, as other tools write it.
-std::uint64_t folded_count(const RunInfo& run, std::uint64_t weight) {
-    constexpr std::uint64_t ns_per_us = 1000;
-    return counts_waiting(run) ? weight / ns_per_us + (weight % ns_per_us >= ns_per_us / 2) : weight;
+/// Folded text has CPU time in periods, as perf's samples are counted, and waiting time in microseconds, as other tools
+/// write it.
+std::uint64_t unit_of(const NamedProfile& profile) {
+    if (!profile.has_run) return 1;
+    const RunInfo& run = profile.run;
+    if (counts_waiting(run)) return 1000;
+    const bool various = run.period_ns == 1 && run.frequency_asked != 0;
+    return various ? 1'000'000'000 / run.frequency_asked : std::max<std::uint64_t>(run.period_ns, 1);
 }
+
+/// Rounds weights so that the sum of any lines that follow one another, and so of any subtree, is right within one.
+class WholeUnits {
+public:
+    explicit WholeUnits(std::uint64_t unit) : unit_(unit) {}
+
+    std::uint64_t take(std::uint64_t weight) {
+        sum_ += weight % unit_;
+        const std::uint64_t due = (sum_ + unit_ / 2) / unit_ - given_;
+        given_ += due;
+        return weight / unit_ + due;
+    }
+
+private:
+    const std::uint64_t unit_;
+    std::uint64_t sum_ = 0, given_ = 0;  // of what is less than a unit
+};
 
 }  // namespace
 
 void write_folded(const NamedProfile& profile, const ByteSink& out) {
     const TextTree tree(profile);
+    WholeUnits counts(unit_of(profile));
     std::string piece, line;
     std::vector<Step> path;  // not recursion: stacks may be 10,000 frames deep
     std::uint32_t node = tree.first_child(0);
@@ -149,7 +171,7 @@ void write_folded(const NamedProfile& profile, const ByteSink& out) {
         path.push_back({node, line.size()});
         if (!line.empty()) line += ';';
         line += tree.text(node);
-        if (const std::uint64_t count = folded_count(profile.run, tree.self(node)); count > 0) {
+        if (const std::uint64_t count = counts.take(tree.self(node)); count > 0) {
             piece += line;
             piece += ' ';
             piece += std::to_string(count);

@@ -55,9 +55,8 @@ private:
     /// What samples stand for: time, or the number of events that are no clock. null where that is not known.
     void weight(const char* name, const NamedProfile& profile, std::uint64_t weight) {
         const bool events = counts_events(profile.run), bytes = counts_bytes(profile.run);
-        const std::uint64_t each = events || bytes ? 1 : profile.run.period_ns;
         json_.key(std::string(name) + (bytes ? "_bytes" : events ? "_events" : "_ns"));
-        each == 0 ? json_.null() : json_.number(weight * each);
+        events || bytes || weighs_nanoseconds(profile.run) ? json_.number(weight) : json_.null();
     }
     /// null where `whole` is 0: neither 0 nor 1 would be right.
     void share(const char* key, std::uint64_t part, std::uint64_t whole) {
@@ -131,7 +130,7 @@ void SummaryWriter::samples() {
     number("taken", hits_of(summary));
     number("rooted", rooted_hits_of(summary));
     number("truncated", truncated_hits_of(summary));
-    number("lost", summary.lost);
+    number("lost", lost_samples(profile_.run, summary));
     weight("rooted", profile_, summary.rooted);
     share("rooted_share", summary.rooted, summary.samples);
     weight("truncated", profile_, summary.truncated);
@@ -145,11 +144,12 @@ void SummaryWriter::samples() {
 
 void SummaryWriter::cpu_time() {
     const Summary& summary = profile_.summary;
-    const std::uint64_t sampled = summary.samples * profile_.run.period_ns;
+    const bool is_time = weighs_nanoseconds(profile_.run);
+    const std::uint64_t sampled = is_time ? summary.samples : 0;
     json_.key("cpu_time").begin_object();
     number("process_ns", summary.process_cpu_ns);
     number("sampled_ns", sampled);
-    share("sampled_share", sampled, profile_.run.period_ns == 0 ? 0 : summary.process_cpu_ns);
+    share("sampled_share", sampled, is_time ? summary.process_cpu_ns : 0);
     number("flameprobe_ns", summary.own_cpu_ns);
     share("flameprobe_share", summary.own_cpu_ns, summary.process_cpu_ns);
     number("flameprobe_memory_bytes", summary.own_memory);
@@ -157,7 +157,7 @@ void SummaryWriter::cpu_time() {
 }
 
 void SummaryWriter::threads() {
-    const std::uint64_t period = profile_.run.period_ns;
+    const std::uint64_t time = weighs_nanoseconds(profile_.run) ? 1 : 0;  // other weights are no time
     const auto shown = thread_totals(profile_);
     json_.key("threads").array(profile_.summary.threads, [&](const ThreadAccount& account) {
         const bool known = account.thread < profile_.threads.size();
@@ -167,13 +167,13 @@ void SummaryWriter::threads() {
         text("name", known ? one_line(profile_.threads[account.thread].name) : "");
         number("cpu_ns", account.cpu_ns);
         number("samples", total.hits);
-        number("sampled_ns", account.samples * period);
-        number("lost_ns", total.lost * period);
-        number("not_permitted_ns", total.not_permitted * period);
-        number("throttled_ns", total.throttled * period);
-        const std::uint64_t told_ns = (account.samples + total.noted()) * period;
+        number("sampled_ns", account.samples * time);
+        number("lost_ns", total.lost * time);
+        number("not_permitted_ns", total.not_permitted * time);
+        number("throttled_ns", total.throttled * time);
+        const std::uint64_t told_ns = (account.samples + total.noted()) * time;
         if (!counts_waiting(profile_.run)) number("unsampled_ns", account.cpu_ns - std::min(account.cpu_ns, told_ns));
-        share("sampled_share", account.samples * period, period == 0 ? 0 : account.cpu_ns);
+        share("sampled_share", account.samples * time, account.cpu_ns * time);
         json_.end_object();
     });
 }

@@ -149,8 +149,8 @@ Encoding OtlpWriter<Encoding>::profile() {
     message.identifier({7, "profileId"}, profile_id());
     if (!profile_.has_run) return message;
     message.integers({11, "attributeIndices"},
-                     {attribute("flameprobe.samples.lost", Number{profile_.summary.lost}),
-                      attribute("flameprobe.samples.truncated", Number{profile_.summary.truncated}),
+                     {attribute("flameprobe.samples.lost", Number{lost_samples(profile_.run, profile_.summary)}),
+                      attribute("flameprobe.samples.truncated", Number{truncated_hits_of(profile_.summary)}),
                       attribute("flameprobe.event", Text{one_line(profile_.run.event)})});
     return message;
 }
@@ -181,7 +181,7 @@ std::vector<Encoding> OtlpWriter<Encoding>::samples() {
         Encoding message;
         message.integer({1, "stackIndex"}, stack_index(sample.stack));
         message.integers({2, "attributeIndices"}, attributes_of_set[sample.labels]);
-        message.larges({4, "values"}, {in_units(values_.of_sample.back(), sample.weight)});
+        message.larges({4, "values"}, {amount(values_.of_sample.back(), sample.weight, sample.hits)});
         samples.push_back(std::move(message));
     }
     return samples;

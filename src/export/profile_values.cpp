@@ -32,39 +32,32 @@ std::uint64_t allocation_mean(const Summary& summary) {
 }  // namespace
 
 ProfileValues values_of(const NamedProfile& profile) {
-    if (!profile.has_run) return {{{"samples", "count", 1}}, "samples", "count", 1};
+    if (!profile.has_run) return {{{"samples", "count"}}, "samples", "count", 1};
     const RunInfo& run = profile.run;
     const std::string type = type_of(run.event);
-    // Merged processes with different periods have weights in nanoseconds; the period shown is that of the frequency
-    // asked for.
-    if (run.period_ns == 1) {
-        const ProfileValue time{type, "nanoseconds", 1};
-        const std::uint64_t period = run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked;
+    if (weighs_nanoseconds(run)) {
+        const ProfileValue time{type, "nanoseconds"};
+        // Of waits, and of merged processes with different periods, that of the frequency asked for.
+        const std::uint64_t asked = run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked,
+                            period = run.period_ns == 1 ? asked : run.period_ns;
         if (counts_waiting(run)) return {{time}, type, "nanoseconds", period};  // waits are not samples of a clock
-        return {{{"samples", "count", 1, true}, time}, type, "nanoseconds", period};
+        return {{{"samples", "count", true}, time}, type, "nanoseconds", period};
     }
-    if (run.period_ns > 0)
-        return {
-            {{"samples", "count", 1, true}, {type, "nanoseconds", run.period_ns}}, type, "nanoseconds", run.period_ns};
     if (is_of_allocations(run.event)) {
         const ProfileValue value = allocation_value(run.event);
         const std::uint64_t mean = allocation_mean(profile.summary);
         if (!counts_bytes(run)) return {{value}, "space", "bytes", mean};
-        return {{{"samples", "count", 1, true}, value}, "space", "bytes", mean};
+        return {{{"samples", "count", true}, value}, "space", "bytes", mean};
     }
-    if (run.event_kind == "software event") return {{{type, "count", 1}}, type, "count", 1};
+    if (run.event_kind == "software event") return {{{type, "count"}}, type, "count", 1};
     // Merged runs of different periods or events: only their samples can be added up.
-    if (run.event_kind != "hardware counter") return {{{"samples", "count", 1}}, "samples", "count", 1};
-    return {{{type, "samples", 1}}, type, "count", 0};
+    if (run.event_kind != "hardware counter") return {{{"samples", "count"}}, "samples", "count", 1};
+    return {{{type, "samples"}}, type, "count", 0};
 }
 
 std::uint64_t amount(const ProfileValue& value, std::uint64_t weight, std::uint64_t hits) {
-    return value.is_hits ? in_units(value, hits) : in_units(value, weight);
-}
-
-std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight) {
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-    return weight > most / value.of_each ? most : weight * value.of_each;
+    return std::min(value.is_hits ? hits : weight, most);
 }
 
 }  // namespace flameprobe

@@ -10,10 +10,9 @@
 namespace flameprobe {
 
 struct ProfileValue {
-    std::string type;           // "cpu"; never with `-`, which Pyroscope refuses
-    std::string unit;           // "nanoseconds"
-    std::uint64_t of_each = 1;  // the value of one unit of weight
-    bool is_hits = false;       // the value is the number of samples, whatever they weigh
+    std::string type;      // "cpu"; never with `-`, which Pyroscope refuses
+    std::string unit;      // "nanoseconds"
+    bool is_hits = false;  // the value is the number of samples, whatever they weigh
 };
 
 struct ProfileValues {
@@ -28,7 +27,5 @@ ProfileValues values_of(const NamedProfile& profile);
 
 /// The value of `hits` samples that weigh `weight` together, at most what a signed 64-bit number holds.
 std::uint64_t amount(const ProfileValue& value, std::uint64_t weight, std::uint64_t hits);
-/// `weight` in this value's unit, at most what a signed 64-bit number holds.
-std::uint64_t in_units(const ProfileValue& value, std::uint64_t weight);
 
 }  // namespace flameprobe

@@ -63,7 +63,7 @@ private:
         count("samples", hits_of(summary));
         count("rooted", rooted_hits_of(summary));
         count("truncated", truncated_hits_of(summary));
-        count("lost", summary.lost);
+        count("lost", lost_samples(profile_.run, summary));
         count("throttled", summary.throttled);
         for (const auto& [name, amount] : profile_.work) count(("counted " + name).c_str(), amount);
         add("CPU time", seconds(summary.process_cpu_ns));

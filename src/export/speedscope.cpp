@@ -55,21 +55,19 @@ void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>&
 
 void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, const ThreadSamples& thread,
                   JsonStream& json) {
-    const std::uint64_t period = thread.event->run.period_ns;
-    const bool has_time = profile.has_run && period > 0;
-    const std::uint64_t unit = has_time ? period : 1;
+    const bool has_time = profile.has_run && weighs_nanoseconds(thread.event->run);
     json.begin_object();
     json.key("type").text("sampled").key("name").text(thread.name);
     const bool bytes = profile.has_run && counts_bytes(thread.event->run);
     json.key("unit").text(has_time ? "nanoseconds" : bytes ? "bytes" : "none");
     // The importer's total is the greater of end - start and the sum of weights, so both are made equal.
-    json.key("startValue").number(0).key("endValue").number(thread.weight * unit);
+    json.key("startValue").number(0).key("endValue").number(thread.weight);
     std::vector<FunctionId> stack;
     json.key("samples").array(thread.counts, [&](const NamedCount* count) {
         stack_of(profile, count->node, stack);
         json.array(stack, [&](FunctionId function) { json.number(frames.of_function[function]); });
     });
-    json.key("weights").array(thread.counts, [&](const NamedCount* count) { json.number(count->weight * unit); });
+    json.key("weights").array(thread.counts, [&](const NamedCount* count) { json.number(count->weight); });
     json.end_object();
 }
 

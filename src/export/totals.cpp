@@ -19,8 +19,7 @@ std::uint64_t total_hits(const NamedProfile& profile) {
 
 std::optional<double> sampled_ns_per_unit(const NamedProfile& profile, std::uint64_t units) {
     if (units == 0 || profile.run.period_ns == 0) return std::nullopt;
-    return static_cast<double>(total_weight(profile)) * static_cast<double>(profile.run.period_ns) /
-           static_cast<double>(units);
+    return static_cast<double>(total_weight(profile)) / static_cast<double>(units);
 }
 
 std::vector<ThreadTotal> thread_totals(const NamedProfile& profile) {

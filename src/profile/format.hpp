@@ -9,9 +9,10 @@
 
 namespace flameprobe::format {
 
-inline constexpr std::uint8_t version = 1;
+/// Format 1 has the same records; its weights of a clock are periods.
+inline constexpr std::uint8_t version = 2, oldest_version = 1;
 /// Six letters, 0x1a (ends `type` and `cat` on some systems, and shows a text-mode transfer), the version.
-inline constexpr std::string_view magic{"FPROBE\x1a\x01", 8};
+inline constexpr std::string_view magic{"FPROBE\x1a\x02", 8};
 
 /// A block: u32 type, u32 payload size, u32 CRC-32 of these eight bytes and the payload; all little-endian.
 inline constexpr std::size_t block_header_size = 12;

@@ -132,11 +132,11 @@ constexpr std::uint64_t multiply_saturated(std::uint64_t a, std::uint64_t b) {
 struct Sample {
     std::uint64_t time_ns = 0;  // after the run's start
     ThreadId thread = 0;
-    StackId stack = 0;         // the leaf's node
-    std::uint64_t weight = 1;  // in sampling periods of CPU time
-    /// Independent observations: 1 for a sample, however many periods it stands for; 0 for CPU time that is known
-    /// without one (a note); more where a long run's samples were added up. Widths are weights, noise is counted in
-    /// hits.
+    StackId stack = 0;  // the leaf's node
+    /// Nanoseconds of CPU time, if the event is a clock, or of waiting; else events, or bytes.
+    std::uint64_t weight = 1;
+    /// Independent observations: 1 for a sample, however long it stands for; 0 for CPU time that is known without one
+    /// (a note); more where a long run's samples were added up. Widths are weights, noise is counted in hits.
     std::uint64_t hits = 1;
 };
 
@@ -151,7 +151,7 @@ struct WorkCount {
 struct ThreadAccount {
     ThreadId thread = 0;
     std::uint64_t cpu_ns = 0;   // by the thread's CPU clock, while sampling was on
-    std::uint64_t samples = 0;  // sum of weights
+    std::uint64_t samples = 0;  // sum of its samples' weights
 };
 
 /// Something that the figures depend on, for people and scripts: CPU, commit, compiler, ...
@@ -176,14 +176,15 @@ struct RunInfo {
     std::string event_kind;     // software clock, software event, hardware counter
     std::string kernel;         // on, off (and why)
     std::uint64_t frequency_asked = 0;
-    std::uint64_t period_ns = 0;    // CPU time that one unit of weight stands for; 0 if the event is no clock; 1 where
-                                    // runs with different periods were merged
+    std::uint64_t period_ns = 0;    // CPU time for which a sample stands in the mean; 0 if the event is no clock; 1
+                                    // where runs with different periods were merged
     std::uint32_t stack_bytes = 0;  // copied with each sample
     std::vector<RunFact> facts;     // in the order in which they are shown
     std::string shown;              // events that were asked for, with commas between; empty: the run's own
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
     std::string place;  // machine and root directory in which its paths hold (base/proc.hpp); empty: not known
     std::uint64_t start_monotonic_ns = 0;  // the start by CLOCK_MONOTONIC, which dumps of code have; 0: not known
+    bool weights_in_ns = true;  // of a clock, in the file; earlier versions' are in periods, until they are read
 };
 
 /// What else was sampled in the run, beside its own event.
@@ -191,7 +192,7 @@ struct EventInfo {
     std::string name;                   // offcpu, page-faults, ...
     std::string kind;                   // as RunInfo::event_kind
     std::uint64_t frequency_asked = 0;  // a second
-    std::uint64_t period_ns = 0;        // time that one unit of weight stands for; 0 if the event is no time
+    std::uint64_t period_ns = 0;        // 1: weights are nanoseconds; 0: the event is no time
 };
 
 /// Names of events that have a meaning.
@@ -248,8 +249,8 @@ inline bool counts_events(const RunInfo& run) {
     return (run.event_kind == "software event" || run.event_kind == event_kind::objects) && !counts_bytes(run);
 }
 
-/// Whether weights are nanoseconds: of waiting, or of runs with different periods.
-inline bool weighs_nanoseconds(const RunInfo& run) { return counts_waiting(run) || run.period_ns == 1; }
+/// Whether weights are nanoseconds.
+inline bool weighs_nanoseconds(const RunInfo& run) { return run.period_ns != 0; }
 
 /// Architecture of the machine that was sampled, as uname(2) calls it: x86_64, aarch64; empty if the profile lacks it.
 inline std::string architecture(const RunInfo& run) {
@@ -284,7 +285,7 @@ struct Summary {
     bool complete = false;          // written at the end of the run
     std::uint64_t duration_ns = 0;  // while sampling was on
     std::uint64_t samples = 0;      // sum of weights of all samples with a stack
-    std::uint64_t lost = 0;         // periods
+    std::uint64_t lost = 0;         // weight
     std::uint64_t truncated = 0;    // weight
     std::uint64_t rooted = 0;       // weight
     std::uint64_t throttled = 0;    // times
@@ -306,5 +307,10 @@ inline std::uint64_t truncated_hits_of(const Summary& summary) {
     return summary.truncated_hits != 0 ? summary.truncated_hits : std::min(summary.truncated, hits_of(summary));
 }
 inline std::uint64_t rooted_hits_of(const Summary& summary) { return hits_of(summary) - truncated_hits_of(summary); }
+
+/// How many samples were lost: of a clock, as many as the time that they would have stood for has periods.
+inline std::uint64_t lost_samples(const RunInfo& run, const Summary& summary) {
+    return run.period_ns <= 1 ? summary.lost : (summary.lost + run.period_ns / 2) / run.period_ns;
+}
 
 }  // namespace flameprobe

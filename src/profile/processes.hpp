@@ -18,7 +18,7 @@ struct ProcessPart {
     Summary summary;
     std::optional<Mapping> executable;  // of the program, if a sample was in it
     std::uint64_t hits = 0;             // of all its samples
-    std::uint64_t weight = 0;           // of those of the run's own event, in periods
+    std::uint64_t weight = 0;           // of those of the run's own event
     bool has_samples = false;           // or CPU time that is known without one
     std::uint64_t begin = 0, end = 0;   // of its whole blocks, in bytes
     std::string more;                   // whole blocks that are written behind these

@@ -18,13 +18,15 @@ Error complain(const ByteSource& source, std::uint64_t offset, const std::string
 Result<void> read_magic(ByteSource& source) {
     std::string head;
     if (auto got = source.read(format::magic.size(), head); !got) return got.error();
-    if (head == format::magic) return {};
+    const bool whole = head.size() == format::magic.size() && head.starts_with(any_version);
+    const unsigned version = whole ? static_cast<unsigned char>(head.back()) : 0;
+    if (version >= format::oldest_version && version <= format::version) return {};
     if (head.empty())
         return Error{source.name() + ": is empty; the program may have ended before anything was written"};
-    if (head.size() == format::magic.size() && head.starts_with(any_version)) {
-        return Error{source.name() + ": is a .fprobe of format " +
-                     std::to_string(static_cast<unsigned char>(head.back())) + ", and this program reads format " +
-                     std::to_string(format::version) + "; use the flameprobe-render of the version that wrote it"};
+    if (whole) {
+        return Error{source.name() + ": is a .fprobe of format " + std::to_string(version) +
+                     ", and this program reads format " + std::to_string(format::version) +
+                     "; use the flameprobe-render of the version that wrote it"};
     }
     return complain(source, 0, "not a .fprobe: it does not begin with \"FPROBE\"");
 }

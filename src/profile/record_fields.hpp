@@ -111,7 +111,7 @@ void list_fields(Codec& field, Record& run) {
     field(run.event), field(run.event_kind), field(run.kernel);
     field(run.frequency_asked), field(run.period_ns), field(run.stack_bytes);
     field(run.facts), field(run.shown), field(run.labels), field(run.place);
-    field(run.start_monotonic_ns);
+    field(run.start_monotonic_ns), field(run.weights_in_ns);
 }
 
 template <class Codec, FieldsOf<EventInfo> Record>

@@ -98,8 +98,8 @@ std::string samples_text(std::uint64_t hits) { return count_text(hits) + (hits =
 std::string unit_text(const NamedProfile& profile, std::uint64_t weight) {
     if (profile.has_run && counts_bytes(profile.run)) return bytes_text(weight);
     if (profile.has_run && counts_events(profile.run)) return count_text(weight) + " " + profile.run.event;
-    if (!profile.has_run || profile.run.period_ns == 0) return {};
-    const double ns = static_cast<double>(weight) * static_cast<double>(profile.run.period_ns);
+    if (!profile.has_run || !weighs_nanoseconds(profile.run)) return {};
+    const double ns = static_cast<double>(weight);
     return ns < 1e18 ? duration_text(static_cast<std::uint64_t>(ns)) : std::string{};
 }
 

@@ -23,7 +23,7 @@ struct SideCount {
 /// The two sides of a comparison, as data of a page: before and after, in this order.
 struct PageSides {
     std::array<std::string, 2> names;              // what the inputs are called
-    std::array<std::uint64_t, 2> period_ns{};      // time of a unit of weight, 0 if unknown
+    std::array<bool, 2> is_time{};                 // whether weights are nanoseconds
     std::array<std::vector<SideCount>, 2> counts;  // of each of the profile's counts
     std::vector<Fact> facts;                       // how it was compared
     std::string summary;                           // plain text, for readers without JavaScript

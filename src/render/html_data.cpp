@@ -41,7 +41,7 @@ Result<std::string> pack(const std::string& text) {
 
 void add_sides(Json& facts, const PageSides& sides) {
     facts["sides"] = {{"names", {clean_text(sides.names[0]), clean_text(sides.names[1])}},
-                      {"periods", {sides.period_ns[0], sides.period_ns[1]}},
+                      {"isTime", {sides.is_time[0], sides.is_time[1]}},
                       {"byAmount", sides.by_amount},
                       {"bySelf", sides.by_self}};
     for (const ChangeShade& shade : change_shades) {
@@ -129,7 +129,8 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     facts["waiting"] = profile.has_run && counts_waiting(profile.run);
     facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
-    facts["period"] = profile.has_run ? profile.run.period_ns : 0;
+    facts["period"] = profile.has_run && weighs_nanoseconds(profile.run) ? 1 : 0;  // of a unit of weight, in ns
+    facts["sampling"] = profile.has_run ? profile.run.period_ns : 0;               // between two samples, in ns
     facts["bin"] = profile.bin_ns;
     if (!profile.alive.empty()) facts["alive"] = {{"bin", profile.alive_stretch_ns}, {"weights", profile.alive}};
     facts["boxes"] = columns->boxes;

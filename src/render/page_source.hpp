@@ -9,7 +9,7 @@
 
 namespace flameprobe {
 
-/// The weight of samples, in periods, and their number.
+/// The weight of samples, and their number.
 struct SampleSum {
     std::uint64_t weight = 0;
     std::uint64_t hits = 0;

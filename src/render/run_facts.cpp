@@ -69,17 +69,17 @@ std::string waiting_text(const Summary& summary) {
 
 std::string sampled_text(const Summary& summary, const RunInfo& run) {
     std::string text = count_text(hits_of(summary));
-    if (hits_of(summary) != summary.samples && counts_events(run))
+    if (counts_events(run) && hits_of(summary) != summary.samples)
         text += " of " + count_text(summary.samples) + " " + run.event;
     text += "; rooted " + of_samples(rooted_hits_of(summary), summary.rooted, summary) + ", truncated " +
             of_samples(truncated_hits_of(summary), summary.truncated, summary) + ", lost " +
-            (counts_bytes(run) ? bytes_text(summary.lost) : count_text(summary.lost));
+            (counts_bytes(run) ? bytes_text(summary.lost) : count_text(lost_samples(run, summary)));
     if (summary.throttled > 0) text += ", throttled " + count_text(summary.throttled) + " times";
     return text;
 }
 
-std::string coverage_text(const RunInfo& run, const Summary& summary) {
-    const double sampled = as_double(summary.samples) * as_double(run.period_ns);
+std::string coverage_text(const Summary& summary) {
+    const double sampled = as_double(summary.samples);
     return "sampled " + duration_text(static_cast<std::uint64_t>(sampled)) + " of the process's " +
            duration_text(summary.process_cpu_ns) +
            " of CPU time: " + percent_text(sampled, as_double(summary.process_cpu_ns));
@@ -168,7 +168,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
         facts.push_back({counts_waiting(run) ? "Time" : "Samples",
                          counts_waiting(run) ? waiting_text(summary) : sampled_text(summary, run)});
         if (!counts_waiting(run) && run.period_ns > 0 && summary.process_cpu_ns > 0)
-            facts.push_back({"Coverage", coverage_text(run, summary)});
+            facts.push_back({"Coverage", coverage_text(summary)});
         if (auto allocated = allocated_text(summary); !allocated.empty())
             facts.push_back({"Allocated", std::move(allocated)});
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});

@@ -26,7 +26,7 @@ std::vector<std::string> split(const std::string& list) {
 
 void EventChoice::set_run(const RunInfo& run) {
     own_ = short_event_name(run.event);
-    own_period_ns_ = run.period_ns;
+    own_is_time_ = run.period_ns != 0;
     asked_ = split(run.shown);
     choose();
 }
@@ -51,7 +51,7 @@ std::vector<std::string> EventChoice::names() const {
         for (const auto name :
              {event_name::heap, event_name::heap_objects, event_name::heap_end, event_name::heap_end_objects})
             all.emplace_back(name);
-    if (own_period_ns_ != 0 && find(event_name::offcpu) != none) all.emplace_back(event_name::wall);
+    if (own_is_time_ && find(event_name::offcpu) != none) all.emplace_back(event_name::wall);
     return all;
 }
 
@@ -73,15 +73,14 @@ bool EventChoice::is_there() const {
 
 void EventChoice::choose() {
     const std::string name = chosen();
-    factors_.assign(events_.size(), 0);
-    const bool wall = name == event_name::wall && own_period_ns_ != 0;
+    read_.assign(events_.size(), false);
+    const bool wall = name == event_name::wall && own_is_time_;
     const EventId idle = find(event_name::idle);
-    if (name == own_) factors_[0] = 1;
-    if (wall) factors_[0] = own_period_ns_;
+    if (name == own_ || wall) read_[0] = true;
     const EventId event = find(wall ? event_name::offcpu : name);
     if (event == none) return;
-    factors_[event] = 1;
-    if (idle_ && idle != none && events_[event].name == event_name::offcpu) factors_[idle] = 1;
+    read_[event] = true;
+    if (idle_ && idle != none && events_[event].name == event_name::offcpu) read_[idle] = true;
 }
 
 EventChoice::HeapPart EventChoice::heap_part(EventId event) const {

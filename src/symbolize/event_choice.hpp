@@ -17,8 +17,8 @@ public:
 
     void set_run(const RunInfo& run);
     void add(EventId id, const EventInfo& info);
-    /// The factor for the weights of an event's samples; 0: its samples are not read.
-    std::uint64_t factor(EventId event) const { return event < factors_.size() ? factors_[event] : 0; }
+    /// Whether the event's samples are part of what was chosen.
+    bool reads(EventId event) const { return event < read_.size() && read_[event]; }
 
     /// Whether what is read is alive memory, made of what was allocated and freed; and whether when it was most.
     bool is_heap() const { return chosen().starts_with(event_name::heap); }
@@ -48,10 +48,10 @@ private:
     const std::string wanted_;
     const bool idle_;
     std::string own_;
-    std::uint64_t own_period_ns_ = 0;
+    bool own_is_time_ = false;
     std::vector<std::string> asked_;
     std::vector<EventInfo> events_ = std::vector<EventInfo>(1);  // [0]: the run's own, which its RunInfo describes
-    std::vector<std::uint64_t> factors_ = {1};
+    std::vector<bool> read_ = {true};
 };
 
 }  // namespace flameprobe

@@ -17,10 +17,6 @@ void TimeBins::widen(std::uint64_t bin_ns) {
     while (bin_ns_ < bin_ns && bin_ns_ < longest_bin) halve();
 }
 
-void TimeBins::scale(std::uint64_t factor) {
-    for (Entry& entry : entries_) entry.weight = multiply_saturated(entry.weight, factor);
-}
-
 const std::vector<TimeBins::Entry>& TimeBins::entries() {
     merge();
     return entries_;
@@ -58,7 +54,7 @@ void RawProfile::run(const RunInfo& info) {
 void RawProfile::event(EventId id, const EventInfo& info) { events.add(id, info); }
 void RawProfile::event_sample(EventId event, const Sample& sample) {
     if (events.is_heap()) return keep_heap(event, sample);
-    keep(sample, events.factor(event));
+    keep(sample, event);
 }
 
 // What is alive in a window of time may have been allocated before it.
@@ -100,20 +96,19 @@ void RawProfile::thread(ThreadId id, const Thread& thread) {
     threads[id] = thread;
 }
 
-void RawProfile::sample(const Sample& sample) { keep(sample, events.factor(0)); }
+void RawProfile::sample(const Sample& sample) { keep(sample, 0); }
 
-void RawProfile::keep(const Sample& sample, std::uint64_t factor) {
+void RawProfile::keep(const Sample& sample, EventId event) {
     last_sample_ns = std::max(last_sample_ns, sample.time_ns);
     if (filter_.from_ns && sample.time_ns < *filter_.from_ns) return;
     if (filter_.to_ns && sample.time_ns >= *filter_.to_ns) return;
-    const std::uint64_t weight = multiply_saturated(sample.weight, factor);
-    if (weight == 0) return;
+    if (sample.weight == 0 || !events.reads(event)) return;
     const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
     constexpr std::size_t most_apart = 4'000'000;  // 128 MB; what comes after them is named by what lay there last
     if (by_time_ && has_jit_dump_ && in_run_time_code_[sample.stack] && apart.size() < most_apart)
-        apart.push_back({key, sample.time_ns, weight, sample.hits});
+        apart.push_back({key, sample.time_ns, sample.weight, sample.hits});
     else
-        add(key, sample.time_ns, weight, sample.hits);
+        add(key, sample.time_ns, sample.weight, sample.hits);
 }
 
 void RawProfile::add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits) {

@@ -32,8 +32,6 @@ public:
     void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
     /// Makes bins at least that long, as those of what is added may be.
     void widen(std::uint64_t bin_ns);
-    /// Multiplies all weights.
-    void scale(std::uint64_t factor);
     /// By key, then bin.
     const std::vector<Entry>& entries();
     std::uint64_t bin_ns() const { return bin_ns_; }
@@ -111,7 +109,7 @@ private:
     std::vector<bool> stacks_in_scope() const;
     bool thread_wanted(const Thread& thread) const;
 
-    void keep(const Sample& sample, std::uint64_t factor);
+    void keep(const Sample& sample, EventId event);
     void keep_heap(EventId event, const Sample& sample);
 
     /// By thread << 32 | stack, sorted by it.

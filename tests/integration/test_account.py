@@ -80,7 +80,8 @@ class Accounts(Case):
         self.assertEqual(told["sampling"]["unwinder"], "fp")
         self.assertEqual(told["samples"]["taken"], told["samples"]["rooted"] + told["samples"]["truncated"])
         self.assertGreater(weight_of(stacks, "crunch"), 50)
-        self.assertEqual(weight_of(stacks, "[truncated]") * told["sampling"]["period_ns"], told["samples"]["truncated_ns"])
+        period = told["sampling"]["period_ns"]
+        self.assertAlmostEqual(weight_of(stacks, "[truncated]") * period, told["samples"]["truncated_ns"], delta=period)
 
     def copying(self, blocks, *settings):
         """A program that spends most of its time in system calls, and may not see the kernel: of the calls, the first
@@ -114,7 +115,7 @@ class Accounts(Case):
     def test_engine_says_what_it_leaves_out(self):
         ran = run([host("ends"), "return", "300"], self.directory,
                   profiled(ENGINE="timer", FREQ=4000, FORMAT="json", LOG="stderr"))
-        self.assertIn("each sample stands for several periods", summary(ran.result())["sampling"]["engine_reason"])
+        self.assertIn("each sample stands for more time", summary(ran.result())["sampling"]["engine_reason"])
         self.assertIn("flameprobe: engine timer (", ran.stderr)
 
     def test_signal_engine_ends_where_the_host_takes_the_signal(self):

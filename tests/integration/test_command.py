@@ -103,15 +103,15 @@ class Run(Case):
         # The run is told in titles, at its end and later.
         titles = [re.search(r'aria-label="(.*?)"', svg)[1] for svg in
                   ((self.directory / "x.svg").read_text(), harness.render(self.directory / "x.fprobe", "-f", "svg", "-o", "-").stdout)]
-        self.assertRegex(titles[0], "^CPU flame graph of (sh|host-ends) and its children, 2 processes$")
+        self.assertRegex(titles[0], "^CPU flame graph of (sh|host-ends) and its children, [23] processes$")
         self.assertEqual(titles[0], titles[1])
         whole = sum(count for _, count in stacks)
         for row, least in zip(table, (150, 30)):  # the heaviest first
             weight = sum(count for frames, count in stacks if frames[0] == " ".join(row[-2:]))
-            # The share is of weights; a thread's last piece of CPU time may be one without being a sample.
-            self.assertAlmostEqual(100 * weight / whole, float(row[3].rstrip("%")), delta=0.01)
+            # The share is of weights, which folded text rounds to periods.
+            self.assertAlmostEqual(100 * weight / whole, float(row[3].rstrip("%")), delta=100 / whole)
             self.assertGreater(int(row[2]), least)
-            self.assertLessEqual(int(row[2]), weight)
+            self.assertLess(int(row[2]), 2 * weight)
         for path in self.directory.glob("x*.fprobe"):  # what --tree makes of it is the same
             self.assertTrue(path.exists())
         again = harness.render("--tree", *self.directory.glob("x*.fprobe"), "-o", self.directory / "again.folded")

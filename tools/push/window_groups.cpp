@@ -25,17 +25,6 @@ bool is_kubernetes(const RunInfo& run) {
     });
 }
 
-/// Turns weights into nanoseconds, since each process has another period.
-void count_time(NamedProfile& profile) {
-    if (profile.run.period_ns <= 1) return;
-    for (NamedCount& count : profile.counts) {
-        __extension__ using Wide = unsigned __int128;
-        const Wide ns = static_cast<Wide>(count.weight) * profile.run.period_ns;
-        count.weight = ns > ~std::uint64_t{0} ? ~std::uint64_t{0} : static_cast<std::uint64_t>(ns);
-    }
-    profile.run.period_ns = 1;
-}
-
 /// Windows that are being merged. A single window keeps its addresses.
 struct WindowMerge {
     WindowGroup group;
@@ -49,10 +38,8 @@ struct WindowMerge {
         }
         if (!merger) {
             merger.emplace();
-            count_time(group.profile);
             merger->add(group.profile);
         }
-        count_time(profile);
         merger->add(profile);
     }
     WindowGroup take() {

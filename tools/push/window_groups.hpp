@@ -31,9 +31,8 @@ class WindowLoader {
 public:
     explicit WindowLoader(const Settings& settings) : settings_(settings) {}
 
-    /// Merges windows of the same service, labels, event and quarter of a minute into one profile. Its weights are
-    /// nanoseconds for CPU time, since each process has a period of its own. A single window stays as it is. Windows
-    /// without samples form a group without a service. `bad` gets files that are no profiles.
+    /// Merges windows of the same service, labels, event and quarter of a minute into one profile. A single window
+    /// stays as it is. Windows without samples form a group without a service. `bad` gets files that are no profiles.
     std::vector<WindowGroup> load(const SpoolDirectory& spool, const std::vector<Window>& windows,
                                   std::vector<BadWindow>& bad);
 

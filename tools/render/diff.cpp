@@ -142,9 +142,9 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
                      ": nothing can be compared"};
     }
     const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
-    diff.period_ns = {before.has_run ? before.run.period_ns : 0, after.has_run ? after.run.period_ns : 0};
+    diff.is_time = {before.has_run && weighs_nanoseconds(before.run), after.has_run && weighs_nanoseconds(after.run)};
     // Shares are compared, so each side's weights keep their unit.
-    if (before.has_run && after.has_run && !same_period(before.run, after.run))
+    if (!before.has_run || !after.has_run || !same_period(before.run, after.run))
         before.run.period_ns = after.run.period_ns = 0;
     keep_names_only(before);
     keep_names_only(after);

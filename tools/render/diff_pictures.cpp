@@ -155,7 +155,7 @@ Result<void> write_diff_html(ProfileDiff& diff, const DiffNames& names, SortBy b
                              const FlameGraphOptions& options, const ByteSink& out) {
     PageSides sides;
     sides.names = {names.before, names.after};
-    sides.period_ns = diff.period_ns;
+    sides.is_time = diff.is_time;
     sides.counts = {side_counts(diff.before, diff.hits_before), side_counts(diff.after, diff.hits_after)};
     sides.facts = diff_facts(diff, names, by);
     sides.summary = table;

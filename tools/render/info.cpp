@@ -40,10 +40,8 @@ std::string thread_lines(const NamedProfile& profile) {
         text += ": ";
         if (waits) text += duration_text(weight[id]);
         if (cpu[id] > 0) text += std::string(waits ? ", " : "") + duration_text(cpu[id]) + " of CPU time";
-        if (cpu[id] > 0 && profile.run.period_ns > 0 && !waits) {
-            const double sampled = static_cast<double>(weight[id]) * static_cast<double>(profile.run.period_ns);
-            text += " (" + percent_text(sampled, static_cast<double>(cpu[id])) + " covered)";
-        }
+        if (cpu[id] > 0 && weighs_nanoseconds(profile.run) && !waits)
+            text += " (" + percent_text(static_cast<double>(weight[id]), static_cast<double>(cpu[id])) + " covered)";
         if (!waits) text += (cpu[id] > 0 ? ", " : "") + samples_text(hits[id]);
         out += line("Thread", text);
     }

@@ -67,20 +67,14 @@ std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
     return now;
 }
 
-// Weights of different units are made nanoseconds; those of one unit stay periods, as in their own pictures.
+// Folded text counts periods: as many as the recorded profiles have, which are in nanoseconds.
 std::uint64_t ProfileMerger::unit_of(const NamedProfile& input) {
-    if (!result_.has_run || result_.run.period_ns == 0) return 1;
-    if (!input.has_run) return result_.run.period_ns == in_nanoseconds ? period_before_ : 1;  // as many periods
-    if (input.run.period_ns == 0 || (result_.run.period_ns != in_nanoseconds && same_period(result_.run, input.run)))
-        return 1;
-    if (result_.run.period_ns != in_nanoseconds) {
-        period_before_ = result_.run.period_ns;
-        for (NamedCount& count : result_.counts) count.weight = multiply_saturated(count.weight, period_before_);
-        scale_facts(result_, period_before_);
-        times_.scale(period_before_);
-        result_.run.period_ns = in_nanoseconds;
-    }
-    return input.run.period_ns;
+    const auto period = [](const NamedProfile& of) {
+        return std::max<std::uint64_t>(of.has_run ? of.run.period_ns : 0, 1);
+    };
+    if (input.has_run && !result_.has_run)
+        for (NamedCount& count : result_.counts) count.weight = multiply_saturated(count.weight, period(input));
+    return input.has_run ? 1 : period(result_);
 }
 
 void ProfileMerger::add_counts(const NamedProfile& input) {
@@ -102,18 +96,18 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
         sum.weight = add_saturated(sum.weight, multiply_saturated(count.weight, unit));
         sum.hits = add_saturated(sum.hits, count.hits);
     }
-    if (clock_) add_times(input, counts, unit);
-    merge_facts(result_, input, threads, unit);
+    if (clock_) add_times(input, counts);
+    merge_facts(result_, input, threads);
     result_.merged_runs += std::max<std::uint32_t>(input.merged_runs, 1);
 }
 
-void ProfileMerger::add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts, std::uint64_t unit) {
+void ProfileMerger::add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts) {
     all_have_times_ = all_have_times_ && (input.counts.empty() || input.bin_ns > 0);
     times_.widen(input.bin_ns);
     const std::uint64_t start = clock_->start_of(input.run);
     for (const TimedWeight& time : input.times) {
         const std::uint64_t middle = add_saturated(start, time.bin * input.bin_ns + input.bin_ns / 2);
-        times_.add(counts[time.count], middle, multiply_saturated(time.weight, unit), time.hits);
+        times_.add(counts[time.count], middle, time.weight, time.hits);
     }
 }
 

@@ -17,7 +17,7 @@ namespace flameprobe {
 /// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses, which differ from
 /// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one,
 /// in profiles whose stacks begin with their process those of one such frame. If the inputs' periods differ by more
-/// than their random part, weights are in nanoseconds (RunInfo::period_ns is 1).
+/// than their random part, RunInfo::period_ns is 1.
 class ProfileMerger {
 public:
     /// `clock`: of the one run that all inputs are processes of; when their samples were taken is kept then, in as many
@@ -36,12 +36,9 @@ private:
     std::vector<ThreadId> add_threads(const NamedProfile& input);
     std::uint64_t unit_of(const NamedProfile& input);
     void add_counts(const NamedProfile& input);
-    void add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts, std::uint64_t unit);
-
-    static constexpr std::uint64_t in_nanoseconds = 1;  // RunInfo::period_ns
+    void add_times(const NamedProfile& input, const std::vector<std::uint32_t>& counts);
 
     NamedProfile result_;
-    std::uint64_t period_before_ = 1;  // the period of the weights before they became nanoseconds
     std::size_t inputs_ = 0;
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;
     IdTable frames_;   // by function and line

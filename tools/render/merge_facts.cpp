@@ -8,6 +8,11 @@
 
 namespace flameprobe {
 
+bool same_period(const RunInfo& one, const RunInfo& other) {
+    const auto [shorter, longer] = std::minmax(one.period_ns, other.period_ns);
+    return longer - shorter <= longer * 3 / 100;
+}
+
 namespace {
 
 void merge_text(std::string& into, const std::string& from) {
@@ -22,16 +27,6 @@ void merge_number(Number& into, Number from) {
 void warn_once(NamedProfile& into, const std::string& warning) {
     if (std::find(into.warnings.begin(), into.warnings.end(), warning) == into.warnings.end())
         into.warnings.push_back(warning);
-}
-
-/// By their samples, so that samples × period remains what the inputs have together.
-std::uint64_t mean_period(const NamedProfile& into, const NamedProfile& from) {
-    const auto weight = [](const NamedProfile& profile) { return static_cast<double>(profile.summary.samples); };
-    const double all = weight(into) + weight(from);
-    if (all == 0) return into.run.period_ns;
-    return static_cast<std::uint64_t>((weight(into) * static_cast<double>(into.run.period_ns) +
-                                       weight(from) * static_cast<double>(from.run.period_ns)) /
-                                      all);
 }
 
 void merge_run(NamedProfile& into, const NamedProfile& from_profile) {
@@ -65,8 +60,8 @@ void merge_run(NamedProfile& into, const NamedProfile& from_profile) {
     merge_number(run.frequency_asked, from.frequency_asked);
     if (!a_clock)
         run.period_ns = 0;
-    else if (run.period_ns != 1)  // nanoseconds
-        run.period_ns = mean_period(into, from_profile);
+    else if (!same_period(run, from))
+        run.period_ns = 1;
     merge_number(run.stack_bytes, from.stack_bytes);
 }
 
@@ -79,16 +74,16 @@ void merge_time(NamedProfile& into, const NamedProfile& from) {
     into.summary.duration_ns = end - start;
 }
 
-void merge_accounts(Summary& into, const Summary& from, const std::vector<ThreadId>& threads, std::uint64_t unit) {
+void merge_accounts(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
     std::map<ThreadId, ThreadAccount> by_thread;
-    const auto add = [&by_thread](const ThreadAccount& account, ThreadId id, std::uint64_t of_each) {
+    const auto add = [&by_thread](const ThreadAccount& account, ThreadId id) {
         ThreadAccount& sum = by_thread[id];
         sum.thread = id;
         sum.cpu_ns += account.cpu_ns;
-        sum.samples += account.samples * of_each;
+        sum.samples += account.samples;
     };
-    for (const ThreadAccount& account : into.threads) add(account, account.thread, 1);
-    for (const ThreadAccount& account : from.threads) add(account, threads[account.thread], unit);
+    for (const ThreadAccount& account : into.threads) add(account, account.thread);
+    for (const ThreadAccount& account : from.threads) add(account, threads[account.thread]);
     into.threads.clear();
     for (const auto& [id, account] : by_thread) into.threads.push_back(account);
 }
@@ -102,37 +97,23 @@ void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<s
     for (const auto of_one : {counter::part, counter::root_pid}) into.erase(std::string(of_one));
 }
 
-/// The fields that are weights.
-constexpr auto weights = {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted};
-
-void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads, std::uint64_t unit) {
+void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {
     into.complete = into.complete && from.complete;
     into.truncated_hits = truncated_hits_of(into) + truncated_hits_of(from);
     into.hits = hits_of(into) + hits_of(from);
-    for (const auto field : weights) into.*field += from.*field * unit;
     for (const auto field :
-         {&Summary::throttled, &Summary::frames, &Summary::continued, &Summary::continuation_rejected,
-          &Summary::process_cpu_ns, &Summary::own_cpu_ns, &Summary::own_memory}) {
+         {&Summary::samples, &Summary::lost, &Summary::truncated, &Summary::rooted, &Summary::throttled,
+          &Summary::frames, &Summary::continued, &Summary::continuation_rejected, &Summary::process_cpu_ns,
+          &Summary::own_cpu_ns, &Summary::own_memory}) {
         into.*field += from.*field;
     }
     merge_counters(into.counters, from.counters);
-    merge_accounts(into, from, threads, unit);
+    merge_accounts(into, from, threads);
 }
 
 }  // namespace
 
-bool same_period(const RunInfo& one, const RunInfo& other) {
-    const auto [shorter, longer] = std::minmax(one.period_ns, other.period_ns);
-    return longer - shorter <= longer * 3 / 100;
-}
-
-void scale_facts(NamedProfile& profile, std::uint64_t factor) {
-    for (const auto field : weights) profile.summary.*field *= factor;
-    for (ThreadAccount& account : profile.summary.threads) account.samples *= factor;
-}
-
-void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads,
-                 std::uint64_t unit) {
+void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector<ThreadId>& threads) {
     constexpr std::size_t most_warnings = 100;  // of a thousand files
     for (const std::string& warning : from.warnings) {
         if (into.warnings.size() < most_warnings) into.warnings.push_back(warning);
@@ -148,7 +129,7 @@ void merge_facts(NamedProfile& into, const NamedProfile& from, const std::vector
         merge_time(into, from);
         merge_run(into, from);
     }
-    merge_summary(into.summary, from.summary, threads, unit);
+    merge_summary(into.summary, from.summary, threads);
     for (const FileBuild& file : file_builds(from)) {
         if (std::find(into.merged_files.begin(), into.merged_files.end(), file) == into.merged_files.end())
             into.merged_files.push_back(file);

@@ -43,7 +43,7 @@ void clear(ThreadSlot& slot) noexcept {
     slot.weight = {};
     slot.noticed_ns.store(0, std::memory_order_relaxed);
     slot.dropped.store(0, std::memory_order_relaxed);
-    slot.user_hits.store(0, std::memory_order_relaxed);
+    slot.user_ns.store(0, std::memory_order_relaxed);
     slot.stack_low.store(~std::uint64_t{0}, std::memory_order_relaxed);
     slot.stack_high.store(0, std::memory_order_relaxed);
     slot.control_block.store(0, std::memory_order_relaxed);

@@ -38,7 +38,7 @@ struct Tick {
     Origin origin = Origin::foreign;
     ThreadSlot* slot = nullptr;
     std::uint32_t slot_index = CellHead::no_slot;
-    std::uint64_t weight = 1;  // of a timer: how often it expired
+    std::uint64_t expiries = 1;  // of a timer
 };
 
 std::uint64_t perf_data(const siginfo_t& info) noexcept {
@@ -100,27 +100,28 @@ const ThreadSlot* own_slot(const State& state) noexcept {
     return known ? &state.slots[index] : nullptr;
 }
 
-/// The periods for which the tick is sampled. Those of all threads fall due one after the other, so that together they
-/// have no more samples or fewer.
-std::uint64_t periods_of(State& state, ThreadSlot& slot, std::uint64_t expiries) noexcept {
+/// The CPU time for which the tick is sampled: the periods that fall due in it. Those of all threads fall due one after
+/// the other, so that together they have no more samples or fewer.
+std::uint64_t weight_of(State& state, ThreadSlot& slot, std::uint64_t expiries) noexcept {
     const std::uint64_t elapsed = expiries * timer_interval_ns;
     slot.noticed_ns.fetch_add(elapsed, std::memory_order_relaxed);
     const std::uint64_t weight = slot.weight.nanoseconds(elapsed, state.tick_ns);
     const std::uint64_t begin = state.weighed_ns.fetch_add(weight, std::memory_order_relaxed);
-    return periods_due(begin, begin + weight, state.period_ns, state.seed);
+    return periods_due(begin, begin + weight, state.period_ns, state.seed) * state.period_ns;
 }
 
-void take_sample(State& state, Tick tick, ucontext_t& context) noexcept {
+void take_sample(State& state, const Tick& tick, ucontext_t& context) noexcept {
+    std::uint64_t weight = state.period_ns;
     if (tick.slot != nullptr) {
         give_alternate_stack(*tick.slot, context);
         if (state.has_thread_pointer) tick.slot->control_block.store(cpu::thread_pointer(), std::memory_order_relaxed);
-        tick.weight = periods_of(state, *tick.slot, tick.weight);
-        if (tick.weight == 0) return;
+        weight = weight_of(state, *tick.slot, tick.expiries);
+        if (weight == 0) return;
     }
     const bool in_system_call = cpu::may_leave_system_call(context);
     if (state.kernel_only && !in_system_call && tick.slot != nullptr &&
         !tick.slot->all.load(std::memory_order_relaxed)) {
-        tick.slot->user_hits.fetch_add(tick.weight, std::memory_order_relaxed);
+        tick.slot->user_ns.fetch_add(weight, std::memory_order_relaxed);
         return;
     }
     const std::uint32_t tid =
@@ -128,11 +129,11 @@ void take_sample(State& state, Tick tick, ucontext_t& context) noexcept {
     CellHead* cell = tid != 0 || tick.slot != nullptr ? state.pool.claim() : nullptr;
     if (cell == nullptr) {
         auto& dropped = tick.slot != nullptr ? tick.slot->dropped : state.dropped;
-        dropped.fetch_add(tick.weight, std::memory_order_relaxed);
+        dropped.fetch_add(weight, std::memory_order_relaxed);
         return;
     }
     cell->time_ns = now(state);
-    cell->weight = tick.weight;
+    cell->weight = weight;
     cell->slot = tick.slot_index;
     cell->generation = tick.slot != nullptr ? tick.slot->generation : 0;
     cell->tid = tid;

@@ -27,9 +27,9 @@ struct State {
     std::int32_t pid = 0;
     std::uint32_t stack_bytes = 0;
     std::uint32_t page_bytes = 4096;
-    std::uint64_t period_ns = 0;
-    std::uint64_t tick_ns = 0;                 // the kernel's; 0 for the signal engine
-    std::uint64_t seed = 0;                    // of the moments at which periods fall due
+    std::uint64_t period_ns = 0;  // weight of a sample, or of each period that a tick stands for; 1: no clock
+    std::uint64_t tick_ns = 0;    // the kernel's; 0 for the signal engine
+    std::uint64_t seed = 0;       // of the moments at which periods fall due
     std::atomic<std::uint64_t> weighed_ns{0};  // CPU time for which all ticks have stood
     bool has_thread_pointer = false;           // cpu::thread_pointer() works
     // The coarse clock where ticks signal: exact then, and read without rdtsc, which faults in a filter's strict mode

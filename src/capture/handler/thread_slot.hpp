@@ -28,10 +28,10 @@ struct alignas(64) ThreadSlot {
     TickWeight weight{};  // the thread's handler only, from `ready` on
     /// The thread's CPU time up to which its timer was noticed: by the thread's handler, for the collector.
     std::atomic<std::uint64_t> noticed_ns{0};
-    /// Samples × weight that found no free cell: added by the thread's handler, taken by the collector.
+    /// Weight of the samples that found no free cell: added by the thread's handler, taken by the collector.
     std::atomic<std::uint64_t> dropped{0};
-    /// Periods that expired in user code where only the kernel's are sampled (State::kernel_only): likewise.
-    std::atomic<std::uint64_t> user_hits{0};
+    /// What hits in user code stand for, where only the kernel is sampled (State::kernel_only): likewise.
+    std::atomic<std::uint64_t> user_ns{0};
     /// The part of the address space that is this thread's stack for as long as it lives. Empty (low = ~0) until the
     /// collector has proved it from /proc/self/maps. high is written before low (release); the handler reads low first
     /// (acquire). Only low changes afterwards, and only downwards (the main thread's stack grows).

@@ -114,7 +114,7 @@ NamedProfile weighted_profile() {
     NamedProfile profile = test::demo_profile();
     for (NamedCount& count : profile.counts) {
         const bool lost = profile.name(profile.nodes[count.node].frame) == "[lost]";
-        count.hits = lost ? 0 : (count.weight + 3) / 4;
+        count.hits = lost ? 0 : (count.hits + 3) / 4;
     }
     return profile;
 }

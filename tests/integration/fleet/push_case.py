@@ -49,6 +49,6 @@ class PushCase(Case):
         return sorted(p.name for p in self.spool.glob("*.fprobe"))
 
     def samples(self, *windows):
-        """[(periods, period)] of windows in the spool."""
+        """[(CPU time in ns, period)] of windows in the spool."""
         told = [json.loads(render(self.spool / w, "-f", "json", "-o", "-").stdout) for w in windows]
-        return [(t["stack_ns"] // t["sampling"]["period_ns"], t["sampling"]["period_ns"]) for t in told]
+        return [(t["stack_ns"], t["sampling"]["period_ns"]) for t in told]

@@ -23,7 +23,7 @@ class Sends(PushCase):
     def test_a_window_arrives_whole_and_is_deleted(self):
         ran = self.record(LABELS="service_name=shop,version=7")
         window, = self.windows()
-        (samples, period), = self.samples(window)
+        (cpu_ns, _), = self.samples(window)
         self.assertEqual(os.stat(self.spool).st_mode & 0o777, 0o700)
         self.assertEqual(list(self.directory.glob("flameprobe.*")), [], "results beside the window")
         engine = self.engine()
@@ -33,7 +33,7 @@ class Sends(PushCase):
         self.assertEqual(request["headers"]["Content-Type"], "application/octet-stream")
         pprof = pprof_in(request)
         self.assertEqual(pprof_rules.problems(pprof), [])
-        self.assertEqual(pprof.total("cpu"), samples * period)
+        self.assertEqual(pprof.total("cpu"), cpu_ns)
         self.assertIn("label: service_name=shop", pprof.comments)
         self.assertIn("label: version=7", pprof.comments)
         self.assertEqual(self.windows(), [])
@@ -45,7 +45,7 @@ class Sends(PushCase):
         for _ in range(3):
             self.record()
         windows = self.windows()
-        expected = sum(samples * period for samples, period in self.samples(*windows))
+        expected = sum(cpu_ns for cpu_ns, _ in self.samples(*windows))
         self.assertEqual(len(windows), 3)
         engine = self.engine()
         self.assertEqual(self.push("--once", "--label", "service_name=shop", url=engine.url).returncode, 0)

@@ -126,7 +126,7 @@ class Group(PushCase):
         self.recorded_by(MEMBER)
         window, = self.windows()
         self.assertEqual((self.spool / window).stat().st_uid, MEMBER)
-        expected = sum(samples * period for samples, period in self.samples(window))
+        expected = sum(cpu_ns for cpu_ns, _ in self.samples(window))
         engine = self.engine()
         done = self.pushed_by(OWNER, "--once", url=engine.url)
         self.assertEqual((done.returncode, engine.taken, self.windows()), (0, [], [window]), done.stderr)

@@ -227,10 +227,14 @@ class RealRun(FormatCase):
         names = [[plain(frame) for frame in frames] for frames, _ in stacks]
         repeated = {name for stack in names for name in stack if stack.count(name) > 1}
 
-        def known(counts):
-            return {name: (own, None if name in repeated else whole) for name, (own, whole) in counts.items()}
-
-        self.assertEqual(known(per_function(rows)), known(totals(stacks, without)))
+        # Folded text has whole periods: each run of lines is right within one, and less than a half may not be there.
+        lines = {name: sum(name in stack for stack in names) for stack in names for name in stack}
+        counted, expected = per_function(rows), totals(stacks, without)
+        for name in counted.keys() | expected.keys():
+            (own, whole), (own_told, told), slack = expected.get(name, (0, 0)), counted.get(name, (0, 0)), lines.get(name, 0) + 1
+            self.assertAlmostEqual(own_told, own, delta=slack, msg=name)
+            if name not in repeated:
+                self.assertAlmostEqual(told, whole, delta=slack, msg=name)
 
     def test_all(self):
         period = json.loads(Path(f"{self.stem}.json").read_text())["sampling"]["period_ns"]

@@ -55,7 +55,7 @@ struct Seen : EventSink {
     std::map<std::uint32_t, std::string> names;
     std::map<std::uint32_t, int> started, ended;
     std::map<std::uint32_t, std::uint64_t> unsampled_ns, kernel_ns;
-    std::uint64_t lost_samples = 0;
+    std::uint64_t lost_ns = 0;
     std::size_t mapped_late = 0;  // samples whose pc was in no mapping reported before them
 
     void sample(const RawSample& sample) override {
@@ -76,7 +76,7 @@ struct Seen : EventSink {
     void thread_name(std::uint32_t tid, std::string_view name) override { names[tid] = name; }
     void thread_started(std::uint32_t tid, std::uint32_t, std::uint64_t) override { ++started[tid]; }
     void thread_ended(std::uint32_t tid, std::uint64_t) override { ++ended[tid]; }
-    void lost(std::uint64_t count) override { lost_samples += count; }
+    void lost(std::uint64_t weight) override { lost_ns += weight; }
     void throttled(std::uint64_t) override {}
     void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override {
         (in_kernel ? kernel_ns : unsampled_ns)[tid] += cpu_ns;

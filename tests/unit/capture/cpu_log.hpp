@@ -94,7 +94,7 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     const auto ms = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e6; };
     const double least = ms(log.least_at(last_ns)) - ms(when.from.cpu_ns);
     const double most = ms(when.until.cpu_ns) - ms(when.before.cpu_ns);
-    const double sampled = ms(weight * facts.period_ns);
+    const double sampled = ms(weight);
     // Of each period one expiry counts, at any place in it: at both ends one may be too many or missing. Samples have
     // the time of a coarse clock, which is up to a tick late: one more may seem to be from before the start.
     // A timer's ticks may come late, which is made up for where it is more than chance, a quarter of it at each tick
@@ -110,10 +110,10 @@ inline void check_covered(const Seen& seen, const CaptureFacts& facts, std::uint
     CAPTURE(least);
     CAPTURE(most);
     CAPTURE(hits);
-    CAPTURE(seen.lost_samples);
+    CAPTURE(seen.lost_ns);
     CAPTURE(log.stolen_ticks());
     CHECK(sampled <= most + slack + (facts.engine == "timer" ? 0 : log.stolen_ms()));
-    CHECK(sampled + ms(seen.lost_samples * facts.period_ns) + slack + dropped >= least);
+    CHECK(sampled + ms(seen.lost_ns) + slack + dropped >= least);
 }
 
 /// The same for a thread that was sampled from the first note on, and not before `before`.

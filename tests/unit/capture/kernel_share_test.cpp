@@ -32,21 +32,21 @@ struct SimulatedThread {
                 share.user_sample(one_thread, millisecond, after_read ? std::optional(read_pc) : std::nullopt);
                 totals.user += 1;
             }
-            std::uint64_t user_periods = 0;
+            std::uint64_t user_ns = 0;
             if (i % tick_periods == tick_periods - 1) {
                 const double at = uniform(random);
                 const bool user = at >= in_read + in_write;
                 const bool looks_like_read =
                     at < in_read || (user && at >= in_read + in_write + in_faults && uniform(random) < held_back);
                 if (looks_like_read) {
-                    totals.read += static_cast<double>(share.weigh(one_thread, tick_periods, read_pc));
+                    totals.read += share.weigh(one_thread, tick_periods * millisecond, read_pc) / 1e6;
                 } else if (!user) {
-                    totals.write += static_cast<double>(share.weigh(one_thread, tick_periods, write_pc));
+                    totals.write += share.weigh(one_thread, tick_periods * millisecond, write_pc) / 1e6;
                 } else {
-                    user_periods = tick_periods;
+                    user_ns = tick_periods * millisecond;
                 }
             }
-            share.used(one_thread, millisecond, user_periods);
+            share.used(one_thread, millisecond, user_ns);
         }
         return totals;
     }
@@ -67,7 +67,7 @@ TEST_CASE("samples in system calls and in user code add up to the clock, and eac
             const auto totals = SimulatedThread{.in_read = in_read, .in_write = 0.2}.run(periods, tick, share);
             CAPTURE(tick);
             CAPTURE(in_read);
-            CHECK(std::abs(totals.all() + static_cast<double>(share.settle(one_thread)) - periods) < periods / 200);
+            CHECK(std::abs(totals.all() + share.settle(one_thread) / 1e6 - periods) < periods / 200);
             CHECK(near(totals.read, in_read * periods, 5, tick, periods));
             CHECK(near(totals.write, 0.2 * periods, 5, tick, periods));
         }
@@ -93,23 +93,23 @@ TEST_CASE("a sample whose interrupt was held back until the call had returned co
 TEST_CASE("time in which the signal was blocked is not attributed to what comes after it") {
     KernelShare share(millisecond, 1);
     share.used(one_thread, millisecond, 0);
-    CHECK(share.weigh(one_thread, 1, read_pc) == 1);
+    CHECK(share.weigh(one_thread, millisecond, read_pc) == millisecond);
     share.unsampled(one_thread);
     share.used(one_thread, 1000 * millisecond, 0);
     std::uint64_t weight = 0;
     for (int i = 0; i < 10; ++i) {
         share.used(one_thread, millisecond, 0);
-        weight += share.weigh(one_thread, 1, read_pc);
+        weight += share.weigh(one_thread, millisecond, read_pc);
     }
-    CHECK(weight <= 12);
-    CHECK(share.settle(one_thread) <= 2);
+    CHECK(weight <= 12 * millisecond);
+    CHECK(share.settle(one_thread) <= 2 * millisecond);
 }
 
 TEST_CASE("samples that perf lost are not attributed to system calls too") {
     KernelShare share(millisecond, 1);
-    share.lost(800);
+    share.lost(800 * millisecond);
     share.used(one_thread, 1000 * millisecond, 0);
-    CHECK(share.settle(one_thread) == 200);
+    CHECK(share.settle(one_thread) == 200 * millisecond);
 }
 
 TEST_CASE("a thread that ended leaves nothing to the next one with its tid") {
@@ -124,6 +124,6 @@ TEST_CASE("a thread with a period of its own has the user time of its samples") 
         KernelShare share(millisecond, 1);
         for (int i = 0; i < 100; ++i) share.user_sample(one_thread, own, {});
         share.used(one_thread, 100 * own + 10 * millisecond, 0);
-        CHECK(share.settle(one_thread) == 10);
+        CHECK(share.settle(one_thread) == 10 * millisecond);
     }
 }

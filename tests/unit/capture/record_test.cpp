@@ -130,7 +130,7 @@ TEST_CASE("records of lost samples, names and ends are dispatched") {
     Record lost(PERF_RECORD_LOST);
     lost.put(std::uint64_t{1}).put(std::uint64_t{12}).identity(3, 1);
     CHECK(dispatch_record(lost.done(), {}, seen));
-    CHECK(seen.lost_samples == 12);
+    CHECK(seen.lost_ns == 12);
     Record name(PERF_RECORD_COMM);
     name.put(std::uint32_t{1}).put(std::uint32_t{33}).text("worker").identity(33, 2);
     CHECK(dispatch_record(name.done(), {}, seen));
@@ -215,10 +215,8 @@ TEST_CASE("a sample of another event has that event's weight, and its lost sampl
 
 TEST_CASE("where samples carry counts, each stands for what was counted") {
     struct Sink final : Seen {
-        void sample(const RawSample& raw) override {
-            cpu_ns.push_back(static_cast<std::int64_t>(raw.weight * 1000) - raw.short_by_ns);
-        }
-        std::vector<std::int64_t> cpu_ns;
+        void sample(const RawSample& raw) override { cpu_ns.push_back(raw.weight); }
+        std::vector<std::uint64_t> cpu_ns;
     } sink;
     ThreadClock clock({.period_ns = 1000}, false, 1);
     RecordLayout layout{.period_ns = 1000, .clock = &clock};
@@ -231,5 +229,5 @@ TEST_CASE("where samples carry counts, each stands for what was counted") {
     sampled(4000);
     layout.stands_for = 8;  // one thread in eight was sampled from its birth
     sampled(5800);
-    CHECK(sink.cpu_ns == std::vector<std::int64_t>{1000, 3000, 8 * 1800});
+    CHECK(sink.cpu_ns == std::vector<std::uint64_t>{1000, 3000, 8 * 1800});
 }

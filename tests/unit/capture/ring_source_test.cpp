@@ -65,8 +65,8 @@ TEST_CASE("a thread that perf refuses is told, and the others are sampled" * doc
     first.join();
     second.join();
     const Seen& seen = collected.finish();
-    CHECK(seen.weight(other) > 50);
-    CHECK(seen.weight(refused) == 0);
+    CHECK(seen.hits(other) > 50);
+    CHECK(seen.hits(refused) == 0);
     CHECK(collected.facts().earlier_threads == 2);
     CHECK(collected.facts().unattached_threads == 1);
     CHECK(collected.facts().note.find("1 thread is not sampled") != std::string::npos);
@@ -105,7 +105,7 @@ TEST_CASE("threads that nobody announced are sampled, one that was announced and
         wait_until_gone(tid);
         (*source)->stop();
         (*source)->drain(seen);
-        const auto sampled = static_cast<double>((seen.weight(tid) + seen.lost_samples) * (*source)->facts().period_ns);
+        const auto sampled = static_cast<double>(seen.weight(tid) + seen.lost_ns);
         CHECK(sampled == doctest::Approx(static_cast<double>(used)).epsilon(0.15));
         CHECK(seen.ended[tid] == 1);
     }
@@ -133,8 +133,7 @@ TEST_CASE("rings see known shares, and samples x period are the thread's CPU tim
         CAPTURE(i);
         CHECK(std::abs(hits[i] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
     }
-    const double sampled = static_cast<double>(seen.weight(my_tid()) + seen.lost_samples) *
-                           static_cast<double>(collected.facts().period_ns);
+    const auto sampled = static_cast<double>(seen.weight(my_tid()) + seen.lost_ns);
     CHECK(sampled == doctest::Approx(static_cast<double>(used)).epsilon(0.1));
 }
 
@@ -156,8 +155,8 @@ TEST_CASE("threads older and younger than the source are sampled, and the collec
     first.join();
     second.join();
     const Seen& seen = collected.finish();
-    CHECK(seen.weight(older) > 50);
-    CHECK(seen.weight(younger) > 50);
+    CHECK(seen.hits(older) > 50);
+    CHECK(seen.hits(younger) > 50);
     std::size_t others = 0;
     for (const auto& sample : seen.samples) {
         others += sample.tid != older && sample.tid != younger && sample.tid != my_tid() ? 1 : 0;

@@ -60,7 +60,7 @@ TEST_CASE("what a handler drops is counted as lost, once: while sampling, after 
     while (slot == host.state.slot_count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     auto& dropped = host.state.slots[slot].dropped;
     host.round();
-    CHECK(host.seen.lost_samples == 0);
+    CHECK(host.seen.lost_ns == 0);
     SUBCASE("while sampling") {
         dropped = 3;
         host.round();
@@ -78,9 +78,9 @@ TEST_CASE("what a handler drops is counted as lost, once: while sampling, after 
         host.round();
         CHECK(host.seen.ended.at(tid) == 1);
     }
-    CHECK(host.seen.lost_samples == 3);
+    CHECK(host.seen.lost_ns == 3);
     host.round();
-    CHECK(host.seen.lost_samples == 3);
+    CHECK(host.seen.lost_ns == 3);
     end = true;
     if (thread.joinable()) thread.join();
 }

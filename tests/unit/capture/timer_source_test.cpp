@@ -23,7 +23,7 @@ TEST_CASE("CPU timers see known shares, and samples x period are the thread's CP
 
     check_shares(seen, my_tid(), 90);
     check_covered(seen, collected.facts(), my_tid(), begin, log);
-    CHECK(seen.lost_samples == 0);
+    CHECK(seen.lost_ns == 0);
     CHECK(seen.mapped_late == 0);
     CHECK(seen.started.at(my_tid()) == 1);
     CHECK(seen.names.contains(my_tid()));

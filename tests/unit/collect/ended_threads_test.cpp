@@ -1,13 +1,10 @@
-// Threads that report their ends, and the rounding of their CPU time to whole periods.
+// Threads that report their ends.
 #include "collect/ended_threads.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
-
-#include "collect/unsampled_time.hpp"
 
 using namespace flameprobe;
 
@@ -53,30 +50,4 @@ TEST_CASE("threads may end at the same time, while the collector reads") {
     }
     std::sort(tids.begin(), tids.end());
     CHECK(std::adjacent_find(tids.begin(), tids.end()) == tids.end());
-}
-
-TEST_CASE("a part of a period counts as a whole one with a probability equal to its share, also in a regular pattern") {
-    constexpr std::uint64_t period = 10'000;
-    for (const std::int64_t first : {100, 2'000, 9'000}) {
-        PeriodRest rest(period, static_cast<std::uint64_t>(first));
-        std::uint64_t of_first = 0, all = 0;
-        constexpr int rounds = 20000;
-        for (int i = 0; i < rounds; ++i) {
-            const std::uint64_t due = rest.add(first);
-            of_first += due;
-            all += due + rest.add(static_cast<std::int64_t>(period) - first);
-        }
-        CHECK(std::abs(static_cast<double>(all) - rounds) <= 1);
-        const double share = static_cast<double>(first) / period;
-        CHECK(std::abs(static_cast<double>(of_first) - rounds * share) < 5 * std::sqrt(rounds * share * (1 - share)));
-    }
-}
-
-TEST_CASE("weight given in excess is subtracted from what follows") {
-    PeriodRest rest(1000, 1);
-    CHECK(rest.add(-5000) == 0);
-    std::uint64_t due = 0;
-    for (int i = 0; i < 100; ++i) due += rest.add(100);
-    CHECK(due >= 4);
-    CHECK(due <= 6);
 }

@@ -48,7 +48,7 @@ public:
     std::map<std::uint32_t, std::uint64_t> thread;
 };
 
-/// Reads a profile and adds up what it says.
+/// Reads a profile and adds up what it says, in periods.
 struct ToldProfile final : PartialSink {
     explicit ToldProfile(const std::string& path) { REQUIRE(read_profile(path, *this)); }
     void mapping(MappingId id, const Mapping& mapping) override {
@@ -61,12 +61,17 @@ struct ToldProfile final : PartialSink {
         tids[id] = thread.tid;
     }
     void sample(const Sample& sample) override {
-        weights += sample.weight;
+        weights += sample.weight / period;
         const Location leaf = sample.stack == 0 ? Location{} : locations[stacks[sample.stack].location];
         if (sample.stack == 0 || leaf.mapping != notes) return;
-        noted[{tids[sample.thread], static_cast<Note>(leaf.address)}] += sample.weight;
+        noted[{tids[sample.thread], static_cast<Note>(leaf.address)}] += sample.weight / period;
     }
-    void summary(const Summary& told) override { last = told; }
+    void summary(const Summary& told) override {
+        last = told;
+        for (const auto field : {&Summary::samples, &Summary::lost}) last.*field /= period;
+        for (ThreadAccount& account : last.threads) account.samples /= period;
+        not_sampled = last.counters["CPU time not sampled, ns"] / period;
+    }
 
     std::uint64_t note(std::uint32_t tid, Note kind) const {
         const auto found = noted.find({tid, kind});
@@ -93,7 +98,7 @@ struct ToldProfile final : PartialSink {
     std::vector<StackNode> stacks{StackNode{}};
     std::vector<std::uint32_t> tids;
     std::map<std::pair<std::uint32_t, Note>, std::uint64_t> noted;
-    std::uint64_t weights = 0;
+    std::uint64_t weights = 0, not_sampled = 0;
     Summary last;
 };
 
@@ -130,6 +135,7 @@ struct Case {
         raw.pid = main_thread;
         raw.tid = tid;
         raw.time_ns = clocks.time;
+        raw.weight = period;
         for (std::uint64_t i = 0; i < samples; ++i) recording.sink().sample(raw);
     }
     ToldProfile close() {
@@ -175,7 +181,7 @@ TEST_CASE(
     CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 699);  // the last period may be under way still
     CHECK(told.note(first_tid, Note::kernel_not_permitted) == 699);
     CHECK(told.note(first_tid + 1, Note::kernel_not_permitted) == 0);
-    CHECK(told.last.counters.at("periods not sampled") == 3);
+    CHECK(told.not_sampled == 3);
     CHECK(told.note(0, Note::kernel_not_permitted) == 0);
     CHECK(told.account(first_tid).cpu_ns == 700 * period);
     CHECK(told.weights == 2100);
@@ -192,7 +198,7 @@ TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
     }
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::kernel_not_permitted) == 599);
-    CHECK(told.last.counters.at("periods not sampled") == 1);  // the last period, which may be under way still
+    CHECK(told.not_sampled == 1);  // the last period, which may be under way still
     CHECK(told.weights == 1000);
 }
 
@@ -220,7 +226,7 @@ TEST_CASE("what a timer engine reports as not sampled is in [lost], in the summa
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 150);
     CHECK(told.last.lost == 150);
-    CHECK(told.last.counters.at("periods not sampled") == 50);  // as its clock shows
+    CHECK(told.not_sampled == 50);  // as its clock shows
     CHECK(told.last.samples == 800);
     CHECK(told.weights == 1000);
 }
@@ -232,7 +238,7 @@ TEST_CASE("lost samples are attributed to the threads whose clocks exceed their 
     run.clocks.run(first_tid, 500);
     run.take(run.main_thread, 940);
     run.take(first_tid, 470);
-    run.recording.sink().lost(90);
+    run.recording.sink().lost(90 * period);
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 60);
     CHECK(told.note(first_tid, Note::lost) == 30);
@@ -245,11 +251,11 @@ TEST_CASE("what a thread's clock misses beyond the samples that the kernel repor
     Case run;
     run.clocks.run(run.main_thread, 1000);
     run.take(run.main_thread, 700);
-    run.recording.sink().lost(20);
+    run.recording.sink().lost(20 * period);
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 20);
     CHECK(told.last.lost == 20);
-    CHECK(told.last.counters.at("periods not sampled") == 280);
+    CHECK(told.not_sampled == 280);
     CHECK(told.weights == 1000);
 }
 
@@ -259,7 +265,7 @@ TEST_CASE(
     run.clocks.run(run.main_thread, 100);
     run.take(run.main_thread, 100);
     run.clocks.process += 30 * period;
-    run.recording.sink().lost(40);
+    run.recording.sink().lost(40 * period);
     const ToldProfile told = run.close();
     CHECK(told.note(0, Note::lost) == 30);
     CHECK(told.last.lost == 30);

@@ -22,5 +22,6 @@ TEST_CASE("what is left of a thread's time in system calls goes to the last ones
     const auto shared = calls.share(7, 100);
     CHECK(weight_of(shared, 1) == 0);
     CHECK(weight_of(shared, 20) == 2);
+    CHECK(shared[0].hits == 0);  // its sample has been counted
     CHECK(calls.share(7, 5).empty());
 }

@@ -80,7 +80,7 @@ TEST_CASE("speedscope and the Firefox Profiler have a profile for each thread an
     const NamedProfile profile = with_waits();
     const auto scopes = nlohmann::json::parse(written_text(write_speedscope, profile));
     REQUIRE(scopes["profiles"].size() == 2);
-    CHECK(scopes["profiles"][0]["endValue"] == 40);
+    CHECK(scopes["profiles"][0]["endValue"] == 4);
     CHECK(scopes["profiles"][1]["endValue"] == 7500);
     CHECK(scopes["profiles"][1]["name"].get<std::string>().ends_with(", offcpu"));
     CHECK(scopes["activeProfileIndex"] == 0);

@@ -48,8 +48,8 @@ TEST_CASE("the summary says what was measured and how") {
     CHECK(summary["sampling"]["event_kind"] == "software clock");
     CHECK(summary["sampling"]["frequency_set_hz"] == doctest::Approx(100));
     CHECK(summary["samples"]["taken"] == hits_of(sample.get().summary));
-    CHECK(summary["stack_samples"] == sample.get().summary.samples);
-    CHECK(summary["stack_ns"] == sample.get().summary.samples * sample.get().run.period_ns);
+    CHECK(summary["stack_samples"] == sample.get().summary.hits);
+    CHECK(summary["stack_ns"] == sample.get().summary.samples);
     CHECK(summary["cpu_time"]["sampled_share"] == doctest::Approx(1));
     CHECK(summary["threads"][0]["tid"] == 100);
     CHECK(summary["threads"][0]["sampled_share"] == doctest::Approx(0.8));
@@ -61,7 +61,7 @@ TEST_CASE("the summary says what was measured and how") {
         CHECK(function["total"] >= function["self"]);
         if (function["name"] == "recurse(int)") CHECK(function["total"] == 9);  // once a stack, not 3,000 times
     }
-    CHECK(self == sample.get().summary.samples);
+    CHECK(self == sample.get().summary.hits);
 }
 
 TEST_CASE("the summary of folded text has no facts about a run") {
@@ -74,7 +74,10 @@ TEST_CASE("the summary of folded text has no facts about a run") {
 
 TEST_CASE("functions of the summary have samples, and what these stand for as time") {
     NamedProfile profile = read_folded("main;a 3\nmain;a;a 4\n").profile;
-    for (NamedCount& count : profile.counts) count.hits = 1;
+    for (NamedCount& count : profile.counts) {
+        count.hits = 1;
+        count.weight *= 10;
+    }
     profile.has_run = true;
     profile.run.period_ns = 10;
     const json summary = written(write_json_summary, profile);
@@ -89,7 +92,7 @@ TEST_CASE("functions of the summary have samples, and what these stand for as ti
     CHECK(main["self"] == 0);
     CHECK(main["total"] == 2);
     profile.run.event_kind = "software event";
-    CHECK(written(write_json_summary, profile)["stack_events"] == 7);
+    CHECK(written(write_json_summary, profile)["stack_events"] == 70);
 }
 
 TEST_CASE("speedscope: one profile a thread, weights that add up, one frame a function") {

@@ -184,7 +184,7 @@ TEST_CASE("a value's type is the event's name, with '_' for '-'") {
     profile.run.period_ns = 10;
     CHECK(values_of(profile).of_sample.back().type == "cpu");
     CHECK(values_of(profile).of_sample.back().unit == "nanoseconds");
-    CHECK(in_units(values_of(profile).of_sample.back(), 3) == 30);
+    CHECK(amount(values_of(profile).of_sample.back(), 30, 3) == 30);
     profile.run.event = "page-faults";
     profile.run.event_kind = "software event";
     profile.run.period_ns = 0;
@@ -223,6 +223,6 @@ TEST_CASE("the number of samples is their hits, the time is their weight") {
         REQUIRE(values.size() == 2);
         CHECK(values[0].type == "samples");
         CHECK(amount(values[0], 16, 2) == 2);
-        CHECK(amount(values[1], 16, 2) == 16 * period);
+        CHECK(amount(values[1], 16, 2) == 16);
     }
 }

@@ -23,7 +23,8 @@ NamedProfile with_facts() {
     run.facts = {{"commit", "0123"}, {"CPU", "one\nof: many"}};
     profile.summary.complete = true;
     profile.summary.duration_ns = 5'000'000'000;
-    profile.summary.samples = 200;
+    profile.summary.samples = 2'000'000'000;
+    profile.summary.hits = 200;
     profile.summary.process_cpu_ns = 2'000'000'000;
     profile.summary.counters[std::string(counter::note) + "something was odd"] = 1;
     profile.mappings = {

@@ -20,9 +20,11 @@ public:
         run();
         fill();
         for (const NamedCount& count : profile_.counts) profile_.summary.samples += count.weight;
-        profile_.summary.rooted = profile_.summary.samples - 3;
-        profile_.summary.process_cpu_ns = profile_.summary.samples * period_ns;
-        profile_.summary.threads = {{0, 500'000'000, 40}, {1, 900'000'000, 90}};
+        for (const NamedCount& count : profile_.counts) profile_.summary.hits += count.hits;
+        profile_.summary.rooted = profile_.summary.samples - 3 * period_ns;
+        profile_.summary.truncated_hits = 3;
+        profile_.summary.process_cpu_ns = profile_.summary.samples;
+        profile_.summary.threads = {{0, 500'000'000, 40 * period_ns}, {1, 900'000'000, 90 * period_ns}};
     }
     const NamedProfile& get() const { return profile_; }
 
@@ -122,10 +124,10 @@ private:
     FrameId same(FrameId outer, FunctionId function, std::uint32_t line) {
         return frame(function, line, profile_.frames[outer].location);
     }
-    void add(ThreadId thread, const std::vector<FrameId>& stack, std::uint64_t weight) {
+    void add(ThreadId thread, const std::vector<FrameId>& stack, std::uint64_t samples) {
         NodeId node = 0;
         for (const FrameId frame : stack) node = child(node, frame);
-        profile_.counts.push_back({node, thread, weight, weight});
+        profile_.counts.push_back({node, thread, samples * period_ns, samples});
     }
     NodeId child(NodeId parent, FrameId frame) {
         for (NodeId node = 1; node < profile_.nodes.size(); ++node)

@@ -94,7 +94,7 @@ TEST_CASE("the bytes are those of the example in docs/formats.md") {
         hex += digits[static_cast<unsigned char>(c) & 15];
     }
     CHECK(hex ==
-          "4650524f42451a01010000002b000000b2688b38250800e707046d61696e"
+          "4650524f42451a02010000002b000000b2688b38250800e707046d61696e"
           "1d15048080800280200000062f62696e2f78000000000003c6040100a484d10901");
 }
 

@@ -56,11 +56,15 @@ n:[lost] 14
     Summary& summary = profile.summary;
     summary.complete = true;
     summary.duration_ns = 12'345'678'901;
-    for (const NamedCount& count : profile.counts) summary.samples += count.weight;
-    summary.lost = 14;
-    summary.truncated = 9;
-    summary.rooted = summary.samples - 9;
-    summary.process_cpu_ns = summary.samples * profile.run.period_ns + 240'000'000;
+    for (NamedCount& count : profile.counts) {
+        summary.hits += count.hits;
+        summary.samples += count.weight *= profile.run.period_ns;
+    }
+    summary.lost = 14 * profile.run.period_ns;
+    summary.truncated = 9 * profile.run.period_ns;
+    summary.truncated_hits = 9;
+    summary.rooted = summary.samples - summary.truncated;
+    summary.process_cpu_ns = summary.samples + 240'000'000;
     summary.own_cpu_ns = 41'000'000;
     summary.own_memory = 9 << 20;
     return std::move(profile);

@@ -27,7 +27,7 @@ TEST_CASE("a file with one event shows that event") {
     RunInfo run;
     run.event = "page-faults";
     choice.set_run(run);
-    CHECK(choice.factor(0) == 1);
+    CHECK(choice.reads(0));
     CHECK(choice.names() == Names{"page-faults"});
     CHECK(choice.shown() == Names{"page-faults"});
     CHECK(choice.is_own());
@@ -37,23 +37,23 @@ TEST_CASE("one of the recorded events is chosen at a time") {
     const auto cpu = chosen("", "cpu,offcpu");
     CHECK(cpu.names() == Names{"cpu", "offcpu", "wall"});
     CHECK(cpu.shown() == Names{"cpu", "offcpu"});
-    CHECK(cpu.factor(0) == 1);
-    CHECK(cpu.factor(1) == 0);
+    CHECK(cpu.reads(0));
+    CHECK_FALSE(cpu.reads(1));
     CHECK(chosen("", "offcpu").chosen() == "offcpu");
     const auto off = chosen("offcpu", "cpu,offcpu");
-    CHECK(off.factor(0) == 0);
-    CHECK(off.factor(1) == 1);
-    CHECK(off.factor(2) == 0);
-    CHECK(chosen("offcpu", "cpu", true).factor(2) == 1);
+    CHECK_FALSE(off.reads(0));
+    CHECK(off.reads(1));
+    CHECK_FALSE(off.reads(2));
+    CHECK(chosen("offcpu", "cpu", true).reads(2));
     CHECK_FALSE(chosen("cycles", "cpu").is_there());
     CHECK(chosen("cpu-clock", "cpu").is_own());
 }
 
 TEST_CASE("wall is the clock's samples in nanoseconds and the waits") {
     const auto wall = chosen("wall", "cpu,offcpu");
-    CHECK(wall.factor(0) == 10);
-    CHECK(wall.factor(1) == 1);
-    CHECK(wall.factor(2) == 0);
+    CHECK(wall.reads(0));
+    CHECK(wall.reads(1));
+    CHECK_FALSE(wall.reads(2));
     RunInfo run;
     wall.describe(run);
     CHECK(run.event == "wall");

@@ -17,6 +17,7 @@ NamedProfile profile_of_two_threads() {
     NamedProfile profile = std::move(made.profile);
     profile.threads = {{7, "a"}, {8, "b\x1b[2J"}};
     for (NamedCount& count : profile.counts) count.thread = count.weight == 20 ? 1 : 0;
+    for (NamedCount& count : profile.counts) count.weight *= 10'000'000;
     profile.has_run = true;
     profile.run.command = "./server";
     profile.run.pid = 4711;

@@ -76,16 +76,16 @@ Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, c
         if (waiting && std::find(events.begin(), events.end(), "offcpu") != events.end()) {
             if (const auto added = add_waits(path, window, cache, sum.waits); !added) return added.error();
         }
-        const std::uint64_t period = profile->run.period_ns;
+        const std::uint64_t of_each = weighs_nanoseconds(profile->run) ? 1 : 0;  // other weights are no time
         const Totals totals = function_totals(*profile);
         sum.samples += total_hits(*profile);
-        sum.sampled_ns += totals.samples * period;
+        sum.sampled_ns += totals.samples * of_each;
         for (const auto& [name, amount] : profile->work) sum.work[name] += amount;
         sum.own_cpu_ns += profile->summary.own_cpu_ns;
         for (const FunctionTotal& function : totals.functions) {
             FunctionTime& time = sum.functions[display_name(*profile, function.function)];
-            time.self_ns += function.self * period;
-            time.total_ns += function.total * period;
+            time.self_ns += function.self * of_each;
+            time.total_ns += function.total * of_each;
         }
         sum.warnings.insert(sum.warnings.end(), profile->warnings.begin(), profile->warnings.end());
     }

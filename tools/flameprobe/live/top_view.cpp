@@ -75,7 +75,7 @@ public:
     std::vector<TopLine> lines() {
         const RunInfo& run = profile_.run;
         add(LineKind::title, program_name(run) + " (pid " + std::to_string(run.pid) + ")  " + options_.window + "  " +
-                                 duration_text(totals_.samples * run.period_ns) + " of CPU time, " +
+                                 duration_text(totals_.samples) + " of CPU time, " +
                                  samples_text(total_hits(profile_)) + (options_.running ? "" : "  ended"));
         for (const std::string& deadlock : deadlocks(profile_.summary.counters)) add_deadlock(deadlock);
         const std::size_t part = std::max<std::size_t>(options_.rows / 6, 1);

@@ -29,10 +29,10 @@ export class Compare {
   get weights() { return this.side === "after" ? this.sides.total[1] : this.side === "difference" ? this.sides.mean : this.sides.total[0]; }
   weigh(choice) { this.sides.weigh(choice); }
   share() {
-    const {names, periods} = this.profile.sides;
+    const {names, isTime} = this.profile.sides;
     return names.map((name, at) => {
       const all = this.sides.total[at][0];
-      return (at ? "after " : "before ") + [this.byAmount ? this.profile.amount(all) : periods[at] > 0 ? duration(all * periods[at]) : "", samples(this.sides.hits[at][0])].filter(Boolean).join(", ");
+      return (at ? "after " : "before ") + [this.byAmount ? this.profile.amount(all) : isTime[at] ? duration(all) : "", samples(this.sides.hits[at][0])].filter(Boolean).join(", ");
     }).join("; ");
   }
   show(view) {

@@ -90,7 +90,7 @@ export class Timeline {
   get steps() { return this.stepsIn(null); }
   // Of a stretch of time that is as wide as the strips.
   stepsIn(range) {
-    const bins = range ? range[1] - range[0] : this.profile.bins, ten = this.profile.period > 0 ? 10 * this.profile.period / this.profile.bin : 1;
+    const bins = range ? range[1] - range[0] : this.profile.bins, ten = this.profile.period > 0 ? 10 * this.profile.sampling / this.profile.bin : 1;
     return Math.max(bins / Math.max(this.canvas.clientWidth, 1), Math.min(ten, bins / 20), 1);
   }
   // Sums of a strip's columns, as wide as a pixel or as ten samples.

@@ -114,7 +114,7 @@ int main() {
     }
     const unsigned long made = allocations - before;
     const std::size_t ours = used(stack) - frame;
-    samples += state.slots[slot].dropped;
+    samples += state.slots[slot].dropped / state.period_ns;
     std::uint64_t left = 0;
     for (std::uint32_t cell = 0; cell < state.pool.count(); ++cell) left += state.pool.full(cell) ? 1 : 0;
     std::printf(

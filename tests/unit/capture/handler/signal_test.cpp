@@ -76,7 +76,7 @@ TEST_CASE("a signal of ours becomes a sample with registers, stack, weight and t
     REQUIRE(reader.gather() == 1);
     const auto sample = reader.sample(0);
     CHECK(sample.tid == my_tid());
-    CHECK(sample.weight == 7);
+    CHECK(sample.weight == 7'000'000);
     CHECK(sample.has_registers);
     CHECK(sample.time_ns >= before);
     CHECK(sample.time_ns <= read_clock(CLOCK_MONOTONIC_COARSE));
@@ -136,7 +136,7 @@ TEST_CASE("a full pool counts the periods it drops") {
     for (int i = 0; i < 5; ++i) send(SIGPROF, SI_TIMER, handler.token(), 6999);
     CellReader reader(handler.memory.state());
     CHECK(reader.gather() == 2);
-    CHECK(handler.memory.state().slots[handler.slot].dropped == 21);
+    CHECK(handler.memory.state().slots[handler.slot].dropped == 21'000'000);
 }
 
 TEST_CASE("after the memory is gone, late signals are dropped") {
