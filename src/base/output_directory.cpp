@@ -30,8 +30,6 @@ bool is_outside_root(uid_t owner) {
     return !whole;
 }
 
-bool is_trusted(uid_t owner) { return owner == 0 || owner == ::geteuid() || is_outside_root(owner); }
-
 /// Takes the first name off a path; empty at its end.
 std::string take_name(std::string& path) {
     const std::size_t begin = path.find_first_not_of('/');
@@ -56,6 +54,8 @@ Descriptor open_path(int from, const char* name) {
 
 }  // namespace
 
+bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == ::geteuid() || is_outside_root(owner); }
+
 Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
     std::string rest(path.substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1));
     Descriptor here = open_path(AT_FDCWD, rest.starts_with('/') ? "/" : ".");
@@ -70,7 +70,7 @@ Result<OutputDirectory> OutputDirectory::of(std::string_view path) {
             here = std::move(next);
         } else if (!S_ISLNK(status.st_mode)) {
             return Error{describe(ENOTDIR)};
-        } else if (!is_trusted(status.st_uid)) {
+        } else if (!is_trusted_owner(status.st_uid)) {
             return Error{"'" + name + "' in its path is a symbolic link of another user, which is not followed"};
         } else if (++links > most_links) {
             return Error{describe(ELOOP)};

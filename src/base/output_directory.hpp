@@ -51,6 +51,8 @@ private:
 
 /// What follows the last '/'.
 std::string last_name(std::string_view path);
+/// Root, also the one outside of this user namespace, or the running user.
+bool is_trusted_owner(uid_t owner);
 /// Whether the two are one file.
 bool same_file(const struct stat& one, const struct stat& other);
 /// What to do where obstacle() names something.

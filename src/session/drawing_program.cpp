@@ -21,6 +21,7 @@
 #include "base/descriptor.hpp"
 #include "base/host_process.hpp"
 #include "base/memory_map.hpp"
+#include "base/output_directory.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "sandbox/host_restrictions.hpp"
 
@@ -34,8 +35,7 @@ constexpr std::uint64_t most_silence_ns = 30 * ns_per_second;
 bool is_trusted(const std::string& path) {
     struct stat found {};
     if (::stat(path.c_str(), &found) != 0) return false;
-    const bool of_us = found.st_uid == 0 || found.st_uid == ::geteuid();
-    return of_us && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return is_trusted_owner(found.st_uid) && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 /// Beside libflameprobe-core.so; in a build tree where it is built.

@@ -458,6 +458,19 @@ class OtherUser(Case):
                 self.assertGreater(at_work, 0.6 * every, stacks)  # on a busy machine ticks are missed
 
 
+class UserNamespace(Case):
+    def test_root_is_not_mapped(self):
+        """Files of root seem to be another user's there, the drawing program among them."""
+        self.need("unshare")
+        user = ordinary_user(self)
+        self.directory.chmod(0o777)
+        if subprocess.run([*user, "unshare", "-Ur", "true"], check=False, capture_output=True).returncode != 0:
+            self.skipTest("no user namespaces here")
+        ran = run([*user, "unshare", "-Ur", host("ends"), "return", "300"], self.directory, profiled(FREQ=499))
+        self.assertEqual(ran.returncode, 6, ran.stderr)
+        self.assertLessEqual({"svg", "folded", "fprobe"}, ran.result("host-ends").endings, ran.stderr)
+
+
 class RealTime(Case):
     def test_the_collector_does_not_have_the_hosts_priority(self):
         def become_real_time():
