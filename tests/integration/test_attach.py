@@ -96,7 +96,7 @@ class Programs(Attach):
         sampled = [(frames, count) for frames, count in stacks if frames[-1] != "[kernel, not permitted]"]
         rooted, every = shares(sampled, "_start")
         self.assertGreater(every, 30)
-        self.assertGreater(rooted / every, 0.98)
+        self.assertGreater(rooted / every, 0.98 if os.geteuid() == 0 else 0.9)  # see OrdinaryUser
         self.assertGreater(shares(stacks, "readQueryFromClient")[0], 3)
         self.assertEqual(told["sampling"]["engine"], "ring")
         self.assertIn("redis-server", told["run"]["command"])
