@@ -86,7 +86,7 @@ struct FileBuild {
 struct ProcessShare {
     std::string name;
     std::uint32_t pid = 0;
-    std::uint64_t cpu_ns = 0;
+    std::uint64_t time_ns = 0;  // its weight; where that is no time, its CPU time
     std::uint64_t weight = 0;
     std::uint64_t samples = 0;  // hits
 };

@@ -168,7 +168,7 @@ class Totals(Case):
             name = html_module.unescape(name)
             if name not in path:
                 total[name] += number(hits)
-            texts.setdefault(name, []).append(text)
+            texts.setdefault(name, []).append(html_module.unescape(text))
             path.append(name)
         return {name: (hits, texts[name]) for name, hits in total.items()}
 
@@ -209,6 +209,28 @@ class Totals(Case):
         ran = run([*user, "env", f"LD_PRELOAD={preload}", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=2000000"],
                   self.directory, env)
         self.check_threads(self.check_totals(ran.result("dd")))
+
+    def test_processes_of_a_run(self):
+        """Of a run of several processes the same; and each process's time, share and samples are those of its box, in every table."""
+        ends = str(host("ends"))
+        script = f"import subprocess, sys\nfor ms in (300, 500, 400): subprocess.run([{ends!r}, 'return', str(ms)], stdout=subprocess.DEVNULL)"
+        for engine in MAIN_ENGINES:
+            with self.subTest(engine=engine):
+                self.directory = self.fresh_directory(engine)
+                ran = run([sys.executable, "-c", script], self.directory, profiled(ENGINE=engine, FREQ=3989, FORMAT=FORMATS))
+                result = ran.result()
+                told = self.check_totals(result)
+                # The runs of --pid add up to the whole, each of them with its own times.
+                rows = [re.match(r" *(\S+ \S+) +([\d,]+) +(\S+) %   (.+)$", line) for line in
+                        render(result.path("fprobe"), "--tree", "--top", "1").stdout.splitlines()]
+                table = {row[4]: (row[1], row[3] + " %", number(row[2])) for row in rows if row}
+                self.assertEqual(len(table), 4, table)
+                self.assertEqual(sum(hits for _, _, hits in table.values()), told["samples"]["taken"])
+                boxes = {name: (re.match(r"(.*?) \((.*?)\)", texts[0]).groups(), hits) for name, (hits, texts) in self.tooltips(result).items() if name in table}
+                self.assertEqual(boxes, {name: ((time, share), hits) for name, (time, share, hits) in table.items()})
+                html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
+                page = re.findall(r"<tr><td>([^<]* \d+)</td><td>([^<]*)</td><td>([\d,]+)</td><td>([^<]*)</td></tr>", html)
+                self.assertEqual({name: (time, share, number(hits)) for name, time, hits, share in page}, table)
 
     def test_threads_of_any_age(self):
         """Threads that end long before the program does, and too soon for their clocks to be looked at often."""

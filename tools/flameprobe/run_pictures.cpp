@@ -51,7 +51,8 @@ Summary sum_of(const std::vector<ProcessPart>& parts) {
 std::string table_of(const std::vector<ProcessPart>& parts) {
     std::vector<ProcessShare> shares;
     for (const ProcessPart& part : parts)
-        shares.push_back({program_name(part.run), part.run.pid, part.summary.process_cpu_ns, part.weight, part.hits});
+        shares.push_back({program_name(part.run), part.run.pid, time_of(part.run, part.summary, part.weight),
+                          part.weight, part.hits});
     return process_table(by_process(shares));
 }
 

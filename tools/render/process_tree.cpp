@@ -14,20 +14,24 @@
 
 namespace flameprobe {
 
+std::uint64_t time_of(const RunInfo& run, const Summary& summary, std::uint64_t weight) {
+    return weighs_nanoseconds(run) ? weight : summary.process_cpu_ns;
+}
+
 std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares) {
     std::map<std::pair<std::uint32_t, std::string>, ProcessShare> sums;
     for (const ProcessShare& share : shares) {
         ProcessShare& sum = sums[{share.pid, share.name}];
         sum.name = share.name;
         sum.pid = share.pid;
-        sum.cpu_ns += share.cpu_ns;
-        sum.weight += share.weight;
+        sum.time_ns = add_saturated(sum.time_ns, share.time_ns);
+        sum.weight = add_saturated(sum.weight, share.weight);
         sum.samples += share.samples;
     }
     std::vector<ProcessShare> processes;
     for (auto& [key, sum] : sums) processes.push_back(std::move(sum));
     std::stable_sort(processes.begin(), processes.end(), [](const ProcessShare& a, const ProcessShare& b) {
-        return std::tie(a.weight, a.cpu_ns) > std::tie(b.weight, b.cpu_ns);
+        return std::tie(a.weight, a.time_ns) > std::tie(b.weight, b.time_ns);
     });
     return processes;
 }
@@ -49,8 +53,9 @@ std::string ProcessNames::of(const RunInfo& run) const {
 }
 
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names) {
-    ProcessShare share{program_name(profile.run), profile.run.pid, profile.summary.process_cpu_ns,
-                       total_weight(profile), total_hits(profile)};
+    const std::uint64_t weight = total_weight(profile);
+    ProcessShare share{program_name(profile.run), profile.run.pid, time_of(profile.run, profile.summary, weight),
+                       weight, total_hits(profile)};
     const auto function = static_cast<FunctionId>(profile.functions.size());
     profile.functions.push_back({profile.strings.intern(names.of(profile.run)), 0, 0, 0, FrameKind::thread});
     const auto frame = static_cast<FrameId>(profile.frames.size());
@@ -67,9 +72,9 @@ ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names)
 std::string process_table(const std::vector<ProcessShare>& processes) {
     std::uint64_t all = 0;
     for (const ProcessShare& process : processes) all += process.weight;
-    std::string out = "      CPU   samples            process\n";
+    std::string out = "     time   samples            process\n";
     for (const ProcessShare& process : processes) {
-        out += right_aligned(duration_text(process.cpu_ns), 9) + right_aligned(count_text(process.samples), 10) +
+        out += right_aligned(duration_text(process.time_ns), 9) + right_aligned(count_text(process.samples), 10) +
                right_aligned(percent_text(static_cast<double>(process.weight), static_cast<double>(all)), 9) + "   " +
                one_line(process.name) + " " + std::to_string(process.pid) + "\n";
     }

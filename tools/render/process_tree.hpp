@@ -32,6 +32,8 @@ std::string processes_of_run(const std::vector<ProcessPart>& parts);
 
 /// Puts a frame with the process's name below all stacks of the profile, which must be of one process.
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names);
+/// ProcessShare::time_ns of a process whose samples weigh `weight`.
+std::uint64_t time_of(const RunInfo& run, const Summary& summary, std::uint64_t weight);
 /// The heaviest first; several profiles of one process are one.
 std::vector<ProcessShare> by_process(const std::vector<ProcessShare>& shares);
 /// A line for each, of what by_process() gave.

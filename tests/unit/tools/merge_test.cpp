@@ -176,6 +176,16 @@ TEST_CASE("a process is the first frame of its stacks, and the table of processe
     CHECK(merged.strings.view(merged.functions[tree->boxes[1].function].name) == "redis-server 9");
 }
 
+TEST_CASE("a process's time is what the picture shows of it; of page faults its CPU time") {
+    for (const std::uint64_t period : {10, 0}) {
+        NamedProfile profile = with_run(std::move(ProfileOf().folded("a 5\n")), 1, 1000, 100);
+        profile.summary.process_cpu_ns = 999;
+        profile.run.period_ns = period;
+        CHECK(put_process_first(profile, ProcessNames()).time_ns == (period == 0 ? 999 : 5));
+    }
+    CHECK(by_process({{"a", 1, 30, 30, 3}, {"b", 2, 10, 10, 1}, {"a", 1, 5, 5, 1}})[0].time_ns == 35);
+}
+
 TEST_CASE("a gate fails with its reason") {
     Summary summary;
     summary.samples = 90;
