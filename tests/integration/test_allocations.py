@@ -58,8 +58,9 @@ class Allocations(Case):
         lost = sum(count for frames, count in stacks if frames[-1] == "[lost]")
         for site, (size, calls) in sites.items():
             got = sum(count for frames, count in stacks if named(frames, site))
-            # A growing realloc's sizes differ: the largest has the largest error.
-            error = standard_error(2 * size, calls) if site == "grow_site" and size else standard_error(size, calls) if size else 0
+            # A growing realloc's sizes differ: the largest has the largest error. Where nothing can be allocated, a hundred
+            # exceptions are: 14 kB, of which three samples are beyond chance.
+            error = standard_error(2 * size, calls) if site == "grow_site" and size else standard_error(size, calls) if size else MEAN / 2
             self.assertLessEqual(got, size + 5 * error + slack, (site, size, stacks))
             self.assertGreaterEqual(got, size - 5 * error - lost - slack, (site, size, lost, stacks))
 
