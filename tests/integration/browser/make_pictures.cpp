@@ -86,6 +86,7 @@ NamedProfile profile_of_processes() {
         while (profile.nodes[process].parent != 0) process = profile.nodes[process].parent;
         const std::string_view name = profile.name(profile.nodes[process].frame);
         count.thread = name == "make 7" ? 0 : name == "cc1 8" ? 1 : 2;
+        count.weight *= profile.run.period_ns;
         const std::vector<std::uint32_t> bins = count.thread == 0   ? std::vector<std::uint32_t>{0, 9}
                                                 : count.thread == 1 ? std::vector<std::uint32_t>{1, 2, 3, 4}
                                                                     : std::vector<std::uint32_t>{5, 6, 7, 8};
@@ -158,18 +159,21 @@ bool make_source(const std::string& path) {
     };
     const FunctionId parse = id("Parser::parse(std::string_view)");
     const FunctionId inlined = id("std::char_traits<char>::compare(char const*, char const*, unsigned long)");
+    const auto periods = [&](std::uint64_t count) { return count * profile.run.period_ns; };
+    const SampleSum tested{periods(331), 110}, compared{periods(96), 32};
     PageSource source;
-    source.functions.push_back({parse,
-                                427,
-                                {{42, {331, 110}, {331, 110}, {}},
-                                 {44, {}, {96, 32}, {{inlined, {{388, {96, 32}, {96, 32}, {}}}}}},
-                                 {47, {}, {75, 25}, {}}},
-                                {{40, "int Parser::parse(std::string_view text) {"},
-                                 {42, "\tif (text == \"</script><b>\") return 1;"},
-                                 {44, "    if (text.compare(0, 4, \"done\")) {"},
-                                 {47, "    return new Node{text};"}},
-                                {{0x1000, {}, "push rbp"}, {0x1001, {427, 142}, "cmp eax, 0x3c"}, {0x1004, {}, "ret "}},
-                                "the last note"});
+    source.functions.push_back(
+        {parse,
+         periods(427),
+         {{42, tested, tested, {}},
+          {44, {}, compared, {{inlined, {{388, compared, compared, {}}}}}},
+          {47, {}, {periods(75), 25}, {}}},
+         {{40, "int Parser::parse(std::string_view text) {"},
+          {42, "\tif (text == \"</script><b>\") return 1;"},
+          {44, "    if (text.compare(0, 4, \"done\")) {"},
+          {47, "    return new Node{text};"}},
+         {{0x1000, {}, "push rbp"}, {0x1001, {periods(427), 142}, "cmp eax, 0x3c"}, {0x1004, {}, "ret "}},
+         "the last note"});
     source.inlined.push_back({inlined, {{388, "return __builtin_memcmp(a, b, n);"}}});
     FlameGraphOptions options;
     options.source = &source;
