@@ -251,6 +251,7 @@ void Pipeline::settle_all() { settle(~std::uint64_t{0}); }
 
 void Pipeline::write(Sample sample, bool whole, ThreadId shown) {
     threads_.sampled_at(sample.thread, sample.stack);
+    if (sample.weight == 0) return;  // taken at the count of the one before
     if (tell_sample_) tell_sample_(sample.thread, sample.stack, sample.time_ns);
     summary_.samples += sample.weight;
     summary_.hits += sample.hits;

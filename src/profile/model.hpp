@@ -308,9 +308,11 @@ inline std::uint64_t truncated_hits_of(const Summary& summary) {
 }
 inline std::uint64_t rooted_hits_of(const Summary& summary) { return hits_of(summary) - truncated_hits_of(summary); }
 
-/// How many samples were lost: of a clock, as many as the time that they would have stood for has periods.
+/// How many samples were lost: of a clock, as many as the lost time has periods, or mean samples of merged runs.
 inline std::uint64_t lost_samples(const RunInfo& run, const Summary& summary) {
-    return run.period_ns <= 1 ? summary.lost : (summary.lost + run.period_ns / 2) / run.period_ns;
+    const bool merged = run.period_ns == 1 && hits_of(summary) != 0;
+    const std::uint64_t each = std::max<std::uint64_t>(merged ? summary.samples / hits_of(summary) : run.period_ns, 1);
+    return summary.lost / each + (summary.lost % each >= each - each / 2 ? 1 : 0);
 }
 
 }  // namespace flameprobe
