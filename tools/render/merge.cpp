@@ -67,14 +67,14 @@ std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
     return now;
 }
 
-// Folded text counts periods: as many as the recorded profiles have, which are in nanoseconds.
+// Folded text counts periods, recorded profiles of a clock nanoseconds.
 std::uint64_t ProfileMerger::unit_of(const NamedProfile& input) {
-    const auto period = [](const NamedProfile& of) {
-        return std::max<std::uint64_t>(of.has_run ? of.run.period_ns : 0, 1);
-    };
-    if (input.has_run && !result_.has_run)
-        for (NamedCount& count : result_.counts) count.weight = multiply_saturated(count.weight, period(input));
-    return input.has_run ? 1 : period(result_);
+    if (!input.has_run) return of_folded_ns_;
+    if (!result_.has_run) {
+        of_folded_ns_ = std::max<std::uint64_t>(input.run.period_ns, 1);
+        for (NamedCount& count : result_.counts) count.weight = multiply_saturated(count.weight, of_folded_ns_);
+    }
+    return 1;
 }
 
 void ProfileMerger::add_counts(const NamedProfile& input) {

@@ -40,6 +40,7 @@ private:
 
     NamedProfile result_;
     std::size_t inputs_ = 0;
+    std::uint64_t of_folded_ns_ = 1;  // a count of folded text: a period of the first profile that has one
     std::unordered_map<Function, FunctionId, FunctionHash> functions_;
     IdTable frames_;   // by function and line
     TrieIndex nodes_;  // by parent and frame

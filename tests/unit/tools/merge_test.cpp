@@ -245,6 +245,21 @@ TEST_CASE("runs at different frequencies are weighed by their time, and hits are
     CHECK(default_subtitle(merged).find(", 1,700 samples") != std::string::npos);
 }
 
+TEST_CASE("folded text beside recorded profiles counts periods of the first one, wherever it stands") {
+    for (const std::size_t place : {0, 1, 2}) {
+        ProfileMerger merger;
+        for (std::size_t at = 0; at < 3; ++at) {
+            if (at == place) merger.add(std::move(ProfileOf().folded("main;b 3\n")).profile);
+            if (at == 2) break;
+            NamedProfile run = with_run(std::move(ProfileOf().folded("main;a 7000\n")), 7, 1000, 10);
+            run.run.period_ns = at == 0 ? 1000 : 250;  // of several frequencies
+            merger.add(run);
+        }
+        CAPTURE(place);
+        CHECK(stacks_of(merger.take()).at("main;b") == 3000);
+    }
+}
+
 TEST_CASE("runs of one frequency stay in periods; different events cannot be added") {
     ProfileMerger merger;
     merger.add(with_run(std::move(ProfileOf().folded("main;a 5\n")), 7, 1000, 10));
