@@ -13,10 +13,6 @@ constexpr std::uint64_t rounded(double x) {
     return x >= most ? ~std::uint64_t{0} : x > 0 ? static_cast<std::uint64_t>(x + 0.5) : 0;
 }
 
-/// The largest whole number not above x, and the smallest not below it, of what is from 0 to 2^63.
-constexpr double rounded_down(double x) { return static_cast<double>(static_cast<std::uint64_t>(x)); }
-constexpr double rounded_up(double x) { return rounded_down(x) < x ? rounded_down(x) + 1 : rounded_down(x); }
-
 /// e^x - 1, exact for small x too; for x up to 1.
 constexpr double exp_minus_1(double x) {
     if (x < -64) return -1;

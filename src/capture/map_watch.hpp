@@ -28,7 +28,7 @@ public:
     /// later by what earlier readings of this kind have found.
     void met_unknown_code();
 
-    /// See below; from the last reading.
+    /// The same, from the last reading.
     StackRange stack_below(std::uint64_t control_block) const { return flameprobe::stack_below(known_, control_block); }
     /// When the last reading was.
     std::uint64_t read_ns() const { return read_ns_; }

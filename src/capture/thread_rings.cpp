@@ -32,6 +32,13 @@ ThreadRings::Opened refused(int error) {
     return {error == EMFILE ? Outcome::no_descriptor : Outcome::refused, explain_refusal(error)};
 }
 
+/// All of the thread's events but its own.
+void control_others(const ThreadEvents& thread, unsigned long request) {
+    if (thread.switches) ::ioctl(thread.switches.get(), request, 0);
+    for (const auto& ring : thread.more) ::ioctl(ring.event.get(), request, 0);
+    for (const auto& event : thread.beside) ::ioctl(event.get(), request, 0);
+}
+
 }  // namespace
 
 // Room for 40 ms of samples, as long as there are few threads.
@@ -177,9 +184,7 @@ std::size_t ThreadRings::bytes() const {
 }
 
 void ThreadRings::enable(const ThreadEvents& thread) {
-    if (thread.switches) ::ioctl(thread.switches.get(), PERF_EVENT_IOC_ENABLE, 0);
-    for (const auto& ring : thread.more) ::ioctl(ring.event.get(), PERF_EVENT_IOC_ENABLE, 0);
-    for (const auto& event : thread.beside) ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
+    control_others(thread, PERF_EVENT_IOC_ENABLE);
     const bool once = thread.clock.one_shot();
     ::ioctl(thread.own.event.get(), once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once ? 1 : 0);
 }
@@ -194,9 +199,7 @@ bool ThreadRings::enable() {
 void ThreadRings::disable() {
     enabled_ = false;
     for (const auto& thread : all_) {
-        if (thread->switches) ::ioctl(thread->switches.get(), PERF_EVENT_IOC_DISABLE, 0);
-        for (const auto& ring : thread->more) ::ioctl(ring.event.get(), PERF_EVENT_IOC_DISABLE, 0);
-        for (const auto& event : thread->beside) ::ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
+        control_others(*thread, PERF_EVENT_IOC_DISABLE);
         ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_DISABLE, 0);
         if (thread->clock.brief()) settle(*thread);
     }

@@ -15,8 +15,8 @@
 
 namespace flameprobe {
 
-/// Whose CPU time samples and notes stand for, and what is left. What no sample covers is never put on a stack, since
-/// none was seen using it: it is written as a note, without hits. The collector thread only.
+/// How much of each thread's CPU time its samples and notes stand for, and how much is left. Time that no sample covers
+/// is never put on a sampled stack: it is written as a note, without hits. The collector thread only.
 ///
 /// Samples of one thread stand for more or less than it used, and are right for many. So rests are settled for all
 /// threads together, at the end: no more is not sampled than the process used and samples do not stand for. It is

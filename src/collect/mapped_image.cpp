@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/base_name.hpp"
 #include "base/proc_maps.hpp"
 #include "base/self_memory.hpp"
 
@@ -26,11 +27,6 @@ struct LoadedFile {
                            [address](const MapsLine& line) { return line.start <= address && address < line.end; });
     }
 };
-
-std::string_view without_deleted(std::string_view path) {
-    constexpr std::string_view deleted = " (deleted)";
-    return path.ends_with(deleted) ? path.substr(0, path.size() - deleted.size()) : path;
-}
 
 std::vector<LoadedFile> loaded_files() {
     std::vector<LoadedFile> files;

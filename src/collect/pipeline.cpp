@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/base_name.hpp"
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
 #include "collect/wait_reasons.hpp"
@@ -14,8 +15,6 @@ namespace {
 // How long a stack that goes on beyond its copy stays pending for the thread's next sample.
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
-
-constexpr std::string_view deleted_suffix = " (deleted)";
 
 bool is_without_file(std::string_view path) {
     return path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage" ||
@@ -57,8 +56,7 @@ void Pipeline::mapping(const RawMapping& raw) {
     region.device = raw.device;
     region.inode = raw.inode;
     region.build_id = raw.build_id;
-    auto path = raw.path;
-    if (path.ends_with(deleted_suffix)) path.remove_suffix(deleted_suffix.size());
+    const std::string_view path = without_deleted(raw.path);
     region.path = path;
     region.kind = path == "[vdso]" ? RegionKind::vdso : RegionKind::file;
     if (region.kind == RegionKind::file && holds_no_file(region)) {

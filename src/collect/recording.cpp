@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/elementary.hpp"
 #include "base/host_process.hpp"
 #include "base/proc_maps.hpp"
 #include "collect/copy_advice.hpp"

@@ -9,6 +9,7 @@
 #include "base/byte_sink.hpp"
 #include "base/id_table.hpp"
 #include "export/output.hpp"
+#include "export/profile_values.hpp"
 #include "export/text.hpp"
 #include "symbolize/named_profile.hpp"
 
@@ -129,11 +130,7 @@ struct Step {
 /// Folded text has CPU time in periods, as perf's samples are counted, and waiting time in microseconds, as other tools
 /// write it.
 std::uint64_t unit_of(const NamedProfile& profile) {
-    if (!profile.has_run) return 1;
-    const RunInfo& run = profile.run;
-    if (counts_waiting(run)) return 1000;
-    const bool various = run.period_ns == 1 && run.frequency_asked != 0;
-    return various ? 1'000'000'000 / run.frequency_asked : std::max<std::uint64_t>(run.period_ns, 1);
+    return counts_waiting(profile.run) ? 1000 : sampling_period_ns(profile.run);
 }
 
 /// Rounds weights so that the sum of any lines that follow one another, and so of any subtree, is right within one.

@@ -31,15 +31,18 @@ std::uint64_t allocation_mean(const Summary& summary) {
 
 }  // namespace
 
+std::uint64_t sampling_period_ns(const RunInfo& run) {
+    if (run.period_ns == 1 && run.frequency_asked != 0) return 1'000'000'000 / run.frequency_asked;
+    return std::max<std::uint64_t>(run.period_ns, 1);
+}
+
 ProfileValues values_of(const NamedProfile& profile) {
     if (!profile.has_run) return {{{"samples", "count"}}, "samples", "count", 1};
     const RunInfo& run = profile.run;
     const std::string type = type_of(run.event);
     if (weighs_nanoseconds(run)) {
         const ProfileValue time{type, "nanoseconds"};
-        // Of waits, and of merged processes with different periods, that of the frequency asked for.
-        const std::uint64_t asked = run.frequency_asked == 0 ? 1 : 1'000'000'000 / run.frequency_asked,
-                            period = run.period_ns == 1 ? asked : run.period_ns;
+        const std::uint64_t period = sampling_period_ns(run);
         if (counts_waiting(run)) return {{time}, type, "nanoseconds", period};  // waits are not samples of a clock
         return {{{"samples", "count", true}, time}, type, "nanoseconds", period};
     }

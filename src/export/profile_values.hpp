@@ -25,6 +25,10 @@ struct ProfileValues {
 /// hardware counter, whose period the kernel adjusts, and without a run: the number of samples.
 ProfileValues values_of(const NamedProfile& profile);
 
+/// CPU time between two samples in the mean; of merged runs with different periods, and of waits, that of the frequency
+/// asked for. 1 if it is not known, or if the event is no clock.
+std::uint64_t sampling_period_ns(const RunInfo& run);
+
 /// The value of `hits` samples that weigh `weight` together, at most what a signed 64-bit number holds.
 std::uint64_t amount(const ProfileValue& value, std::uint64_t weight, std::uint64_t hits);
 

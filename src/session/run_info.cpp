@@ -133,14 +133,11 @@ std::string command_text(std::string_view arguments) {
 // AT_EXECFN (getauxval(3)) is the name that was executed: redis-server, where /proc/self/exe gives the file that the
 // symbolic link leads to, redis-check-rdb. Of what was executed by its descriptor (fexecve(3)) it is a number.
 std::string executable_name() {
-    constexpr std::string_view deleted = " (deleted)";
     std::string path = executed_path();
-    if (path.empty() || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/")) {
-        path = executable_path();
-        if (path.ends_with(deleted)) path.resize(path.size() - deleted.size());
-    }
-    const auto name = path.substr(path.rfind('/') + 1);
-    return name.empty() ? "unknown" : name;
+    if (path.empty() || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/"))
+        path = without_deleted(executable_path());
+    const std::string_view name = base_name(path);
+    return name.empty() ? "unknown" : std::string(name);
 }
 
 std::string working_directory() {

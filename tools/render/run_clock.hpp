@@ -10,7 +10,7 @@
 
 namespace flameprobe {
 
-/// By the monotonic clock, which nobody sets; by the wall's where files of earlier versions lack the other.
+/// By the monotonic clock, which cannot be set; by the wall clock if a process's file, of an earlier version, lacks it.
 class RunClock {
 public:
     explicit RunClock(const std::vector<ProcessPart>& parts)

@@ -152,8 +152,8 @@ void Writer::draw(const std::vector<ProcessPart>& parts) {
     draw_profile(stem_ + ".fprobe", stem_, options, messages_);
 }
 
-/// Nobody else draws the run while its owner's file is held. The folder may have been removed, and made anew, while
-/// this waited: then the file is another.
+/// Locks the owner's file in the run's folder, so that no other drawing process writes the run's results meanwhile.
+/// The folder may have been removed, and made anew, while this waited for the lock: then the file is another.
 Descriptor Writer::hold() const {
     const std::string path = folder_ + "/" + run_owner;
     for (;;) {

@@ -5,26 +5,18 @@
 
 using namespace flameprobe;
 
-TEST_CASE("CPU time that could not be sampled is counted as lost") {
-    Kept kept;
-    const auto self = static_cast<std::uint32_t>(::getpid());
-    Pipeline pipeline(kept, false, 0, 1000, self);
-    pipeline.unsampled(self, 700, false);
-    REQUIRE(kept.samples.size() == 1);
-    CHECK(kept.samples[0].weight == 700);
-    CHECK(kept.samples[0].hits == 0);
-    CHECK(pipeline.summary().lost == 700);
-}
-
-TEST_CASE("CPU time of a thread that runs in the kernel only is no loss") {
-    Kept kept;
-    const auto self = static_cast<std::uint32_t>(::getpid());
-    Pipeline pipeline(kept, false, 0, 1000, self);
-    pipeline.unsampled(self, 2600, true);
-    REQUIRE(kept.samples.size() == 1);
-    CHECK(kept.samples[0].weight == 2600);
-    CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
-    CHECK(pipeline.summary().lost == 0);
+TEST_CASE("CPU time that could not be sampled is counted as lost, but for a thread that runs in the kernel only") {
+    for (const bool in_kernel : {false, true}) {
+        Kept kept;
+        const auto self = static_cast<std::uint32_t>(::getpid());
+        Pipeline pipeline(kept, false, 0, 1000, self);
+        pipeline.unsampled(self, 2600, in_kernel);
+        REQUIRE(kept.samples.size() == 1);
+        CHECK(kept.samples[0].weight == 2600);
+        CHECK(kept.samples[0].hits == 0);
+        CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
+        CHECK(pipeline.summary().lost == (in_kernel ? 0 : 2600));
+    }
 }
 
 TEST_CASE("lost samples of an event that is no clock are of an unnamed thread") {
