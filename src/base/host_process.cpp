@@ -13,7 +13,8 @@ namespace {
 constinit std::atomic<pid_t> host{0};
 constinit std::atomic<bool> watched{false};
 
-// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them.
+// proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them; 0 and 0
+// if the main thread has ended, which other threads may outlive.
 struct ImagePlace {
     std::uint64_t code = 0, stack = 0;
     bool operator==(const ImagePlace&) const = default;
@@ -47,8 +48,9 @@ bool is_watched_from_outside() noexcept { return watched.load(std::memory_order_
 
 bool host_has_other_image() {
     if (!is_watched_from_outside() && is_in_host_process()) return false;
-    const auto known = is_watched_from_outside() ? watched_image : image_place("/proc/self");
-    return known != image_place(host_proc_directory());
+    const auto known = is_watched_from_outside() ? watched_image : image_place("/proc/self"),
+               now = image_place(host_proc_directory());
+    return now != known && now != ImagePlace{};
 }
 
 std::string host_memory_directory() { return is_watched_from_outside() ? host_proc_directory() : "/proc/thread-self"; }

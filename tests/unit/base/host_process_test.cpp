@@ -1,13 +1,16 @@
 #include "base/host_process.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
 #include <functional>
+#include <thread>
 
+#include "base/proc.hpp"
 #include "base/proc_maps.hpp"
 #include "base/regular_file.hpp"
 #include "base/self_memory.hpp"
@@ -101,4 +104,30 @@ TEST_CASE("files are regular ones, of the process that is watched") {
               watch_process(other.pid);
               return static_cast<bool>(open_host_file("/proc/self/exe")) && !open_host_file("/dev/null");
           }) == 0);
+}
+
+// Its /proc/PID/stat then has no image, and the program goes on.
+TEST_CASE("a program whose main thread has ended is no other program") {
+    const auto seen = [] {
+        int ends[2] = {};
+        if (::pipe(ends) != 0) return false;
+        const pid_t other = ::fork();
+        if (other == 0) {
+            ::close(ends[1]);
+            std::thread last([&] {
+                char byte = 0;
+                ::_exit(::read(ends[0], &byte, 1) < 0 ? 1 : 0);
+            });
+            ::syscall(SYS_exit, 0);
+        }
+        ::close(ends[0]);
+        set_host_process(other);
+        const std::string stat = host_proc_directory() + "/stat";
+        while (read_small_file(stat.c_str()).value_or(") Z").find(") Z") == std::string::npos) ::usleep(1000);
+        const bool is_other = host_has_other_image();
+        ::close(ends[1]);
+        int status = 0;
+        return ::waitpid(other, &status, 0) == other && status == 0 && !is_other;
+    };
+    CHECK(in_child(seen) == 0);
 }
