@@ -10,7 +10,8 @@ import sys
 import unittest
 from pathlib import Path
 
-from harness import COMMAND, Case, clean_environment, run, started, wait_until
+from harness import COMMAND, Case, clean_environment, host, run, started, wait_until
+from test_allocations import standard_error
 
 PROGRAMS = Path(__file__).with_name("bench_programs.py")
 SERVE = f'["{sys.executable}", "{PROGRAMS}", "serve", "{{port}}", "{{work}}"]'
@@ -135,6 +136,29 @@ latency = {{ pattern = "p99 ([0-9.]+) ms", unit = "ms" }}
         markdown = (self.directory / "out" / "report.md").read_text()
         self.assertIn("threads blocked", markdown)
         self.assertIn("## Where threads waited", markdown)
+
+    def test_bytes_and_allocations_per_unit(self):
+        # A unit is a call of middle_site's malloc(10000), of which there are 20,000.
+        done = run([COMMAND, "bench", "-e", "alloc", "-r", "2", "-w", r"middle_site \d+ ([0-9]+)", "--unit", "calls", "-o",
+                    self.directory / "out", "--", host("allocations"), "c"], self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        scenario = self.report()["scenarios"][0]
+        self.assertEqual([ran["work"] for ran in scenario["runs"]], [20000, 20000])
+        functions = {each["name"]: each for each in scenario["allocations"]["functions"]}
+        for name, size, number, calls in (("middle_site", 10000, 1, 20000), ("calloc_site", 5000 * 2, 2, 40000)):
+            error = 2**-0.5 * standard_error(size * 20000, calls) / 20000  # of the mean of two runs
+            got = functions[name]
+            self.assertAlmostEqual(got["bytes_per_unit"]["mean"], size, delta=5 * error, msg=got)
+            self.assertAlmostEqual(got["allocations_per_unit"]["mean"], number, delta=5 * error / size * number, msg=got)
+            # Two runs that agree by chance do not make it certain.
+            self.assertGreater(got["bytes_per_unit"]["high"] - size, error / 2, got)
+        self.assertGreaterEqual(functions["main"]["total_bytes_per_unit"], functions["middle_site"]["total_bytes_per_unit"])
+        told = sum(int(line.split()[1]) for line in (self.directory / "out" / scenario["runs"][0]["profile"]).with_name(
+            "program.log").read_text().splitlines() if "_site " in line)
+        self.assertAlmostEqual(scenario["allocations"]["bytes_per_unit"]["mean"], told / 20000, delta=0.15 * told / 20000)
+        markdown = (self.directory / "out" / "report.md").read_text()
+        self.assertIn("## Allocations per unit of work, by function", markdown)
+        self.assertIn("| middle\\_site | ", markdown.split("## Allocations")[1])
 
     def check_run_files(self, scenario):
         out = self.directory / "out"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "allocation_costs.hpp"
 #include "system_calls.hpp"
 
 using namespace flameprobe::bench;
@@ -73,6 +74,32 @@ TEST_CASE("cost per unit by function adds up to the CPU clock's") {
         std::find_if(point.functions.begin(), point.functions.end(), [](auto& f) { return f.name == "[not sampled]"; });
     REQUIRE(rest != point.functions.end());
     CHECK(rest->cost.mean == Approx(100));
+}
+
+TEST_CASE("allocations per unit are as uncertain as their samples are few, however well runs agree") {
+    const BenchFile file = bench_file();
+    std::vector<RunRecord> runs;
+    for (unsigned i = 1; i <= 3; ++i) {
+        runs.push_back(run_of(i, 1000, 100));
+        const auto units = static_cast<std::uint64_t>(*runs.back().work);
+        runs.back().allocations = {{"grow", {5000 * units, 5000 * units, 2 * units, 100}},
+                                   {"main", {0, 5000 * units, 0, 0}}};
+    }
+    const auto point = point_report(points_of(file)[0], runs);
+    const AllocationCosts costs = allocation_costs(point);
+    REQUIRE(costs.functions.size() == 2);
+    CHECK(costs.functions[0].name == "grow");
+    CHECK(costs.functions[0].bytes.mean == Approx(5000));
+    CHECK(costs.functions[0].number.mean == Approx(2));
+    CHECK(*costs.functions[0].bytes.high - 5000 > 500 / 2);  // 100 samples are known within 10 %
+    CHECK(costs.bytes.mean == Approx(5000));
+    CHECK(costs.functions[1].total_bytes == Approx(5000));
+    const auto again = read_run(run_record_json(runs[0]), "run");
+    REQUIRE(again);
+    CHECK(again->allocations.at("grow").samples == 100);
+    Report report;
+    report.points.push_back(point);
+    CHECK(report_markdown(report).find("| grow | 4.9 KiB ± ") != std::string::npos);
 }
 
 TEST_CASE("a function whose cost grows with the variable is found, and Amdahl's law is fitted") {

@@ -103,7 +103,7 @@ void Bench::run_one(const PlannedRun& planned, std::size_t number, std::size_t a
     } else {
         const RunPlace place{
             store_.absolute(), Store::run_path(point, planned.repetition), *begun, library_, file_.frequency,
-            file_.waiting};
+            file_.events};
         record = run_once(point, planned.repetition, place, cache_);
         ++taken_, taken_in_ns_ += monotonic_ns() - begun_ns;
         if (interruption() != 0) return;
@@ -187,6 +187,13 @@ int Bench::run() {
     return failed_ > 0 ? 1 : 0;
 }
 
+/// What to preload.
+Result<std::string> libraries_of(const std::string& library, const Events& events) {
+    if (!events.allocations) return library;
+    const auto other = find_alloc_library(library);
+    return other ? library + ":" + *other : other;
+}
+
 }  // namespace
 
 int bench_command(int argc, char* argv[]) {
@@ -210,10 +217,12 @@ int bench_command(int argc, char* argv[]) {
                     2, "scenario '" + scenario.name + "': " + program + " is not there, or cannot be executed");
         }
     }
+    const auto libraries = libraries_of(std::filesystem::absolute(request->library).string(), request->file.events);
+    if (!libraries) return complain(2, libraries.error().message);
     const auto store = Store::open(request->out, request->file);
     if (!store) return complain(2, store.error().message);
     watch_for_interruption();
-    return Bench(*request, *store, std::filesystem::absolute(request->library).string()).run();
+    return Bench(*request, *store, *libraries).run();
 }
 
 }  // namespace flameprobe

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "placeholders.hpp"
+#include "profile/model.hpp"
 
 namespace flameprobe::bench {
 
@@ -72,6 +73,24 @@ Result<BenchFile> read_bench_file(const std::string& path) {
         return Error{path + ": cannot be read" + (error != 0 ? std::string(": ") + strerrordesc_np(error) : "")};
     }
     return parse_bench_file(text.str(), path);
+}
+
+std::string Events::text() const {
+    return std::string("cpu") + (waits ? ",offcpu" : "") + (allocations ? ",alloc" : "");
+}
+
+std::optional<Events> parse_events(const std::string& text) {
+    Events events;
+    std::istringstream list(text);
+    for (std::string name; std::getline(list, name, ',');) {
+        if (name == event_name::offcpu)
+            events.waits = true;
+        else if (name == event_name::alloc)
+            events.allocations = true;
+        else if (name != event_name::cpu)
+            return std::nullopt;
+    }
+    return events;
 }
 
 }  // namespace flameprobe::bench

@@ -60,12 +60,20 @@ struct Scenario {
     Sweep sweep;
 };
 
+/// What is measured beside CPU time.
+struct Events {
+    bool waits = false, allocations = false;
+
+    /// As FLAMEPROBE_EVENT and the key `event` have it.
+    std::string text() const;
+};
+
 struct BenchFile {
     std::string name;
     std::string text;  // as it was read, to compare with when an interrupted bench is resumed
     unsigned repeat = 3;
     unsigned frequency = 499;
-    bool waiting = false;  // also measure where threads wait
+    Events events;
     std::vector<Scenario> scenarios;
 };
 
@@ -76,6 +84,8 @@ Result<BenchFile> parse_bench_file(const std::string& text, const std::string& p
 
 /// "10s", "500ms", "2m", "1h" or a number of seconds; nothing where it is none, or negative.
 std::optional<Seconds> parse_duration(const std::string& text);
+/// "cpu,offcpu,alloc" or a part of it; nothing where it has another event.
+std::optional<Events> parse_events(const std::string& text);
 /// "TERM", "SIGTERM" or "15"; nothing where there is no such signal.
 std::optional<int> parse_signal(const std::string& text);
 /// An Error's message if the regular expression is bad or, with `group`, has no group to read from; else empty.

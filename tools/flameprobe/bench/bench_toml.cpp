@@ -235,13 +235,17 @@ Scenario read_scenario(const toml::table& table, const Scenario& defaults, std::
 
 BenchFile read_file(const toml::table& table) {
     const TomlTable fields(table, "a bench file",
-                           {"name", "repeat", "frequency", "waiting", "warm_up", "seconds", "timeout", "stop_within",
-                            "env", "sweep", "scenario"});
+                           {"name", "repeat", "frequency", "event", "waiting", "warm_up", "seconds", "timeout",
+                            "stop_within", "env", "sweep", "scenario"});
     BenchFile file;
     file.name = fields.text("name", "bench");
     file.repeat = fields.number("repeat", file.repeat, 1, 1000);
     file.frequency = fields.number("frequency", file.frequency, 1, 20000);
-    file.waiting = fields.truth("waiting");
+    if (const auto events = parse_events(fields.text("event", "cpu")))
+        file.events = *events;
+    else
+        bad("'event' is a list of cpu, offcpu and alloc, with commas between", *fields.find("event"));
+    if (fields.truth("waiting")) file.events.waits = true;
     Scenario defaults;
     defaults.warm_up = fields.duration("warm_up", defaults.warm_up);
     defaults.seconds = fields.duration("seconds", defaults.seconds);

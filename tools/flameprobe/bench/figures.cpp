@@ -22,10 +22,20 @@ std::string digits_text(double value, int digits) {
 constexpr std::array<std::pair<double, const char*>, 4> time_units{
     {{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}, {1, " ns"}}};
 
-std::pair<double, const char*> unit_of(double ns) {
-    for (const auto& unit : time_units)
-        if (std::abs(ns) >= unit.first) return unit;
-    return time_units.back();
+constexpr std::array<std::pair<double, const char*>, 4> byte_units{
+    {{1 << 30, " GiB"}, {1 << 20, " MiB"}, {1 << 10, " KiB"}, {1, " B"}}};
+
+using Units = std::array<std::pair<double, const char*>, 4>;
+
+std::pair<double, const char*> unit_of(double value, const Units& units) {
+    for (const auto& unit : units)
+        if (std::abs(value) >= unit.first) return unit;
+    return units.back();
+}
+
+std::string text_in(const Units& units, double value) {
+    const auto [size, name] = unit_of(value, units);
+    return digits_text(value / size, 3) + name;
 }
 
 /// The length of what pictures leave out of a name in folded text.
@@ -33,12 +43,16 @@ std::size_t kind_length(const std::string& name) { return name.ends_with("_[k]")
 
 double half_width(const Interval& interval) { return *interval.high - interval.mean; }
 
+std::string text_in(const Units& units, const Interval& interval) {
+    if (!interval.high) return text_in(units, interval.mean);
+    const auto [size, name] = unit_of(interval.mean, units);
+    const double error = half_width(interval) / size;
+    return sized_text(interval.mean / size, error) + name + " ± " + sized_text(error, error) + name;
+}
+
 }  // namespace
 
-std::string cost_text(double ns) {
-    const auto [size, name] = unit_of(ns);
-    return digits_text(ns / size, 3) + name;
-}
+std::string cost_text(double ns) { return text_in(time_units, ns); }
 
 std::string sized_text(double value, double error) {
     if (!(error > 0)) return digits_text(value, 4);
@@ -52,12 +66,9 @@ std::string rate_text(double per_second) {
     return digits_text(per_second, 4);
 }
 
-std::string cost_text(const Interval& interval) {
-    if (!interval.high) return cost_text(interval.mean);
-    const auto [size, name] = unit_of(interval.mean);
-    const double error = half_width(interval) / size;
-    return sized_text(interval.mean / size, error) + name + " ± " + sized_text(error, error) + name;
-}
+std::string cost_text(const Interval& interval) { return text_in(time_units, interval); }
+
+std::string size_text(const Interval& bytes) { return text_in(byte_units, bytes); }
 
 std::string rate_text(const Interval& interval) {
     if (!interval.high) return rate_text(interval.mean);

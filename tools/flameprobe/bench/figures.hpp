@@ -12,6 +12,8 @@ namespace flameprobe::bench {
 std::string cost_text(double ns);
 /// "48,200", "3.25": four digits or whole numbers.
 std::string rate_text(double per_second);
+/// "12.3 KiB ± 0.4 KiB", digits as below.
+std::string size_text(const Interval& bytes);
 /// With as many digits as the error's first two are worth: 4413 within 8385 is "4,400", 1.5004 within 0.031 "1.500".
 std::string sized_text(double value, double error);
 /// "12.30 µs ± 0.40 µs", digits as above; without an interval only the mean.

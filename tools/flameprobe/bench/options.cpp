@@ -18,7 +18,8 @@ const char* const bench_usage =
     "  -o, --out DIR         the directory for all results (default results/DATE-COMMIT)\n"
     "  -r, --repeat N        runs of each scenario (default 3)\n"
     "  -F, --freq HZ         samples a second of CPU time, per thread (default 499)\n"
-    "      --waiting         also measure where threads wait\n"
+    "  -e, --event LIST      beside cpu: alloc (bytes and allocations per unit), offcpu (where threads wait)\n"
+    "      --waiting         the same as adding offcpu\n"
     "      --library FILE    the libflameprobe.so to load\n"
     "\n"
     "Without a file (docs/bench.md describes what these mean in one):\n"
@@ -88,11 +89,13 @@ public:
     static void put(std::string& table, const char* key, const std::string& value) {
         table += (table.empty() ? "" : ", ") + std::string(key) + " = " + toml_string(value);
     }
-    std::string text(const std::vector<std::string>& command, unsigned repeat, unsigned frequency, bool waits) const {
+    std::string text(const std::vector<std::string>& command, unsigned repeat, unsigned frequency,
+                     const Events& events) const {
         std::string words;
         for (const std::string& word : command) words += (words.empty() ? "" : ", ") + toml_string(word);
         std::string out = "name = " + toml_string(name) + "\nrepeat = " + std::to_string(repeat) +
-                          "\nfrequency = " + std::to_string(frequency) + "\n" + (waits ? "waiting = true\n" : "");
+                          "\nfrequency = " + std::to_string(frequency) + "\nevent = " + toml_string(events.text()) +
+                          "\n";
         if (!environment.empty()) out += "[env]\n" + environment;
         if (!sweeps.empty()) out += "[sweep]\n" + sweeps;
         out += "[[scenario]]\nname = " + toml_string(name) + "\ncommand = [" + words + "]\n" + rest;
@@ -106,7 +109,7 @@ public:
 struct Parsed {
     FileText text;
     std::optional<unsigned> repeat, frequency;
-    bool waiting = false;
+    Events events;
     bool for_a_file_only = true;  // no option that describes a scenario
     BenchRequest request;
 };
@@ -131,12 +134,20 @@ Problem pair(const std::string& text, const char* accepted, const Add& add) {
 using P = Parsed;
 using Value = const std::string&;
 
+Problem take_events(P& parsed, Value list) {
+    const auto events = parse_events(list);
+    if (!events) return "'" + list + "' has to be a list of cpu, offcpu and alloc, with commas between";
+    parsed.events = {parsed.events.waits || events->waits, parsed.events.allocations || events->allocations};
+    return {};
+}
+
 std::vector<CommandOption<P>> known_options() {
     std::vector<CommandOption<P>> options = {
         {"out", required_argument, always([](P& p, Value v) { p.request.out = v; }), 'o'},
         {"repeat", required_argument, [](P& p, Value v) { return whole_number(v, 1000, p.repeat); }, 'r'},
         {"freq", required_argument, [](P& p, Value v) { return whole_number(v, 20000, p.frequency); }, 'F'},
-        {"waiting", no_argument, always([](P& p, Value) { p.waiting = true; })},
+        {"waiting", no_argument, always([](P& p, Value) { p.events.waits = true; })},
+        {"event", required_argument, take_events, 'e'},
         {"library", required_argument, always([](P& p, Value v) { p.request.library = v; })},
         {"help", no_argument, always([](P& p, Value) { p.request.help = true; }), 'h'},
     };
@@ -189,7 +200,7 @@ Result<BenchRequest> parse_bench_options(int argc, char* argv[]) {
     Result<BenchFile> file = Error{""};
     if (command) {
         const std::string text = parsed.text.text({argv + at, argv + argc}, parsed.repeat.value_or(3),
-                                                  parsed.frequency.value_or(499), parsed.waiting);
+                                                  parsed.frequency.value_or(499), parsed.events);
         file = parse_bench_file(text, path);
     } else {
         path = argv[at];
@@ -204,15 +215,16 @@ Result<BenchRequest> parse_bench_options(int argc, char* argv[]) {
                          ": one bench file at a time; a command stands after --"};
         if (!parsed.for_a_file_only)
             return Error{
-                "with a bench file, scenarios are described in the file (-o, --repeat, --freq, --waiting and --library "
-                "go with one)"};
+                "with a bench file, scenarios are described in the file (-o, --repeat, --freq, --event, --waiting and "
+                "--library go with one)"};
         file = read_bench_file(path);
     }
     if (!file) return file.error();
     parsed.request.file = std::move(*file);
     if (parsed.repeat) parsed.request.file.repeat = *parsed.repeat;
     if (parsed.frequency) parsed.request.file.frequency = *parsed.frequency;
-    if (parsed.waiting) parsed.request.file.waiting = true;
+    Events& events = parsed.request.file.events;
+    events = {events.waits || parsed.events.waits, events.allocations || parsed.events.allocations};
     return parsed.request;
 }
 

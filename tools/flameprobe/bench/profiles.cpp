@@ -64,17 +64,42 @@ Result<void> add_waits(const std::string& path, const Window& window, SymbolCach
     return {};
 }
 
+Result<void> add_allocations(const std::string& path, const Window& window, SymbolCache& cache,
+                             std::map<std::string, FunctionAllocations>& allocations) {
+    for (const auto event : {event_name::alloc, event_name::alloc_objects}) {
+        const auto profile = load(path, window, cache, std::string(event));
+        if (!profile) return profile.error();
+        for (const FunctionTotal& function : function_totals(*profile).functions) {
+            FunctionAllocations& sum = allocations[display_name(*profile, function.function)];
+            if (event == event_name::alloc_objects) {
+                sum.number += function.self;
+                continue;
+            }
+            sum.bytes += function.self;
+            sum.total_bytes += function.total;
+            sum.samples += function.self_hits;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
-                                     bool waiting) {
+                                     const Events& wanted) {
     ProfileTotals sum;
     for (const std::string& path : profiles) {
         const auto profile = load(path, window, cache);
         if (!profile) return profile.error();
         const auto& events = profile->events;
-        if (waiting && std::find(events.begin(), events.end(), "offcpu") != events.end()) {
+        const auto has = [&events](std::string_view event) {
+            return std::find(events.begin(), events.end(), event) != events.end();
+        };
+        if (wanted.waits && has(event_name::offcpu)) {
             if (const auto added = add_waits(path, window, cache, sum.waits); !added) return added.error();
+        }
+        if (wanted.allocations && has(event_name::alloc)) {
+            if (const auto added = add_allocations(path, window, cache, sum.allocations); !added) return added.error();
         }
         const std::uint64_t of_each = weighs_nanoseconds(profile->run) ? 1 : 0;  // other weights are no time
         const Totals totals = function_totals(*profile);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "bench_file.hpp"
 #include "run_record.hpp"
 #include "symbolize/symbol_cache.hpp"
 
@@ -19,17 +20,18 @@ struct Window {
 
 struct ProfileTotals {
     std::map<std::string, FunctionTime> functions;  // by the name that pictures show; threads are left out
-    WaitTimes waits;                                // empty if waits were not sampled
-    std::map<std::string, std::uint64_t> work;      // units that the program counted, by name
+    std::map<std::string, FunctionAllocations> allocations;
+    WaitTimes waits;                            // empty if waits were not sampled
+    std::map<std::string, std::uint64_t> work;  // units that the program counted, by name
     std::uint64_t samples = 0;
     std::uint64_t sampled_ns = 0;
     std::uint64_t own_cpu_ns = 0;  // FlameProbe's, over the whole life
     std::vector<std::string> warnings;
 };
 
-/// `cache` has names from earlier profiles, and gets new ones. `waiting`: also read the waits.
+/// `cache` has names from earlier profiles, and gets new ones. `events`: what to read beside CPU time.
 Result<ProfileTotals> profile_totals(const std::vector<std::string>& profiles, const Window& window, SymbolCache& cache,
-                                     bool waiting);
+                                     const Events& events);
 
 struct PictureInput {
     std::string profile;

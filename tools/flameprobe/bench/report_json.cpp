@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "allocation_costs.hpp"
 #include "report.hpp"
 
 namespace flameprobe::bench {
@@ -62,6 +63,20 @@ Json list(const std::vector<Item>& items, const Convert& convert) {
     return json;
 }
 
+/// Null: there are none, or they were not asked for.
+Json allocations_json(const PointReport& point) {
+    const AllocationCosts costs = allocation_costs(point);
+    if (costs.functions.empty()) return nullptr;
+    Json json = {{"bytes_per_unit", interval(costs.bytes)}, {"allocations_per_unit", interval(costs.number)}};
+    json["functions"] = list(costs.functions, [](const AllocationCost& function) {
+        return Json{{"name", function.name},
+                    {"bytes_per_unit", interval(function.bytes)},
+                    {"allocations_per_unit", interval(function.number)},
+                    {"total_bytes_per_unit", function.total_bytes}};
+    });
+    return json;
+}
+
 Json point_json(const PointReport& point) {
     Json json = {{"name", point.name}, {"sweep", sweep(point.sweep)}, {"unit", point.unit}};
     json["work_per_second"] = point.throughput ? interval(*point.throughput) : Json(nullptr);
@@ -75,6 +90,7 @@ Json point_json(const PointReport& point) {
         return Json{{"repetition", failure.first}, {"reason", failure.second}};
     });
     json["functions"] = list(point.functions, function_json);
+    json["allocations"] = allocations_json(point);
     json["pictures"] = point.pictures;
     return json;
 }

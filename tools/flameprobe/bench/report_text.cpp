@@ -1,6 +1,7 @@
 // The report for people, as Markdown and HTML.
 #include <algorithm>
 
+#include "allocation_costs.hpp"
 #include "answer.hpp"
 #include "document.hpp"
 #include "figures.hpp"
@@ -28,8 +29,9 @@ void drop_empty_columns(Table& table) {
 }
 
 Table overview(const Report& report) {
-    Table table{{"scenario", "throughput", "latency", "CPU per unit", "CPU seconds", "IPC", "switches voluntary",
-                 "forced", "page faults minor", "major", "threads blocked", "preempted", "runs", "flame graph"},
+    Table table{{"scenario", "throughput", "latency", "CPU per unit", "allocated per unit", "CPU seconds", "IPC",
+                 "switches voluntary", "forced", "page faults minor", "major", "threads blocked", "preempted", "runs",
+                 "flame graph"},
                 {},
                 {}};
     for (const PointReport& point : report.points) {
@@ -37,7 +39,7 @@ Table overview(const Report& report) {
             std::to_string(point.runs.size()) +
             (point.failures.empty() ? "" : ", " + std::to_string(point.failures.size()) + " failed");
         if (point.runs.empty()) {
-            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", "", "", "", runs, ""});
+            table.rows.push_back({point.title, "failed", "", "", "", "", "", "", "", "", "", "", "", runs, ""});
             continue;
         }
         const auto figure = [figures = run_figures(point)](const char* name, const std::string& unit = {}) {
@@ -46,11 +48,13 @@ Table overview(const Report& report) {
         };
         const std::string throughput = point.throughput ? rate_text(*point.throughput) + " " + point.unit + "/s" : "";
         const std::string latency = point.latency ? rate_text(*point.latency) + " " + point.latency_unit : "";
+        const AllocationCosts costs = allocation_costs(point);
         const std::string picture = point.pictures.empty() ? "" : point.pictures.front();
         table.rows.push_back({point.title, throughput, latency, cost_text(point.cost) + " per " + one_of(point.unit),
-                              figure("cpu_seconds"), figure("ipc"), figure("voluntary_switches"),
-                              figure("involuntary_switches"), figure("minor_faults"), figure("major_faults"),
-                              figure("blocked_seconds", " s"), figure("preempted_seconds", " s"), runs,
+                              costs.functions.empty() ? "" : size_text(costs.bytes), figure("cpu_seconds"),
+                              figure("ipc"), figure("voluntary_switches"), figure("involuntary_switches"),
+                              figure("minor_faults"), figure("major_faults"), figure("blocked_seconds", " s"),
+                              figure("preempted_seconds", " s"), runs,
                               picture.empty() ? Cell("") : Cell("SVG", picture)});
     }
     drop_empty_columns(table);
@@ -134,59 +138,80 @@ void add_functions(Document& document, const PointReport& point) {
     }
 }
 
-/// CPU time by system call; nothing if no sample was in one.
-void add_system_calls(Document& document, const Report& report) {
+/// A table for each point that has rows for it, below one heading.
+template <class TableOf>
+void add_tables(Document& document, const Report& report, const char* heading, const TableOf& table_of) {
     bool has_heading = false;
     for (const PointReport& point : report.points) {
-        const CallCosts costs = system_calls(point);
-        if (costs.whole <= 0) continue;
-        if (!has_heading) document.push_back(Heading{2, "CPU time in system calls"});
+        const Table table = table_of(point);
+        if (table.rows.empty()) continue;
+        if (!has_heading) document.push_back(Heading{2, heading});
         has_heading = true;
         document.push_back(Heading{3, point.title});
-        Table table{{"system call", "CPU per " + one_of(point.unit), "share"}, {}, {}};
-        const auto add = [&](const std::string& name, double cost) {
-            table.rows.push_back({name, cost_text(cost), percent_text(cost, point.cost.mean)});
-        };
-        double rest = costs.whole;
-        for (const CallCost& call : costs.calls) {
-            if (table.rows.size() == most_calls) break;
-            add(call.name, call.cost);
-            rest -= call.cost;
-        }
-        if (rest > 0.0005 * point.cost.mean) add("others, and scheduling at a call's return", rest);
-        add("all", costs.whole);
         document.push_back(table);
     }
 }
 
-/// Waiting time, as the mean over runs, by the last frame: a system call or [preempted], ...
-void add_waits(Document& document, const Report& report) {
-    bool has_heading = false;
-    for (const PointReport& point : report.points) {
-        WaitTimes sums;
-        for (const RunRecord& run : point.runs)
-            for (const auto& [name, ns] : run.waits) sums[name] += ns;
-        if (sums.empty()) continue;
-        std::vector<std::pair<std::string, std::uint64_t>> order(sums.begin(), sums.end());
-        std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-        if (!has_heading) document.push_back(Heading{2, "Where threads waited"});
-        has_heading = true;
-        document.push_back(Heading{3, point.title});
-        Table table{{"waits end in", "seconds of threads", "per " + one_of(point.unit)}, {}, {}};
-        double units = 0;
-        for (const RunRecord& run : point.runs) units += run.units();
-        for (const auto& [name, ns] : order) {
-            if (table.rows.size() == most_waits) break;
-            std::vector<double> seconds;
-            for (const RunRecord& run : point.runs) {
-                const auto found = run.waits.find(name);
-                seconds.push_back(found == run.waits.end() ? 0 : static_cast<double>(found->second) / 1e9);
-            }
-            table.rows.push_back({name, rate_text(interval_of(seconds)) + " s",
-                                  units > 0 ? cost_text(static_cast<double>(ns) / units) : ""});
-        }
-        document.push_back(table);
+Table calls_table(const PointReport& point) {
+    const CallCosts costs = system_calls(point);
+    Table table{{"system call", "CPU per " + one_of(point.unit), "share"}, {}, {}};
+    if (costs.whole <= 0) return table;
+    const auto add = [&](const std::string& name, double cost) {
+        table.rows.push_back({name, cost_text(cost), percent_text(cost, point.cost.mean)});
+    };
+    double rest = costs.whole;
+    for (const CallCost& call : costs.calls) {
+        if (table.rows.size() == most_calls) break;
+        add(call.name, call.cost);
+        rest -= call.cost;
     }
+    if (rest > 0.0005 * point.cost.mean) add("others, and scheduling at a call's return", rest);
+    add("all", costs.whole);
+    return table;
+}
+
+Table allocations_table(const PointReport& point) {
+    const AllocationCosts costs = allocation_costs(point);
+    const std::string unit = one_of(point.unit);
+    Table table{{"function", "bytes per " + unit, "share", "allocations per " + unit, "bytes with callees"}, {}, {}};
+    const double all = costs.bytes.mean;
+    double rest = all;
+    for (const AllocationCost& function : costs.functions) {
+        if (table.rows.size() == most_functions || function.bytes.mean <= 0) break;
+        rest -= function.bytes.mean;
+        table.rows.push_back({function_cell(function.name), size_text(function.bytes),
+                              percent_text(function.bytes.mean, all), rate_text(function.number),
+                              size_text({function.total_bytes, {}, {}})});
+    }
+    if (table.rows.empty()) return table;
+    if (rest > 0.0005 * all)
+        table.rows.push_back({"all others", size_text({rest, {}, {}}), percent_text(rest, all), "", ""});
+    table.rows.push_back({"all", size_text(costs.bytes), "", rate_text(costs.number), ""});
+    return table;
+}
+
+/// Waiting time, as the mean over runs, by the last frame: a system call or [preempted], ...
+Table waits_table(const PointReport& point) {
+    WaitTimes sums;
+    double units = 0;
+    for (const RunRecord& run : point.runs) {
+        units += run.units();
+        for (const auto& [name, ns] : run.waits) sums[name] += ns;
+    }
+    std::vector<std::pair<std::string, std::uint64_t>> order(sums.begin(), sums.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    Table table{{"waits end in", "seconds of threads", "per " + one_of(point.unit)}, {}, {}};
+    for (const auto& [name, ns] : order) {
+        if (table.rows.size() == most_waits) break;
+        std::vector<double> seconds;
+        for (const RunRecord& run : point.runs) {
+            const auto found = run.waits.find(name);
+            seconds.push_back(found == run.waits.end() ? 0 : static_cast<double>(found->second) / 1e9);
+        }
+        table.rows.push_back({name, rate_text(interval_of(seconds)) + " s",
+                              units > 0 ? cost_text(static_cast<double>(ns) / units) : ""});
+    }
+    return table;
 }
 
 void add_pictures(Document& document, const Report& report) {
@@ -253,8 +278,9 @@ Document document_of(const Report& report) {
     for (const PointReport& point : report.points) {
         if (!point.runs.empty()) add_functions(document, point);
     }
-    add_system_calls(document, report);
-    add_waits(document, report);
+    add_tables(document, report, "CPU time in system calls", calls_table);
+    add_tables(document, report, "Allocations per unit of work, by function", allocations_table);
+    add_tables(document, report, "Where threads waited", waits_table);
     document.push_back(Heading{2, "How it was measured"});
     document.push_back(facts);
     return document;

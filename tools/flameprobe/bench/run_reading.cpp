@@ -69,19 +69,23 @@ Result<void> read_profiles(const FinishedBenchRun& run, SymbolCache& cache, RunR
     if (paths.empty())
         return Error{"there is no profile: the program used next to no CPU time, or could not be preloaded (see " +
                      run.file("program.log") + ")"};
-    const auto totals = profile_totals(paths, {record.from_unix_ns, record.to_unix_ns}, cache, run.waiting);
+    const auto totals = profile_totals(paths, {record.from_unix_ns, record.to_unix_ns}, cache, run.events);
     if (!totals) return totals.error();
     record.functions = totals->functions;
     record.waits = totals->waits;
-    if (run.waiting && record.waits.empty())
+    record.allocations = totals->allocations;
+    if (run.events.waits && record.waits.empty())
         record.remarks.push_back("no wait was sampled; 'flameprobe doctor' says whether waits can be measured here");
+    if (run.events.allocations && record.allocations.empty())
+        record.remarks.push_back(
+            "no allocation was sampled: the program made few, or has an allocator of its own (program.log says so)");
     record.samples = totals->samples;
     record.remarks.insert(record.remarks.end(), totals->warnings.begin(), totals->warnings.end());
     std::uint64_t cpu_ns = run.cpu_ns;
     if (run.is_own_load()) cpu_ns -= std::min(cpu_ns, totals->own_cpu_ns);
     record.cpu_seconds = static_cast<double>(cpu_ns) / 1e9;
     record.sampled_share = cpu_ns == 0 ? 0 : static_cast<double>(totals->sampled_ns) / static_cast<double>(cpu_ns);
-    if (totals->samples == 0) return Error{"no sample fell into the time of the load"};
+    if (totals->samples == 0 && record.allocations.empty()) return Error{"no sample fell into the time of the load"};
     const std::string& count = run.scenario.work.count;
     return count.empty() ? Result<void>{} : take_count(count, totals->work, record);
 }

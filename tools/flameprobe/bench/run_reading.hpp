@@ -18,7 +18,7 @@ struct FinishedBenchRun {
     const std::string& directory;  // absolute; with program.log, load.log and the profiles
     pid_t pid;                     // of the program
     std::uint64_t cpu_ns;          // CPU time of the program's processes while the load ran
-    bool waiting;                  // waits were asked for
+    const Events& events;          // what was asked for beside CPU time
 
     std::string file(const std::string& of_run) const { return directory + "/" + of_run; }
     bool is_own_load() const { return scenario.load.empty(); }

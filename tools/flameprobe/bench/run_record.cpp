@@ -44,6 +44,9 @@ double RunRecord::sample_cost() const {
 std::string run_record_json(const RunRecord& run) {
     Json functions = Json::object();
     for (const auto& [name, time] : run.functions) functions[name] = {time.self_ns, time.total_ns};
+    Json allocations = Json::object();
+    for (const auto& [name, sum] : run.allocations)
+        allocations[name] = {sum.bytes, sum.total_bytes, sum.number, sum.samples};
     Json json = {
         {"failure", run.failure},         {"repetition", run.repetition},     {"from_unix_ns", run.from_unix_ns},
         {"to_unix_ns", run.to_unix_ns},   {"profiles", run.profiles},         {"seconds", run.seconds},
@@ -53,6 +56,7 @@ std::string run_record_json(const RunRecord& run) {
     json["waits"] = run.waits;
     json["remarks"] = run.remarks;
     json["functions"] = std::move(functions);
+    json["allocations"] = std::move(allocations);
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -74,6 +78,10 @@ Result<RunRecord> read_run(const std::string& text, const std::string& run_name)
     run.remarks = json.at("remarks").get<std::vector<std::string>>();
     for (const auto& [name, time] : json.at("functions").items())
         run.functions[name] = {time.at(0).get<std::uint64_t>(), time.at(1).get<std::uint64_t>()};
+    const Json allocations = json.value("allocations", Json::object());
+    for (const auto& [name, sum] : allocations.items())
+        run.allocations[name] = {sum.at(0).get<std::uint64_t>(), sum.at(1).get<std::uint64_t>(),
+                                 sum.at(2).get<std::uint64_t>(), sum.at(3).get<std::uint64_t>()};
     return run;
 } catch (const nlohmann::json::exception& error) {
     return Error{run_name + ": not a run of the bench: " + error.what()};

@@ -17,6 +17,13 @@ struct FunctionTime {
     std::uint64_t total_ns = 0;  // with what it calls
 };
 
+/// What was allocated during the load, estimated from `samples` allocations.
+struct FunctionAllocations {
+    std::uint64_t bytes = 0, total_bytes = 0;  // by the function itself; with what it calls
+    std::uint64_t number = 0;                  // by the function itself
+    std::uint64_t samples = 0;
+};
+
 /// Threads' time off the CPU in waits that began during the load, by the last frame: futex, epoll_wait, [preempted],
 /// ...
 using WaitTimes = std::map<std::string, std::uint64_t>;  // nanoseconds
@@ -39,6 +46,7 @@ struct RunRecord {
     WaitTimes waits;                   // empty if they were not asked for, or not measured
     std::vector<std::string> remarks;  // for a person
     std::map<std::string, FunctionTime> functions;
+    std::map<std::string, FunctionAllocations> allocations;  // empty if they were not asked for
 
     bool ok() const { return failure.empty(); }
     std::optional<double> work_per_second() const;

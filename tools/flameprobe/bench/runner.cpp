@@ -121,14 +121,15 @@ Result<ProcessRequest> Run::program_request() {
     if (!made) return made;
     ProcessRequest& request = *made;
     request.command = filled(scenario_.command);
-    request.environment["LD_PRELOAD"] = preload_with(place_.library);
+    request.environment["LD_PRELOAD"] = preload_with(place_.libraries);
     request.environment["FLAMEPROBE_OUT"] = without_percent(file("profile")) + ".%e.%p";
     request.environment["FLAMEPROBE_FORMAT"] = "none";  // pictures are made afterwards, of the load's time only
     request.environment.try_emplace("FLAMEPROBE_CHILDREN", "separate");  // a profile each, which no process waits for
     request.environment["FLAMEPROBE_FREQ"] = std::to_string(place_.frequency);
     request.environment["FLAMEPROBE_START"] = "1";
     request.before_exec = [this](pid_t pid) { instructions_.emplace(pid); };
-    if (place_.waiting) request.environment["FLAMEPROBE_EVENT"] = "cpu,offcpu";
+    if (place_.events.waits || place_.events.allocations)
+        request.environment["FLAMEPROBE_EVENT"] = place_.events.text();
     return made;
 }
 
@@ -261,7 +262,7 @@ RunRecord Run::take() {
     auto done = live();
     if (done) {
         const std::uint64_t cpu_ns = end_cpu_ns_ - std::min(end_cpu_ns_, begin_cpu_ns_);
-        done = read_figures({scenario_, place_.run, directory_, pid_, cpu_ns, place_.waiting}, cache_, record_);
+        done = read_figures({scenario_, place_.run, directory_, pid_, cpu_ns, place_.events}, cache_, record_);
     }
     if (!done) record_.failure = done.error().message;
     return std::move(record_);

@@ -14,9 +14,9 @@ struct RunPlace {
     std::string root;               // the bench's directory, absolute
     std::string run;                // this run's, below it, relative
     const OwnDirectory& directory;  // this run's, in which logs are made
-    std::string library;            // libflameprobe.so
+    std::string libraries;          // to preload, with ':' between
     unsigned frequency = 499;
-    bool waiting = false;  // also measure where threads wait
+    Events events;
 };
 
 /// Never fails as a whole: the record says what went wrong. The run's directory must exist and be empty. If
