@@ -218,6 +218,14 @@ class SvgTest(BrowserCase):
         self.assertLess(self.page.run("return document.querySelectorAll('.frames > g').length"), 300)
         self.assertIn("[frames left out: the deepest stack has 6,001]", self.page.run(SHOWN))
 
+    def test_letters_typed_before_the_next_frame_do_not_scroll_a_tall_picture(self):
+        self.open("large.svg")
+        # Events of scrolling come with a frame, so what is read within one script is what the next letter meets.
+        scrolled, header = self.page.run("""document.documentElement.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true, cancelable: true}));
+          return [scrollY, document.querySelector('.head > .page').getBoundingClientRect().top]""")
+        self.assertGreater(scrolled, 1000)
+        self.assertAlmostEqual(header, 0, delta=1)
+
     def test_frames_that_only_lead_on_are_one_row_until_asked_for(self):
         self.open("folded.svg")
         labels = "return Array.from(document.querySelectorAll('.frames text'), t => t.firstChild?.data ?? '')"

@@ -74,7 +74,7 @@ let cut = 0;
 function openAtRoots() {
   if (!alone) return;
   svg.appendChild(header);
-  addEventListener("scroll", () => header.setAttribute("transform", `translate(0 ${scrollY})`));
+  addEventListener("scroll", followScroll);
   if (frames.length < 2 || frames[1].y > frames[0].y) return;
   const more = legend && add(legend, SVG, "tspan", {class: "above", dx: 16});
   const measureCut = () => {
@@ -88,7 +88,7 @@ function openAtRoots() {
     cut = 0;
     more?.remove();
     layOut();
-    scrollBy(0, far);
+    scrollOn(far);
   };
   measureCut();
   addEventListener("resize", () => { if (cut > 0) { measureCut(); layOut(); } });

@@ -65,12 +65,19 @@ function focusFrame(frame, scroll) {
   frame.g.focus({preventScroll: true});
   if (scroll) bringIntoSight(frame);
 }
-// Out from under the header, which follows scrolling. Not by scroll-padding: that would move the page at each letter
+// The header follows scrolling. At once, too: a browser shows the box that a letter is typed into, and the header's next
+// event may come after that letter.
+const followScroll = () => header.setAttribute("transform", `translate(0 ${scrollY})`);
+function scrollOn(far) {
+  scrollBy(0, far);
+  followScroll();
+}
+// Out from under the header. Not by scroll-padding: that would move the page at each letter
 // typed into the header.
 function bringIntoSight(frame) {
   if (!alone) return frame.rect.scrollIntoView({block: "nearest"});
   const {top, bottom} = frame.rect.getBoundingClientRect(), low = bottom + PAD - innerHeight;
-  if (top < HEAD + lower) scrollBy(0, top - HEAD - lower); else if (low > 0) scrollBy(0, low);
+  if (top < HEAD + lower) scrollOn(top - HEAD - lower); else if (low > 0) scrollOn(low);
 }
 // Zooms; of frames that only lead on, shows each.
 function open(frame, scroll) {
@@ -83,7 +90,7 @@ function open(frame, scroll) {
   focused = first;
   find();
   layOut();
-  if (alone && frames[frames.length - 1].y < frames[0].y) scrollBy(0, graphHeight - grown);
+  if (alone && frames[frames.length - 1].y < frames[0].y) scrollOn(graphHeight - grown);
   focusFrame(first, scroll);
 }
 function zoom(frame) {
