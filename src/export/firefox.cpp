@@ -84,7 +84,7 @@ private:
         return profile_.has_run ? path.substr(path.rfind('/') + 1) : "folded stacks";
     }
     static double interval_ms(const NamedProfile& event) {
-        return event.has_run && event.run.period_ns > 0 ? static_cast<double>(event.run.period_ns) / 1e6 : 1;
+        return weighs_nanoseconds(event.run) ? static_cast<double>(event.run.period_ns) / 1e6 : 1;
     }
     const Function& function(NodeId node) const {
         return profile_.functions[profile_.frames[profile_.nodes[node].frame].function];
@@ -257,9 +257,9 @@ void FirefoxWriter::thread(const ThreadSamples& samples) {
 void FirefoxWriter::sample_table(const ThreadSamples& samples) {
     std::uint64_t before = 0;
     json_.key("samples").begin_object().key("length").number(samples.counts.size());
-    const bool time = samples.event->has_run && weighs_nanoseconds(samples.event->run);
+    const bool time = weighs_nanoseconds(samples.event->run);
     const double unit = time ? 1e-6 : 1;
-    const bool bytes = samples.event->has_run && counts_bytes(samples.event->run);
+    const bool bytes = counts_bytes(samples.event->run);
     json_.key("weightType").text(time ? "tracing-ms" : bytes ? "bytes" : "samples");
     json_.key("stack").array(samples.counts, [this](const NamedCount* count) {
         const std::uint32_t stack = stack_of_node_[count->node];

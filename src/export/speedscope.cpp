@@ -55,10 +55,10 @@ void stack_of(const NamedProfile& profile, NodeId leaf, std::vector<FunctionId>&
 
 void write_thread(const NamedProfile& profile, const SpeedscopeFrames& frames, const ThreadSamples& thread,
                   JsonStream& json) {
-    const bool has_time = profile.has_run && weighs_nanoseconds(thread.event->run);
+    const bool has_time = weighs_nanoseconds(thread.event->run);
     json.begin_object();
     json.key("type").text("sampled").key("name").text(thread.name);
-    const bool bytes = profile.has_run && counts_bytes(thread.event->run);
+    const bool bytes = counts_bytes(thread.event->run);
     json.key("unit").text(has_time ? "nanoseconds" : bytes ? "bytes" : "none");
     // The importer's total is the greater of end - start and the sum of weights, so both are made equal.
     json.key("startValue").number(0).key("endValue").number(thread.weight);

@@ -44,7 +44,7 @@ std::string weight_text(const NamedProfile& profile, const CallTree& tree, const
     const bool has_unit = !unit_text(profile, 0).empty();
     std::string text = has_unit ? part(box.total) : samples_text(box.hits) + " (" + share(box.total) + ")";
     if (self && box.kind == BoxKind::function) text += ", self " + (box.self == 0 ? "0" : part(box.self));
-    const bool waits = profile.has_run && counts_waiting(profile.run);  // which are measured
+    const bool waits = counts_waiting(profile.run);  // which are measured
     return text + (has_unit && !waits ? ", " + samples_text(box.hits) : "");
 }
 
@@ -96,15 +96,15 @@ std::string_view kind_text(FrameKind kind) {
 std::string samples_text(std::uint64_t hits) { return count_text(hits) + (hits == 1 ? " sample" : " samples"); }
 
 std::string unit_text(const NamedProfile& profile, std::uint64_t weight) {
-    if (profile.has_run && counts_bytes(profile.run)) return bytes_text(weight);
-    if (profile.has_run && counts_events(profile.run)) return count_text(weight) + " " + profile.run.event;
-    if (!profile.has_run || !weighs_nanoseconds(profile.run)) return {};
+    if (counts_bytes(profile.run)) return bytes_text(weight);
+    if (counts_events(profile.run)) return count_text(weight) + " " + profile.run.event;
+    if (!weighs_nanoseconds(profile.run)) return {};
     const double ns = static_cast<double>(weight);
     return ns < 1e18 ? duration_text(static_cast<std::uint64_t>(ns)) : std::string{};
 }
 
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight) {
-    const bool events = profile.has_run && counts_events(profile.run);
+    const bool events = counts_events(profile.run);
     const std::string text = events ? std::string() : unit_text(profile, weight);
     return text.empty() ? count_text(weight) : text;
 }

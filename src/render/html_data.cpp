@@ -119,18 +119,15 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     if (sides != nullptr) add_sides(facts, *sides);
     if (options.source != nullptr) facts["source"] = source_json(*options.source, functions.numbers);
     facts["threads"] = threads_json(profile, functions.numbers);
-    facts["event"] = profile.has_run ? profile.run.event : "";
+    facts["event"] = profile.run.event;
     facts["events"] = Json::array();
     for (const NamedProfile& other : profile.others) facts["events"].push_back(other.run.event);
-    facts["unit"] = !profile.has_run             ? ""
-                    : counts_bytes(profile.run)  ? "bytes"
-                    : counts_events(profile.run) ? profile.run.event
-                                                 : "";
-    facts["waiting"] = profile.has_run && counts_waiting(profile.run);
+    facts["unit"] = counts_bytes(profile.run) ? "bytes" : counts_events(profile.run) ? profile.run.event : "";
+    facts["waiting"] = counts_waiting(profile.run);
     facts["title"] = clean_text(options.title.empty() ? default_title(profile) : options.title);
     facts["subtitle"] = clean_text(options.subtitle.empty() ? default_subtitle(profile) : options.subtitle);
-    facts["period"] = profile.has_run && weighs_nanoseconds(profile.run) ? 1 : 0;  // of a unit of weight, in ns
-    facts["sampling"] = profile.has_run ? profile.run.period_ns : 0;               // between two samples, in ns
+    facts["isTime"] = weighs_nanoseconds(profile.run);
+    facts["sampling"] = profile.run.period_ns;  // between two samples
     facts["bin"] = profile.bin_ns;
     if (!profile.alive.empty()) facts["alive"] = {{"bin", profile.alive_stretch_ns}, {"weights", profile.alive}};
     facts["boxes"] = columns->boxes;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view held_by = "[held by ";
 
 const NamedProfile* waiting_event(const NamedProfile& profile) {
-    if (profile.has_run && counts_waiting(profile.run)) return &profile;
+    if (counts_waiting(profile.run)) return &profile;
     for (const NamedProfile& other : profile.others)
         if (counts_waiting(other.run)) return &other;
     return nullptr;

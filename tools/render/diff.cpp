@@ -134,7 +134,7 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
     const double lost_before = leave_out_lost(before), lost_after = leave_out_lost(after);
     diff.weight_before = total_weight(before), diff.weight_after = total_weight(after);
     diff.samples_before = total_hits(before), diff.samples_after = total_hits(after);
-    diff.by_amount = before.has_run && after.has_run && counts_living(before.run) && counts_living(after.run);
+    diff.by_amount = counts_living(before.run) && counts_living(after.run);
     const bool comparable =
         diff.by_amount ? diff.weight_before + diff.weight_after > 0 : diff.weight_before > 0 && diff.weight_after > 0;
     if (!comparable) {
@@ -142,7 +142,7 @@ Result<ProfileDiff> diff_profiles(NamedProfile before, NamedProfile after) {
                      ": nothing can be compared"};
     }
     const std::vector<Function> functions_before = before.functions, functions_after = after.functions;
-    diff.is_time = {before.has_run && weighs_nanoseconds(before.run), after.has_run && weighs_nanoseconds(after.run)};
+    diff.is_time = {weighs_nanoseconds(before.run), weighs_nanoseconds(after.run)};
     // Shares are compared, so each side's weights keep their unit.
     if (!before.has_run || !after.has_run || !same_period(before.run, after.run))
         before.run.period_ns = after.run.period_ns = 0;

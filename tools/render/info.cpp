@@ -36,7 +36,7 @@ std::string thread_lines(const NamedProfile& profile) {
         const Thread& thread = profile.threads[id];
         std::string text = thread.name;
         if (thread.tid != 0) text += " (" + std::to_string(thread.tid) + ")";
-        const bool waits = profile.has_run && counts_waiting(profile.run);
+        const bool waits = counts_waiting(profile.run);
         text += ": ";
         if (waits) text += duration_text(weight[id]);
         if (cpu[id] > 0) text += std::string(waits ? ", " : "") + duration_text(cpu[id]) + " of CPU time";

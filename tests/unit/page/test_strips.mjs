@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {fullRow, stripsOf} from "../../../src/render/assets/page/strips.js";
 
-// all > [scope] > work, and [lost]: two threads, four steps of 8 ms, samples of 1 ms.
+// all > [scope] > work, and [lost]: two threads, four steps of 8 ns.
 function profile() {
   return {
-    threads: [[11, "main"], [12, "worker-1"], [13, "worker-2"]], merged: [], bins: 4, bin: 8e6, period: 1e6,
+    threads: [[11, "main"], [12, "worker-1"], [13, "worker-2"]], merged: [], bins: 4, bin: 8,
     functions: {name: ["[scope]", "work", "[lost]", "all"], kind: [3, 0, 4, 6], role: [4, 0, 5, 0]}, name(fn) { return this.functions.name[fn]; },
     get threadKeys() { return this.threads.map(([tid]) => tid); },
     fn: [3, 0, 1, 2], end: [4, 3, 3, 4], countBox: [1, 2, 2, 3], countThread: [0, 0, 1, 0], countBin: [0, 1, 3, 2], countWeight: [4, 8, 2, 3]
@@ -20,14 +20,14 @@ test("samples, what of them is lost, and scopes, step by step", () => {
   assert.deepEqual([worker.label, list(worker.all)], ["worker-1 (12)", [0, 0, 0, 2]]);
 });
 test("a thread that used no CPU time has no strip", () => assert.equal(stripsOf(profile(), false, null).length, 2));
-test("waits go on from where they began, beside CPU time; steps of another length, and the samples' unit", () => {
-  // Nanoseconds in two steps of 16 ms; the profiles number their threads differently.
-  const waits = {threadKeys: [12, 11], bin: 16e6, period: 1, countThread: [1, 0, 1], countBin: [0, 0, 1], countWeight: [4e6, 16e6, 8e6]};
+test("waits go on from where they began, beside CPU time; steps of another length", () => {
+  // Two steps of 16 ns; the profiles number their threads differently.
+  const waits = {threadKeys: [12, 11], bin: 16, countThread: [1, 0, 1], countBin: [0, 0, 1], countWeight: [4, 16, 8]};
   const [main, worker] = stripsOf(profile(), false, waits);
   assert.deepEqual(list(main.waiting), [4, 0, 5, 3]);
   assert.deepEqual(list(worker.waiting), [8, 8, 0, 0]);
   // And of steps that are finer.
-  const fine = {threadKeys: [11], bin: 4e6, period: 1, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1e6, 2e6, 3e6]};
+  const fine = {threadKeys: [11], bin: 4, countThread: [0, 0, 0], countBin: [0, 1, 6], countWeight: [1, 2, 3]};
   assert.deepEqual(list(stripsOf(profile(), false, fine)[0].waiting), [3, 0, 0, 3]);
 });
 test("in a picture of waiting time a wait fills the steps from its beginning on", () => {

@@ -25,7 +25,7 @@ test("of a stretch of time, at its own beginning", () => {
   assert.deepEqual([tree.root.total, shown(tree, tree.root)], [4, [[0, 1, 1, 2]]]);
 });
 test("a wait goes on from where it began", () => {
-  const profile = {all: 3, fn: [3, 0, 1, 2], parents: [0, 0, 1, 1], bins: 8, bin: 10, period: 1, waiting: true, countThread: [0, 0], countHits: null,
+  const profile = {all: 3, fn: [3, 0, 1, 2], parents: [0, 0, 1, 1], bins: 8, bin: 10, waiting: true, countThread: [0, 0], countHits: null,
     countBin: [1, 2], countBox: [2, 3], countWeight: [25, 10]};
   const tree = new TimeTree(profile, {hidden: [0, 0, 0, 0], inner: null, alias: [0, 1, 2, 3], recursion: false}, 0, [1, 1, 1, 1], [2, 8], 1);
   const [waits] = tree.kids(tree.root);

@@ -35,10 +35,10 @@ export async function readChosenEvent() {
 
 // The waiting time of the run whose CPU time is shown, by thread and step of time, or null.
 export async function readWaits(profile) {
-  if (profile.waiting || profile.period <= 0 || profile.bins < 2 || !find("profile-offcpu")) return null;
+  if (profile.waiting || !profile.isTime || profile.bins < 2 || !find("profile-offcpu")) return null;
   const facts = readFacts(takeText("profile-offcpu")), columns = inflate(takeText("columns-offcpu"));
-  const {threadKeys, bin, period, countThread, countBin, countWeight} = new Profile(await facts, await columns);
-  return countBin && countThread && {threadKeys, bin, period, countThread, countBin, countWeight};
+  const {threadKeys, bin, countThread, countBin, countWeight} = new Profile(await facts, await columns);
+  return countBin && countThread && {threadKeys, bin, countThread, countBin, countWeight};
 }
 
 // Numbers of seven bits a byte, the lowest first.
@@ -157,7 +157,7 @@ class Profile {
   // What a weight is: "1.23 s", "4.5 MiB", "12 page-faults"; empty where it has no unit but samples.
   amount(weight) {
     if (this.unit) return this.unit === "bytes" ? bytes(weight) : count(weight) + " " + this.unit;
-    return this.period > 0 ? duration(weight * this.period) : "";
+    return this.isTime ? duration(weight) : "";
   }
   // As describe.cpp tells of a box. self: its own weight, or null.
   told(weight, whole, hits, self) {

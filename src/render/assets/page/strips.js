@@ -51,11 +51,11 @@ function addSamples(profile, stripOf, uses) {
 // The waits of another profile of the same run, which has other steps, that begin at the same time, and other numbers for
 // threads.
 function readWaits(profile, waits, stripOf, uses) {
-  const numberOf = new Map(profile.threadKeys.map((key, thread) => [key, thread])), part = waits.bin / profile.bin, unit = waits.period / profile.period;
+  const numberOf = new Map(profile.threadKeys.map((key, thread) => [key, thread])), part = waits.bin / profile.bin;
   waits.countThread.forEach((of, at) => {
     const thread = numberOf.get(waits.threadKeys[of]), bin = Math.floor(waits.countBin[at] * part);
     if (!stripOf[thread] || bin >= profile.bins) return;
-    useOf(uses, thread, profile.bins).began[bin] += waits.countWeight[at] * unit;
+    useOf(uses, thread, profile.bins).began[bin] += waits.countWeight[at];
   });
   const {countThread, countBin, countWeight} = profile;
   countThread.forEach((thread, at) => { const use = uses.get(thread); if (use) use.cpu[countBin[at]] += countWeight[at]; });
@@ -92,8 +92,8 @@ export function stripsOf(profile, merge, waits, most = 12) {
   });
   const uses = new Map();
   addSamples(profile, stripOf, uses);
-  if (waits && waits.period > 0 && profile.period > 0) readWaits(profile, waits, stripOf, uses);
-  for (const [thread, use] of uses) spreadWaits(use, stripOf[thread].waiting, profile.bin / profile.period);
+  if (waits) readWaits(profile, waits, stripOf, uses);
+  for (const [thread, use] of uses) spreadWaits(use, stripOf[thread].waiting, profile.bin);
   const busiest = Array.from(strips.values()).filter((strip) => strip.weight > 0).sort((a, b) => b.weight - a.weight);
   const least = busiest.reduce((sum, {weight}) => sum + weight, 0) / 100, busy = busiest.filter(({weight}) => weight >= least).length;
   const others = busiest.splice(busiest.length > most + 1 ? Math.min(most, busy) : busiest.length > busy + 1 ? busy : busiest.length);

@@ -10,7 +10,7 @@ export class TimeTree {
     for (let at = 0; at < countBox.length; at++) {
       if (countThread[at] === thread && kept[countBox[at]]) taken[countBin[at]].push({box: countBox[at], weight: countWeight[at], hits: (countHits || countWeight)[at]});
     }
-    (profile.waiting ? goOn(taken, profile.bin / profile.period) : taken).slice(first, end).forEach((samples, bin) => {
+    (profile.waiting ? goOn(taken, profile.bin) : taken).slice(first, end).forEach((samples, bin) => {
       const column = Math.floor(bin / wide);
       if (samples.length && !columns.has(column)) columns.set(column, []);
       for (const sample of samples) columns.get(column).push(Object.assign(sample, {chain: this.chain(sample.box)}));

@@ -90,7 +90,7 @@ export class Timeline {
   get steps() { return this.stepsIn(null); }
   // Of a stretch of time that is as wide as the strips.
   stepsIn(range) {
-    const bins = range ? range[1] - range[0] : this.profile.bins, ten = this.profile.period > 0 ? 10 * this.profile.sampling / this.profile.bin : 1;
+    const bins = range ? range[1] - range[0] : this.profile.bins, ten = this.profile.isTime ? 10 * this.profile.sampling / this.profile.bin : 1;
     return Math.max(bins / Math.max(this.canvas.clientWidth, 1), Math.min(ten, bins / 20), 1);
   }
   // Sums of a strip's columns, as wide as a pixel or as ten samples.
@@ -105,7 +105,7 @@ export class Timeline {
   }
   // A full row is one CPU; in a strip of several threads, the most that they used together.
   paintStrip(pen, strip, top, width) {
-    const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.period > 0 ? profile.bin / profile.period : 0;
+    const {profile, theme} = this, columns = this.columns(strip), high = STRIP - 5, whole = profile.isTime ? profile.bin : 0;
     // Columns may share a pixel, so nothing is laid over anything.
     const paler = mixed(theme.colors.w0, theme.page, 0.6);
     const most = fullRow(strip, columns, whole, profile.waiting);
@@ -143,10 +143,10 @@ export class Timeline {
   // Thread, time and use near the pointer.
   describe(event) {
     const {profile} = this, strip = this.strips[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top) / STRIP)];
-    if (!strip || profile.period <= 0) return "";
+    if (!strip || !profile.isTime) return "";
     const steps = Math.ceil(this.steps);
     const from = Math.max(0, Math.min(Math.floor(this.bin(event)) - (steps >> 1), profile.bins - steps)), to = Math.min(from + steps, profile.bins);
-    const whole = (to - from) * profile.bin / profile.period;
+    const whole = (to - from) * profile.bin;
     const use = (column, text) => {
       const weight = column.subarray(from, to).reduce((sum, one) => sum + one, 0);
       return weight > 0 ? `${text} ${percent(weight, whole)}` : "";
