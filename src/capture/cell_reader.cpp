@@ -23,18 +23,17 @@ std::size_t CellReader::gather() {
     return order_.size();
 }
 
-RawSample CellReader::sample(std::size_t i) const {
+TimeSample CellReader::sample(std::size_t i) const {
     handler::CellHead* const cell = state_.pool.head(order_[i]);
-    return {.time_ns = cell->time_ns,
-            .pid = static_cast<std::uint32_t>(state_.pid),
-            .tid = cell->tid,
-            .weight = cell->weight,
-            .in_kernel = false,
-            .in_system_call = cell->in_system_call && cpu::left_system_call(cell->registers),
-            .has_registers = cell->has_registers,
-            .registers = cell->registers,
-            .kernel_chain = {},
-            .stack = {handler::SamplePool::stack(cell), cell->stack_bytes}};
+    return {{.time_ns = cell->time_ns,
+             .pid = static_cast<std::uint32_t>(state_.pid),
+             .tid = cell->tid,
+             .weight = cell->weight,
+             .has_registers = cell->has_registers,
+             .registers = cell->registers,
+             .kernel_chain = {},
+             .stack = {handler::SamplePool::stack(cell), cell->stack_bytes}},
+            cell->in_system_call && cpu::left_system_call(cell->registers)};
 }
 
 std::vector<std::uint32_t> CellReader::threads(std::size_t gathered) const {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "capture/handler/state.hpp"
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 
 namespace flameprobe {
 
@@ -19,7 +19,7 @@ public:
     std::size_t gather();
     /// The gathered samples, oldest first. Each must be given back once.
     const handler::CellHead& cell(std::size_t i) const { return *state_.pool.head(order_[i]); }
-    RawSample sample(std::size_t i) const;
+    TimeSample sample(std::size_t i) const;
     /// The threads of the gathered samples: tids, in order, each once.
     std::vector<std::uint32_t> threads(std::size_t gathered) const;
     void give_back(std::size_t i) { state_.pool.release(order_[i]); }

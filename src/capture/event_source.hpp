@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 
 namespace flameprobe {
 
@@ -17,8 +17,8 @@ struct CaptureOptions {
     std::uint32_t stack_bytes = 16 * 1024;  // 0: no copy; frame pointers are followed in live memory
     bool kernel = true;                     // sample kernel code and record its callchain
     std::string event = "cpu-clock";
-    std::vector<std::string> more_events = {};  // sampled beside `event` (RawSample::event); no clocks
-    bool switches = false;                      // report when threads leave and get a CPU (EventSink::switched)
+    std::vector<std::string> more_events = {};  // sampled beside `event` (EventSample); no clocks
+    bool switches = false;                      // report when threads leave and get a CPU (ThreadSwitched)
 };
 
 /// The largest stack copy that fits into a perf record, whose size has 16 bits (perf_event_open(2)). The engines with a
@@ -44,7 +44,7 @@ struct CaptureFacts {
     std::uint64_t fill_ns = 0;            // time in which a busy CPU (or thread) fills its buffer: drain well before
     bool works_outside = false;           // the collector need not be a thread of the host
     bool meets_threads = false;           // EventSource::thread_begins() is to be called
-    bool switches = false;                // EventSink::switched is called
+    bool switches = false;                // ThreadSwitched comes
     std::string no_switches;              // why not, where they were asked for
     std::vector<OtherEvent> more_events;  // of CaptureOptions::more_events those that are sampled
     std::string no_more_events;           // why not all
@@ -64,7 +64,7 @@ public:
     virtual ~EventSource() = default;
     virtual Result<void> start() = 0;  // may be called again after stop()
     virtual void stop() = 0;           // no sample is taken after it returns; what was taken can still be drained
-    virtual void drain(EventSink& sink) = 0;
+    virtual void drain(RecordSink& sink) = 0;
     /// Whether drain() would give a sample, or tell of a lost one. An engine that cannot tell says true.
     virtual bool has_samples() const { return true; }
     virtual const CaptureFacts& facts() const = 0;
@@ -77,7 +77,7 @@ public:
     virtual bool samples(std::uint32_t /*tid*/) const { return true; }
     /// The collector is about to lose the right to open events of threads that are born later.
     virtual void rights_end() {}
-    /// Ends the calls of EventSink::switched, whose records cost the host more than they are worth.
+    /// Ends the records ThreadSwitched, which cost the host more than they are worth.
     virtual void stop_switches() {}
     /// Gives up the signal handler and says so in facts().note, with `why`. False: the engine needs the handler.
     virtual bool go_on_without_signals(const std::string& /*why*/) { return false; }

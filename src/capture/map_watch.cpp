@@ -17,11 +17,11 @@ auto first_ending_after(const ProcMaps& maps, std::uint64_t address) {
 
 }  // namespace
 
-void MapWatch::refresh(EventSink& sink, std::uint64_t now_ns) {
+void MapWatch::refresh(RecordSink& sink, std::uint64_t now_ns) {
     if (now_ns >= next_ns_) read(sink, now_ns);
 }
 
-void MapWatch::expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns) {
+void MapWatch::expect(std::uint64_t pc, RecordSink& sink, std::uint64_t now_ns) {
     const auto mapping = first_ending_after(known_, pc);
     if (mapping != known_.lines.end() && mapping->executable && mapping->start <= pc) return;
     if (read_ns_ == 0 || now_ns >= read_ns_ + 10 * ns_per_ms) read(sink, now_ns);
@@ -36,7 +36,7 @@ void MapWatch::met_unknown_code() {
     asked_ = true;
 }
 
-void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
+void MapWatch::read(RecordSink& sink, std::uint64_t now_ns) {
     auto maps = read_proc_maps();
     const std::uint64_t done_ns = monotonic_ns();
     cost_ns_ = done_ns - std::min(now_ns, done_ns);
@@ -52,7 +52,7 @@ void MapWatch::read(EventSink& sink, std::uint64_t now_ns) {
 
 // A new mapping was made at some time since the last reading. Where none was known before, all samples since that
 // reading may be in it; where it replaced another, they are taken for the other's.
-bool MapWatch::report_new(const ProcMaps& found, EventSink& sink, std::uint64_t now_ns) const {
+bool MapWatch::report_new(const ProcMaps& found, RecordSink& sink, std::uint64_t now_ns) const {
     bool news = false;
     for (const MapsLine& mapping : found.lines) {
         if (!mapping.executable) continue;
@@ -61,7 +61,7 @@ bool MapWatch::report_new(const ProcMaps& found, EventSink& sink, std::uint64_t 
         const bool overlaps = old != known_.lines.end() && old->executable && old->start < mapping.end;
         if (overlaps && *old == mapping) continue;
         news = true;
-        sink.mapping(raw_mapping(mapping, overlaps ? now_ns : read_ns_));
+        sink.take(raw_mapping(mapping, overlaps ? now_ns : read_ns_));
     }
     return news;
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/proc_maps.hpp"
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 
 namespace flameprobe {
 
@@ -20,10 +20,10 @@ StackRange stack_below(const ProcMaps& maps, std::uint64_t control_block);
 class MapWatch {
 public:
     /// Reads again if it is time to. Mappings that are new since the last reading go to `sink`.
-    void refresh(EventSink& sink, std::uint64_t now_ns);
+    void refresh(RecordSink& sink, std::uint64_t now_ns);
     /// Reads again at once unless `pc` is in a known mapping; code in no mapping at all (it was unmapped since) makes
     /// it read at most every 10 ms.
-    void expect(std::uint64_t pc, EventSink& sink, std::uint64_t now_ns);
+    void expect(std::uint64_t pc, RecordSink& sink, std::uint64_t now_ns);
     /// A stack led to code in no known mapping: a library may have been loaded. The next refresh() reads, sooner or
     /// later by what earlier readings of this kind have found.
     void met_unknown_code();
@@ -32,10 +32,10 @@ public:
     StackRange stack_below(std::uint64_t control_block) const { return flameprobe::stack_below(known_, control_block); }
     /// When the last reading was.
     std::uint64_t read_ns() const { return read_ns_; }
-    void read(EventSink& sink, std::uint64_t now_ns);
+    void read(RecordSink& sink, std::uint64_t now_ns);
 
 private:
-    bool report_new(const ProcMaps& found, EventSink& sink, std::uint64_t now_ns) const;
+    bool report_new(const ProcMaps& found, RecordSink& sink, std::uint64_t now_ns) const;
 
     ProcMaps known_{{}};
     std::uint64_t read_ns_ = 0;

@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "capture/known_events.hpp"
-#include "capture/record.hpp"
+#include "capture/perf_record.hpp"
 #include "cpu/registers.hpp"
 
 namespace flameprobe {

@@ -1,43 +1,137 @@
-// The records in a perf ring, for the one layout that our events ask for (perf_event_open(2), "MMAP layout").
+// What an event source hands on: records, not yet interpreted, of what happened in the sampled process.
 #pragma once
-
-#include <linux/perf_event.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <string_view>
+#include <variant>
 
-#include "capture/raw_sample.hpp"
-#include "capture/thread_clock.hpp"
+#include "base/proc_maps.hpp"
+#include "base/registers.hpp"
 
 namespace flameprobe {
 
-inline constexpr std::uint64_t sample_layout =
-    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_REGS_USER;
-
-/// Which optional parts the samples have.
-struct RecordLayout {
-    bool kernel_chain = false;
-    bool stack = false;
-    std::uint64_t period_ns = 0;   // of a clock, whose samples carry what the event has counted (PERF_SAMPLE_READ)
-    ThreadClock* clock = nullptr;  // of the thread whose ring it is
-    std::uint64_t stands_for = 1;  // so many threads like this one, the others being sampled later than this one
-    std::uint32_t event = 0;       // RawSample::event of each
-    std::uint64_t weight = 1;      // of each sample, where the clock gives none
+/// Bytes copied when a thread was interrupted. Views into the event source's buffer.
+struct RawSample {
+    std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    /// Nanoseconds of CPU time for which the sample stands; where the event is no clock, how many events.
+    std::uint64_t weight = 1;
+    bool has_registers = false;                   // false: no user side (a kernel thread, or registers not given)
+    Registers registers;                          // user side; in a system call as at its entry
+    std::span<const std::uint64_t> kernel_chain;  // leaf first, pc of the leaf first
+    std::span<const std::byte> stack;             // from registers.sp() up
 };
 
-/// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
-std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);
+/// Of the source's own event.
+struct TimeSample : RawSample {
+    bool in_system_call = false;  // the time was spent in the system call that ends right before the pc
+};
 
-/// The thread of the sampled process that a record says was born, or has ended; 0 if it says that of none.
-std::uint32_t born_thread(std::span<const std::byte> record);
-std::uint32_t ended_thread(std::span<const std::byte> record);
-/// The thread that a record is a sample of; 0 if it is none.
-std::uint32_t sampled_thread(std::span<const std::byte> record);
+/// Of another event.
+struct EventSample : RawSample {
+    std::uint32_t event = 0;  // of CaptureFacts::more_events, counted from 1
+};
 
-/// Hands one record to `sink`. `record` starts with its perf_event_header and is whole. Gives false for a record that
-/// is shorter than its type needs, which no kernel writes.
-bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink);
+/// Executable memory that was mapped, as the kernel's MMAP2 record tells it.
+struct RawMapping {
+    std::uint64_t time_ns = 0;
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+    std::uint64_t file_offset = 0;
+    std::uint64_t device = 0;  // as st_dev, 0 where the kernel gave a build id instead
+    std::uint64_t inode = 0;
+    std::string_view path;
+    std::string_view build_id;  // raw bytes, may be empty
+};
+
+/// `time_ns`: when it was made, or 0.
+inline RawMapping raw_mapping(const MapsLine& line, std::uint64_t time_ns) {
+    return {.time_ns = time_ns,
+            .start = line.start,
+            .size = line.end - line.start,
+            .file_offset = line.offset,
+            .device = line.device,
+            .inode = line.inode,
+            .path = line.path,
+            .build_id = {}};
+}
+
+/// `time_ns` is 0 where the engine does not know it.
+struct ThreadStarted {
+    std::uint32_t tid = 0, parent_tid = 0;
+    std::uint64_t time_ns = 0;
+};
+
+struct ThreadNamed {
+    std::uint32_t tid = 0;
+    std::string_view name;
+};
+
+struct ThreadEnded {
+    std::uint32_t tid = 0;
+    std::uint64_t time_ns = 0;
+};
+
+/// A thread left its CPU, or got one. Only where CaptureOptions::switches asked for it.
+struct ThreadSwitched {
+    std::uint64_t time_ns = 0;
+    std::uint32_t tid = 0;
+    bool out = false;
+    bool preempted = false;  // if `out`: the thread was still runnable
+};
+
+/// Samples were dropped because a buffer was full; `weight`: as theirs, 0 if later samples stand for them.
+struct SamplesLost {
+    std::uint64_t weight = 0;
+    std::uint32_t event = 0;  // 0: the source's own; else as EventSample::event
+};
+
+/// The kernel paused the event.
+struct Throttled {
+    std::uint32_t event = 0;  // as SamplesLost::event
+};
+
+/// CPU time of a thread for which no sample can stand: the thread blocks the signal, has no timer, or runs `in_kernel`
+/// only.
+struct TimeNotSampled {
+    std::uint32_t tid = 0;
+    std::uint64_t cpu_ns = 0;
+    bool in_kernel = false;
+};
+
+/// The thread spent `cpu_ns` more in the system calls in which it was sampled last.
+struct MoreInSystemCalls {
+    std::uint32_t tid = 0;
+    std::uint64_t cpu_ns = 0;
+};
+
+/// From timers that sample kernel time only: CPU time that the thread used since the last record of this kind, and what
+/// the timer's hits in user code stand for.
+struct TimeUsed {
+    std::uint32_t tid = 0;
+    std::uint64_t cpu_ns = 0, user_ns = 0;
+};
+
+/// Its views are valid until the function that takes it returns.
+using Record = std::variant<TimeSample, EventSample, RawMapping, ThreadStarted, ThreadNamed, ThreadEnded,
+                            ThreadSwitched, SamplesLost, Throttled, TimeNotSampled, MoreInSystemCalls, TimeUsed>;
+
+/// Takes the records that an event source drained, in each buffer's order.
+class RecordSink {
+public:
+    virtual ~RecordSink() = default;
+    virtual void take(const Record& record) = 0;
+    /// Whether, since the last call, the stack of a sample led to code outside of all mappings reported so far.
+    virtual bool met_unknown_code() { return false; }
+};
+
+/// A visitor for std::visit: one function for each kind of record that matters.
+template <class... Functions>
+struct Overloaded : Functions... {
+    using Functions::operator()...;
+};
 
 }  // namespace flameprobe

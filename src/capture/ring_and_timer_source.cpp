@@ -18,7 +18,7 @@ public:
 
     Result<void> start() override;
     void stop() override;
-    void drain(EventSink& sink) override;
+    void drain(RecordSink& sink) override;
     bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
@@ -29,60 +29,23 @@ public:
     }
 
 private:
-    /// Stands between one of the two sources and the real sink.
-    class Side : public EventSink {
+    /// Hands the records of one of the two sources to a function.
+    class Side final : public RecordSink {
     public:
-        Side(RingAndTimerSource& source, EventSink& out) : source_(source), out_(out) {}
-
-    protected:
-        RingAndTimerSource& source_;
-        EventSink& out_;
-    };
-
-    /// Threads, mappings and losses are reported by perf's rings alone.
-    class TimerSide final : public Side {
-    public:
-        using Side::Side;
-        void sample(const RawSample& sample) override;
-        void mapping(const RawMapping&) override {}
-        void thread_name(std::uint32_t, std::string_view) override {}
-        void thread_started(std::uint32_t, std::uint32_t, std::uint64_t) override {}
-        void thread_ended(std::uint32_t, std::uint64_t) override {}
-        void lost(std::uint64_t) override {}  // the thread's other samples weigh the more
-        void throttled(std::uint64_t) override {}
-        void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override {
-            source_.ring_->samples(tid) ? source_.share_.unsampled(tid) : out_.unsampled(tid, cpu_ns, in_kernel);
-        }
-        void used(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t user_ns) override {
-            source_.share_.used(tid, cpu_ns, user_ns);
-        }
-    };
-
-    class RingSide final : public Side {
-    public:
-        RingSide(RingAndTimerSource& source, EventSink& out, TimerSide& timers) : Side(source, out), timers_(timers) {}
-        void sample(const RawSample& sample) override;
-        void mapping(const RawMapping& mapping) override { out_.mapping(mapping); }
-        void thread_name(std::uint32_t tid, std::string_view name) override { out_.thread_name(tid, name); }
-        void thread_started(std::uint32_t tid, std::uint32_t parent, std::uint64_t time_ns) override {
-            out_.thread_started(tid, parent, time_ns);
-        }
-        void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
-        void lost(std::uint64_t weight) override {
-            source_.share_.lost(weight);
-            out_.lost(weight);
-        }
-        void throttled(std::uint64_t time_ns) override { out_.throttled(time_ns); }
-        void switched(const RawSwitch& record) override { out_.switched(record); }
-        void event_lost(std::uint32_t event, std::uint64_t weight) override { out_.event_lost(event, weight); }
-        void event_throttled(std::uint32_t event) override { out_.event_throttled(event); }
+        using Taker = void (RingAndTimerSource::*)(const Record&, RecordSink& out);
+        Side(RingAndTimerSource& source, Taker taker, RecordSink& out) : source_(source), taker_(taker), out_(out) {}
+        void take(const Record& record) override { (source_.*taker_)(record, out_); }
 
     private:
-        TimerSide& timers_;
+        RingAndTimerSource& source_;
+        Taker taker_;
+        RecordSink& out_;
     };
 
-    void settle(EventSink& sink);
-    void take_until(std::uint64_t time_ns, TimerSide& side);
+    void take_of_timers(const Record& record, RecordSink& out);
+    void take_of_ring(const Record& record, RecordSink& out);
+    void take_timers_until(std::uint64_t time_ns, RecordSink& out);
+    void settle(std::uint32_t tid, RecordSink& out);
 
     std::unique_ptr<EventSource> ring_;
     std::unique_ptr<TimerSource> timers_;  // null once they are given up
@@ -128,17 +91,18 @@ bool RingAndTimerSource::go_on_without_signals(const std::string& why) {
     return true;
 }
 
-void RingAndTimerSource::drain(EventSink& sink) {
+void RingAndTimerSource::drain(RecordSink& sink) {
     if (!timers_) return ring_->drain(sink);
-    TimerSide timer_side(*this, sink);
-    RingSide ring_side(*this, sink, timer_side);
+    Side ring_side(*this, &RingAndTimerSource::take_of_ring, sink),
+        timer_side(*this, &RingAndTimerSource::take_of_timers, sink);
     // The timers' samples are gathered first: perf's samples of any earlier time are in its rings by then.
     timers_->begin_round(timer_side);
     timers_->timers().take_all_of([this](std::uint32_t tid) { return ring_->samples(tid); });
     ring_->drain(ring_side);
-    take_until(~std::uint64_t{0} - 1, timer_side);
+    take_timers_until(~std::uint64_t{0} - 1, sink);
     timers_->end_round(timer_side);
-    if (stopped_) settle(sink);
+    if (stopped_)
+        for (const std::uint32_t tid : share_.threads()) settle(tid, sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {
         timers_note_ = note;
         facts_.note = own_note_ + "; " + note;
@@ -146,37 +110,46 @@ void RingAndTimerSource::drain(EventSink& sink) {
     }
 }
 
-void RingAndTimerSource::settle(EventSink& sink) {
-    for (const std::uint32_t tid : share_.threads()) {
-        if (const std::uint64_t more = share_.settle(tid); more != 0) sink.more_in_system_calls(tid, more);
-    }
+void RingAndTimerSource::settle(std::uint32_t tid, RecordSink& out) {
+    if (const std::uint64_t more = share_.settle(tid); more != 0) out.take(MoreInSystemCalls{tid, more});
 }
 
-void RingAndTimerSource::take_until(std::uint64_t time_ns, TimerSide& side) {
+void RingAndTimerSource::take_timers_until(std::uint64_t time_ns, RecordSink& out) {
+    Side side(*this, &RingAndTimerSource::take_of_timers, out);
     while (timers_->next_time() <= time_ns) timers_->take_next(side);
 }
 
-void RingAndTimerSource::TimerSide::sample(const RawSample& sample) {
-    if (!source_.ring_->samples(sample.tid)) return out_.sample(sample);
-    RawSample weighed = sample;
-    weighed.weight = source_.share_.weigh(sample.tid, sample.weight, sample.registers.pc());
-    if (weighed.weight != 0) out_.sample(weighed);
+// Threads, mappings and losses are told by perf's rings: where a timer's sample was lost, the thread's others weigh the
+// more.
+void RingAndTimerSource::take_of_timers(const Record& record, RecordSink& out) {
+    const auto weigh = [&](TimeSample sample) {
+        if (ring_->samples(sample.tid)) sample.weight = share_.weigh(sample.tid, sample.weight, sample.registers.pc());
+        if (sample.weight != 0) out.take(sample);
+    };
+    const auto not_sampled = [&](const TimeNotSampled& time) {
+        ring_->samples(time.tid) ? share_.unsampled(time.tid) : out.take(time);
+    };
+    const auto use = [&](const TimeUsed& time) { share_.used(time.tid, time.cpu_ns, time.user_ns); };
+    std::visit(Overloaded{weigh, not_sampled, use, [](const auto&) {}}, record);
 }
 
-void RingAndTimerSource::RingSide::sample(const RawSample& sample) {
-    source_.take_until(sample.time_ns, timers_);
-    if (sample.event != 0) return out_.sample(sample);
-    const bool after_call = sample.has_registers && cpu::after_system_call(sample.registers);
-    source_.share_.user_sample(sample.tid, sample.weight,
-                               after_call ? std::optional(sample.registers.pc()) : std::nullopt);
-    out_.sample(sample);
-}
-
-void RingAndTimerSource::RingSide::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
-    source_.take_until(time_ns, timers_);
-    if (const std::uint64_t more = source_.share_.settle(tid); more != 0) out_.more_in_system_calls(tid, more);
-    source_.share_.forget(tid);
-    out_.thread_ended(tid, time_ns);
+void RingAndTimerSource::take_of_ring(const Record& record, RecordSink& out) {
+    const auto count_user_time = [&](const TimeSample& sample) {
+        take_timers_until(sample.time_ns, out);
+        const bool after_call = sample.has_registers && cpu::after_system_call(sample.registers);
+        share_.user_sample(sample.tid, sample.weight, after_call ? std::optional(sample.registers.pc()) : std::nullopt);
+    };
+    const auto keep_order = [&](const EventSample& sample) { take_timers_until(sample.time_ns, out); };
+    const auto count_lost = [&](const SamplesLost& lost) {
+        if (lost.event == 0) share_.lost(lost.weight);
+    };
+    const auto settle_thread = [&](const ThreadEnded& end) {
+        take_timers_until(end.time_ns, out);
+        settle(end.tid, out);
+        share_.forget(end.tid);
+    };
+    std::visit(Overloaded{count_user_time, keep_order, count_lost, settle_thread, [](const auto&) {}}, record);
+    out.take(record);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include "capture/event_source.hpp"
 #include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"
-#include "capture/record.hpp"
+#include "capture/perf_record.hpp"
 #include "capture/thread_rings.hpp"
 
 namespace flameprobe {
@@ -35,7 +35,7 @@ public:
 
     Result<void> start() override;
     void stop() override;
-    void drain(EventSink& sink) override;
+    void drain(RecordSink& sink) override;
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
     bool ended() override;
@@ -52,16 +52,17 @@ private:
     void find_threads(bool surely);
     bool are_of_another_program() const;
     void open_thread(std::uint32_t tid, bool brief, std::uint64_t stands_for);
-    void hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink);
-    bool keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const;
-    void hand_on_inherited(std::span<const std::byte> record, EventSink& sink);
-    void read_maps(EventSink& sink);
+    const RecordLayout& layout_of(const ThreadRings::Next& next) const;
+    void hand_on(const ThreadRings::Next& next, std::span<const std::byte> bytes, RecordSink& sink);
+    void complete(ThreadEvents& thread, Record& record);
+    void read_maps(RecordSink& sink);
     void describe(const CaptureOptions& options);
     void note_missing(const std::string& why);
 
     ThreadEventSettings settings_;
     RecordLayout layout_;
-    std::vector<RecordLayout> more_layouts_;  // by RawSample::event - 1
+    RecordLayout inherited_layout_;           // whose samples have no counts
+    std::vector<RecordLayout> more_layouts_;  // by EventSample::event - 1
     ThreadRings rings_;
     TaskList tasks_{host_proc_directory() + "/task"};
     std::uint32_t main_ = 0;
@@ -99,7 +100,8 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     settings_.own = *attributes;
     if (is_clock(settings_.own)) {
         const auto limit = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
-        settings_.rate.period_ns = layout_.period_ns = settings_.own.sample_period;
+        settings_.rate.period_ns = layout_.weight = settings_.own.sample_period;
+        layout_.counts = true;
         settings_.rate.least_ns = limit && *limit > 0 ? ns_per_second / static_cast<std::uint64_t>(*limit) : 0;
         settings_.rate.one_shots = may_refresh();
     }
@@ -116,6 +118,8 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
     }
     layout_.kernel_chain = (permitted.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
     layout_.stack = (permitted.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+    inherited_layout_ = layout_;
+    inherited_layout_.counts = false;
     choose_more_events(options);
     if (auto opened = rings_.open_main(settings_, options, main_thread); !opened) return opened;
     open_running();
@@ -134,11 +138,10 @@ void RingSource::choose_more_events(const CaptureOptions& options) {
                 (facts_.no_more_events.empty() ? "" : "; ") + name + " is not sampled: " + opened.error().message;
             continue;
         }
-        RecordLayout layout = layout_;
+        RecordLayout layout = inherited_layout_;
         layout.event = static_cast<std::uint32_t>(settings_.more.size() + 1);
-        layout.period_ns = 0;
         layout.kernel_chain = (attributes->sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
-        if (attributes->freq == 0) layout.weight = attributes->sample_period;
+        layout.weight = attributes->freq == 0 ? attributes->sample_period : 1;
         more_layouts_.push_back(layout);
         settings_.more.push_back(*attributes);
         facts_.more_events.push_back({name, kind_of(*attributes)});
@@ -221,7 +224,7 @@ void RingSource::describe(const CaptureOptions& options) {
     facts_.event_kind = kind_of(settings_.own);
     facts_.kernel = settings_.own.exclude_kernel == 0;
     facts_.frequency = options.frequency;
-    facts_.period_ns = layout_.period_ns;
+    facts_.period_ns = settings_.rate.period_ns;
     facts_.buffer_bytes = rings_.bytes();
     const std::uint64_t records = rings_.largest().bytes / (rings_.largest().stack + 512);
     facts_.fill_ns = fill_ns_ = records * ns_per_second / options.frequency;
@@ -252,58 +255,59 @@ bool RingSource::has_samples() const {
     });
 }
 
-void RingSource::drain(EventSink& sink) {
+void RingSource::drain(RecordSink& sink) {
     find_threads(false);
     rings_.begin_round();
     for (auto next = rings_.oldest(); next.ring != nullptr; next = rings_.oldest()) {
         hand_on(next, next.ring->ring.peek(), sink);
         rings_.consume();
     }
-    for (const std::uint32_t tid : std::exchange(gone_, {})) sink.thread_ended(tid, monotonic_ns());
+    for (const std::uint32_t tid : std::exchange(gone_, {})) sink.take(ThreadEnded{tid, monotonic_ns()});
     // After the records of their births, by which they have their makers' names.
     for (const std::uint32_t tid : std::exchange(named_before_, {}))
-        if (const std::string name = thread_comm(tid); !name.empty()) sink.thread_name(tid, name);
+        if (const std::string name = thread_comm(tid); !name.empty()) sink.take(ThreadNamed{tid, name});
     const bool brief = rings_.end_round();
     facts_.fill_ns = brief ? fill_ns_ / 3 : fill_ns_;
     facts_.buffer_bytes = rings_.bytes();
     read_maps(sink);
 }
 
-/// Records found no room, and the next sample stands for that time too.
-bool RingSource::keeps_time(const ThreadEvents& thread, std::span<const std::byte> record) const {
-    perf_event_header header;
-    std::memcpy(&header, record.data(), sizeof header);
-    const bool lost = header.type == PERF_RECORD_LOST || header.type == PERF_RECORD_LOST_SAMPLES;
-    return lost && layout_.period_ns != 0 && !settings_.rate.user_only && !thread.clock.brief();
+const RecordLayout& RingSource::layout_of(const ThreadRings::Next& next) const {
+    if (next.ring->number != 0) return more_layouts_[next.ring->number - 1];
+    return next.thread->inherited ? inherited_layout_ : layout_;
 }
 
-void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byte> record, EventSink& sink) {
-    if (next.ring->number != 0) {
-        dispatch_record(record, more_layouts_[next.ring->number - 1], sink);
-        return;
+void RingSource::hand_on(const ThreadRings::Next& next, std::span<const std::byte> bytes, RecordSink& sink) {
+    auto record = read_record(bytes, layout_of(next));
+    if (!record) return;
+    if (next.thread->inherited) {
+        const auto* const sample = std::get_if<TimeSample>(&*record);
+        if (sample != nullptr && rings_.knows(sample->tid)) return;
+    } else if (next.ring->number == 0) {
+        complete(*next.thread, *record);
     }
-    if (next.thread->inherited) return hand_on_inherited(record, sink);
-    if (const std::uint32_t tid = born_thread(record); tid != 0) born_.push_back(tid);
-    if (const std::uint32_t tid = ended_thread(record); tid == next.thread->tid) {
-        rings_.forget(*next.thread);
-        std::erase(gone_, tid);
-    }
-    if (keeps_time(*next.thread, record)) return sink.lost(0);
-    RecordLayout layout = layout_;
-    layout.clock = &next.thread->clock;
-    layout.stands_for = next.thread->stands_for;
-    dispatch_record(record, layout, sink);
+    sink.take(*record);
 }
 
-void RingSource::hand_on_inherited(std::span<const std::byte> record, EventSink& sink) {
-    if (const std::uint32_t tid = sampled_thread(record); tid != 0 && rings_.knows(tid)) return;
-    RecordLayout layout = layout_;
-    if (layout.period_ns != 0) layout.weight = std::exchange(layout.period_ns, 0);  // no counts
-    dispatch_record(record, layout, sink);
+void RingSource::complete(ThreadEvents& thread, Record& record) {
+    const auto weigh = [&](TimeSample& sample) {
+        if (layout_.counts) sample.weight = thread.clock.weigh(sample.weight) * thread.stands_for;
+    };
+    const auto keep = [&](SamplesLost& lost) {
+        // Records found no room, and the next sample stands for that time too.
+        if (layout_.counts && !settings_.rate.user_only && !thread.clock.brief()) lost.weight = 0;
+    };
+    const auto note_birth = [&](const ThreadStarted& born) { born_.push_back(born.tid); };
+    const auto note_end = [&](const ThreadEnded& end) {
+        if (end.tid != thread.tid) return;
+        rings_.forget(thread);
+        std::erase(gone_, end.tid);
+    };
+    std::visit(Overloaded{weigh, keep, note_birth, note_end, [](const auto&) {}}, record);
 }
 
 // A thread that had no event yet may have loaded code.
-void RingSource::read_maps(EventSink& sink) {
+void RingSource::read_maps(RecordSink& sink) {
     if (!sink.met_unknown_code() || knows_all_mappings_) return;
     maps_.met_unknown_code();
     maps_.refresh(sink, monotonic_ns());

@@ -40,7 +40,7 @@ public:
     Result<void> open_events();
     Result<void> start() override;
     void stop() override;
-    void drain(EventSink& sink) override;
+    void drain(RecordSink& sink) override;
     const CaptureFacts& facts() const override { return facts_; }
 
 private:
@@ -115,7 +115,7 @@ void SignalSource::stop() {
     HandlerMemory::wait_quiet();
 }
 
-void SignalSource::drain(EventSink& sink) {
+void SignalSource::drain(RecordSink& sink) {
     auto& state = memory_.state();
     if (state.pid == 0) return;
     const std::uint64_t now = monotonic_ns();
@@ -134,12 +134,13 @@ void SignalSource::drain(EventSink& sink) {
         if (reader_.cell(i).has_registers) maps_.expect(reader_.cell(i).registers.pc(), sink, now);
     }
     for (std::size_t i = 0; i < samples; ++i) {
-        sink.sample(reader_.sample(i));
+        sink.take(reader_.sample(i));
         reader_.give_back(i);
     }
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     threads_.finish_round(sink, maps_, now);
-    if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0) sink.lost(dropped);
+    if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0)
+        sink.take(SamplesLost{dropped});
 }
 
 // What signals and is not inherited by child processes. The kernel is left out: a signal that is pending when exec has

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
-#include "capture/record.hpp"
+#include "capture/perf_record.hpp"
 
 namespace flameprobe {
 namespace {

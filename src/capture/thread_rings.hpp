@@ -24,7 +24,7 @@ struct ThreadEvents {
     struct Ring {
         Descriptor event;
         RingBuffer ring;
-        std::uint32_t number = 0;  // RawSample::event
+        std::uint32_t number = 0;  // EventSample::event
     };
     std::uint32_t tid = 0;
     Ring own;                // of CaptureOptions::event
@@ -42,7 +42,7 @@ struct ThreadEvents {
 /// What events are opened with.
 struct ThreadEventSettings {
     perf_event_attr own{};
-    std::vector<perf_event_attr> more{};  // by RawSample::event - 1
+    std::vector<perf_event_attr> more{};  // by EventSample::event - 1
     perf_event_attr switches{};
     bool has_switches = false;
     ClockRate rate{};  // without a period: the event is no clock

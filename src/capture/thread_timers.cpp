@@ -38,7 +38,7 @@ void ThreadTimers::start() {
     find_threads();
 }
 
-void ThreadTimers::find_new(EventSink& sink, std::uint64_t now_ns) {
+void ThreadTimers::find_new(RecordSink& sink, std::uint64_t now_ns) {
     const std::size_t running = slots_.tasks().count();
     const bool sampling = state_.sampling.load(std::memory_order_relaxed);
     if (!sampling) {
@@ -57,7 +57,7 @@ void ThreadTimers::find_new(EventSink& sink, std::uint64_t now_ns) {
     if (more) drop_duplicates();
 }
 
-void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
+void ThreadTimers::take_over(std::size_t index, RecordSink& sink) {
     if (index >= records_.size()) records_.resize(index + 1);
     const std::uint32_t tid = slots_.owner(index);
     const bool known =
@@ -70,8 +70,8 @@ void ThreadTimers::take_over(std::size_t index, EventSink& sink) {
         record.name = slots_[index].name[0] != '\0' ? std::string(slots_[index].name) : slots_.tasks().comm(record.tid);
     ++live_;
     if (known) return;  // drop_duplicates decides
-    sink.thread_started(record.tid, 0, 0);
-    if (!record.name.empty()) sink.thread_name(record.tid, record.name);
+    sink.take(ThreadStarted{record.tid, 0, 0});
+    if (!record.name.empty()) sink.take(ThreadNamed{record.tid, record.name});
 }
 
 // A thread may have attached itself while the collector was attaching it.
@@ -108,7 +108,7 @@ std::uint64_t ThreadTimers::account(const handler::CellHead& cell) {
     return weight;
 }
 
-void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns) {
+void ThreadTimers::finish_round(RecordSink& sink, MapWatch& maps, std::uint64_t now_ns) {
     for (std::size_t i = 0; i < records_.size(); ++i) {
         if (!records_[i].ended) continue;
         slots_.free(i);
@@ -131,7 +131,7 @@ void ThreadTimers::finish_round(EventSink& sink, MapWatch& maps, std::uint64_t n
     next_visit_ = from + in_turn;
 }
 
-void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_ns) {
+void ThreadTimers::visit(std::size_t index, RecordSink& sink, std::uint64_t now_ns) {
     Record& record = records_[index];
     count_dropped(index, sink);
     const auto cpu = cpu_time(record.tid);
@@ -140,7 +140,7 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
         record.ended = true;
         if (slots_[index].duplicate) return;
         --live_;
-        sink.thread_ended(record.tid, now_ns);
+        sink.take(ThreadEnded{record.tid, now_ns});
         return;
     }
     if (slots_[index].duplicate) return;
@@ -156,22 +156,22 @@ void ThreadTimers::visit(std::size_t index, EventSink& sink, std::uint64_t now_n
         visit_armed(index, *cpu, sink, now_ns);
     }
     if (state_.kernel_only && *cpu != record.cpu_ns && !slots_[index].all.load(std::memory_order_relaxed))
-        sink.used(record.tid, *cpu - record.cpu_ns, in_user);
+        sink.take(TimeUsed{record.tid, *cpu - record.cpu_ns, in_user});
     record.cpu_ns = *cpu;
     record.sampled = 0;
 }
 
-void ThreadTimers::count_dropped(std::size_t index, EventSink& sink) {
+void ThreadTimers::count_dropped(std::size_t index, RecordSink& sink) {
     if (records_[index].tid == 0 || slots_[index].duplicate) return;
     const std::uint64_t dropped = slots_[index].dropped.exchange(0, std::memory_order_relaxed);
-    if (dropped != 0) sink.lost(dropped);
+    if (dropped != 0) sink.take(SamplesLost{dropped});
 }
 
-void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink) {
+void ThreadTimers::visit_unattached(std::size_t index, std::uint64_t cpu_ns, RecordSink& sink) {
     Record& record = records_[index];
     if (cpu_ns == record.cpu_ns) return;
     if (!record.in_kernel) record.in_kernel = slots_.runs_in_kernel(record.tid);
-    sink.unsampled(record.tid, cpu_ns - record.cpu_ns, *record.in_kernel);
+    sink.take(TimeNotSampled{record.tid, cpu_ns - record.cpu_ns, *record.in_kernel});
     if (*record.in_kernel) return;
     if (slots_[index].timer < 0 && handler::make_timer(state_, static_cast<std::uint32_t>(index)) != 0) return;
     if (slots_.blocks_our_signal(record.tid)) {
@@ -204,7 +204,7 @@ bool ThreadTimers::blocks_for_long(std::size_t index, std::uint64_t cpu_ns, std:
 
 // A thread that blocks the signal is not only not sampled: its pending signal may be what a sigwait of the host
 // returns, and the overruns of all that time would be put down to the first sample after it. So its timer is disarmed.
-void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns) {
+void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, RecordSink& sink, std::uint64_t now_ns) {
     Record& record = records_[index];
     const std::uint64_t noticed = slots_[index].noticed_ns.load(std::memory_order_relaxed);
     const std::uint64_t missing_ns = cpu_ns - std::min(cpu_ns, noticed);
@@ -217,18 +217,18 @@ void ThreadTimers::visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSin
     record.masked = true;
     note_blocking(record);
     record.blocked_cpu_ns = 0;
-    sink.unsampled(record.tid, missing_ns, false);
+    sink.take(TimeNotSampled{record.tid, missing_ns, false});
 }
 
-void ThreadTimers::read_name(Record& record, EventSink& sink, std::uint64_t now_ns) {
+void ThreadTimers::read_name(Record& record, RecordSink& sink, std::uint64_t now_ns) {
     record.named_ns = now_ns;
     auto name = slots_.tasks().comm(record.tid);
     if (name.empty() || name == record.name) return;
     record.name = std::move(name);
-    sink.thread_name(record.tid, record.name);
+    sink.take(ThreadNamed{record.tid, record.name});
 }
 
-void ThreadTimers::read_names(const std::vector<std::uint32_t>& tids, EventSink& sink, std::uint64_t now_ns) {
+void ThreadTimers::read_names(const std::vector<std::uint32_t>& tids, RecordSink& sink, std::uint64_t now_ns) {
     constexpr std::uint64_t least_pause_ns = 20 * ns_per_ms;  // reading one takes some 10 us
     for (Record& record : records_)
         if (record.tid != 0 && !record.ended && now_ns >= record.named_ns + least_pause_ns &&
@@ -236,7 +236,7 @@ void ThreadTimers::read_names(const std::vector<std::uint32_t>& tids, EventSink&
             read_name(record, sink, now_ns);
 }
 
-void ThreadTimers::find_stacks(EventSink& sink, MapWatch& maps, std::uint64_t now_ns) {
+void ThreadTimers::find_stacks(RecordSink& sink, MapWatch& maps, std::uint64_t now_ns) {
     constexpr std::uint8_t tries = 3;
     for (std::size_t i = 0; i < records_.size(); ++i) {
         Record& record = records_[i];

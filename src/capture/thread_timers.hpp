@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "capture/map_watch.hpp"
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 #include "capture/timer_slots.hpp"
 
 namespace flameprobe {
@@ -23,15 +23,15 @@ public:
     void stop() { slots_.stop(); }
     /// To be called before samples are read: takes over the threads that attached themselves, and attaches others that
     /// are new.
-    void find_new(EventSink& sink, std::uint64_t now_ns);
+    void find_new(RecordSink& sink, std::uint64_t now_ns);
     /// Before the samples of these threads (tids, in order) are handed on: a name that a thread has got since the last
     /// round is theirs, as most are given when a thread begins.
-    void read_names(const std::vector<std::uint32_t>& tids, EventSink& sink, std::uint64_t now_ns);
+    void read_names(const std::vector<std::uint32_t>& tids, RecordSink& sink, std::uint64_t now_ns);
     /// A sample of the thread in the cell's slot: gives the CPU time that it stands for, 0 if it must not be counted.
     std::uint64_t account(const handler::CellHead& cell);
     /// To be called after samples were read: reads names and stacks, disarms the timers of threads that block the
     /// signal, finds threads that ended.
-    void finish_round(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
+    void finish_round(RecordSink& sink, MapWatch& maps, std::uint64_t now_ns);
     /// Threads for which `perf_samples` gives false are sampled in user code too, where else only the kernel's time is.
     template <class PerfSamples>
     void take_all_of(const PerfSamples& perf_samples) {
@@ -67,18 +67,18 @@ private:
     };
 
     bool is_main(const Record& record) const { return record.tid == static_cast<std::uint32_t>(state_.pid); }
-    void take_over(std::size_t index, EventSink& sink);
+    void take_over(std::size_t index, RecordSink& sink);
     void find_threads();
     void drop_duplicates();
-    void visit(std::size_t index, EventSink& sink, std::uint64_t now_ns);
+    void visit(std::size_t index, RecordSink& sink, std::uint64_t now_ns);
     void note_blocking(Record& record);
     /// Reports what found no free cell since the last call as lost.
-    void count_dropped(std::size_t index, EventSink& sink);
-    void visit_unattached(std::size_t index, std::uint64_t cpu_ns, EventSink& sink);
+    void count_dropped(std::size_t index, RecordSink& sink);
+    void visit_unattached(std::size_t index, std::uint64_t cpu_ns, RecordSink& sink);
     bool blocks_for_long(std::size_t index, std::uint64_t cpu_ns, std::uint64_t now_ns);
-    void visit_armed(std::size_t index, std::uint64_t cpu_ns, EventSink& sink, std::uint64_t now_ns);
-    void read_name(Record& record, EventSink& sink, std::uint64_t now_ns);
-    void find_stacks(EventSink& sink, MapWatch& maps, std::uint64_t now_ns);
+    void visit_armed(std::size_t index, std::uint64_t cpu_ns, RecordSink& sink, std::uint64_t now_ns);
+    void read_name(Record& record, RecordSink& sink, std::uint64_t now_ns);
+    void find_stacks(RecordSink& sink, MapWatch& maps, std::uint64_t now_ns);
 
     handler::State& state_;
     TimerSlots slots_;

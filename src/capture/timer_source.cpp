@@ -110,13 +110,13 @@ void TimerSource::keep_signal() {
     timers_.start();
 }
 
-void TimerSource::drain(EventSink& sink) {
+void TimerSource::drain(RecordSink& sink) {
     begin_round(sink);
     while (next_ != gathered_) take_next(sink);
     end_round(sink);
 }
 
-void TimerSource::begin_round(EventSink& sink) {
+void TimerSource::begin_round(RecordSink& sink) {
     round_ns_ = monotonic_ns();
     next_ = gathered_ = 0;
     auto& state = memory_.state();
@@ -136,7 +136,7 @@ std::uint64_t TimerSource::next_time() const {
     return next_ == gathered_ ? ~std::uint64_t{0} : reader_.cell(next_).time_ns;
 }
 
-void TimerSource::take_next(EventSink& sink) {
+void TimerSource::take_next(RecordSink& sink) {
     auto sample = reader_.sample(next_);
     const bool takes_all = takes_all_of(reader_.cell(next_));
     if (!takes_all && reader_.cell(next_).in_system_call && !sample.in_system_call) {
@@ -145,7 +145,7 @@ void TimerSource::take_next(EventSink& sink) {
         return;
     }
     sample.weight = timers_.account(reader_.cell(next_));
-    if (sample.weight != 0) sink.sample(sample);
+    if (sample.weight != 0) sink.take(sample);
     reader_.give_back(next_++);
 }
 
@@ -162,7 +162,7 @@ void TimerSource::count_in_user_code(const handler::CellHead& cell) {
     state.slots[cell.slot].user_ns.fetch_add(cell.weight, std::memory_order_relaxed);
 }
 
-void TimerSource::end_round(EventSink& sink) {
+void TimerSource::end_round(RecordSink& sink) {
     if (is_parents(memory_.state())) return;
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);

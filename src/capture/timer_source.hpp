@@ -18,7 +18,7 @@ namespace flameprobe {
 class TimerSource final : public EventSource {
 public:
     enum class Samples { all, kernel_time };
-    /// `kernel_time`: samples of system calls only. The CPU time of threads goes to EventSink::used; mappings are left
+    /// `kernel_time`: samples of system calls only. The CPU time of threads is told (TimeUsed); mappings are left
     /// to perf's rings.
     static Result<std::unique_ptr<TimerSource>> open(const CaptureOptions& options, std::uint64_t period_ns,
                                                      Samples samples);
@@ -27,18 +27,18 @@ public:
 
     Result<void> start() override;
     void stop() override;
-    void drain(EventSink& sink) override;
+    void drain(RecordSink& sink) override;
     bool has_samples() const override { return reader_.any(); }
     const CaptureFacts& facts() const override { return facts_; }
 
     ThreadTimers& timers() { return timers_; }
 
     // drain() in parts, for a source that merges these samples with others by time.
-    void begin_round(EventSink& sink);
+    void begin_round(RecordSink& sink);
     /// CLOCK_MONOTONIC of the next sample of the round; ~0 if there is none.
     std::uint64_t next_time() const;
-    void take_next(EventSink& sink);
-    void end_round(EventSink& sink);
+    void take_next(RecordSink& sink);
+    void end_round(RecordSink& sink);
 
 private:
     void describe(const CaptureOptions& options);

@@ -119,7 +119,7 @@ void Allocations::take_lost() {
         lost_[i].calls += number;
         lost_[i].bytes += bytes;
         const AllocationWeight one = allocation_weight(bytes / number, state_.mean);
-        Sample sample{monotonic_ns(), pipeline_.threads().unknown(), pipeline_.lost_stack(), 0, 0};
+        Sample sample{monotonic_ns(), pipeline_.threads().unknown(), pipeline_.stacks().of_note(Note::lost), 0, 0};
         const std::uint64_t all_bytes = rounded(one.bytes * static_cast<double>(number)),
                             all = rounded(one.number * static_cast<double>(number));
         write(allocated, sample, all_bytes);

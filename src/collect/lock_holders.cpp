@@ -194,15 +194,16 @@ std::string LockHolders::name_of(std::uint32_t tid) const {
 }
 
 StackId LockHolders::stack_with(StackId stack, const Held& held) {
-    stack = pipeline_.held_above(stack, "[held by " + held.name + "]", held.lock);
-    if (held.cycle) return held.cycle->lasts ? pipeline_.note_above(stack, "[deadlock]") : stack;
+    stack = pipeline_.stacks().held_above(stack, "[held by " + held.name + "]", held.lock);
+    if (held.cycle) return held.cycle->lasts ? pipeline_.stacks().note_above(stack, "[deadlock]") : stack;
     if (held.blocked != 0) {
-        stack = pipeline_.stack_above(stack, held.blocked);
+        stack = pipeline_.stacks().stack_above(stack, held.blocked);
         return held.next ? stack_with(stack, *held.next) : stack;
     }
     const StackId sample = held.nearest();
-    if (sample == 0) return pipeline_.note_above(stack, "[on a CPU, not sampled]");
-    return pipeline_.stack_above(pipeline_.note_above(stack, "[its CPU sample nearest in time]"), sample);
+    if (sample == 0) return pipeline_.stacks().note_above(stack, "[on a CPU, not sampled]");
+    return pipeline_.stacks().stack_above(pipeline_.stacks().note_above(stack, "[its CPU sample nearest in time]"),
+                                          sample);
 }
 
 }  // namespace flameprobe

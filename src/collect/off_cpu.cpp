@@ -62,24 +62,30 @@ void OffCpu::pause(std::uint64_t now_ns) {
     running_ = false;
 }
 
-void OffCpu::switched(const RawSwitch& record) {
+void OffCpu::take(const Record& record) {
+    std::visit([this](const auto& kind) { on(kind); }, record);
+}
+
+void OffCpu::on(const ThreadSwitched& record) {
     last_record_ns_ = record.time_ns;
     if (!records_ || (!running_ && record.time_ns > paused_ns_)) return;
     registry_.set_cpu_stack(record.tid, pipeline_.last_stack(record.tid));
     registry_.switched(record);
 }
 
-void OffCpu::thread_started(std::uint32_t tid, std::uint64_t time_ns) {
-    if (time_ns != 0 && running_ && records_) registry_.started(tid, time_ns);
+void OffCpu::on(const ThreadStarted& thread) {
+    if (thread.time_ns != 0 && running_ && records_) registry_.started(thread.tid, thread.time_ns);
 }
 
-void OffCpu::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
-    registry_.ended(tid, time_ns);
-    reader_.forget(tid);
-    holders_.thread_ended(tid);
+void OffCpu::on(const ThreadEnded& thread) {
+    registry_.ended(thread.tid, thread.time_ns);
+    reader_.forget(thread.tid);
+    holders_.thread_ended(thread.tid);
 }
 
-void OffCpu::records_lost() { registry_.lost(last_record_ns_); }
+void OffCpu::on(const SamplesLost& lost) {
+    if (lost.event == 0) registry_.lost(last_record_ns_);
+}
 
 // Exponential pauses, so that a program whose period is that of the looks is not always seen at the same place.
 void OffCpu::set_next_look(std::uint64_t now_ns) {
@@ -219,15 +225,15 @@ StackId OffCpu::stack_of(const WaitRegistry::Span& span) {
     switch (span.kind) {
         case WaitRegistry::Kind::waited:
         case WaitRegistry::Kind::idle:
-            return span.stack != 0 ? span.stack : pipeline_.note_above(0, "[wait not sampled]");
+            return span.stack != 0 ? span.stack : pipeline_.stacks().note_above(0, "[wait not sampled]");
         case WaitRegistry::Kind::preempted:
-            return pipeline_.note_above(span.stack, "[preempted]");
+            return pipeline_.stacks().note_above(span.stack, "[preempted]");
         case WaitRegistry::Kind::unsampled:
-            return pipeline_.note_above(0, "[wait not sampled]");
+            return pipeline_.stacks().note_above(0, "[wait not sampled]");
         case WaitRegistry::Kind::lost:
             break;
     }
-    return pipeline_.lost_stack();
+    return pipeline_.stacks().of_note(Note::lost);
 }
 
 void OffCpu::add_to(Counters& counters) const {

@@ -24,19 +24,16 @@ struct OffCpuSettings {
 };
 
 /// The collector thread only.
-class OffCpu final : public SwitchSink {
+class OffCpu final : public RecordSink {
 public:
-    /// `pipeline` must outlive it, and must get it as its SwitchSink (pass_switches_to()).
+    /// `pipeline` must outlive it, and must get it as a sink (pass_records_to()).
     OffCpu(Pipeline& pipeline, const OffCpuSettings& settings);
 
     /// Sampling begins or goes on; it pauses.
     void begin(std::uint64_t now_ns);
     void pause(std::uint64_t now_ns);
 
-    void switched(const RawSwitch& record) override;
-    void thread_started(std::uint32_t tid, std::uint64_t time_ns) override;
-    void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
-    void records_lost() override;
+    void take(const Record& record) override;
 
     /// Looks at the blocked threads if it is time. `drain` brings the records up to now.
     void look(const std::function<void()>& drain);
@@ -63,6 +60,11 @@ public:
     std::size_t memory() const { return registry_.memory(); }
 
 private:
+    void on(const ThreadSwitched& record);
+    void on(const ThreadStarted& thread);
+    void on(const ThreadEnded& thread);
+    void on(const SamplesLost& lost);
+    void on(const auto&) {}
     void look_at(const WaitRegistry::Wait& wait);
     void read_accounts();
     void emit(const WaitRegistry::Span& span);

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/base_name.hpp"
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
+#include "collect/mapped_code.hpp"
 #include "collect/wait_reasons.hpp"
-#include "unwind/elf_image.hpp"
 
 namespace flameprobe {
 namespace {
@@ -15,18 +14,6 @@ namespace {
 // How long a stack that goes on beyond its copy stays pending for the thread's next sample.
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
-
-bool is_without_file(std::string_view path) {
-    return path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage" ||
-           path == "/dev/zero" || path.starts_with("/SYSV");
-}
-
-// Just-in-time compilers write into shared memory, too (PHP's, .NET's), which the kernel shows as files: shared
-// anonymous memory as /dev/zero, System V's as /SYSV, and memfd's, which may also hold a library.
-bool holds_no_file(const CodeRegion& region) {
-    return is_without_file(region.path) ||
-           (region.path.starts_with("/memfd:") && !ElfImage::from_memory(region).has_value());
-}
 
 }  // namespace
 
@@ -48,65 +35,53 @@ Pipeline::Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_n
     threads_.find(pid);  // the main thread is number 0
 }
 
-void Pipeline::mapping(const RawMapping& raw) {
-    CodeRegion region;
-    region.start = raw.start;
-    region.end = raw.start + raw.size;
-    region.file_offset = raw.file_offset;
-    region.device = raw.device;
-    region.inode = raw.inode;
-    region.build_id = raw.build_id;
-    const std::string_view path = without_deleted(raw.path);
-    region.path = path;
-    region.kind = path == "[vdso]" ? RegionKind::vdso : RegionKind::file;
-    if (region.kind == RegionKind::file && holds_no_file(region)) {
-        region.kind = RegionKind::anonymous;
-        if (!region.path.starts_with('[')) region.path.clear();
-    }
-    if (region.kind == RegionKind::anonymous) recognize(region);
-    if (region.kind == RegionKind::file && is_jit_dump(path)) stacks_.add_jit_dump(region.path);
+void Pipeline::take(const Record& record) {
+    if (also_ != nullptr) also_->take(record);
+    std::visit([this](const auto& kind) { on(kind); }, record);
+}
+
+void Pipeline::on(const RawMapping& raw) {
+    CodeRegion region = region_of(raw, code_map_);
+    if (region.kind == RegionKind::file && is_jit_dump(region.path)) stacks_.add_jit_dump(region.path);
     code_map_.add(std::move(region));
 }
 
-// Programs move their code to huge pages: in its place, and byte for byte. It may not be there yet: then a later change
-// of the memory's permissions is told too.
-void Pipeline::recognize(CodeRegion& region) const {
-    region.file = code_map_.file_below(region);
-    if (region.file == nullptr || !ElfImage::holds_code_of(*region.file)) return;
-    CodeRegion file = *region.file;
-    region = std::move(file);
+void Pipeline::on(const ThreadStarted& thread) {
+    if (thread.tid != pid_) threads_.started(thread.tid, thread.parent_tid);
 }
 
-void Pipeline::thread_name(std::uint32_t tid, std::string_view name) { threads_.renamed(tid, name); }
-void Pipeline::thread_started(std::uint32_t tid, std::uint32_t parent, std::uint64_t time_ns) {
-    if (switches_ != nullptr) switches_->thread_started(tid, time_ns);
-    if (tid != pid_) threads_.started(tid, parent);
-}
-void Pipeline::switched(const RawSwitch& record) {
-    if (switches_ != nullptr) switches_->switched(record);
-}
-void Pipeline::thread_ended(std::uint32_t tid, std::uint64_t time_ns) {
-    if (switches_ != nullptr) switches_->thread_ended(tid, time_ns);
-    threads_.ended(tid, time_ns);
-    call_stacks_.forget(tid);
-}
-void Pipeline::throttled(std::uint64_t) { ++summary_.throttled; }
-
-void Pipeline::unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) {
-    if (period_ns_ != 0) ledger_.note(in_kernel ? Note::kernel_not_permitted : Note::lost, threads_.find(tid), cpu_ns);
+void Pipeline::on(const ThreadEnded& thread) {
+    threads_.ended(thread.tid, thread.time_ns);
+    call_stacks_.forget(thread.tid);
 }
 
-void Pipeline::lost(std::uint64_t weight) {
-    if (switches_ != nullptr) switches_->records_lost();
-    ledger_.lost(weight);
+void Pipeline::on(const Throttled& throttled) {
+    if (throttled.event == 0) {
+        ++summary_.throttled;
+    } else if (throttled.event <= more_events_.size()) {
+        ++summary_.counters["times the kernel slowed down " + more_events_[throttled.event - 1]];
+    }
 }
 
-void Pipeline::sample(const RawSample& raw) {
+void Pipeline::on(const TimeNotSampled& time) {
+    if (period_ns_ == 0) return;
+    ledger_.note(time.in_kernel ? Note::kernel_not_permitted : Note::lost, threads_.find(time.tid), time.cpu_ns);
+}
+
+void Pipeline::on(const SamplesLost& lost) {
+    if (lost.event == 0) return ledger_.lost(lost.weight);
+    if (lost.event > more_events_.size()) return;
+    event_sample(first_event_ + lost.event - 1,
+                 {monotonic_ns(), threads_.unknown(), stacks_.of_note(Note::lost), lost.weight, 0});
+}
+
+Sample Pipeline::sample_at(const RawSample& raw) {
+    return {.time_ns = since_start(raw.time_ns), .thread = threads_.find(raw.tid)};
+}
+
+void Pipeline::on(const TimeSample& raw) {
     if (raw.pid != pid_) return;  // a child that the kernel let inherit: it has its own session
-    Sample sample;
-    sample.time_ns = raw.time_ns > start_ns_ ? raw.time_ns - start_ns_ : 0;
-    sample.thread = threads_.find(raw.tid);
-    if (raw.event != 0) return sample_of_event(raw, sample);
+    Sample sample = sample_at(raw);
     sample.weight = ledger_.sampled(sample.thread, raw.weight);
 
     walk_copy(raw);
@@ -143,8 +118,9 @@ void Pipeline::more_events(EventId first, std::vector<std::string> names) {
     more_events_ = std::move(names);
 }
 
-void Pipeline::sample_of_event(const RawSample& raw, Sample sample) {
-    if (raw.event > more_events_.size()) return;
+void Pipeline::on(const EventSample& raw) {
+    if (raw.pid != pid_ || raw.event > more_events_.size()) return;
+    Sample sample = sample_at(raw);
     walk_copy(raw);
     find_labels_in_copy(raw);
     sample.weight = raw.weight;
@@ -167,20 +143,9 @@ StackId Pipeline::stack_of(const RawSample& raw, std::uint64_t own_begin, std::u
     return stacks_.intern(std::span(walk_.frames).subspan(own), whole, labels_, {}, 0);
 }
 
-void Pipeline::event_lost(std::uint32_t event, std::uint64_t weight) {
-    if (event > more_events_.size()) return;
-    event_sample(first_event_ + event - 1,
-                 {monotonic_ns(), threads_.unknown(), stacks_.of_note(Note::lost), weight, 0});
-}
-
-void Pipeline::event_throttled(std::uint32_t event) {
-    if (event > more_events_.size()) return;
-    ++summary_.counters["times the kernel slowed down " + more_events_[event - 1]];
-}
-
 // The last samples in system calls get at most as much again as they stand for; the rest remains without a stack.
-void Pipeline::more_in_system_calls(std::uint32_t tid, std::uint64_t cpu_ns) {
-    for (Sample sample : call_stacks_.share(tid, cpu_ns)) {
+void Pipeline::on(const MoreInSystemCalls& time) {
+    for (Sample sample : call_stacks_.share(time.tid, time.cpu_ns)) {
         sample.weight = ledger_.sampled(sample.thread, sample.weight);
         write(sample, true, threads_.shown(sample.thread));
     }
@@ -191,7 +156,7 @@ bool Pipeline::in_no_mapping() const {
     return walk_.frames.size() == 1 && walk_.frames.front().region == CodeFrame::no_region;
 }
 
-void Pipeline::deep_sample(const RawSample& raw, Sample sample) {
+void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
     const StackCopy copy{raw.registers.sp(), raw.stack};
     DeepSample deep{
         .sample = sample, .shown = threads_.shown(sample.thread), .time_ns = raw.time_ns, .came_ns = monotonic_ns()};

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "capture/blocked_reader.hpp"
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 #include "collect/continuation.hpp"
 #include "collect/ledger.hpp"
 #include "collect/profile_stacks.hpp"
@@ -24,37 +24,15 @@
 
 namespace flameprobe {
 
-/// Gets the records on threads that run and wait, while ThreadRegistry still knows the tid.
-class SwitchSink {
-public:
-    virtual ~SwitchSink() = default;
-    virtual void switched(const RawSwitch& record) = 0;
-    virtual void thread_started(std::uint32_t tid, std::uint64_t time_ns) = 0;
-    virtual void thread_ended(std::uint32_t tid, std::uint64_t time_ns) = 0;
-    virtual void records_lost() = 0;
-};
-
-class Pipeline final : public EventSink {
+class Pipeline final : public RecordSink {
 public:
     Pipeline(ProfileSink& sink, bool frame_pointers, std::uint64_t start_ns, std::uint64_t period_ns, std::uint32_t pid,
              const CpuClocks& clocks = kernel_clocks());
 
-    void sample(const RawSample& raw) override;
-    void mapping(const RawMapping& raw) override;
-    void thread_name(std::uint32_t tid, std::string_view name) override;
-    void thread_started(std::uint32_t tid, std::uint32_t parent_tid, std::uint64_t time_ns) override;
-    void thread_ended(std::uint32_t tid, std::uint64_t time_ns) override;
-    void lost(std::uint64_t weight) override;
-    void throttled(std::uint64_t time_ns) override;
-    void event_lost(std::uint32_t event, std::uint64_t weight) override;
-    void event_throttled(std::uint32_t event) override;
-    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override;
-    void more_in_system_calls(std::uint32_t tid, std::uint64_t cpu_ns) override;
-
-    void switched(const RawSwitch& record) override;
+    void take(const Record& record) override;
     bool met_unknown_code() override { return std::exchange(met_unknown_code_, false); }
-    /// Null: the records of switches are dropped.
-    void pass_switches_to(SwitchSink* sink) { switches_ = sink; }
+    /// `sink` gets each record too, before the pipeline takes it: while the thread still has an account.
+    void pass_records_to(RecordSink* sink) { also_ = sink; }
 
     /// The stack of a thread that waits, its system call as the leaf. Right only if the thread has not woken meanwhile.
     StackId blocked_stack(const BlockedThread& thread, bool& whole);
@@ -62,14 +40,6 @@ public:
     StackId stack_of(const RawSample& raw, std::uint64_t own_begin, std::uint64_t own_end);
     /// The stack of the thread's last CPU sample; 0 if there is none.
     StackId last_stack(std::uint32_t tid) const;
-    /// The stack `parent` with a frame of ours as its leaf.
-    StackId note_above(StackId parent, const std::string& text) { return stacks_.note_above(parent, text); }
-    /// The same for the holder of the lock at that address.
-    StackId held_above(StackId parent, const std::string& text, std::uint64_t lock) {
-        return stacks_.held_above(parent, text, lock);
-    }
-    /// The whole of `stack` on the leaf's side of `parent`.
-    StackId stack_above(StackId parent, StackId stack) { return stacks_.stack_above(parent, stack); }
     /// The frames, leaf first, of the stack that was read last.
     const std::vector<CodeFrame>& last_frames() const { return walk_.frames; }
     /// Nanoseconds after the profile's start.
@@ -79,12 +49,11 @@ public:
     /// Calls this with each CPU sample: its thread, stack and time after the profile's start.
     using TellSample = std::function<void(ThreadId, StackId, std::uint64_t)>;
     void tell_samples(TellSample tell) { tell_sample_ = std::move(tell); }
-    StackId lost_stack() { return stacks_.of_note(Note::lost); }
     /// A thread without samples gets an id if `create`; else it is threads().unknown().
     ThreadId thread_of(std::uint32_t tid, bool create);
     /// Sample::time_ns is CLOCK_MONOTONIC's.
     void event_sample(EventId event, Sample sample);
-    /// RawSample::event 1 is the profile's event `first`, 2 the next, and so on.
+    /// EventSample::event 1 is the profile's event `first`, 2 the next, and so on.
     void more_events(EventId first, std::vector<std::string> names);
     bool has_more_events() const { return has_more_events_; }
 
@@ -103,6 +72,7 @@ public:
     void death(const Death& death) { sink_.death(death); }
     void count(const WorkCount& count) { sink_.count(count); }
 
+    ProfileStacks& stacks() { return stacks_; }
     Summary& summary() { return summary_; }
     ThreadRegistry& threads() { return threads_; }
     const ThreadRegistry& threads() const { return threads_; }
@@ -110,7 +80,6 @@ public:
     const Ledger& ledger() const { return ledger_; }
     const CodeMap& code_map() const { return code_map_; }
     std::size_t memory() const;
-    std::size_t stacks() const { return stacks_.count(); }
     const ScopeStatistics& scope_statistics() const { return scopes_.statistics(); }
     UnwindStatistics unwind_statistics() const { return unwinder_->statistics(); }
     /// Whether a scope was found in any profile of this process.
@@ -119,12 +88,23 @@ public:
     bool wants_faster_drain() const { return wants_faster_drain_; }
 
 private:
-    void recognize(CodeRegion& region) const;
+    void on(const TimeSample& raw);
+    void on(const EventSample& raw);
+    void on(const RawMapping& raw);
+    void on(const ThreadStarted& thread);
+    void on(const ThreadNamed& thread) { threads_.renamed(thread.tid, thread.name); }
+    void on(const ThreadEnded& thread);
+    void on(const SamplesLost& lost);
+    void on(const Throttled& event);
+    void on(const TimeNotSampled& time);
+    void on(const MoreInSystemCalls& time);
+    void on(const auto&) {}
+
     void walk_copy(const RawSample& raw);
     void find_labels_in_copy(const RawSample& raw);
     void find_labels(StackCopy copy, StackBeyond* beyond);
-    void sample_of_event(const RawSample& raw, Sample sample);
-    void deep_sample(const RawSample& raw, Sample sample);
+    Sample sample_at(const RawSample& raw);
+    void deep_sample(const TimeSample& raw, Sample sample);
     void decided(const DeepSample& deep, bool whole);
     void write(Sample sample, bool whole, ThreadId shown);
     bool memory_continues();
@@ -149,9 +129,9 @@ private:
     CallStacks call_stacks_;
     std::vector<std::byte> blocked_copy_;
     EventId first_event_ = 1;
-    std::vector<std::string> more_events_;  // by RawSample::event - 1
+    std::vector<std::string> more_events_;  // by EventSample::event - 1
     bool has_more_events_ = false;          // samples of one have come
-    SwitchSink* switches_ = nullptr;
+    RecordSink* also_ = nullptr;
     TellSample tell_sample_;
     std::uint64_t start_ns_;
     std::uint64_t period_ns_;

@@ -32,8 +32,8 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
         for (std::size_t i = 0; i < maps->lines.size(); ++i) {
             if (!maps->lines[i].executable) continue;
             // Code that was moved by now is the file's, if it is equal.
-            if (const auto file = file_around(*maps, i)) pipeline_.mapping(raw_mapping(*file, 0));
-            pipeline_.mapping(raw_mapping(maps->lines[i], 0));
+            if (const auto file = file_around(*maps, i)) pipeline_.take(raw_mapping(*file, 0));
+            pipeline_.take(raw_mapping(maps->lines[i], 0));
         }
     }
 }
@@ -46,7 +46,7 @@ void Recording::sample_waits(const OffCpuSettings& settings) {
     file_.writer().event(settings.event, waits);
     file_.writer().event(settings.idle_event, idle);
     off_cpu_.emplace(pipeline_, settings);
-    pipeline_.pass_switches_to(&*off_cpu_);
+    pipeline_.pass_records_to(&*off_cpu_);
 }
 
 void Recording::sample_events(const std::vector<EventInfo>& events) {
@@ -222,7 +222,7 @@ Result<void> Recording::flush() {
 }
 
 bool Recording::tables_full() {
-    return pipeline_.stacks() >= most_stacks || pipeline_.threads().count_accounts() >= most_threads;
+    return pipeline_.stacks().count() >= most_stacks || pipeline_.threads().count_accounts() >= most_threads;
 }
 
 bool Recording::grow(std::uint64_t most_bytes) {

@@ -28,7 +28,7 @@ public:
     Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
               std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
-    EventSink& sink() { return pipeline_; }
+    RecordSink& sink() { return pipeline_; }
     /// See ProfileFile.
     void place_by(ProfileFile::Place place) { file_.place_by(std::move(place)); }
     /// Up to where CPU time and units of work are counted: the clocks and counters as they were read last.
@@ -63,7 +63,7 @@ public:
     /// CPU time below which there are no results if no sample hit the process.
     void set_least_cpu(std::uint64_t ns) { least_cpu_ns_ = ns; }
     /// To be called before the first resume(), after sample_waits(): other events that the source samples
-    /// (RawSample::event).
+    /// (EventSample).
     void sample_events(const std::vector<EventInfo>& events);
     /// To be called before the first resume(), after sample_events(): the host's allocations too.
     void sample_allocations(alloc::State& state);

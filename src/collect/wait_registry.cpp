@@ -31,7 +31,7 @@ void WaitRegistry::begin(std::uint64_t now_ns, const std::vector<std::uint32_t>&
     }
 }
 
-void WaitRegistry::switched(const RawSwitch& record) {
+void WaitRegistry::switched(const ThreadSwitched& record) {
     ++totals_.records;
     Thread& thread = threads_[record.tid];
     if (thread.state == State::ended) return;

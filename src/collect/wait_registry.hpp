@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 #include "collect/read_waits.hpp"
 #include "collect/schedule_account.hpp"
 #include "profile/model.hpp"
@@ -48,7 +48,7 @@ public:
 
     /// Begins now. The threads `tids` exist; whether they run or wait is found by the first look at them.
     void begin(std::uint64_t now_ns, const std::vector<std::uint32_t>& tids);
-    void switched(const RawSwitch& record);
+    void switched(const ThreadSwitched& record);
     void started(std::uint32_t tid, std::uint64_t time_ns);
     void ended(std::uint32_t tid, std::uint64_t time_ns);
     /// Records were lost, of threads unknown.

@@ -49,7 +49,7 @@ struct Taken {
     std::vector<std::byte> stack;
 };
 
-struct Seen : EventSink {
+struct Seen : RecordSink {
     std::vector<Taken> samples;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> mappings;
     std::map<std::uint32_t, std::string> names;
@@ -58,7 +58,10 @@ struct Seen : EventSink {
     std::uint64_t lost_ns = 0;
     std::size_t mapped_late = 0;  // samples whose pc was in no mapping reported before them
 
-    void sample(const RawSample& sample) override {
+    void take(const Record& record) override {
+        std::visit([this](const auto& kind) { on(kind); }, record);
+    }
+    void on(const TimeSample& sample) {
         samples.push_back({sample.time_ns,
                            sample.tid,
                            sample.weight,
@@ -70,17 +73,13 @@ struct Seen : EventSink {
                                        [pc](const auto& range) { return range.first <= pc && pc < range.second; });
         mapped_late += known ? 0 : 1;
     }
-    void mapping(const RawMapping& mapping) override {
-        mappings.emplace_back(mapping.start, mapping.start + mapping.size);
-    }
-    void thread_name(std::uint32_t tid, std::string_view name) override { names[tid] = name; }
-    void thread_started(std::uint32_t tid, std::uint32_t, std::uint64_t) override { ++started[tid]; }
-    void thread_ended(std::uint32_t tid, std::uint64_t) override { ++ended[tid]; }
-    void lost(std::uint64_t weight) override { lost_ns += weight; }
-    void throttled(std::uint64_t) override {}
-    void unsampled(std::uint32_t tid, std::uint64_t cpu_ns, bool in_kernel) override {
-        (in_kernel ? kernel_ns : unsampled_ns)[tid] += cpu_ns;
-    }
+    void on(const RawMapping& mapping) { mappings.emplace_back(mapping.start, mapping.start + mapping.size); }
+    void on(const ThreadNamed& thread) { names[thread.tid] = thread.name; }
+    void on(const ThreadStarted& thread) { ++started[thread.tid]; }
+    void on(const ThreadEnded& thread) { ++ended[thread.tid]; }
+    void on(const SamplesLost& lost) { lost_ns += lost.weight; }
+    void on(const TimeNotSampled& time) { (time.in_kernel ? kernel_ns : unsampled_ns)[time.tid] += time.cpu_ns; }
+    void on(const auto&) {}
 
     std::size_t hits(std::uint32_t tid) const {
         return static_cast<std::size_t>(

@@ -26,7 +26,7 @@ public:
     }
     Result<void> start() override { return {}; }
     void stop() override {}
-    void drain(EventSink&) override {}
+    void drain(RecordSink&) override {}
     const CaptureFacts& facts() const override { return facts_; }
     bool has_samples() const override { return false; }
     void thread_begins(std::uint32_t tid, std::uint64_t) override { met_ = tid; }

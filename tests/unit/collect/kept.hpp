@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/raw_sample.hpp"
+#include "capture/record.hpp"
 #include "profile/sink.hpp"
 
 namespace flameprobe {
@@ -53,8 +53,8 @@ struct Kept final : PartialSink {
     std::vector<std::pair<EventId, Sample>> event_samples;
 };
 
-inline RawSample kernel_sample(std::span<const std::uint64_t> chain) {
-    RawSample raw;
+inline TimeSample kernel_sample(std::span<const std::uint64_t> chain) {
+    TimeSample raw;
     raw.pid = raw.tid = static_cast<std::uint32_t>(::getpid());
     raw.time_ns = 1000;
     raw.kernel_chain = chain;

@@ -10,7 +10,7 @@ TEST_CASE("CPU time that could not be sampled is counted as lost, but for a thre
         Kept kept;
         const auto self = static_cast<std::uint32_t>(::getpid());
         Pipeline pipeline(kept, false, 0, 1000, self);
-        pipeline.unsampled(self, 2600, in_kernel);
+        pipeline.take(TimeNotSampled{self, 2600, in_kernel});
         REQUIRE(kept.samples.size() == 1);
         CHECK(kept.samples[0].weight == 2600);
         CHECK(kept.samples[0].hits == 0);
@@ -23,7 +23,7 @@ TEST_CASE("lost samples of an event that is no clock are of an unnamed thread") 
     Kept kept;
     constexpr std::uint64_t no_clock = 0;
     Pipeline pipeline(kept, false, 0, no_clock, static_cast<std::uint32_t>(::getpid()));
-    pipeline.lost(7);
+    pipeline.take(SamplesLost{7});
     REQUIRE(kept.samples.size() == 1);
     CHECK(kept.samples[0].weight == 7);
     CHECK(kept.path(kept.samples[0].stack) == std::vector<MappingKind>{MappingKind::note});
@@ -43,7 +43,7 @@ TEST_CASE("threads that were never sampled have their CPU time on their start ro
     library.start = routine & ~0xfffULL;
     library.size = 0x2000;
     library.path = "/lib/some.so";
-    pipeline.mapping(library);
+    pipeline.take(library);
     for (std::uint32_t i = 0; i < 40; ++i)
         pipeline.ledger().thread_ended({.tid = 0x7ffffff0 + i, .cpu_ns = 250, .routine = routine, .name = "brief"});
     CHECK(kept.samples.empty());
@@ -71,7 +71,7 @@ TEST_CASE("CPU time beyond a thread's samples is not sampled") {
         auto raw = kernel_sample(chain);
         raw.tid = 0x7ffffff0 + i;
         raw.weight = 1000;
-        pipeline.sample(raw);
+        pipeline.take(raw);
         pipeline.ledger().thread_ended({.tid = raw.tid, .cpu_ns = 1500});
     }
     pipeline.ledger().write_rests(40 * 1500);
@@ -91,7 +91,7 @@ TEST_CASE("samples that stand for more than one thread used make up for what the
         auto raw = kernel_sample({});
         raw.tid = 0x7ffffff0 + i;
         raw.weight = period;
-        if (i % 4 == 0) pipeline.sample(raw);
+        if (i % 4 == 0) pipeline.take(raw);
         pipeline.ledger().thread_ended({.tid = raw.tid, .cpu_ns = period / 4});
     }
     pipeline.ledger().write_rests(10 * period);
@@ -118,7 +118,7 @@ TEST_CASE("samples that stand for more than the process used weigh less from the
     raw.tid = self;
     raw.weight = period;
     for (std::uint64_t sampled = 1; sampled <= 400; ++sampled) {
-        pipeline.sample(raw);
+        pipeline.take(raw);
         if (sampled % 10 == 0) pipeline.ledger().used(sampled * period * 9 / 10);
     }
     CHECK(pipeline.summary().samples >= 358 * period);

@@ -123,7 +123,7 @@ struct Looker {
         const auto maps = read_proc_maps();
         REQUIRE(maps);
         for (const MapsLine& line : maps->lines)
-            if (line.executable) pipeline.mapping(raw_mapping(line, 0));
+            if (line.executable) pipeline.take(raw_mapping(line, 0));
     }
     std::shared_ptr<const Held> look(std::uint32_t tid) {
         BlockedThread where;
@@ -328,15 +328,15 @@ TEST_CASE("threads that wait for each other are a deadlock once a second look fi
     while (ready != 2) ::usleep(100);
     Looker looker;
     looker.holders.begin_look();
-    const auto held = looker.look_until(tids[0]);
+    auto held = looker.look_until(tids[0]);
+    for (int i = 0; i < 5000 && held && !held->next; ++i) {  // the other one may not have been blocked yet
+        ::usleep(1000);
+        held = looker.look_until(tids[0]);
+    }
     REQUIRE(held);
     CHECK(held->tid == tids[1]);
-    REQUIRE(held->blocked != 0);
-    std::shared_ptr<const Held> next = held->next;
-    for (int i = 0; i < 5000 && !next; ++i) {  // the other one may not have been blocked yet
-        ::usleep(1000);
-        next = looker.look_until(tids[0])->next;
-    }
+    CHECK(held->blocked != 0);
+    const std::shared_ptr<const Held> next = held->next;
     REQUIRE(next);
     CHECK(next->tid == tids[0]);
     CHECK_FALSE(next->is_deadlock());

@@ -13,8 +13,8 @@ void switch_for_a_second(OffCpu& off_cpu, std::uint64_t begin_ns, std::uint64_t 
     constexpr std::uint32_t tid = 0x7ffffff0;  // no thread has it
     const std::uint64_t pause = second / a_second, settle_every = second / 20;
     for (std::uint64_t at = 0, settled = 0; at + pause <= second; at += pause) {
-        off_cpu.switched({begin_ns + at, tid, true, false});
-        off_cpu.switched({begin_ns + at + pause / 2, tid, false, false});
+        off_cpu.take(ThreadSwitched{begin_ns + at, tid, true, false});
+        off_cpu.take(ThreadSwitched{begin_ns + at + pause / 2, tid, false, false});
         if (at < settled + settle_every) continue;
         settled = at;
         off_cpu.settle(begin_ns + at);

@@ -10,8 +10,8 @@ TEST_CASE("kernel frames lie on top; equal stacks are stored once") {
     Kept kept;
     Pipeline pipeline(kept, false, 500, 1000, static_cast<std::uint32_t>(::getpid()));
     const std::uint64_t chain[] = {0xffffffff81000010, 0xffffffff81000100};
-    pipeline.sample(kernel_sample(chain));
-    pipeline.sample(kernel_sample(chain));
+    pipeline.take(kernel_sample(chain));
+    pipeline.take(kernel_sample(chain));
     REQUIRE(kept.samples.size() == 2);
     CHECK(kept.samples[0].stack == kept.samples[1].stack);
     CHECK(kept.samples[0].time_ns == 500);
@@ -28,7 +28,7 @@ TEST_CASE("samples of other processes are ignored") {
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
     raw.pid += 1;
-    pipeline.sample(raw);
+    pipeline.take(raw);
     CHECK(kept.samples.empty());
 }
 
@@ -39,12 +39,12 @@ TEST_CASE("a thread's samples are filed under the name that it had, in one accou
     const auto name_of_sample = [&](std::uint32_t tid) {
         auto raw = kernel_sample({});
         raw.tid = tid;
-        pipeline.sample(raw);
+        pipeline.take(raw);
         return kept.threads.at(kept.samples.back().thread).name;
     };
     const std::string first = name_of_sample(pid);
     for (const char* const name : {"import", "export", "import"}) {
-        pipeline.thread_name(pid, name);
+        pipeline.take(ThreadNamed{pid, name});
         CHECK(name_of_sample(pid) == name);
     }
     CHECK(kept.threads.size() == 3);
@@ -53,12 +53,12 @@ TEST_CASE("a thread's samples are filed under the name that it had, in one accou
     CHECK(pipeline.threads().accounts()[0].samples == 4);
     // The kernel gives a new thread its maker's name: nothing is read of a thread that has another one, or none, by
     // now.
-    pipeline.thread_started(pid + 1'000'000, pid, 0);
+    pipeline.take(ThreadStarted{pid + 1'000'000, pid, 0});
     CHECK(name_of_sample(pid + 1'000'000) == "import");
-    pipeline.thread_started(pid + 1'000'001, pid, 0);
-    pipeline.thread_name(pid + 1'000'001, "worker");
+    pipeline.take(ThreadStarted{pid + 1'000'001, pid, 0});
+    pipeline.take(ThreadNamed{pid + 1'000'001, "worker"});
     CHECK(name_of_sample(pid + 1'000'001) == "worker");
-    pipeline.thread_name(pid, first);
+    pipeline.take(ThreadNamed{pid, first});
     CHECK(name_of_sample(pid) == first);
     CHECK(kept.samples.back().thread == 0);
 }
@@ -71,7 +71,7 @@ TEST_CASE("a stack that cannot be followed is kept, under [truncated]") {
     raw.registers.value[Registers::pc_column] = 0x10;  // no code there
     raw.registers.value[Registers::stack_pointer] = 0x1000;
     raw.weight = 3;
-    pipeline.sample(raw);
+    pipeline.take(raw);
     REQUIRE(kept.samples.size() == 1);
     const auto path = kept.path(kept.samples[0].stack);
     REQUIRE(path.size() == 2);
@@ -90,7 +90,7 @@ TEST_CASE("a just-in-time compiler's dump is kept for its names") {
         raw.start = 0x1000;
         raw.size = 0x1000;
         raw.path = path;
-        pipeline.mapping(raw);
+        pipeline.take(raw);
     }
     REQUIRE(kept.mappings.size() == before + 1);
     CHECK(kept.mappings.back().path == "/srv/app/jit-4711.dump");
@@ -103,13 +103,12 @@ TEST_CASE("neither samples of another event nor its lost ones count as CPU time"
     Pipeline pipeline(kept, false, 500, 1000, static_cast<std::uint32_t>(::getpid()));
     pipeline.more_events(3, {"page-faults", "cycles"});
     const std::uint64_t chain[] = {0xffffffff81000010};
-    auto raw = kernel_sample(chain);
-    raw.event = 2;
+    EventSample raw{kernel_sample(chain), 2};
     raw.weight = 70;
-    pipeline.sample(raw);
-    pipeline.event_lost(2, 210);
+    pipeline.take(raw);
+    pipeline.take(SamplesLost{210, 2});
     raw.event = 3;  // there is none
-    pipeline.sample(raw);
+    pipeline.take(raw);
     CHECK(kept.samples.empty());
     CHECK(pipeline.summary().samples == 0);
     CHECK(pipeline.summary().lost == 0);
@@ -130,12 +129,12 @@ TEST_CASE("a tid that is used again is another thread") {
     Pipeline pipeline(kept, false, 0, 1000, static_cast<std::uint32_t>(::getpid()));
     auto raw = kernel_sample({});
     raw.tid = 0x7ffffff0;  // no thread has it
-    pipeline.sample(raw);
-    pipeline.thread_ended(raw.tid, 0);
-    pipeline.sample(raw);
+    pipeline.take(raw);
+    pipeline.take(ThreadEnded{raw.tid, 0});
+    pipeline.take(raw);
     REQUIRE(kept.samples.size() == 2);
     CHECK(kept.samples[0].thread != kept.samples[1].thread);
-    pipeline.thread_name(raw.tid, "worker");
+    pipeline.take(ThreadNamed{raw.tid, "worker"});
     CHECK(kept.threads.back().name == "worker");
 }
 

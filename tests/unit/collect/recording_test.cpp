@@ -131,12 +131,12 @@ struct Case {
         REQUIRE(recording.resume());
     }
     void take(std::uint32_t tid, std::uint64_t samples) {
-        RawSample raw;
+        TimeSample raw;
         raw.pid = main_thread;
         raw.tid = tid;
         raw.time_ns = clocks.time;
         raw.weight = period;
-        for (std::uint64_t i = 0; i < samples; ++i) recording.sink().sample(raw);
+        for (std::uint64_t i = 0; i < samples; ++i) recording.sink().take(raw);
     }
     ToldProfile close() {
         recording.pause();
@@ -170,8 +170,8 @@ TEST_CASE("samples that are drained after the pause are in their thread's accoun
 TEST_CASE(
     "time that perf may not sample is attributed to the threads that spent it, also to one that was never sampled") {
     Case run("ring", "off, not permitted");
-    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
-    run.recording.sink().thread_started(first_tid + 1, run.main_thread, 0);
+    run.recording.sink().take(ThreadStarted{first_tid, run.main_thread, 0});
+    run.recording.sink().take(ThreadStarted{first_tid + 1, run.main_thread, 0});
     run.clocks.run(run.main_thread, 1000);
     run.clocks.run(first_tid, 700);
     run.clocks.run(first_tid + 1, 400);
@@ -222,7 +222,7 @@ TEST_CASE("what a timer engine reports as not sampled is in [lost], in the summa
     Case run("timer", "by CPU timers");
     run.clocks.run(run.main_thread, 1000);
     run.take(run.main_thread, 800);
-    run.recording.sink().unsampled(run.main_thread, 150 * period, false);
+    run.recording.sink().take(TimeNotSampled{run.main_thread, 150 * period, false});
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 150);
     CHECK(told.last.lost == 150);
@@ -233,12 +233,12 @@ TEST_CASE("what a timer engine reports as not sampled is in [lost], in the summa
 
 TEST_CASE("lost samples are attributed to the threads whose clocks exceed their samples") {
     Case run;
-    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
+    run.recording.sink().take(ThreadStarted{first_tid, run.main_thread, 0});
     run.clocks.run(run.main_thread, 1000);
     run.clocks.run(first_tid, 500);
     run.take(run.main_thread, 940);
     run.take(first_tid, 470);
-    run.recording.sink().lost(90 * period);
+    run.recording.sink().take(SamplesLost{90 * period});
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 60);
     CHECK(told.note(first_tid, Note::lost) == 30);
@@ -251,7 +251,7 @@ TEST_CASE("what a thread's clock misses beyond the samples that the kernel repor
     Case run;
     run.clocks.run(run.main_thread, 1000);
     run.take(run.main_thread, 700);
-    run.recording.sink().lost(20 * period);
+    run.recording.sink().take(SamplesLost{20 * period});
     const ToldProfile told = run.close();
     CHECK(told.note(run.main_thread, Note::lost) == 20);
     CHECK(told.last.lost == 20);
@@ -265,7 +265,7 @@ TEST_CASE(
     run.clocks.run(run.main_thread, 100);
     run.take(run.main_thread, 100);
     run.clocks.process += 30 * period;
-    run.recording.sink().lost(40 * period);
+    run.recording.sink().take(SamplesLost{40 * period});
     const ToldProfile told = run.close();
     CHECK(told.note(0, Note::lost) == 30);
     CHECK(told.last.lost == 30);
@@ -275,8 +275,8 @@ TEST_CASE(
 
 TEST_CASE("a thread that ended has used as much as its samples stand for, not what was read of its clock last") {
     Case run;
-    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
-    run.recording.sink().thread_started(first_tid + 1, run.main_thread, 0);
+    run.recording.sink().take(ThreadStarted{first_tid, run.main_thread, 0});
+    run.recording.sink().take(ThreadStarted{first_tid + 1, run.main_thread, 0});
     run.clocks.run(first_tid, 100);
     run.recording.read_clocks();
     run.take(first_tid, 100);
@@ -284,8 +284,8 @@ TEST_CASE("a thread that ended has used as much as its samples stand for, not wh
     run.take(first_tid, 180);
     run.clocks.run(first_tid + 1, 7);
     run.take(first_tid + 1, 7);  // its clock was never read
-    run.recording.sink().thread_ended(first_tid, run.clocks.time);
-    run.recording.sink().thread_ended(first_tid + 1, run.clocks.time);
+    run.recording.sink().take(ThreadEnded{first_tid, run.clocks.time});
+    run.recording.sink().take(ThreadEnded{first_tid + 1, run.clocks.time});
     run.clocks.thread.erase(first_tid);
     run.clocks.thread.erase(first_tid + 1);
     const ToldProfile told = run.close();
@@ -296,19 +296,19 @@ TEST_CASE("a thread that ended has used as much as its samples stand for, not wh
 
 TEST_CASE("a thread that has ended and is still listed is counted once") {
     Case run;
-    run.recording.sink().thread_started(first_tid, run.main_thread, 0);
+    run.recording.sink().take(ThreadStarted{first_tid, run.main_thread, 0});
     run.clocks.run(first_tid, 100);
     run.take(first_tid, 100);
     run.recording.read_clocks();
     const std::uint64_t clock = 100 * period;
-    SUBCASE("the kernel reported its end") { run.recording.sink().thread_ended(first_tid, run.clocks.time); }
+    SUBCASE("the kernel reported its end") { run.recording.sink().take(ThreadEnded{first_tid, run.clocks.time}); }
     SUBCASE("the thread reported its end") {
         run.recording.threads_ended({{.tid = first_tid, .cpu_ns = clock}});
         run.recording.threads_ended({});
     }
     SUBCASE("both reported it") {
         run.recording.threads_ended({{.tid = first_tid, .cpu_ns = clock}});
-        run.recording.sink().thread_ended(first_tid, run.clocks.time);
+        run.recording.sink().take(ThreadEnded{first_tid, run.clocks.time});
         run.recording.threads_ended({});
     }
     const ToldProfile told = run.close();
@@ -358,12 +358,12 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 0, 1 << 20, monotonic_ns(), first.clocks);
     REQUIRE(second.resume_from(counted_to));
     first.clocks.run(first.main_thread, 100);
-    RawSample raw;
+    TimeSample raw;
     raw.pid = raw.tid = first.main_thread;
     raw.time_ns = first.clocks.time;
-    for (int i = 0; i < 150; ++i) second.sink().sample(raw);
+    for (int i = 0; i < 150; ++i) second.sink().take(raw);
     raw.tid = first_tid;
-    for (int i = 0; i < 20; ++i) second.sink().sample(raw);
+    for (int i = 0; i < 20; ++i) second.sink().take(raw);
     second.pause();
     const std::string path = second.path();
     REQUIRE(second.close());

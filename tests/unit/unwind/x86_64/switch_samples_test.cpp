@@ -19,7 +19,7 @@
 #include "base/proc.hpp"
 #include "blocked_child.hpp"
 #include "capture/blocked_reader.hpp"
-#include "capture/record.hpp"
+#include "capture/perf_record.hpp"
 #include "capture/ring_buffer.hpp"
 #include "cpu/registers.hpp"
 #include "unwind/unwinder.hpp"
@@ -31,19 +31,16 @@ namespace {
 constexpr std::size_t ring_bytes = 256 * 1024;
 
 /// The last context-switch sample of a thread.
-class LastSample final : public EventSink {
+class LastSample final : public RecordSink {
 public:
-    void sample(const RawSample& raw) override {
-        registers = raw.registers;
-        stack.assign(raw.stack.begin(), raw.stack.end());
-        there = raw.has_registers;
+    void take(const Record& record) override {
+        if (std::holds_alternative<SamplesLost>(record) || std::holds_alternative<Throttled>(record)) there = false;
+        const auto* const raw = std::get_if<TimeSample>(&record);
+        if (raw == nullptr) return;
+        registers = raw->registers;
+        stack.assign(raw->stack.begin(), raw->stack.end());
+        there = raw->has_registers;
     }
-    void mapping(const RawMapping&) override {}
-    void thread_name(std::uint32_t, std::string_view) override {}
-    void thread_started(std::uint32_t, std::uint32_t, std::uint64_t) override {}
-    void thread_ended(std::uint32_t, std::uint64_t) override {}
-    void lost(std::uint64_t) override { there = false; }
-    void throttled(std::uint64_t) override { there = false; }
 
     Registers registers;
     std::vector<std::byte> stack;
@@ -81,7 +78,7 @@ public:
         ring_.begin_round();
         for (auto record = ring_.peek(); !record.empty(); record = ring_.peek()) {
             bytes += record.size();
-            dispatch_record(record, layout, last_);
+            if (const auto read = read_record(record, layout)) last_.take(*read);
             ring_.consume();
         }
         // Where there was no room for one more, the last may be missing; the kernel reports that only with the next.

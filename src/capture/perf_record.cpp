@@ -1,4 +1,4 @@
-#include "capture/record.hpp"
+#include "capture/perf_record.hpp"
 
 #include <sys/sysmacros.h>
 
@@ -54,10 +54,6 @@ T value_at(std::span<const std::byte> record, std::size_t at) {
     return value;
 }
 
-std::uint32_t type_of(std::span<const std::byte> record) {
-    return value_at<std::uint32_t>(record, offsetof(perf_event_header, type));
-}
-
 // Kernel addresses only; PERF_CONTEXT_* markers are the highest 4095 values.
 std::span<const std::uint64_t> kernel_part(std::span<const std::byte> chain) {
     const auto* words = reinterpret_cast<const std::uint64_t*>(chain.data());
@@ -69,16 +65,13 @@ std::span<const std::uint64_t> kernel_part(std::span<const std::byte> chain) {
     return all.first(static_cast<std::size_t>(end - all.begin()));
 }
 
-bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layout, EventSink& sink) {
+RawSample read_sample(Fields& fields, const RecordLayout& layout) {
     RawSample sample;
     sample.pid = fields.next<std::uint32_t>();
     sample.tid = fields.next<std::uint32_t>();
     sample.time_ns = fields.next<std::uint64_t>();
     fields.take(8);  // id
-    sample.event = layout.event;
-    sample.weight = layout.weight;
-    if (layout.period_ns != 0) sample.weight = layout.clock->weigh(fields.next<std::uint64_t>()) * layout.stands_for;
-    sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    sample.weight = layout.counts ? fields.next<std::uint64_t>() : layout.weight;
     if (layout.kernel_chain) {
         const auto count = fields.next<std::uint64_t>();
         sample.kernel_chain = kernel_part(fields.take(std::min<std::uint64_t>(count, 1 << 16) * 8));
@@ -92,12 +85,10 @@ bool dispatch_sample(Fields fields, std::uint16_t misc, const RecordLayout& layo
         const auto copied = fields.take(size);
         if (size != 0) sample.stack = copied.first(std::min<std::uint64_t>(fields.next<std::uint64_t>(), size));
     }
-    if (!fields.ok) return false;
-    sink.sample(sample);
-    return true;
+    return sample;
 }
 
-bool dispatch_mapping(Fields fields, std::uint16_t misc, std::uint64_t time, EventSink& sink) {
+std::optional<Record> read_mapping(Fields fields, std::uint16_t misc, std::uint64_t time) {
     RawMapping mapping;
     fields.take(8);  // pid, tid
     mapping.time_ns = time;
@@ -106,7 +97,7 @@ bool dispatch_mapping(Fields fields, std::uint16_t misc, std::uint64_t time, Eve
     mapping.file_offset = fields.next<std::uint64_t>();
     const auto identity = fields.take(24);
     fields.take(8);  // prot, flags
-    if (!fields.ok) return false;
+    if (!fields.ok) return std::nullopt;
     if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0) {
         const auto size = std::min<std::size_t>(static_cast<std::size_t>(identity[0]), 20);
         mapping.build_id = {reinterpret_cast<const char*>(identity.data()) + 4, size};
@@ -118,8 +109,18 @@ bool dispatch_mapping(Fields fields, std::uint16_t misc, std::uint64_t time, Eve
         mapping.device = makedev(major, minor);
     }
     mapping.path = fields.text();
-    sink.mapping(mapping);
-    return true;
+    return mapping;
+}
+
+std::optional<Record> read_birth_or_end(Fields fields, bool is_end, std::uint64_t time) {
+    const auto pid = fields.next<std::uint32_t>();
+    const auto parent_pid = fields.next<std::uint32_t>();
+    const auto tid = fields.next<std::uint32_t>();
+    const auto parent = fields.next<std::uint32_t>();
+    if (!fields.ok) return std::nullopt;
+    if (is_end) return ThreadEnded{tid, time};
+    if (pid == parent_pid) return ThreadStarted{tid, parent, time};
+    return std::nullopt;  // a process
 }
 
 }  // namespace
@@ -129,80 +130,48 @@ std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type)
     return record.size() < sizeof(perf_event_header) + id_suffix ? 0 : value_at<std::uint64_t>(record, at);
 }
 
-std::uint32_t born_thread(std::span<const std::byte> record) {
-    constexpr std::size_t at = sizeof(perf_event_header);  // pid, parent's pid, tid
-    if (type_of(record) != PERF_RECORD_FORK || record.size() < at + id_suffix) return 0;
-    const bool is_process = value_at<std::uint32_t>(record, at) != value_at<std::uint32_t>(record, at + 4);
-    return is_process ? 0 : value_at<std::uint32_t>(record, at + 8);
-}
-
-std::uint32_t ended_thread(std::span<const std::byte> record) {
-    constexpr std::size_t at = sizeof(perf_event_header);
-    if (type_of(record) != PERF_RECORD_EXIT || record.size() < at + id_suffix) return 0;
-    return value_at<std::uint32_t>(record, at + 8);
-}
-
-std::uint32_t sampled_thread(std::span<const std::byte> record) {
-    constexpr std::size_t at = sizeof(perf_event_header);
-    if (type_of(record) != PERF_RECORD_SAMPLE || record.size() < at + 8) return 0;
-    return value_at<std::uint32_t>(record, at + 4);
-}
-
-bool dispatch_record(std::span<const std::byte> record, const RecordLayout& layout, EventSink& sink) {
+std::optional<Record> read_record(std::span<const std::byte> record, const RecordLayout& layout) {
     perf_event_header header;
     std::memcpy(&header, record.data(), sizeof header);
     Fields fields(record.subspan(sizeof header));
-    if (header.type == PERF_RECORD_SAMPLE) return dispatch_sample(fields, header.misc, layout, sink);
-    if (record.size() < sizeof header + id_suffix) return false;
+    if (header.type == PERF_RECORD_SAMPLE) {
+        const RawSample sample = read_sample(fields, layout);
+        if (!fields.ok) return std::nullopt;
+        if (layout.event != 0) return EventSample{sample, layout.event};
+        return TimeSample{sample};
+    }
+    if (record.size() < sizeof header + id_suffix) return std::nullopt;
 
     const std::uint64_t time = record_time(record, header.type);
     fields = Fields(record.first(record.size() - id_suffix).subspan(sizeof header));
     switch (header.type) {
         case PERF_RECORD_MMAP2:
-            return dispatch_mapping(fields, header.misc, time, sink);
+            return read_mapping(fields, header.misc, time);
         case PERF_RECORD_COMM: {
             fields.take(4);
             const auto tid = fields.next<std::uint32_t>();
-            if (fields.ok) sink.thread_name(tid, fields.text());
-            break;
+            return fields.ok ? std::optional<Record>(ThreadNamed{tid, fields.text()}) : std::nullopt;
         }
         case PERF_RECORD_FORK:
-        case PERF_RECORD_EXIT: {
-            const auto pid = fields.next<std::uint32_t>();
-            const auto parent_pid = fields.next<std::uint32_t>();
-            const auto tid = fields.next<std::uint32_t>();
-            const auto parent = fields.next<std::uint32_t>();
-            if (!fields.ok) break;
-            if (header.type == PERF_RECORD_EXIT)
-                sink.thread_ended(tid, time);
-            else if (pid == parent_pid)  // else it is a process
-                sink.thread_started(tid, parent, time);
-            break;
-        }
+        case PERF_RECORD_EXIT:
+            return read_birth_or_end(fields, header.type == PERF_RECORD_EXIT, time);
         case PERF_RECORD_LOST:
             fields.take(8);  // id
             [[fallthrough]];
         case PERF_RECORD_LOST_SAMPLES: {
-            const std::uint64_t each = layout.period_ns != 0 ? layout.period_ns : layout.weight,
-                                lost = fields.next<std::uint64_t>() * each;
-            layout.event != 0 ? sink.event_lost(layout.event, lost) : sink.lost(lost);
-            break;
+            const auto samples = fields.next<std::uint64_t>();
+            return fields.ok ? std::optional<Record>(SamplesLost{samples * layout.weight, layout.event}) : std::nullopt;
         }
         case PERF_RECORD_SWITCH: {
-            const auto suffix = record.last(id_suffix);  // pid, tid, time
-            std::uint32_t tid = 0;
-            std::memcpy(&tid, suffix.data() + sizeof tid, sizeof tid);
-            sink.switched({time, tid, (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
-                           (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0});
-            break;
+            const auto tid = value_at<std::uint32_t>(record, record.size() - id_suffix + sizeof(std::uint32_t));
+            return ThreadSwitched{time, tid, (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+                                  (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0};
         }
         case PERF_RECORD_THROTTLE:
-            layout.event != 0 ? sink.event_throttled(layout.event) : sink.throttled(time);
-            break;
+            return Throttled{layout.event};
         default:
-            break;
+            return std::nullopt;
     }
-    return fields.ok;
 }
 
 }  // namespace flameprobe

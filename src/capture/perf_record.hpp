@@ -1,0 +1,34 @@
+// The records in a perf ring, for the one layout that our events ask for (perf_event_open(2), "MMAP layout").
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "capture/record.hpp"
+
+namespace flameprobe {
+
+inline constexpr std::uint64_t sample_layout =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_REGS_USER;
+
+/// Which optional parts the samples have, and what a sample stands for.
+struct RecordLayout {
+    bool counts = false;  // PERF_SAMPLE_READ: the weight of a sample is what its event has counted so far
+    bool kernel_chain = false;
+    bool stack = false;
+    std::uint32_t event = 0;   // 0: the source's own, else EventSample::event
+    std::uint64_t weight = 1;  // of a sample without a count, and of one that was lost
+};
+
+/// CLOCK_MONOTONIC of any record: every record carries it (sample_id_all). 0 if the record is too short to have one.
+std::uint64_t record_time(std::span<const std::byte> record, std::uint32_t type);
+
+/// `record` starts with its perf_event_header and is whole. Gives nothing for a kind that says nothing to us, the fork
+/// of a process among them, and for a record that is shorter than its kind needs, which no kernel writes.
+std::optional<Record> read_record(std::span<const std::byte> record, const RecordLayout& layout);
+
+}  // namespace flameprobe
