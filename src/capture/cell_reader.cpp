@@ -18,6 +18,7 @@ std::size_t CellReader::gather() {
     for (std::uint32_t i = 0; i < pool.count(); ++i) {
         if (pool.full(i)) order_.push_back(i);
     }
+    if (!order_.empty()) most_cells_ = std::max(most_cells_, order_.back() + 1);
     std::sort(order_.begin(), order_.end(),
               [&pool](std::uint32_t a, std::uint32_t b) { return pool.head(a)->time_ns < pool.head(b)->time_ns; });
     return order_.size();

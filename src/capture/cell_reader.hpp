@@ -23,10 +23,13 @@ public:
     /// The threads of the gathered samples: tids, in order, each once.
     std::vector<std::uint32_t> threads(std::size_t gathered) const;
     void give_back(std::size_t i) { state_.pool.release(order_[i]); }
+    /// The most cells that were in use so far: the lowest free one is taken first.
+    std::uint32_t most_cells() const { return most_cells_; }
 
 private:
     handler::State& state_;
     std::vector<std::uint32_t> order_;
+    std::uint32_t most_cells_ = 0;
 };
 
 }  // namespace flameprobe

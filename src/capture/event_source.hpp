@@ -40,7 +40,7 @@ struct CaptureFacts {
     bool handlers = false;        // a signal handler of ours runs in the host's threads
     std::uint64_t frequency = 0;  // after the kernel's limits
     std::uint64_t period_ns = 0;
-    std::uint64_t buffer_bytes = 0;
+    std::uint64_t buffer_bytes = 0;       // memory of the buffers, as of the last drain
     std::uint64_t fill_ns = 0;            // time in which a busy CPU (or thread) fills its buffer: drain well before
     bool works_outside = false;           // the collector need not be a thread of the host
     bool meets_threads = false;           // EventSource::thread_begins() is to be called

@@ -91,6 +91,12 @@ HandlerMemory::~HandlerMemory() {
     if (!wait_quiet()) new (std::nothrow) MemoryMap(std::move(map_));
 }
 
+std::uint64_t HandlerMemory::bytes_in_use(std::uint32_t cells, std::size_t slots) const noexcept {
+    const std::size_t cell_bytes = sizeof(handler::CellHead) + state_->stack_bytes;
+    return sizeof(handler::State) + cells * (cell_bytes + sizeof(std::atomic<std::uint32_t>)) +
+           slots * (sizeof(handler::ThreadSlot) + sizeof(std::atomic<std::uint32_t>));
+}
+
 bool HandlerMemory::wait_quiet() {
     for (int i = 0; i < 100; ++i) {
         if (handler::quiet()) return true;

@@ -29,7 +29,8 @@ public:
     ~HandlerMemory();
 
     handler::State& state() const noexcept { return *state_; }
-    std::uint64_t bytes() const noexcept { return map_.size(); }
+    /// Of memory, the rest being address space only, where so many cells and slots were ever used.
+    std::uint64_t bytes_in_use(std::uint32_t cells, std::size_t slots) const noexcept;
     /// Waits, at most 100 ms, until no handler is running.
     static bool wait_quiet();
 

@@ -65,7 +65,6 @@ RingAndTimerSource::RingAndTimerSource(std::unique_ptr<EventSource> ring, std::u
     facts_.handlers = true;
     facts_.works_outside = false;  // only a thread of the host can make timers for its threads
     facts_.kernel_time = true;
-    facts_.buffer_bytes += timers_->facts().buffer_bytes;
     facts_.fill_ns = std::min(facts_.fill_ns, timers_->facts().fill_ns);
     facts_.note = own_note_ = "user time by perf rings, kernel time by CPU timers: " + ring_->facts().note;
 }
@@ -101,6 +100,7 @@ void RingAndTimerSource::drain(RecordSink& sink) {
     ring_->drain(ring_side);
     take_timers_until(~std::uint64_t{0} - 1, sink);
     timers_->end_round(timer_side);
+    facts_.buffer_bytes = ring_->facts().buffer_bytes + timers_->facts().buffer_bytes;
     if (stopped_)
         for (const std::uint32_t tid : share_.threads()) settle(tid, sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {

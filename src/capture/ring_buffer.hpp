@@ -23,6 +23,7 @@ public:
     /// memory lock budget refuses.
     static Result<RingBuffer> map(int descriptor, std::size_t bytes, std::size_t least);
 
+    std::size_t bytes() const { return map_.size(); }
     std::size_t data_bytes() const { return map_ ? mask_ + 1 : 0; }
 
     /// Fixes how far this round reads: what the kernel writes from now on waits for the next round.

@@ -1,33 +1,27 @@
 // The default engine: perf rings. No signal, nothing in the host's threads but the kernel's timer interrupt.
 //
-// Each thread has one event of its own for all CPUs. New threads are found by records in their creators' rings, by
-// their number, and by thread_begins(). The descriptors live in the collector's own table, so the host can neither see,
-// run out of, nor close them.
+// Each thread has one event of its own for all CPUs. The descriptors live in the collector's own table, so the host can
+// neither see, run out of, nor close them.
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
-#include "base/task_list.hpp"
 #include "capture/event_source.hpp"
 #include "capture/map_watch.hpp"
 #include "capture/perf_event.hpp"
 #include "capture/perf_record.hpp"
+#include "capture/ring_threads.hpp"
 #include "capture/thread_rings.hpp"
 
 namespace flameprobe {
 namespace {
-
-// Threads of which there may be many more are brief ones at first: see ThreadClock.
-constexpr std::size_t few_threads = 8;
 
 class RingSource final : public EventSource {
 public:
@@ -38,43 +32,30 @@ public:
     void drain(RecordSink& sink) override;
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
-    bool ended() override;
-    void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override;
-    bool samples(std::uint32_t tid) const override { return !not_opened_.contains(tid); }
+    bool ended() override { return threads_.all_ended(); }
+    void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override { threads_.begins(tid, stands_for); }
+    bool samples(std::uint32_t tid) const override { return threads_.has_event(tid); }
     void rights_end() override { rings_.open_inherited(); }
     void stop_switches() override;
 
 private:
-    bool is_one_of_many() { return started_ && ++born_threads_ > few_threads; }
     Result<void> open_main(const CaptureOptions& options);
     void choose_more_events(const CaptureOptions& options);
     void open_running();
-    void find_threads(bool surely);
-    bool are_of_another_program() const;
-    void open_thread(std::uint32_t tid, bool brief, std::uint64_t stands_for);
     const RecordLayout& layout_of(const ThreadRings::Next& next) const;
     void hand_on(const ThreadRings::Next& next, std::span<const std::byte> bytes, RecordSink& sink);
     void complete(ThreadEvents& thread, Record& record);
     void read_maps(RecordSink& sink);
     void describe(const CaptureOptions& options);
-    void note_missing(const std::string& why);
+    void note_missing();
 
     ThreadEventSettings settings_;
     RecordLayout layout_;
     RecordLayout inherited_layout_;           // whose samples have no counts
     std::vector<RecordLayout> more_layouts_;  // by EventSample::event - 1
     ThreadRings rings_;
-    TaskList tasks_{host_proc_directory() + "/task"};
-    std::uint32_t main_ = 0;
-    std::size_t listed_ = 0;                        // threads, when they were listed last
-    std::vector<std::uint32_t> born_;               // told by records since
-    std::vector<std::uint32_t> named_before_;       // may have been, before their records began
-    std::vector<std::uint32_t> gone_;               // not listed any more, and no record told of their end yet
-    std::unordered_set<std::uint32_t> not_opened_;  // threads that have no event, and get none
+    RingThreads threads_{rings_, static_cast<std::uint32_t>(host_process())};
     MapWatch maps_;
-    bool knows_all_mappings_ = true;  // no thread ran without its records
-    bool started_ = false;
-    std::size_t born_threads_ = 0;  // since start()
     std::uint64_t fill_ns_ = 0;
     CaptureFacts facts_;
     std::string own_note_;
@@ -105,7 +86,7 @@ Result<void> RingSource::open_main(const CaptureOptions& options) {
         settings_.rate.least_ns = limit && *limit > 0 ? ns_per_second / static_cast<std::uint64_t>(*limit) : 0;
         settings_.rate.one_shots = may_refresh();
     }
-    const std::uint32_t main_thread = main_ = static_cast<std::uint32_t>(host_process());
+    const auto main_thread = static_cast<std::uint32_t>(host_process());
     perf_event_attr permitted = settings_.own;
     if (const auto tried = open_event(permitted, main_thread, -1); !tried) return tried.error();
     settings_.own = permitted;
@@ -149,72 +130,16 @@ void RingSource::choose_more_events(const CaptureOptions& options) {
 }
 
 void RingSource::open_running() {
-    find_threads(true);
-    facts_.earlier_threads = rings_.size() + not_opened_.size() - 1;
-    facts_.unattached_threads = not_opened_.size();
-    knows_all_mappings_ = true;  // they are read when recording begins
+    threads_.find(true);
+    note_missing();
+    facts_.earlier_threads = rings_.size() + threads_.without_event() - 1;
+    facts_.unattached_threads = threads_.without_event();
+    threads_.mappings_are_read();  // when recording begins
 }
 
-/// `surely`: not only where something shows that there are others than before.
-void RingSource::find_threads(bool surely) {
-    for (const std::uint32_t tid : std::exchange(born_, {}))
-        if (!rings_.knows(tid)) surely = true;
-    const std::size_t count = tasks_.count();
-    if (!surely && count == listed_) return;
-    listed_ = count;
-    const auto running = list_other_threads();
-    if (running.empty() || are_of_another_program()) return;
-    for (const std::uint32_t tid : running) {
-        if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid) || tid == main_) continue;
-        knows_all_mappings_ = false;
-        open_thread(tid, is_one_of_many(), 1);
-    }
-    const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
-    std::erase_if(not_opened_, [&](std::uint32_t tid) {
-        if (!runs(tid)) gone_.push_back(tid);
-        return !runs(tid);
-    });
-    for (const auto& thread : rings_) {
-        if (thread->ended || thread->inherited || runs(thread->tid)) continue;
-        gone_.push_back(thread->tid);
-        rings_.forget(*thread);
-    }
-}
-
-// Exec ends the main thread's event, as its own end does: after exec, the threads that were listed are the next
-// program's.
-bool RingSource::are_of_another_program() const {
-    const ThreadEvents* const main_thread = rings_.find(main_);
-    return (main_thread == nullptr || has_hung_up(main_thread->own.event)) && host_has_other_image();
-}
-
-// A main thread that has ended has threads that no drain has found yet. Those of another program are not sampled.
-bool RingSource::ended() {
-    if (!rings_.ended()) return false;
-    find_threads(true);
-    return rings_.ended();
-}
-
-void RingSource::open_thread(std::uint32_t tid, bool brief, std::uint64_t stands_for) {
-    const auto opened = rings_.add(tid, brief, stands_for);
-    if (opened.outcome == ThreadRings::Outcome::gone) return;
-    // Also one that waits for its event: it does not wait for ever.
-    if (opened.outcome == ThreadRings::Outcome::opened) return named_before_.push_back(tid);
-    not_opened_.insert(tid);
-    note_missing(opened.why);
-}
-
-void RingSource::thread_begins(std::uint32_t tid, std::uint64_t stands_for) {
-    if (rings_.inherits()) return;
-    // A drain may have found it while it waited; or another thread had its id.
-    if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
-    const bool brief = is_one_of_many();
-    not_opened_.erase(tid);
-    open_thread(tid, brief, brief ? stands_for : 1);
-}
-
-void RingSource::note_missing(const std::string& why) {
-    facts_.note = describe_refused(not_opened_.size(), why) + (own_note_.empty() ? "" : "; ") + own_note_;
+void RingSource::note_missing() {
+    if (const std::string missing = threads_.take_refusal(); !missing.empty())
+        facts_.note = missing + (own_note_.empty() ? "" : "; ") + own_note_;
 }
 
 void RingSource::describe(const CaptureOptions& options) {
@@ -237,8 +162,8 @@ void RingSource::describe(const CaptureOptions& options) {
 }
 
 Result<void> RingSource::start() {
-    started_ = true;
-    find_threads(true);
+    threads_.start();
+    note_missing();
     return rings_.enable() ? Result<void>() : Error{"the perf event cannot be enabled"};
 }
 
@@ -256,19 +181,20 @@ bool RingSource::has_samples() const {
 }
 
 void RingSource::drain(RecordSink& sink) {
-    find_threads(false);
+    threads_.find(false);
     rings_.begin_round();
     for (auto next = rings_.oldest(); next.ring != nullptr; next = rings_.oldest()) {
         hand_on(next, next.ring->ring.peek(), sink);
         rings_.consume();
     }
-    for (const std::uint32_t tid : std::exchange(gone_, {})) sink.take(ThreadEnded{tid, monotonic_ns()});
+    for (const std::uint32_t tid : threads_.take_gone()) sink.take(ThreadEnded{tid, monotonic_ns()});
     // After the records of their births, by which they have their makers' names.
-    for (const std::uint32_t tid : std::exchange(named_before_, {}))
+    for (const std::uint32_t tid : threads_.take_found())
         if (const std::string name = thread_comm(tid); !name.empty()) sink.take(ThreadNamed{tid, name});
     const bool brief = rings_.end_round();
     facts_.fill_ns = brief ? fill_ns_ / 3 : fill_ns_;
     facts_.buffer_bytes = rings_.bytes();
+    note_missing();
     read_maps(sink);
 }
 
@@ -297,18 +223,16 @@ void RingSource::complete(ThreadEvents& thread, Record& record) {
         // Records found no room, and the next sample stands for that time too.
         if (layout_.counts && !settings_.rate.user_only && !thread.clock.brief()) lost.weight = 0;
     };
-    const auto note_birth = [&](const ThreadStarted& born) { born_.push_back(born.tid); };
+    const auto note_birth = [&](const ThreadStarted& born) { threads_.born(born.tid); };
     const auto note_end = [&](const ThreadEnded& end) {
-        if (end.tid != thread.tid) return;
-        rings_.forget(thread);
-        std::erase(gone_, end.tid);
+        if (end.tid == thread.tid) threads_.ended(thread);
     };
     std::visit(Overloaded{weigh, keep, note_birth, note_end, [](const auto&) {}}, record);
 }
 
 // A thread that had no event yet may have loaded code.
 void RingSource::read_maps(RecordSink& sink) {
-    if (!sink.met_unknown_code() || knows_all_mappings_) return;
+    if (!sink.met_unknown_code() || threads_.know_all_mappings()) return;
     maps_.met_unknown_code();
     maps_.refresh(sink, monotonic_ns());
 }

@@ -67,7 +67,6 @@ void SignalSource::describe(const CaptureOptions& options) {
     facts_.handlers = true;
     facts_.frequency = options.frequency;
     facts_.period_ns = is_clock(attributes_) ? attributes_.sample_period : 0;
-    facts_.buffer_bytes = memory_.bytes();
     facts_.fill_ns = std::uint64_t{memory_.state().pool.count()} * 1'000'000'000 / (cpu_count() * options.frequency);
     facts_.note = "samples that fall in the kernel are not taken: a signal pending at exec would kill the program";
 }
@@ -139,6 +138,7 @@ void SignalSource::drain(RecordSink& sink) {
     }
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     threads_.finish_round(sink, maps_, now);
+    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), threads_.slots());
     if (const auto dropped = state.dropped.exchange(0, std::memory_order_relaxed); dropped != 0)
         sink.take(SamplesLost{dropped});
 }

@@ -177,8 +177,8 @@ void ThreadRings::open_inherited() {
 std::size_t ThreadRings::bytes() const {
     std::size_t bytes = 0;
     for (const auto& thread : all_) {
-        bytes += thread->own.ring.data_bytes();
-        for (const auto& ring : thread->more) bytes += ring.ring.data_bytes();
+        bytes += thread->own.ring.bytes();
+        for (const auto& ring : thread->more) bytes += ring.ring.bytes();
     }
     return bytes;
 }

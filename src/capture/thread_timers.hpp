@@ -45,6 +45,7 @@ public:
     /// Threads that have no timer because the kernel (RLIMIT_SIGPENDING) or the table had none left, when last counted.
     std::size_t without_timer() const { return slots_.without_timer(); }
     std::size_t with_timer() const { return slots_.with_timer(); }
+    std::size_t slots() const { return slots_.size(); }
     /// Threads that used CPU time while they blocked the signal.
     std::size_t blocking() const { return blocking_; }
 

@@ -48,7 +48,6 @@ void TimerSource::describe(const CaptureOptions& options) {
     facts_.kernel_time = facts_.handlers = true;
     facts_.frequency = options.frequency;
     facts_.period_ns = memory_.state().period_ns;
-    facts_.buffer_bytes = memory_.bytes();
     constexpr std::size_t main_and_collector = 2;
     facts_.earlier_threads = timers_.running() - std::min(timers_.running(), main_and_collector);
     facts_.fill_ns =
@@ -166,6 +165,7 @@ void TimerSource::end_round(RecordSink& sink) {
     if (is_parents(memory_.state())) return;
     if (sink.met_unknown_code()) maps_.met_unknown_code();
     timers_.finish_round(sink, maps_, round_ns_);
+    facts_.buffer_bytes = memory_.bytes_in_use(reader_.most_cells(), timers_.slots());
     note_unsampled_threads();
 }
 

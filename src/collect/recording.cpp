@@ -18,12 +18,11 @@ constexpr std::size_t most_threads = std::size_t{1} << 18;
 
 }  // namespace
 
-Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
-                     std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks)
+Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t file_bytes,
+                     std::uint64_t start_ns, const CpuClocks& clocks)
     : run_(run),
       clocks_(clocks),
       start_ns_(start_ns),
-      buffer_bytes_(buffer_bytes),
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);

@@ -1,6 +1,7 @@
 // One profile while it is recorded: the pipeline, its file, and its account of CPU time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,10 +24,9 @@ namespace flameprobe {
 class Recording {
 public:
     /// `stem`: where the results go. Reads the code map from /proc; without it stacks end at once. `start_ns`:
-    /// CLOCK_MONOTONIC, not in the future; times in the profile count from it. `buffer_bytes` of the event source count
-    /// as memory of ours. `file_bytes`: see ProfileFile.
-    Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t buffer_bytes,
-              std::uint64_t file_bytes, std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
+    /// CLOCK_MONOTONIC, not in the future; times in the profile count from it. `file_bytes`: see ProfileFile.
+    Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t file_bytes,
+              std::uint64_t start_ns, const CpuClocks& clocks = kernel_clocks());
 
     RecordSink& sink() { return pipeline_; }
     /// See ProfileFile.
@@ -103,6 +103,8 @@ public:
     Result<void> close();
     /// A sentence for the reader of the profile.
     void remark(const std::string& text) { pipeline_.summary().counters[std::string(counter::note) + text] = 1; }
+    /// The memory of the event source, which counts as ours: the most of which it tells.
+    void has_buffers(std::uint64_t bytes) { buffer_bytes_ = std::max(buffer_bytes_, bytes); }
     void set_counter(std::string_view name, std::uint64_t value) {
         if (value != 0) pipeline_.summary().counters[std::string(name)] = value;
     }
@@ -150,7 +152,7 @@ private:
     const RunInfo run_;
     const CpuClocks& clocks_;
     const std::uint64_t start_ns_;
-    const std::uint64_t buffer_bytes_;
+    std::uint64_t buffer_bytes_ = 0;
     std::uint64_t least_cpu_ns_ = 20'000'000;
     ProfileFile file_;
     Pipeline pipeline_;

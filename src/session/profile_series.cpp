@@ -83,7 +83,7 @@ ProfileSeries::ProfileSeries(const Options& options, PathFacts paths, OlderResul
 
 void ProfileSeries::begin_recording(const Engine& engine, const std::string& stem, std::uint64_t start_ns) {
     const auto& facts = engine.source->facts();
-    recording_ = std::make_unique<Recording>(describe_run(options_, engine, start_ns), stem, older_, facts.buffer_bytes,
+    recording_ = std::make_unique<Recording>(describe_run(options_, engine, start_ns), stem, older_,
                                              rotation_.file_bytes(), start_ns);
     recording_->set_least_cpu(options_.least_cpu_ns);
     if (options_.off_cpu())

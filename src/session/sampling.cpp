@@ -165,6 +165,7 @@ void Sampling::drain() {
         last_clocks_ns_ = began;
     }
     engine_.source->drain(profile().sink());
+    profile().has_buffers(engine_.source->facts().buffer_bytes);
     profile().drain_allocations();
     profile().settle(began);
     // Of each thread whose end was drained the report is there by now. Taken before, one that came meanwhile would be

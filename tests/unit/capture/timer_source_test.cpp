@@ -23,6 +23,9 @@ TEST_CASE("CPU timers see known shares, and samples x period are the thread's CP
 
     check_shares(seen, my_tid(), 90);
     check_covered(seen, collected.facts(), my_tid(), begin, log);
+    // Of room for half a second on every CPU, one thread uses some cells only.
+    CHECK(collected.facts().buffer_bytes > 0);
+    CHECK(collected.facts().buffer_bytes < 64 * CaptureOptions().stack_bytes);
     CHECK(seen.lost_ns == 0);
     CHECK(seen.mapped_late == 0);
     CHECK(seen.started.at(my_tid()) == 1);

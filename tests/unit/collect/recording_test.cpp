@@ -125,7 +125,7 @@ RunInfo run_of(const std::string& engine, const std::string& kernel) {
 /// A recording whose samples have no stack: only the account is of interest.
 struct Case {
     explicit Case(const std::string& engine = "ring", const std::string& kernel = "on")
-        : recording(run_of(engine, kernel), folder.stem(), {.keep = false}, 0, 1 << 20, monotonic_ns(), clocks) {
+        : recording(run_of(engine, kernel), folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(), clocks) {
         clocks.thread[main_thread] = 5 * period;  // before sampling began
         clocks.process = 5 * period;
         REQUIRE(recording.resume());
@@ -346,6 +346,16 @@ TEST_CASE("a host that was killed has used as much as its samples stand for") {
     CHECK(told.last.process_cpu_ns == 150 * period);
 }
 
+TEST_CASE("the most memory that the event source told of counts as ours") {
+    Case run;
+    run.take(run.main_thread, 10);
+    run.recording.has_buffers(30 << 20);
+    run.recording.has_buffers(10 << 20);
+    const auto told = run.close();
+    CHECK(told.last.own_memory >= 30 << 20);
+    CHECK(told.last.own_memory < 31 << 20);
+}
+
 TEST_CASE("one recording after the other: no CPU time is missed or counted twice") {
     Case first;
     first.clocks.run(first.main_thread, 300);
@@ -355,7 +365,7 @@ TEST_CASE("one recording after the other: no CPU time is missed or counted twice
     first.clocks.run(first.main_thread, 50);  // while the first one's results are written
     first.clocks.run(first_tid, 20);          // a thread that is new
     const ProfileFolder folder;
-    Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 0, 1 << 20, monotonic_ns(), first.clocks);
+    Recording second(run_of("ring", "on"), folder.stem(), {.keep = false}, 1 << 20, monotonic_ns(), first.clocks);
     REQUIRE(second.resume_from(counted_to));
     first.clocks.run(first.main_thread, 100);
     TimeSample raw;

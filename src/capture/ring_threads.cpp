@@ -1,0 +1,85 @@
+#include "capture/ring_threads.hpp"
+
+#include <algorithm>
+
+#include "base/proc.hpp"
+#include "capture/perf_event.hpp"
+
+namespace flameprobe {
+namespace {
+
+// Threads of which there may be many more are brief ones at first: see ThreadClock.
+constexpr std::size_t few_threads = 8;
+
+}  // namespace
+
+void RingThreads::start() {
+    started_ = true;
+    find(true);
+}
+
+bool RingThreads::is_one_of_many() { return started_ && ++born_threads_ > few_threads; }
+
+void RingThreads::find(bool surely) {
+    for (const std::uint32_t tid : std::exchange(born_, {}))
+        if (!rings_.knows(tid)) surely = true;
+    const std::size_t count = tasks_.count();
+    if (!surely && count == listed_) return;
+    listed_ = count;
+    const auto running = list_other_threads();
+    if (running.empty() || are_of_another_program()) return;
+    for (const std::uint32_t tid : running) {
+        if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid) || tid == main_) continue;
+        knows_all_mappings_ = false;
+        open(tid, is_one_of_many(), 1);
+    }
+    const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
+    std::erase_if(not_opened_, [&](std::uint32_t tid) {
+        if (!runs(tid)) gone_.push_back(tid);
+        return !runs(tid);
+    });
+    for (const auto& thread : rings_) {
+        if (thread->ended || thread->inherited || runs(thread->tid)) continue;
+        gone_.push_back(thread->tid);
+        rings_.forget(*thread);
+    }
+}
+
+// Exec ends the main thread's event, as its own end does: after exec, the threads that were listed are the next
+// program's.
+bool RingThreads::are_of_another_program() const {
+    const ThreadEvents* const main_thread = rings_.find(main_);
+    return (main_thread == nullptr || has_hung_up(main_thread->own.event)) && host_has_other_image();
+}
+
+// A main thread that has ended has threads that no drain has found yet. Those of another program are not sampled.
+bool RingThreads::all_ended() {
+    if (!rings_.ended()) return false;
+    find(true);
+    return rings_.ended();
+}
+
+void RingThreads::ended(ThreadEvents& thread) {
+    std::erase(gone_, thread.tid);
+    rings_.forget(thread);
+}
+
+void RingThreads::open(std::uint32_t tid, bool brief, std::uint64_t stands_for) {
+    const auto opened = rings_.add(tid, brief, stands_for);
+    if (opened.outcome == ThreadRings::Outcome::gone) return;
+    // Also one that waits for its event: it does not wait for ever.
+    if (opened.outcome == ThreadRings::Outcome::opened) return found_.push_back(tid);
+    not_opened_.insert(tid);
+    refusal_ = describe_refused(not_opened_.size(), opened.why);
+}
+
+void RingThreads::begins(std::uint32_t tid, std::uint64_t stands_for) {
+    if (rings_.inherits()) return;
+    // A drain may have found it while it waited; or another thread had its id.
+    if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
+    const bool brief = is_one_of_many();
+    not_opened_.erase(tid);
+    open(tid, brief, brief ? stands_for : 1);
+}
+
+}  // namespace flameprobe

@@ -1,0 +1,64 @@
+// Finds the threads that get a ring.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/host_process.hpp"
+#include "base/task_list.hpp"
+#include "capture/thread_rings.hpp"
+
+namespace flameprobe {
+
+/// New threads are found by records in their creators' rings, by their number, and by begins(). The collector only.
+class RingThreads {
+public:
+    /// `rings` must outlive it, and have been opened when a thread is looked for.
+    RingThreads(ThreadRings& rings, std::uint32_t main_thread) : rings_(rings), main_(main_thread) {}
+
+    /// Opens events for threads that have none. `surely`: not only where something shows that there are such.
+    void find(bool surely);
+    /// The same; from now on threads are born while sampling goes on.
+    void start();
+    /// See EventSource::thread_begins().
+    void begins(std::uint32_t tid, std::uint64_t stands_for);
+    /// Records told of it.
+    void born(std::uint32_t tid) { born_.push_back(tid); }
+    void ended(ThreadEvents& thread);
+    /// Whether no thread is left that is sampled.
+    bool all_ended();
+
+    bool has_event(std::uint32_t tid) const { return !not_opened_.contains(tid); }
+    std::size_t without_event() const { return not_opened_.size(); }
+    /// A sentence on threads that got no event, if any was added since the last call.
+    std::string take_refusal() { return std::exchange(refusal_, {}); }
+    /// Threads that are not listed any more, and of whose end no record told.
+    std::vector<std::uint32_t> take_gone() { return std::exchange(gone_, {}); }
+    /// Threads that may have been named before their records began.
+    std::vector<std::uint32_t> take_found() { return std::exchange(found_, {}); }
+    /// No thread ran without the records that tell what it maps.
+    bool know_all_mappings() const { return knows_all_mappings_; }
+    void mappings_are_read() { knows_all_mappings_ = true; }
+
+private:
+    bool is_one_of_many();
+    bool are_of_another_program() const;
+    void open(std::uint32_t tid, bool brief, std::uint64_t stands_for);
+
+    ThreadRings& rings_;
+    const std::uint32_t main_;
+    TaskList tasks_{host_proc_directory() + "/task"};
+    std::size_t listed_ = 0;           // threads, when they were listed last
+    std::vector<std::uint32_t> born_;  // told by records since
+    std::vector<std::uint32_t> found_, gone_;
+    std::unordered_set<std::uint32_t> not_opened_;  // threads that have no event, and get none
+    std::string refusal_;
+    std::size_t born_threads_ = 0;  // since start()
+    bool started_ = false, knows_all_mappings_ = true;
+};
+
+}  // namespace flameprobe
