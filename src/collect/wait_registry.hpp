@@ -129,6 +129,7 @@ private:
         ReadWaits read;
     };
 
+    static std::uint64_t since(std::uint64_t now, std::uint64_t then) { return now > then ? now - then : 0; }
     Thread* thread_of(const Wait& wait);  // null: the wait is over
     void leave_state(std::uint32_t tid, Thread& thread, std::uint64_t time_ns);
     void take_off_late(Thread& thread, bool all);

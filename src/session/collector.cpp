@@ -188,7 +188,7 @@ void Collector::start(bool ends) {
 void Collector::poll() {
     const std::uint64_t now = monotonic_ns();
     if (now - last_look_ns_ >= ns_per_second) {
-        sampling_.poll_engine();
+        sampling_.report_engine_note();
         end_with_last_thread();
         if (is_task()) task_.follow_credentials();
         last_look_ns_ = now;

@@ -195,8 +195,6 @@ void Sampling::report_waits() {
     say("where some threads wait is not known: " + profile().off_cpu_problem());
 }
 
-void Sampling::poll_engine() { report_engine_note(); }
-
 void Sampling::report_engine_note() {
     const std::string& note = engine_.source->facts().note;
     if (note == reported_note_) return;
@@ -273,10 +271,6 @@ void Sampling::finish() {
 void Sampling::retire() {
     engine_.source.reset();
     profiles_.forget();
-}
-
-bool Sampling::go_on_without_signals(const std::string& why) {
-    return engine_.source && engine_.source->go_on_without_signals(why);
 }
 
 void Sampling::give_up_signal() {

@@ -53,7 +53,7 @@ public:
     /// To be called whenever the collector is woken: opens the events of new threads that wait for it.
     void meet_threads();
     /// To be called about once a second: reports in the log and the profile what the engine could not go on with.
-    void poll_engine();
+    void report_engine_note();
     /// Whether sampling ended, in full or in part, because the program took the engine's signal.
     bool lost_signal() const { return lost_signal_; }
 
@@ -76,7 +76,9 @@ public:
     void retire();
 
     /// Gives up the engine's signal handlers. False: the engine needs them.
-    bool go_on_without_signals(const std::string& why);
+    bool go_on_without_signals(const std::string& why) {
+        return engine_.source && engine_.source->go_on_without_signals(why);
+    }
     /// The host takes the engine's signal: goes on without it, or ends sampling.
     void give_up_signal();
     /// How a user draws what is recorded, as the end of a sentence. Also for a host thread, if the collector is no
@@ -106,7 +108,6 @@ private:
     void drain();
     void go_on();  // while a picture is drawn
     void flush();
-    void report_engine_note();
     void report_waits();
     void give_up_unless(const Result<void>& done);
 
