@@ -31,8 +31,6 @@ public:
     std::optional<ThreadId> known(std::uint32_t tid) const;
     /// A pseudo-thread with tid 0, for CPU time of which only the process is known.
     ThreadId unknown();
-    /// The same, or no valid id if unknown() was not called yet.
-    ThreadId unknown_if_any() const { return unknown_; }
     /// The kernel gives a new thread the name of the one that made it, `parent`; 0: not known.
     void started(std::uint32_t tid, std::uint32_t parent = 0);
     /// From now on what shown() gives has this name. The account stays one.

@@ -193,7 +193,9 @@ std::string drawn_by_hand(const std::string& profile, const std::string& stem) {
 Result<Drawn> draw(const DrawingOrder& order, const Options& options, const WhileDrawing& watch) {
     auto drawn = start_and_wait(order, options, watch);
     if (drawn) return drawn;
-    const std::string why = "no picture is drawn: " + drawn.error().message;
+    const std::string why =
+        (options.formats.empty() ? "the run's profiles are not put together: " : "no picture is drawn: ") +
+        drawn.error().message;
     return Error{order.stem.empty() ? why : why + drawn_by_hand(order.input, order.stem)};
 }
 

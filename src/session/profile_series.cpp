@@ -229,7 +229,9 @@ void ProfileSeries::end_run() {
     if (!folder().avoided().empty()) log_.warning(folder().avoided());
     const auto drawn = draw({.input = folder().path(), .stem = {}}, options_, {alive_, {}});
     if (drawn) return tell(*drawn);
-    log_.warning(drawn.error().message + drawn_by_hand(folder().give_out_only(), folder().stem()));
+    const std::string result = folder().give_out_only();
+    const bool is_whole = options_.formats.empty() && result != folder().path();
+    if (!is_whole) log_.warning(drawn.error().message + drawn_by_hand(result, folder().stem()));
 }
 
 std::string ProfileSeries::how_to_draw() const {

@@ -233,23 +233,4 @@ Result<NamedProfile> load_profile(const std::string& path, const SampleFilter& f
     return load_profile(*source, filter, options);
 }
 
-Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filter, const SymbolizeOptions& options) {
-    SymbolCache names;
-    const auto load_one = [&]() -> Result<NamedProfile> {
-        auto source = ByteSource::open(path);
-        if (!source) return source.error();
-        return load_profile(*source, filter, options, &names);
-    };
-    filter.event.clear();
-    auto profile = load_one();
-    if (!profile) return profile;
-    for (std::size_t i = 1; i < profile->shown_events.size(); ++i) {
-        filter.event = profile->shown_events[i];
-        auto other = load_one();
-        if (!other) return other;
-        if (!other->counts.empty()) profile->others.push_back(std::move(*other));
-    }
-    return profile;
-}
-
 }  // namespace flameprobe

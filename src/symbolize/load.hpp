@@ -38,8 +38,5 @@ Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter
 /// the run took (a tenth for separate debug files), or the 30 ms that a small program's own takes. No limit from a
 /// hundred samples on.
 std::uint64_t debug_bytes_worth(const Summary& summary);
-/// Loads all events that were asked for when the program was sampled: the first as the profile, the others as
-/// NamedProfile::others. Reads `path` once for each event.
-Result<NamedProfile> load_all_events(const std::string& path, SampleFilter filter, const SymbolizeOptions& options);
 
 }  // namespace flameprobe

@@ -370,6 +370,16 @@ print(child())"""
         self.assertEqual(self.names(), ["here.fprobe", "lib"])
         self.assert_function(read_folded(render(self.directory / "here.fprobe", "-o", "-", "--format", "folded").stdout), "work_ms")
 
+    def test_without_pictures_its_absence_is_told_only_where_profiles_are_not_put_together(self):
+        place = self.installed()
+        env = profiled(OUT="here", FREQ=499, FORMAT="none") | {"LD_PRELOAD": str(place / "libflameprobe.so")}
+        ran = run([host("ends"), "return", "300"], self.directory, env)
+        self.assertEqual((ran.stderr, self.names()), ("", ["here.fprobe", "lib"]))
+        (self.directory / "here.fprobe").unlink()
+        ran = run([host("family"), "fork"], self.directory, env)
+        self.assertIn("the run's profiles are not put together: ", ran.stderr)
+        self.assertEqual(self.names(), ["here.run", "lib"])
+
     def test_a_drawing_program_that_fails_changes_nothing_for_the_host(self):
         place = self.installed()
         env = profiled(OUT="here", FREQ=499) | {"LD_PRELOAD": str(place / "libflameprobe.so")}

@@ -43,7 +43,7 @@ Watch::End Watch::run(const Descriptor& end, const Descriptor& life) {
         if (wakes(watched[1])) return End::target_ended;
         if (sampling_.may_be_replaced()) return End::other_program;
         if (const std::uint64_t now = monotonic_ns(); now >= next_engine_look_ns) {
-            sampling_.poll_engine();
+            sampling_.report_engine_note();
             next_engine_look_ns = now + ns_per_second;
         }
     }
