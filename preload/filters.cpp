@@ -1,6 +1,7 @@
 // A thread that enters a seccomp filter may lose any system call, or be killed for it. So the collector creates its
 // file before, and signal handlers stop making system calls. Filters are entered by prctl, or by syscall(SYS_seccomp),
 // for which libc has no function; an ordinary user must set PR_SET_NO_NEW_PRIVS before (seccomp(2)).
+// prctl's PR_SET_TSC and PR_SET_SYSCALL_USER_DISPATCH, after which handlers cannot do as before, are answered here too.
 #include "filters.hpp"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 namespace flameprobe {
 
 struct Settings {
-    static constexpr size_t most = 32;
-    const char* lines[most];  // "NAME=VALUE", copies of ours
+    static constexpr size_t most = 32;  // 22 are known; what stands beyond is neither used nor reported
+    const char* lines[most];            // "NAME=VALUE", copies of ours
     size_t count;
 
     bool has(const char* line) const;

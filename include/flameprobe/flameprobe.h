@@ -48,7 +48,7 @@ struct flameprobe_error {
     { .size = sizeof(struct flameprobe_error), .code = FLAMEPROBE_OK, .message = "" }
 #endif
 
-/** The environment's variables as fields: FIELD(name, VARIABLE) for FLAMEPROBE_VARIABLE, which flameprobe(1) describes.
+/** Most of the environment's variables as fields: FIELD(name, VARIABLE) for FLAMEPROBE_VARIABLE (see flameprobe(1)).
  *  A new field, of a number too, is added at the end of the texts: programs are compiled with these offsets. */
 #define FLAMEPROBE_NUMBER_OPTIONS(FIELD)                                                \
     FIELD(frequency, FREQ)    /* samples a second of a thread's CPU time, 1 to 20000 */ \

@@ -1,6 +1,7 @@
-// The fields of every extended record, listed once for writing and reading. A field is only ever added at the end of
-// a record (never of a list's item): a reader that knows fewer ignores the rest, one that knows more keeps its
-// defaults.
+// The fields of extended records, listed once for writing and reading. Records that begin with an id (thread, symbols,
+// event, event_sample) and the smallest (string, hits) are in writer.cpp and record_reader.cpp.
+// A field is only ever added at the end of a record, never of a list's item. A reader that knows fewer fields ignores
+// the rest; one that knows more keeps its defaults.
 #pragma once
 
 #include <concepts>
