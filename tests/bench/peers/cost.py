@@ -85,7 +85,7 @@ def starts(times):
     def run(profiler, directory):
         seconds = sorted(execute(profiler.command(["/bin/true"], 99, directory), directory).seconds for _ in range(times))
         return [seconds[times // 2]], None, None
-    return Task([Row("cost", "start and end of `true`", "ms")], run, [beyond])
+    return Task([Row("cost", "start and end of `true`, by the wall clock, with what is written at the end", "ms")], run, [beyond])
 
 
 def forks(number):

@@ -18,7 +18,7 @@ OUTPUT = BUILD / "peers"
 TOOLS = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "flameprobe-peers"  # compiled once for all builds
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 PATIENCE = 60  # seconds that a profiler may take to make text of a profile
-MISSED = re.compile(r"lost|drop|miss|skip|evict|overflow|throttl|WARN|truncat|fail|not permitted", re.IGNORECASE)
+MISSED = re.compile(r"lost|drop|miss|skip|overflow|throttl|WARN|truncat|fail|not permitted", re.IGNORECASE)
 
 
 class NotHere(Exception):

@@ -27,6 +27,8 @@ def cell(row, profiler, figures):
     values = figures.values[row].get(profiler)
     if not values:
         return "–"
+    if row.unit != "%" and spread(values)[0] < 0:
+        return "below the noise"  # nothing takes less than no time or room
     middle, low, high = map(row.shown, spread(values))
     text = middle if len(values) == 1 else f"{middle} ({low}–{high})"
     return f"**{text}**" if profiler not in NOT_PEERS and ahead(row, values, figures.values[row].get(OURS)) else text
