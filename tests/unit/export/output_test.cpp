@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include "folded_text.hpp"
@@ -234,4 +235,28 @@ TEST_CASE("a small profile that stands for much text leaves no output") {
     CHECK(error.find("not written: it would be too large; make it of a part") != std::string::npos);
     CHECK(directory.files() == 0);
     CHECK(write_output(profile, Format::folded, directory / "x.folded", {}));
+}
+
+TEST_CASE("the documents name every format") {
+    const auto text_of = [](const char* name) {
+        std::string text = content(std::string(DOCUMENTS) + "/" + name);
+        std::erase(text, '\\');  // a man page's hyphens
+        REQUIRE(!text.empty());
+        return text;
+    };
+    const auto lacking = [](const std::string& text, const std::string& list) {
+        std::string lacks;
+        std::istringstream items(list);
+        for (std::string item; items >> item;)
+            if (text.find(item) == std::string::npos) lacks += item + " ";
+        return lacks;
+    };
+    for (const char* const document : {"README.md", "docs/man/flameprobe.1", "docs/man/flameprobe-render.1"}) {
+        CAPTURE(document);
+        CHECK(lacking(text_of(document), format_names(" ")) == "");
+    }
+    for (const char* const document : {"docs/formats.md", "docs/man/flameprobe-render.1"}) {
+        CAPTURE(document);
+        CHECK(lacking(text_of(document), format_endings(" ")) == "");
+    }
 }
