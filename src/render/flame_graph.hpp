@@ -46,7 +46,7 @@ struct FlameGraphOptions {
     bool each_thread = false;  // a box for each thread, where an SVG otherwise merges threads with like names
     unsigned width = 1200;     // pixels
     const PageSource* source = nullptr;  // for the HTML page; null: none
-    double min_width = 0.1;  // percent of all samples; narrower frames are gathered in one visible box per caller
+    double min_width = 0.1;  // percent of the time; narrower frames are gathered in one visible box per caller
 };
 
 /// Deterministic: the same profile and options give the same bytes. An Error, and nothing written, where there are no

@@ -55,8 +55,9 @@ std::string usage() {
     line(0, "live", "", "serve the page while the command runs, at an address of this machine that is printed first");
     line(0, "open", "", "show the picture at the end, by xdg-open");
     line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
-    line(0, "min-rooted", "P", "likewise if fewer than P percent of the samples reach their thread's start");
-    line(0, "max-lost", "P", "likewise if more than P percent of the samples were lost");
+    line(0, "min-rooted", "P",
+         "likewise if less than P percent of the time is on stacks that reach their thread's start");
+    line(0, "max-lost", "P", "likewise if more than P percent of the time was lost");
     text += "\nPictures, as flameprobe-render(1) has them:";
     for (std::size_t column = 80; const CommandOption<Arguments>& option : picture_options()) {
         const std::string name = " --" + option.name;

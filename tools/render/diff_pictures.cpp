@@ -20,7 +20,7 @@ std::vector<Fact> diff_facts(const ProfileDiff& diff, const DiffNames& names, So
     std::vector<Fact> facts = {
         {"Before", names.before + ": " + side_words(diff, false)},
         {"After", names.after + ": " + side_words(diff, true)},
-        {"Width", std::string("the mean of a frame's ") + (diff.by_amount ? "amounts" : "shares of all samples") +
+        {"Width", std::string("the mean of a frame's ") + (diff.by_amount ? "amounts" : "shares of the time") +
                       " before and after, so that vanished frames are visible as well"},
         {"Colour", std::string("change of the ") + (diff.by_amount ? "amount" : "share") + " in " +
                        (by == SortBy::self ? "samples of its own" : "all samples") +

@@ -69,7 +69,7 @@ DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::op
     std::string& out = table.text;
     out = diff.by_amount ? side_words(diff, false) + " before; " + side_words(diff, true) + " after"
                          : count_text(diff.samples_before) + " samples before, " + count_text(diff.samples_after) +
-                               " after; shares of all samples";
+                               " after; shares of the time";
     out += "; \"noise\": within the 99.9 % interval of chance\n";
     if (!diff.left_out.empty()) out += diff.left_out + "\n";
     const std::size_t width = column(diff);

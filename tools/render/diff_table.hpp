@@ -15,7 +15,7 @@ struct DiffTable {
     std::uint64_t grown = 0;  // functions whose self or total share grew beyond noise by more than `fail_above`
 };
 
-/// The `rows` functions that changed most, those beyond noise first. `fail_above` is in percent of all samples.
+/// The `rows` functions that changed most, those beyond noise first. `fail_above` is in percent of the time.
 DiffTable diff_table(ProfileDiff& diff, std::uint64_t rows, SortBy sort, std::optional<double> fail_above,
                      const TableNames& names = {});
 

@@ -19,18 +19,17 @@ std::string failed_gate(const Gates& gates, std::uint64_t samples, const Summary
     if (samples < gates.min_samples)
         return count_text(samples) + " samples, and --min-samples asks for " + count_text(gates.min_samples);
     if ((gates.min_rooted || gates.max_lost) && summary == nullptr)
-        return "folded stacks do not say how many were rooted or lost, as --min-rooted and --max-lost ask";
+        return "folded stacks do not say how much was rooted or lost, as --min-rooted and --max-lost ask";
     if (gates.min_rooted) {
         const double rooted = percent_of(summary->rooted, summary->samples);
         if (rooted < *gates.min_rooted)
-            return percentage(rooted) + " of the samples are rooted, and --min-rooted asks for " +
+            return percentage(rooted) + " of the time is rooted, and --min-rooted asks for " +
                    percentage(*gates.min_rooted);
     }
     if (gates.max_lost) {
         const double lost = percent_of(summary->lost, summary->samples + summary->lost);
         if (lost > *gates.max_lost)
-            return percentage(lost) + " of the samples were lost, and --max-lost permits " +
-                   percentage(*gates.max_lost);
+            return percentage(lost) + " of the time was lost, and --max-lost permits " + percentage(*gates.max_lost);
     }
     return {};
 }

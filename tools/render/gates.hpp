@@ -12,8 +12,8 @@ namespace flameprobe {
 
 struct Gates {
     std::uint64_t min_samples = 0;
-    std::optional<double> min_rooted = std::nullopt;  // percent of the samples, 0 to 100
-    std::optional<double> max_lost = std::nullopt;    // percent of the samples and the lost ones, 0 to 100
+    std::optional<double> min_rooted = std::nullopt;  // percent of the samples' time, 0 to 100
+    std::optional<double> max_lost = std::nullopt;    // percent of that and the lost time, 0 to 100
 
     bool any() const { return min_samples != 0 || min_rooted || max_lost; }
 };

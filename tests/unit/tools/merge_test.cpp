@@ -194,8 +194,8 @@ TEST_CASE("a gate fails with its reason") {
     CHECK(failed_gate({}, 0, nullptr).empty());
     CHECK(failed_gate({.min_samples = 90, .min_rooted = 90, .max_lost = 10}, 90, &summary).empty());
     CHECK(failed_gate({.min_samples = 91}, 90, &summary) == "90 samples, and --min-samples asks for 91");
-    CHECK(failed_gate({.min_rooted = 90.5}, 90, &summary).find("90% of the samples are rooted, and --min-rooted") == 0);
-    CHECK(failed_gate({.max_lost = 9.99}, 90, &summary).find("10% of the samples were lost, and --max-lost") == 0);
+    CHECK(failed_gate({.min_rooted = 90.5}, 90, &summary).find("90% of the time is rooted, and --min-rooted") == 0);
+    CHECK(failed_gate({.max_lost = 9.99}, 90, &summary).find("10% of the time was lost, and --max-lost") == 0);
     CHECK_FALSE(failed_gate({.max_lost = 50}, 90, nullptr).empty());
     CHECK_FALSE(parse_percentage("101"));
     CHECK_FALSE(parse_percentage("many"));
