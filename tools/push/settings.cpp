@@ -10,7 +10,7 @@ namespace flameprobe::push {
 const char* const usage =
     "Usage: flameprobe push --spool DIR --to URL [OPTIONS]\n"
     "       flameprobe push --spool DIR --status\n"
-    "Sends the windows that programs under FLAMEPROBE_PUSH=DIR leave to an engine, and deletes them once it has them.\n"
+    "Sends the windows that programs under FLAMEPROBE_PUSH=DIR leave to a server, and deletes them once it has them.\n"
     "\n"
     "      --protocol NAME     pprof-http (default), pyroscope, otlp, parca\n"
     "      --label KEY=VALUE   of every profile; may be repeated\n"

@@ -98,7 +98,7 @@ bool Uploader::round(std::size_t most_windows) {
             postpone(group);
             return false;
         }
-        if (tries_ != 0) say("the engine is there again");
+        if (tries_ != 0) say("the server is there again");
         tries_ = 0;
     }
     return true;

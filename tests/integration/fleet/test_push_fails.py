@@ -51,7 +51,7 @@ class Fails(PushCase):
         self.record()
         engine = self.engine((429, {"Retry-After": "2"}))
         ran = run(["timeout", "-s", "TERM", "10", COMMAND, "push", "--spool", self.spool, "--to", engine.url], self.directory)
-        self.assertIn("the engine is there again", ran.stderr)
+        self.assertIn("the server is there again", ran.stderr)
         self.assertGreaterEqual(engine.taken[0]["time"] - engine.refused[0]["time"], 2)
         self.assertEqual(self.windows(), [])
 
