@@ -24,8 +24,8 @@ public:
     /// Good to know: shown on a terminal, or where the user asked for a log.
     void message(std::string_view text) { write(text, false); }
     /// The collector has its own descriptor table, where 2 is not the host's stderr: its lines wait for a host thread.
-    void hold() { held_ = true; }
-    /// For host threads: writes the lines that the collector left.
+    void hold(bool held = true) { held_ = held; }
+    /// Writes the lines that were held: for host threads, those that the collector left.
     void release();
     /// The same for the collector of a host that may end past libc: writes to `host_stderr`, the host's own descriptor.
     /// Does nothing if that would have to wait.

@@ -99,6 +99,12 @@ std::vector<std::vector<CodeName>> name_by_debug_info(const Mapping& mapping,
     return names;
 }
 
+/// A process that is ending has no events any more, some time before it has ended.
+bool ends_now(const Descriptor& life) {
+    pollfd watched{life.get(), POLLIN, 0};
+    return ::poll(&watched, 1, 1000) == 1;
+}
+
 /// The recorder's whole life. `end` hangs up when it is to end; `parent` gets "+" or the reason why not.
 void record(pid_t target, const AttachSettings& settings, const Descriptor& end, const Descriptor& parent) {
     leave_signals_to_parent();
@@ -114,10 +120,12 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     for (;;) {
         watch_process(target);
         Watch watch(settings, log, executable_name());
-        if (const auto begun = watch.begin(); !begun) {
-            if (!told) tell(parent, begun.error().message);
-            return;
-        }
+        log.hold();
+        const auto begun = watch.begin();
+        log.hold(false);
+        if (!begun && !told) return tell(parent, begun.error().message);
+        if (begun || !ends_now(life)) log.release();
+        if (!begun) return;
         if (!std::exchange(told, true)) tell(parent, "+");
         const Watch::End why = watch.run(end, life);
         if (settings.directory.empty()) watch.finish();

@@ -58,11 +58,11 @@ Result<void> Recorders::start() {
     return {};
 }
 
-// One that cannot be recorded is told once; one that has ended meanwhile is none of those.
+// One that cannot be recorded is told once. It may only be about to end, which nothing shows: so it is tried twice.
 void Recorders::add_children() {
     if (!tree_) return;
     for (const pid_t pid : descendants_of(root_)) {
-        if (recorders_.contains(pid) || refused_.contains(pid)) continue;
+        if (recorders_.contains(pid) || failures_[pid] == 2) continue;
         std::string why = why_not_attached(pid);
         if (why.empty()) {
             auto recorder = Recorder::start(pid, settings_);
@@ -72,8 +72,7 @@ void Recorders::add_children() {
             }
             why = recorder.error().message;
         }
-        refused_.insert(pid);
-        if (is_running(pid)) problems_.push_back(why);
+        if (++failures_[pid] == 2 && is_running(pid)) problems_.push_back(why);
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +43,7 @@ private:
     std::map<pid_t, std::uint64_t> clocks_;  // of those that are recorded, as last read
     std::uint64_t ended_cpu_ns_ = 0;         // of recorded children that have ended, since their births
     std::uint64_t first_waited_ns_ = 0, last_waited_ns_ = 0;  // of all children that the first process waited for
-    std::set<pid_t> refused_;
+    std::map<pid_t, int> failures_;
     std::vector<std::string> problems_;
     std::uint64_t first_cpu_ns_ = 0, last_cpu_ns_ = 0;
 };
