@@ -244,8 +244,8 @@ Result<void> Recording::close() {
     if (const std::string advice = copy_advice(pipeline_.summary(), run_); !advice.empty()) remark(advice);
     for (const auto& thread : std::exchange(ended_, {})) pipeline_.ledger().thread_ended(thread);
     // Of a process that no sample hit, less than a period is nothing to draw.
-    if (pipeline_.summary().samples != 0 || process_cpu_ns_ >= run_.period_ns) {
-        const std::uint64_t no_samples = pipeline_.ledger().write_rests(process_cpu_ns_);
+    if (const std::uint64_t used = used_ns(); pipeline_.summary().samples != 0 || used >= run_.period_ns) {
+        const std::uint64_t no_samples = pipeline_.ledger().write_rests(used);
         if (run_.period_ns != 0) set_counter("records lost that were no samples", no_samples / run_.period_ns);
     }
     if (off_cpu_) off_cpu_->settle_all();

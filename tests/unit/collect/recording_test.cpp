@@ -188,6 +188,16 @@ TEST_CASE(
     CHECK(told.last.process_cpu_ns == 2100 * period);
 }
 
+TEST_CASE("a process that runs on while its clocks are read: the time that is told is in the profile") {
+    Case run;
+    run.clocks.run(run.main_thread, 100);
+    run.take(run.main_thread, 50);
+    run.clocks.thread[run.main_thread] += 40 * period;  // after the process's was read
+    const ToldProfile told = run.close();
+    CHECK(told.last.process_cpu_ns == 140 * period);
+    CHECK(told.weights == 140);
+}
+
 TEST_CASE("nothing is noted twice: while sampling goes on, and at the end") {
     Case run("ring", "off, not permitted");
     for (int i = 0; i < 10; ++i) {
