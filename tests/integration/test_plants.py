@@ -255,7 +255,7 @@ class Tarball(Case):
         if os.geteuid() == 0:
             theirs = self.fresh_directory("theirs")
             os.chown(theirs, NOBODY, NOBODY)
-            for command in ([script, theirs], [ROOT / "tools" / "tarball" / "old-root", theirs / "root"]):
+            for command in ([script, theirs], [ROOT / "tools" / "tarball" / "old-root", theirs / "root", "x86_64-linux-gnu"]):
                 done = run(command, self.directory)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("is another user's", done.stderr)

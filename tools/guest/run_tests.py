@@ -40,7 +40,7 @@ SHARES = [("test_shares.Shares.test_ring_at_4000", 50),
 REAL = ("test_real_programs.RealPrograms.test_redis_server", 20)
 COMMANDS = [("test_waits.Waits.test_each_wait_is_where_the_program_says", 20), ("test_stat.Stat.test_waiting_time_by_system_call", 10),
             ("test_command.Run.test_profile_status_and_path", 10), ("test_command.Run.test_a_tree_of_processes_is_one_picture", 10),
-            ("test_command.Doctor.test_here", 10)]
+            ("test_command.Doctor.test_here", 10), ("test_one_file.Commands", 60)]
 # A table of real programs each, which tools/guest/summary.py puts together. PostgreSQL is in those of a user.
 TABLES = [(f"table-{os.uname().machine}-{engine}-{user}", cost) for engine in ("ring", "timer", "signal")
           for user, cost in (("root", 35), ("user", 75))]
