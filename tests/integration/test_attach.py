@@ -13,6 +13,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
+from container import container
 from harness import (COMMAND, Case, clean_environment, ordinary_user, profiled, read_folded, run, shares, sized, started, stolen_ns,
                      stolen_seconds, target, wait_until)
 
@@ -200,27 +201,6 @@ class OrdinaryUser(Attach):
         self.assert_covered(stem)
 
 
-CONTAINER = r"""
-import ctypes, os, re, shutil, subprocess, sys
-root, program = sys.argv[1], sys.argv[2]
-libc = ctypes.CDLL(None, use_errno=True)
-def check(result):
-    if result != 0: raise OSError(ctypes.get_errno(), "no namespace here")
-libraries = re.findall(r"(/\S+)", subprocess.check_output(["ldd", program], text=True))
-check(libc.unshare(0x20000))  # CLONE_NEWNS
-check(libc.mount(b"none", b"/", None, 0x44000, None))  # MS_REC | MS_PRIVATE
-check(libc.mount(b"none", root.encode(), b"tmpfs", 0, None))
-for file, place in [(program, "/app/program")] + [(l, l) for l in libraries]:
-    os.makedirs(root + os.path.dirname(place), exist_ok=True)
-    shutil.copy(file, root + place)
-os.makedirs(root + "/old")
-check(libc.syscall(155, root.encode(), (root + "/old").encode()))  # pivot_root
-os.chdir("/")
-check(libc.umount2(b"/old", 2))  # MNT_DETACH
-os.execv("/app/program", ["/app/program", *sys.argv[3:]])
-"""
-
-
 class Changes(Attach):
     """What the target does while it is looked at."""
 
@@ -261,14 +241,7 @@ class Changes(Attach):
         self.assertGreater(hot / sum(count for _, count in stacks), 0.8)
 
     def test_a_process_with_another_root(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs root")
-        root = self.fresh_directory("root")
-        program = self.start(sys.executable, "-c", CONTAINER, root, target("shares"), "leaves", "100000000")
-        wait_until(lambda: program.poll() is not None or os.readlink(f"/proc/{program.pid}/exe") == "/app/program", 30, "its start")
-        if program.poll() is not None:
-            self.skipTest("no mount namespace can be made here")
-        stem, _ = self.attach("-d", "2s", "-F", "499", program.pid)
+        stem, _ = self.attach("-d", "2s", "-F", "499", container(self, target("shares"), "leaves", "100000000"))
         stacks = self.stacks(stem)
         self.assertGreater(shares(stacks, "leaf_70")[0], 50)
         self.assertGreater(shares(stacks, "burn", leaf=True)[0], 50)  # inlined: debug information was read

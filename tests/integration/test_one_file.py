@@ -7,8 +7,10 @@ import signal
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
-from harness import BUILD, Case, clean_environment, host, ordinary_user, read_folded, run, started, target, wait_until
+from container import container
+from harness import BUILD, Case, clean_environment, host, ordinary_user, read_folded, run, shares, started, target, wait_until
 
 ONE = BUILD / "tools" / "one" / "flameprobe-one"
 LEAVES = "2000"
@@ -92,6 +94,59 @@ class Commands(OneFile):
         self.assertIn("libflameprobe.so", self.flameprobe("doctor").stdout)
         self.flameprobe("stat", "-e", "offcpu", "--", "sleep", "0.1")
         self.assert_nothing_left()
+
+
+class Container(OneFile):
+    """docs/containers.md: the file is copied into a container, and used there and from the host. What docker and kubectl cp and
+    exec do is done by /proc/PID/root and nsenter."""
+
+    def setUp(self):
+        super().setUp()
+        self.need("nsenter")
+        self.pid = container(self, target("shares"), "leaves", "100000000", files=[ONE])
+        self.inside = Path(f"/proc/{self.pid}/root/tmp")
+
+    def exec(self, *argv):
+        ran = run(["nsenter", "-t", self.pid, "-m", "-p", "--", "/bin/flameprobe-one", *argv], self.directory,
+                  {"TMPDIR": "/tmp", "PATH": "/bin"})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran
+
+    def assert_inside(self, stem):
+        self.assert_function(read_folded((self.inside / f"{stem}.folded").read_text()), "leaf_70", at_least=5)
+
+    def test_attach_and_top_inside(self):
+        self.exec("attach", "-F", "499", "-d", "1s", "-o", "/tmp/attached", "1")
+        self.assert_inside("attached")
+        self.assertIn("leaf_70", self.exec("top", "--once", "1").stdout)
+        self.assertIn("task-clock", self.exec("stat", "-d", "1s", "-p", "1").stderr)
+        self.assertEqual([path.name for path in self.inside.glob("flameprobe-*")], [])
+
+    def test_run_inside(self):
+        self.exec("run", "-F", "499", "-o", "/tmp/run", "--", "/app/program", "leaves", LEAVES)
+        self.assert_inside("run")
+        self.exec("render", "/tmp/run.fprobe", "-o", "/tmp/again.svg")
+        self.assertIn("leaf_70", (self.inside / "again.svg").read_text())
+        self.assertRegex(self.exec("doctor").stdout, "paranoid level")
+        wait_until(lambda: not list(self.inside.glob("flameprobe-*")), 60, "the end of what was unpacked")
+
+    def test_from_the_host(self):
+        self.flameprobe("attach", "-F", "499", "-d", "1s", "-o", "attached", self.pid)
+        self.assert_profiled("attached")
+
+    def test_a_program_of_musl_from_the_host(self):
+        """Whose container has no libc that the file could use."""
+        self.need("musl-gcc")
+        source, program = self.directory / "spin.c", self.directory / "spin"
+        source.write_text("__attribute__((noinline)) void spin_here(void) { for (volatile int i = 0; i < 1000; i++) ; }\n"
+                          "int main(void) { for (;;) spin_here(); }\n")
+        made = run(["musl-gcc", "-static", "-g", "-O1", "-o", program, source], self.directory)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.flameprobe("attach", "-F", "499", "-d", "1s", "-o", "musl", container(self, program, root="musl"))
+        stacks = read_folded((self.place / "musl.folded").read_text())
+        self.assert_function(stacks, "spin_here", at_least=5)
+        hits, every = shares(stacks, "main")
+        self.assertGreater(hits / every, 0.9)
 
 
 class WhoRemoves(OneFile):
