@@ -421,6 +421,15 @@ class Refused(Attach):
         self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
         for part in parts:
             self.assertIn(part, ran.stderr)
+        return ran.stderr
+
+    def assert_left(self, told, pid, before=()):
+        """What needs no right works, and the refusal names it."""
+        left = ["stat", "-p", str(pid)]
+        self.assertIn(f"; flameprobe {' '.join(left)} needs no right\n", told)
+        ran = run([*before, COMMAND, *left, "-d", "200ms"], self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stderr, r"\d ms +task-clock")
 
     def test_what_is_no_process_to_look_at(self):
         ended = subprocess.Popen(["true"])
@@ -442,10 +451,11 @@ class Refused(Attach):
 
     def test_perf_refused_by_a_filter(self):
         program = self.python("spin()")
-        ran = run([target("inject"), "perf_event_open", "1+", "EPERM", "--", COMMAND, "attach", "-d", "1s", program.pid],
-                  self.directory, clean_environment())
+        refused = [target("inject"), "perf_event_open", "1+", "EPERM", "--"]
+        ran = run([*refused, COMMAND, "attach", "-d", "1s", program.pid], self.directory, clean_environment())
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertRegex(ran.stderr, rf"process {program.pid} cannot be sampled: .*seccomp.*--cap-add PERFMON")
+        self.assert_left(ran.stderr, program.pid, refused)
 
     def test_paranoid_3(self):
         """The sysctl is the machine's: a file that says 3 is laid over it, and perf refuses as it would."""
@@ -458,7 +468,7 @@ class Refused(Attach):
         ran = run(["unshare", "-m", "sh", "-c", script], self.directory, clean_environment())
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertRegex(ran.stderr, rf"^flameprobe: process {program.pid} cannot be sampled: .*kernel.perf_event_paranoid is 3 "
-                                     r"\(2 or less is needed: sysctl kernel.perf_event_paranoid=2\)\n$")
+                                     r"\(2 or less is needed: sysctl kernel.perf_event_paranoid=2\); flameprobe stat -p \d+ needs no right\n$")
 
     def test_memory_that_may_not_be_read(self):
         """As Yama has it: perf may look, and compiled code has its stacks."""
@@ -499,7 +509,8 @@ class Refused(Attach):
         user = ordinary_user(self)
         if os.geteuid() != 0:
             self.skipTest("needs root")
-        self.refused(self.python("spin()").pid, "belongs to another user, 0", "as root", user=user)
+        program = self.python("spin()")
+        self.assert_left(self.refused(program.pid, "belongs to another user, 0", "as root", user=user), program.pid, user)
 
     def test_one_that_may_not_be_dumped(self):
         user = ordinary_user(self)
@@ -507,7 +518,7 @@ class Refused(Attach):
                              stdout=subprocess.PIPE)
         program.stdout.readline()
         self.addCleanup(program.stdout.close)
-        self.refused(program.pid, "PR_SET_DUMPABLE", "as root", user=user)
+        self.assert_left(self.refused(program.pid, "PR_SET_DUMPABLE", "as root", user=user), program.pid, user)
         if os.geteuid() == 0:
             stem, _ = self.attach("-d", "1s", program.pid)
             self.assertGreater(len(self.stacks(stem)), 0)

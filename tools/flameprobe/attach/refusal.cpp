@@ -109,8 +109,9 @@ std::string why_not_attached(pid_t pid) {
         return number + (number_of(process, "Threads").value_or(0) > 1
                              ? " has ended its main thread, without which its others cannot be looked at"
                              : " has ended, and waits for its parent to take notice");
-    if (!can_read(process + "/maps")) return why_no_maps(process, number, *user);
-    return why_no_event(pid, number);
+    const std::string why =
+        can_read(process + "/maps") ? why_no_event(pid, number) : why_no_maps(process, number, *user);
+    return why.empty() ? why : why + "; flameprobe stat -p " + std::to_string(pid) + " needs no right";
 }
 
 // Yama forbids what a debugger does (PTRACE_MODE_ATTACH): reading memory and the system call of a thread. Maps and perf
