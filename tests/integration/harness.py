@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -235,6 +236,9 @@ def started(argv, directory, env, **popen):
     process = subprocess.Popen([str(a) for a in argv], cwd=directory, env=env, stdin=subprocess.DEVNULL,
                                stdout=popen.pop("stdout", log), stderr=popen.pop("stderr", log), start_new_session=True,
                                text=True, **popen)
+    # A test that is killed cannot end what it started: that ends by itself.
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (900, 900))
     try:
         yield process
     finally:
