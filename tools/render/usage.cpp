@@ -30,7 +30,7 @@ constexpr std::string_view text =
     "      --archive         store the names in the .fprobe, for machines without the program\n"
     "\n"
     "Selection\n"
-    "      --event NAME      samples of this event: cpu, offcpu, wall, ...; the first that was asked for\n"
+    "      --event NAME      samples of this event: cpu, offcpu, wall, ... (default: the first that was sampled)\n"
     "      --idle            with offcpu and wall: also the waits of threads that never woke\n"
     "      --thread NAME     only this thread (name or tid)\n"
     "      --scope LABEL     only samples inside this scope\n"
