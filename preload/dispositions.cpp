@@ -1,9 +1,9 @@
 // sigaction(2) and its older relatives, as the host sees them. Where the host has SIG_DFL for a fatal signal, our
 // handler takes its place; everything the host reads back is what it set itself.
 //
-// Two kinds of the host's handlers are called through one of ours (`relay`): with SA_ONSTACK, since the kernel has a
-// stack of ours (alternate_stack.cpp); and for a fatal signal with SA_RESETHAND, since the kernel would set SIG_DFL
-// before the handler runs, and many such handlers raise the signal again.
+// Two kinds of the host's handlers are called through one of ours (`relay`). With SA_ONSTACK, since the kernel has a
+// stack of ours (alternate_stack.cpp). And for a fatal signal with SA_RESETHAND: the kernel would set SIG_DFL before
+// the handler runs, and many such handlers raise the signal again.
 //
 // Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
 // threads that set one signal at the same time race here as they do in the kernel.

@@ -92,8 +92,8 @@ struct flameprobe_options {
 
 /** Starts sampling every thread of the process. `options` and `error` may be null. Gives the code. Blocks until
  * sampling is on: a few milliseconds. May be called again after a stop: without options, or with those that the profile
- * was begun with, it goes on where it stopped. With others a new profile begins, and the results of the one before are
- * written first, which takes as long as at the end of a process; where both have one path, the new one gets a number
+ * was begun with, it goes on where it stopped. With others a new profile begins. The results of the one before are
+ * written first, which takes as long as at the end of a process. Where both have one path, the new one gets a number
  * (".2"). While sampling is on it is FLAMEPROBE_RUNNING, whatever the options. */
 int flameprobe_start(const struct flameprobe_options* options, struct flameprobe_error* error);
 /** Stops sampling; what was sampled is kept and written at the end of the process, or by flameprobe_dump. */

@@ -1,5 +1,5 @@
 /* Labels made at run time. Each distinct text is kept once, for ever, because samples refer to it by address and are
- * read later; use them for things that are few (tenants, phases, request kinds), not for request numbers. C11 or C++17,
+ * read later. Use them for things that are few (tenants, phases, request kinds), not for request numbers. C11 or C++17,
  * gcc or clang. Needs libc only. Every function is thread-safe, takes no lock and is safe across fork. */
 #ifndef FLAMEPROBE_LABEL_H
 #define FLAMEPROBE_LABEL_H

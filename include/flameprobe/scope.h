@@ -18,17 +18,17 @@ extern "C" {
 #define FLAMEPROBE_WORD_(value) ((uintptr_t)(value))
 #endif
 
-/** An open scope. Must be a local variable of the function that enters it: a record on the heap is not seen, one in
- *  another function's frame is rejected. Contents are private. */
+/** An open scope. Must be a local variable of the function that enters it. A record on the heap is not seen; one in
+ * another function's frame is rejected. Contents are private. */
 struct flameprobe_scope {
     uintptr_t tag; /* binds all the rest, its own address and the pc of the function it is in; 0 when not open */
     const char* label;
     uintptr_t outer; /* the chain as it was when this one was entered: names the scopes around it, label by label */
 };
 
-/* The thread's open scopes in one word, 0 for none: it depends on every one of them, so that a record proves which
- * others were open around it without pointing at them. Weak, so that all translation units of a module, C and C++,
- * share one, and visible, so that modules that are linked with each other do too; initial exec, so that no access calls
+/* The thread's open scopes in one word, 0 for none. It depends on every one of them: a record proves which others were
+ * open around it without pointing at them. Weak, so that all translation units of a module, C and C++, share one.
+ * Visible, so that modules that are linked with each other do too. Initial exec, so that no access calls
  * __tls_get_addr. */
 extern __thread uintptr_t flameprobe_chain_v1;
 __attribute__((weak, visibility("default"), tls_model("initial-exec"))) __thread uintptr_t flameprobe_chain_v1;
@@ -46,8 +46,8 @@ __attribute__((always_inline)) static inline uintptr_t flameprobe_scope_seal_(co
     const uintptr_t at = FLAMEPROBE_WORD_(scope);
     const uintptr_t label = FLAMEPROBE_WORD_(scope->label);
     const uintptr_t outer = scope->outer;
-    /* Turned by different amounts, so that what differs between two of them cannot cancel out; the address by half, so
-     * that a record copied elsewhere yields a pc at least 4 GiB away. */
+    /* Turned by different amounts, so that what differs between two of them cannot cancel out. The address is
+     * turned by half: a record copied elsewhere yields a pc at least 4 GiB away. */
     return FLAMEPROBE_SCOPE_KEY ^ (at << 32 | at >> 32) ^ (label << 24 | label >> 40) ^ (outer << 40 | outer >> 24) ^
            pc_or_tag;
 }
@@ -57,8 +57,8 @@ __attribute__((always_inline)) static inline void flameprobe_scope_enter_at_(str
                                                                              const char* label, uintptr_t pc) {
     scope->label = label;
     scope->outer = flameprobe_chain_v1;
-    /* What a function returns lies on the stack in code that is not optimized: never the tag itself, which together
-     * with the words behind it could be taken for a record. */
+    /* What a function returns lies on the stack in code that is not optimized. So it is never the tag itself:
+     * with the words behind it that could be taken for a record. */
     scope->tag = flameprobe_scope_seal_(scope, 0) ^ pc;
     flameprobe_chain_v1 = FLAMEPROBE_CHAIN_OF(scope->tag);
     /* The stores must be in memory before what the scope is about: nothing else ever reads them. */
@@ -83,8 +83,8 @@ __attribute__((always_inline)) static inline uintptr_t flameprobe_here_(void) {
 __attribute__((always_inline)) static inline void flameprobe_scope_enter(struct flameprobe_scope* scope,
                                                                          const char* label) {
     /* A jump that the compiler must reckon with but that is never emitted. The call at its end makes the function no
-     * leaf, so that it gets a frame: a leaf keeps its variables in the red zone below the stack pointer (psABI 3.2.2),
-     * and a copy of the stack does not hold that. */
+     * leaf, so that it gets a frame. A leaf keeps its variables in the red zone below the stack pointer (psABI 3.2.2):
+     * no copy of the stack holds that. */
     __asm__ goto("" : : : : flameprobe_never);
     flameprobe_scope_enter_at_(scope, label, flameprobe_here_());
     return;

@@ -1,5 +1,5 @@
 // Labels what a thread is working on: `FlameProbe::Scope scope{"checkout"};`. A header of its own: a program that uses
-// it needs nothing of FlameProbe at run time, and its labels appear as soon as it is sampled.
+// it needs nothing of FlameProbe at run time. Its labels appear as soon as it is sampled.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,8 @@ public:
     explicit StackSearch(std::uintptr_t from) noexcept : at_(from) {}
 
     /// The record of the innermost scope of `chain`, or null if it does not lie within a mebibyte above what was found
-    /// so far. Stack that is not mapped ends the search: a system call checks it, since a plain read could
-    /// fault and the end of a stack of the program's own is not known.
+    /// so far. Stack that is not mapped ends the search. A system call checks it: a plain read could fault,
+    /// and the end of a stack of the program's own is not known.
     const flameprobe_scope* find(std::uintptr_t chain) noexcept {
         constexpr std::uintptr_t furthest = std::uintptr_t{1} << 20;
         for (const std::uintptr_t end = at_ + furthest;;) {
@@ -87,9 +87,9 @@ class ScopeContext {
 public:
     constexpr ScopeContext() noexcept = default;
 
-    /// The open scopes of the calling thread, 32 at most (the innermost ones), as far as they are on the stack that it
-    /// runs on and within a mebibyte of each other. About a microsecond for each 4 KiB of stack between them, and a
-    /// system call for each: meant for handing over a task, not for inner loops. Not for signal handlers. Hidden, so
+    /// The open scopes of the calling thread, 32 at most (the innermost ones). They are on the stack that it runs on,
+    /// and within a mebibyte of each other. Takes about a microsecond and a system call for each 4 KiB of stack between
+    /// them. Meant for handing over a job, not for inner loops. Not for signal handlers. Hidden, so
     /// that no module calls another one's copy, whose chain may be another variable.
     __attribute__((visibility("hidden"))) static ScopeContext capture() noexcept;
 

@@ -55,9 +55,9 @@ void note(void* handle, Visited& visited) {
     }
 }
 
-/// The sanitizers of GCC before 14 and LLVM before 17 take storage that begins 16 bytes after a page, as a thread's
-/// first block of a size does, for glibc 2.19's with a header, and LeakSanitizer reads where that seems to lead: the
-/// host ends with status 1 (google/sanitizers#1409). Holds these blocks while the storage is allocated.
+/// A thread's first block of a size begins 16 bytes after a page. The sanitizers of GCC before 14 and LLVM before 17
+/// take such storage for glibc 2.19's with a header. LeakSanitizer reads where that seems to lead, and the host ends
+/// with status 1 (google/sanitizers#1409). Holds these blocks while the storage is allocated.
 class FirstBlocks {
 public:
     FirstBlocks() {

@@ -47,10 +47,9 @@ Error unknown_event(std::string_view name) {
 
 // For how many events a sample stands. A sample of each event would cost more than what is counted: some hundreds of
 // page faults take as long as one sample. A prime, so that work in step with it is not always sampled at one place. The
-// kernel is not asked for a frequency: the period that it then reports is not what has elapsed (with bursts between
-// pauses seven times as much), and where faults come quickly it reaches millions with the sixth sample, since
-// perf_swevent_set_period() has put the next period in the place of the one that __perf_event_account_interrupt()
-// times.
+// kernel is not asked for a frequency: the period that it then reports is not what has elapsed. With bursts between
+// pauses it is seven times as much. Where faults come quickly it reaches millions with the sixth sample: the next
+// period (perf_swevent_set_period()) stands in the place of the one that __perf_event_account_interrupt() times.
 std::uint64_t events_per_sample(std::uint64_t config, std::uint64_t frequency) {
     const bool faults = config == PERF_COUNT_SW_PAGE_FAULTS || config == PERF_COUNT_SW_PAGE_FAULTS_MIN;
     const std::uint64_t per_second = faults ? 100'000 : 10'000;

@@ -17,9 +17,9 @@ namespace flameprobe {
 
 namespace {
 
-/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from; a
-/// node's children are in the order of their texts, so that the same profile always gives the same tree, and a frame's
-/// subtree is never interrupted by a neighbour such as `a.cold`, which as text sorts between `a` and `a;b`.
+/// Stacks whose frames have equal texts are one node here, whatever functions, lines and threads they came from. A
+/// node's children are in the order of their texts, so the same profile always gives the same tree. And no neighbour
+/// interrupts a frame's subtree, such as `a.cold`, which as text sorts between `a` and `a;b`.
 class TextTree {
 public:
     explicit TextTree(const NamedProfile& profile);

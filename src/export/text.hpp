@@ -12,9 +12,9 @@ namespace flameprobe {
 /// no UTF-8 (RFC 3629: also surrogates and overlong forms) by U+FFFD.
 std::string one_line(std::string_view text);
 
-/// A frame of folded text: one line, no ';', no white space at its ends, not empty, not ending in white space and a
-/// number (which readers take for a count), with `_[k]`, `_[i]` or `_[w]` at the end for kernel and inlined functions
-/// and a lock's holder's and in square brackets for scopes.
+/// A frame of folded text: one line, not empty, no ';', no white space at its ends. It does not end in white space and
+/// a number, which readers take for a count. `_[k]`, `_[i]` and `_[w]` end kernel and inlined functions and a lock's
+/// holder's; scopes are in square brackets.
 std::string folded_name(std::string_view name, FrameKind kind, bool may_end_stack = true);
 
 /// A function's name where nothing needs escaping: one line, scopes in square brackets.

@@ -60,7 +60,7 @@ def main():
         texts[side + "_ink"] = tokens[side]["ink"]
         texts[side + "_share"] = tokens[side]["share"]
     for name, text in texts.items():
-        # A string literal may have 65,536 characters at least, but MSVC's 16 KiB is the habit that costs nothing.
+        # A string literal may have 65,536 characters at least; shorter ones cost nothing.
         pieces = [text[at:at + 8000] for at in range(0, len(text), 8000)]
         body = "\n".join(f'R"~~~({piece})~~~"' for piece in pieces)
         parts.append(f"\nconst std::string_view {name} = {body};\n")

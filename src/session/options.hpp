@@ -59,8 +59,8 @@ struct Options {
 };
 
 /// How much stack to copy at a frequency, unless the user says it. Below 1 kHz the copy costs nothing that could be
-/// measured, and 40 KiB hold a frame of PCRE2's and what stands around it, and let three samples fit into 128 KiB;
-/// above, each KiB is felt, and samples are so close in time that most stacks deeper than 8 KiB are whole all the same
+/// measured; 40 KiB hold a frame of PCRE2's and what stands around it, and let three samples fit into 128 KiB. Above,
+/// each KiB is felt; samples are so close in time that most stacks deeper than 8 KiB are whole all the same
 /// (docs/decisions/0001-bytes-of-stack.md).
 constexpr std::uint32_t stack_bytes_for(std::uint64_t frequency) { return frequency <= 1000 ? 40 * 1024 : 8 * 1024; }
 

@@ -15,8 +15,8 @@ namespace flameprobe {
 /// safely.
 RecordState record_state(std::uint64_t address);
 /// For CPUs whose calls leave the return address in a register: bytes from the stack pointer of a thread at `address`
-/// up to its caller's, if the code shows that the return address is still in the register (in a prologue, or in a
-/// function that never saves it). 0 where it does not show that. Reads memory safely.
+/// up to its caller's. 0 unless the code shows that the return address is still in the register: in a prologue, or in a
+/// function that never saves it. Reads memory safely.
 std::int32_t frame_before_record(std::uint64_t address);
 /// Whether `address` comes right after a `syscall` instruction, where a thread in the kernel stands.
 bool after_syscall(std::uint64_t address);

@@ -16,9 +16,9 @@ bool known_stack_start(std::uint64_t return_address);
 /// Whether a trap stands there, which no call returns to. Reads memory safely.
 bool is_trap(std::uint64_t address);
 
-/// In a module that Go's linker made: sets a `rule` that ends the walk where a goroutine begins (runtime.goexit) and
-/// where the scheduler does (mcall, on x86-64), which the tables do not say, and where the runtime has left its
-/// caller's stack for another (asmcgocall, systemstack), for which the tables are wrong. Reads memory safely.
+/// In a module that Go's linker made: sets a `rule` that ends the walk where the tables do not, or are wrong. They do
+/// not say where a goroutine begins (runtime.goexit), nor the scheduler (mcall, on x86-64). They are wrong where the
+/// runtime has left its caller's stack for another (asmcgocall, systemstack). Reads memory safely.
 bool go_runtime_rule(std::uint64_t address, UnwindRule& rule);
 
 /// Corrects a rule that comes from a table which is known to be wrong.

@@ -25,11 +25,11 @@ inline OwnStack own_stack(const ThreadSlot* slot) noexcept {
     return {low, slot->stack_high.load(std::memory_order_relaxed)};
 }
 
-/// Gives the number of bytes copied from `sp` up, at most `wanted`. Three ways, the first that is safe:
-/// the thread's own stack is read directly;
-/// any other (coroutines, alternate stacks) could lose its upper neighbours at any time, and process_vm_readv stops
-/// before what is not mapped (2.6 µs for 16 KiB);
-/// under a filter that call might kill or be refused, and only the page in use is sure to be there.
+/// Gives the number of bytes copied from `sp` up, at most `wanted`. Three ways, the first that is safe.
+/// The thread's own stack is read directly.
+/// Any other (coroutines, alternate stacks) could lose its upper neighbours at any time: process_vm_readv stops before
+/// what is not mapped (2.6 µs for 16 KiB).
+/// Under a filter that call might kill or be refused: only the page in use is sure to be there.
 inline std::size_t copy_stack(const State& state, OwnStack own, std::uint64_t sp, std::byte* to,
                               std::size_t wanted) noexcept {
     if (sp >= own.low && sp < own.high) {
