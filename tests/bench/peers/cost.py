@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness import clean_environment, started, wait_until
 from kernel_heavy import forwarder
-from peers import ENGINE, FLOOR
+from contenders import ENGINE, FLOOR
 from profilers import BUILD, NotHere, Profiler
 from programs import Missing, find, free_port, listening
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[n] / part) for n, part in ((1, "whole"), (2, "integration"))]
 from harness import BUILD, LIBRARY, RENDER, clean_environment, run  # noqa: E402  (the path above is where it lies)
-from peers import gperftools, machine  # noqa: E402, F401
+from contenders import gperftools, machine  # noqa: E402, F401
 
 import readers
 import samply

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import profilers
 from harness import RENDER
-from peers import ENGINE
+from contenders import ENGINE
 from profilers import NotHere, Profiler, tool
 
 from cost import beyond, engine_rounds

@@ -23,9 +23,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from peers import BUILD, LIBRARY, clean_environment, machine
+from contenders import BUILD, LIBRARY, clean_environment, machine
 
-from harness import started, wait_until  # noqa: E402  (peers has put its place in the path)
+from harness import started, wait_until  # noqa: E402  (contenders has put its place in the path)
 from programs import free_port, listening  # noqa: E402
 
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"

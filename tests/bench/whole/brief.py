@@ -13,9 +13,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from peers import BUILD, EVERY_ENGINE, LIBRARY, clean_environment, empty, machine
+from contenders import BUILD, EVERY_ENGINE, LIBRARY, clean_environment, empty, machine
 
-from harness import read_folded  # noqa: E402  (peers has added the path)
+from harness import read_folded  # noqa: E402  (contenders has added the path)
 
 BRIEF = BUILD / "tests" / "targets" / "brief"
 

@@ -9,9 +9,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from peers import LIBRARY, clean_environment, machine, spread
+from contenders import LIBRARY, clean_environment, machine, spread
 
-from programs import Missing, postgres_server  # noqa: E402  (peers has added the path)
+from programs import Missing, postgres_server  # noqa: E402  (contenders has added the path)
 
 
 def rate(env, seconds):

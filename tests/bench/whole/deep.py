@@ -6,7 +6,7 @@ change every so often; "even" ones have frames of one size, so that one path's f
 import argparse
 import tempfile
 
-from peers import machine
+from contenders import machine
 from deep_stacks import judge, path_is_right, recursion_is_right
 from harness import ENGINES, profiled, run, target
 

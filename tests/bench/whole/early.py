@@ -13,9 +13,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from peers import BUILD, LIBRARY, clean_environment, machine
+from contenders import BUILD, LIBRARY, clean_environment, machine
 
-from harness import read_folded  # noqa: E402  (peers has added the path)
+from harness import read_folded  # noqa: E402  (contenders has added the path)
 
 LIVES = BUILD / "tests" / "targets" / "lives"
 WAYS = {"sleepers of 14 ms": ("sleepers", 300, 14000, 14000), "sleepers of 5 to 30 ms": ("sleepers", 200, 5000, 30000),

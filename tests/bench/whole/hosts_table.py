@@ -9,9 +9,9 @@ import resource
 import tempfile
 from pathlib import Path
 
-from peers import machine
+from contenders import machine
 
-from harness import clean_environment, host, profiled, run  # noqa: E402  (peers has added the path)
+from harness import clean_environment, host, profiled, run  # noqa: E402  (contenders has added the path)
 from test_hosts import ENDS, HOSTS  # noqa: E402
 
 

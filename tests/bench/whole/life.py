@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import ENGINE, LIBRARY, clean_environment, empty, machine, spread
+from contenders import ENGINE, LIBRARY, clean_environment, empty, machine, spread
 from harness import RENDER, Result, render, run, started, wait_until
 from programs import Missing, find, free_port, listening
 

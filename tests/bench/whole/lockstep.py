@@ -11,9 +11,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from peers import machine
+from contenders import machine
 
-from rhythm import scores  # noqa: E402  (peers has added the path)
+from rhythm import scores  # noqa: E402  (contenders has added the path)
 
 
 def main():

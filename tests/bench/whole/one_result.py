@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import LIBRARY, clean_environment, machine, spread
+from contenders import LIBRARY, clean_environment, machine, spread
 
-from harness import render, run, started, wait_until  # noqa: E402  (peers has added the path)
+from harness import render, run, started, wait_until  # noqa: E402  (contenders has added the path)
 from programs import COMPILER, PROGRAMS, Missing, find, free_port, listening, load  # noqa: E402
 
 FORKS = r"""

@@ -14,7 +14,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from peers import LIBRARY, clean_environment, machine, spread
+from contenders import LIBRARY, clean_environment, machine, spread
 from harness import started, wait_until
 from programs import Missing, find, free_port, listening
 

@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import machine
+from contenders import machine
 
-from harness import AS_ORDINARY_USER, LIBRARY, clean_environment, profiled, started, wait_until  # noqa: E402  (peers: the path)
+from harness import AS_ORDINARY_USER, LIBRARY, clean_environment, profiled, started, wait_until  # noqa: E402  (contenders: the path)
 from programs import Missing, find, free_port, listening, load  # noqa: E402
 
 UWSGI_APPLICATION = """

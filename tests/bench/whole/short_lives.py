@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import LIBRARY, clean_environment, machine, spread
+from contenders import LIBRARY, clean_environment, machine, spread
 from harness import COMMAND
 
 

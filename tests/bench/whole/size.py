@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import LIBRARY, clean_environment, machine
+from contenders import LIBRARY, clean_environment, machine
 from harness import render, started, wait_until
 from programs import Missing, find, free_port, listening
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import tempfile
 
-from peers import contenders, empty, machine, spread
+from contenders import contenders, empty, machine, spread
 
 
 def run(before, env, directory, megabytes):

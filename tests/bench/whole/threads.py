@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from peers import BUILD, EVERY_ENGINE, LIBRARY, clean_environment, empty, machine, spread
+from contenders import BUILD, EVERY_ENGINE, LIBRARY, clean_environment, empty, machine, spread
 
 THREADS = BUILD / "tests" / "bench" / "whole" / "threads"
 

@@ -19,9 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from peers import BUILD, LIBRARY, clean_environment, empty, machine, spread
+from contenders import BUILD, LIBRARY, clean_environment, empty, machine, spread
 
-from harness import read_folded, without_holder  # noqa: E402  (peers has put its place in the path)
+from harness import read_folded, without_holder  # noqa: E402  (contenders has put its place in the path)
 from programs import Missing, find, free_port, listening, load  # noqa: E402
 from test_waits import said_by, told_by, without_delay  # noqa: E402
 

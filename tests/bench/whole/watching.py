@@ -16,7 +16,7 @@ import threading
 import time
 import urllib.request
 
-from peers import BUILD, LIBRARY, clean_environment, machine
+from contenders import BUILD, LIBRARY, clean_environment, machine
 
 COMMAND = str(BUILD / "tools" / "flameprobe" / "flameprobe")
 WORK = """import json, re, sys, zlib
