@@ -14,11 +14,17 @@ Result<std::string> find_library() {
     return path;
 }
 
-Result<std::string> find_alloc_library(const std::string& library) {
+Result<std::string> libraries_to_preload(std::string library, bool allocations) {
+    if (library.empty()) {
+        auto own = find_library();
+        if (!own) return own;
+        library = *own;
+    }
+    if (!allocations) return library;
     const std::string folder = library.substr(0, library.rfind('/') + 1);
     for (const char* place : {"flameprobe/", "alloc/", ""})
         if (const std::string path = folder + place + "libflameprobe-alloc.so"; ::access(path.c_str(), R_OK) == 0)
-            return path;
+            return library + ":" + path;
     return Error{"libflameprobe-alloc.so, which -e alloc and heap need, is not beside " + library};
 }
 

@@ -9,8 +9,9 @@ namespace flameprobe {
 /// The libflameprobe.so that belongs to this program: installed beside it, or in the same build tree.
 Result<std::string> find_library();
 
-/// The library that sees the program's allocations, beside `library`.
-Result<std::string> find_alloc_library(const std::string& library);
+/// What to preload: `library`, or where it is empty the one that belongs to this program; with `allocations` also the
+/// one beside it that sees the program's allocations.
+Result<std::string> libraries_to_preload(std::string library, bool allocations);
 /// A value for LD_PRELOAD: the library, followed by the present value.
 std::string preload_with(const std::string& library);
 

@@ -26,38 +26,27 @@
 #include "run_pictures.hpp"
 #include "session/run_info.hpp"
 #include "session/settings.hpp"
+#include "settings_usage.hpp"
 
 namespace flameprobe {
 
 namespace {
-
-constexpr const char* default_formats = "folded,html,svg";
 
 std::string usage() {
     std::string text =
         "Usage: flameprobe run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
         "Runs COMMAND under the profiler, with its exit status, and ends with the path of the picture.\n"
         "\n";
-    const auto line = [&text](char letter, std::string option, std::string_view argument, const std::string& help) {
-        option =
-            (letter != 0 ? std::string("  -") + letter + ", --" : "      --") + option + " " + std::string(argument);
-        option.resize(std::max<std::size_t>(option.size() + 2, 28), ' ');
-        text += option + help + "\n";
+    text += settings_usage([](const Setting&) { return true; });
+    const auto line = [&text](const char* name, const char* argument, const char* help) {
+        text += usage_line(0, name, argument, help);
     };
-    for (const Setting& setting : settings()) {
-        std::string help(setting.help);
-        // The page is for a person who waits for the end; the library writes what costs the host less.
-        if (const auto at = help.find("default folded,svg"); at != help.npos)
-            help.replace(at, std::string_view("default folded,svg").size(), std::string("default ") + default_formats);
-        line(setting.letter, setting.option(), setting.argument, help);
-    }
-    line(0, "library", "FILE", "the libflameprobe.so to load");
-    line(0, "live", "", "serve the page while the command runs, at an address of this machine that is printed first");
-    line(0, "open", "", "show the picture at the end, by xdg-open");
-    line(0, "min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
-    line(0, "min-rooted", "P",
-         "likewise if less than P percent of the time is on stacks that reach their thread's start");
-    line(0, "max-lost", "P", "likewise if more than P percent of the time was lost");
+    line("library", "FILE", "the libflameprobe.so to load");
+    line("live", "", "serve the page while the command runs, at an address of this machine that is printed first");
+    line("open", "", "show the picture at the end, by xdg-open");
+    line("min-samples", "N", "exit status 3 and no picture if there are fewer, in all processes together");
+    line("min-rooted", "P", "likewise if less than P percent of the time is on stacks that reach their thread's start");
+    line("max-lost", "P", "likewise if more than P percent of the time was lost");
     text += "\nPictures, as flameprobe-render(1) has them:";
     for (std::size_t column = 80; const CommandOption<Arguments>& option : picture_options()) {
         const std::string name = " --" + option.name;
@@ -71,7 +60,7 @@ std::string usage() {
 struct RunRequest {
     Child::Environment environment;
     std::string out = "flameprobe.%e.%p";
-    std::string formats = default_formats;
+    std::string formats{command_formats};
     std::string library;
     std::string spool;  // where windows are left, instead of results
     Gates gates;
@@ -127,7 +116,7 @@ std::vector<CommandOption<RunRequest>> known_options() {
 Result<RunRequest> parse_run(int argc, char* argv[]) {
     RunRequest request;
     request.out = variable_or("FLAMEPROBE_OUT", request.out.c_str());
-    request.formats = variable_or("FLAMEPROBE_FORMAT", default_formats);
+    request.formats = variable_or("FLAMEPROBE_FORMAT", request.formats.c_str());
     request.spool = variable_or("FLAMEPROBE_PUSH", "");
     const auto options = known_options();
     const auto first = take_options<RunRequest>(argc, argv, options, request, true);
@@ -190,21 +179,13 @@ int run_command(int argc, char* argv[]) {
     if (request->command >= argc) return complain(2, "name a command to run. Try 'flameprobe run --help'.");
     if (const auto problem = problem_with(*request, argv[request->command]); !problem.empty())
         return complain(2, problem);
-    if (request->library.empty()) {
-        auto library = find_library();
-        if (!library) return complain(2, library.error().message);
-        request->library = *library;
-    }
-    std::string libraries = request->library;
-    if (asks_for_allocations(*request)) {
-        auto library = find_alloc_library(request->library);
-        if (!library) return complain(2, library.error().message);
-        libraries += ":" + *library;
-        complain(0, allocator_note(argv[request->command]));
-    }
+    const bool allocations = asks_for_allocations(*request);
+    const auto libraries = libraries_to_preload(request->library, allocations);
+    if (!libraries) return complain(2, libraries.error().message);
+    if (allocations) complain(0, allocator_note(argv[request->command]));
     const PreloadObstacle obstacle = preload_obstacle(argv[request->command]);
     complain(0, obstacle.why);
-    if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(libraries));
+    if (!obstacle.other_loader) request->environment.emplace_back("LD_PRELOAD", preload_with(*libraries));
     FinishedRun run{request->out, argv[request->command], 0, {}, formats_of(request->formats), request->gates, false};
     // With gates, and with options of pictures, which the library does not know, pictures are made after the run.
     run.draw = run.gates.any() || request->looks;

@@ -1,3 +1,5 @@
+#include "session/settings.hpp"
+
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -5,7 +7,6 @@
 #include <iterator>
 
 #include "capture/event_source.hpp"
-#include "session/settings.hpp"
 
 using namespace flameprobe;
 

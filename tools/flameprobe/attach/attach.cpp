@@ -15,6 +15,7 @@
 #include "../live/process_id.hpp"
 #include "../run_check.hpp"
 #include "../run_pictures.hpp"
+#include "../settings_usage.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
@@ -30,8 +31,6 @@ namespace flameprobe {
 
 namespace {
 
-constexpr const char* default_formats = "folded,html,svg";
-
 constexpr const char* attach_usage =
     "Usage: flameprobe attach [OPTIONS] PID\n"
     "Samples a process that was started without FlameProbe, from outside: nothing is loaded into it, and it runs on.\n"
@@ -43,7 +42,7 @@ constexpr const char* attach_usage =
 struct AttachRequest {
     std::vector<std::string> settings;  // NAME=VALUE
     std::string out = "flameprobe.%e.%p";
-    std::string formats = default_formats;
+    std::string formats{command_formats};
     std::uint64_t duration_ns = 0;  // 0: no end
     bool tree = false;
     bool help = false;
@@ -58,25 +57,11 @@ bool takes(const Setting& setting) {
 }
 
 std::string usage() {
-    std::string text = attach_usage;
-    for (const Setting& setting : settings()) {
-        if (!takes(setting)) continue;
-        std::string option = (setting.letter != 0 ? std::string("  -") + setting.letter + ", --" : "      --") +
-                             setting.option() + " " + std::string(setting.argument);
-        option.resize(std::max<std::size_t>(option.size() + 2, 28), ' ');
-        std::string help = setting.help;
-        if (const auto at = help.find("default folded,svg"); at != help.npos)
-            help.replace(at, std::string_view("default folded,svg").size(), std::string("default ") + default_formats);
-        text += option + help + "\n";
-    }
-    return text + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
+    return attach_usage + settings_usage(takes) + "\nThe options are those of 'flameprobe run', see flameprobe(1).\n";
 }
 
 Problem take_duration(AttachRequest& request, const std::string& value) {
-    const auto ns = duration_ns(value);
-    if (!ns) return "'" + value + "' is not accepted: it takes a time such as 30s, 5m, 1h";
-    request.duration_ns = *ns;
-    return {};
+    return put(duration_ns(value), request.duration_ns);
 }
 
 Problem take_setting(AttachRequest& request, const Setting& setting, const std::string& value) {

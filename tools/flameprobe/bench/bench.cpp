@@ -187,13 +187,6 @@ int Bench::run() {
     return failed_ > 0 ? 1 : 0;
 }
 
-/// What to preload.
-Result<std::string> libraries_of(const std::string& library, const Events& events) {
-    if (!events.allocations) return library;
-    const auto other = find_alloc_library(library);
-    return other ? library + ":" + *other : other;
-}
-
 }  // namespace
 
 int bench_command(int argc, char* argv[]) {
@@ -203,11 +196,9 @@ int bench_command(int argc, char* argv[]) {
         return complain(2, "Try 'flameprobe bench --help'.");
     }
     if (request->help) return std::fputs(bench_usage, stdout) < 0 ? 1 : 0;
-    if (request->library.empty()) {
-        auto library = find_library();
-        if (!library) return complain(2, library.error().message);
-        request->library = *library;
-    }
+    if (!request->library.empty()) request->library = std::filesystem::absolute(request->library).string();
+    const auto libraries = libraries_to_preload(request->library, request->file.events.allocations);
+    if (!libraries) return complain(2, libraries.error().message);
     for (const Scenario& scenario : request->file.scenarios) {
         for (const auto* command : {&scenario.command, &scenario.load}) {
             const std::string program = command->empty() ? "" : command->front();
@@ -217,8 +208,6 @@ int bench_command(int argc, char* argv[]) {
                     2, "scenario '" + scenario.name + "': " + program + " is not there, or cannot be executed");
         }
     }
-    const auto libraries = libraries_of(std::filesystem::absolute(request->library).string(), request->file.events);
-    if (!libraries) return complain(2, libraries.error().message);
     const auto store = Store::open(request->out, request->file);
     if (!store) return complain(2, store.error().message);
     watch_for_interruption();

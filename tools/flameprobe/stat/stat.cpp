@@ -21,6 +21,7 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
+#include "command_line.hpp"
 #include "counters.hpp"
 #include "export/output_file.hpp"
 #include "running.hpp"
@@ -65,11 +66,8 @@ void take_value(StatRequest& request, int letter, const char* value) {
             request.problem = "--event: " + problem;
     }
     if (letter != 'd') return;
-    const auto ns = duration_ns(value);
-    if (!ns)
-        request.problem =
-            "--duration: '" + std::string(value) + "' is not accepted: it takes a time such as 30s, 5m, 1h";
-    request.duration_ns = ns.value_or(0);
+    if (const Problem problem = put(duration_ns(value), request.duration_ns); !problem.empty())
+        request.problem = "--duration: " + problem;
 }
 
 std::optional<StatRequest> parse_stat(int argc, char* argv[]) {
