@@ -136,6 +136,13 @@ public:
     /// sample hit, and that counted no units of work.
     bool has_content() { return has_samples() || counted_any_; }
     bool has_file() const { return file_.created(); }
+    /// Whether it may be that of a launcher (env, nice), which leaves its name to the program that it becomes: no file
+    /// yet, no sample of CPU time, of which it used little.
+    bool is_launchers() {
+        return !has_file() && !counted_any_ && pipeline_.ledger().lost_unassigned() == 0 &&
+               pipeline_.summary().samples + pipeline_.summary().lost == 0 &&
+               !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < least_cpu_ns_;
+    }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().hits; }
     const std::string& stem() const { return file_.stem(); }

@@ -212,19 +212,23 @@ void Sampling::keep() {
 // A collector that is a thread goes with the image, and one that is a task reads clocks that go on for the next image.
 void Sampling::complete() {
     if (!on() || !records()) return;
+    profile().read_clocks();
+    drain();
+    completed_ = true;
+    if (profile().is_launchers()) return;
     profile().pause();
     drain();
     if (auto closed = profile().close(); !closed) return give_up(closed.error().message);
     not_recorded_since_ = profile().counted_to();
     profiles_.write_part();
     profiles_.forget();
-    completed_ = true;
     recorded_later() ? turn(Phase::waiting) : begin_recording();
 }
 
 void Sampling::image_is_gone() {
-    const bool has_nothing =
-        is(Phase::waiting) ? !engine_.source->has_samples() : profiles_.begun() && !profile().has_content();
+    const bool has_nothing = is(Phase::waiting)
+                                 ? !engine_.source->has_samples()
+                                 : profiles_.begun() && (!profile().has_content() || profile().is_launchers());
     if (!has_nothing) return;
     turn(Phase::off);
     engine_.source->stop();

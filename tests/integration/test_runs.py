@@ -157,9 +157,19 @@ print(child())"""
         self.assertRegex(first.pop(), r"^python3 × (9|10|11)$")
 
     def test_a_launcher_leaves_its_name_to_the_program(self):
-        ran = run(["/usr/bin/env", "-u", "NOTHING", str(host("ends")), "return", "300"], self.directory, profiled(FREQ=499))
-        self.assertEqual(ran.returncode, 6)
-        self.assertEqual(self.names(), self.files_of(f"flameprobe.host-ends.{ran.pid}", "folded", "fprobe", "svg", "txt"))
+        """Whatever is sampled: its waits, a few milliseconds, are not what the user asked for."""
+        self.directory.chmod(0o777)
+        for engine in ENGINES:
+            for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
+                for event in ("cpu", "cpu,offcpu", "wall"):
+                    with self.subTest(engine=engine, user=bool(user), event=event):
+                        place = self.fresh_directory(f"{engine}-{event}-{len(user)}")
+                        place.chmod(0o777)
+                        ran = run([*user, "/usr/bin/env", "-u", "NOTHING", "nice", "-n", "0", host("ends"), "return", "300"], place,
+                                  profiled(ENGINE=engine, EVENT=event, FREQ=499, OUT=place / "%e"))
+                        self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                        self.assertEqual({path.name.split(".")[0] for path in place.iterdir()}, {"host-ends"}, ran.stderr)
+                        self.assertEqual({key[0] for key in self.processes(place / "host-ends.fprobe")}, {"host-ends"})
 
     def test_threads_of_the_next_program_are_not_the_launchers(self):
         """A launcher that executes at once a program that begins with threads: one result, of the program, by its name."""
