@@ -1,4 +1,5 @@
 // The public interface in C (flameprobe/flameprobe.h).
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,32 @@ private:
     bool fit_ = true;
 };
 
+// Where a thread has the chain of scopes that the program's modules share, from its thread pointer. Asked for by name:
+// the dynamic linker takes any symbol of that name for thread storage, and a program may export a function.
+constinit ptrdiff_t chain_offset = 0;
+
+__attribute__((constructor(101))) void find_chain() {
+    const void* found = ::dlsym(RTLD_DEFAULT, "flameprobe_chain_v1");
+    if (found == nullptr) ::dlerror();  // the host's next question is not answered by ours
+    Dl_info in_file{};                  // as thread storage is not
+    if (found == nullptr || ::dladdr(found, &in_file) != 0) found = &flameprobe_chain_v1;
+    chain_offset = static_cast<const char*>(found) - static_cast<const char*>(__builtin_thread_pointer());
+}
+
+/// While it lives, this library's chain is the program's.
+class ProgramsChain {
+public:
+    ProgramsChain()
+        : chain_(*reinterpret_cast<uintptr_t*>(static_cast<char*>(__builtin_thread_pointer()) + chain_offset)) {
+        flameprobe_chain_v1 = chain_;
+    }
+    ~ProgramsChain() { chain_ = flameprobe_chain_v1; }
+    ProgramsChain(const ProgramsChain&) = delete;
+
+private:
+    uintptr_t& chain_;
+};
+
 }  // namespace
 }  // namespace flameprobe
 
@@ -131,17 +158,24 @@ FLAMEPROBE_INTERPOSED int flameprobe_is_running() {
 FLAMEPROBE_INTERPOSED const char* flameprobe_version() { return FLAMEPROBE_VERSION; }
 
 FLAMEPROBE_INTERPOSED void flameprobe_scope_open(flameprobe_scope* scope, const char* label) {
+    const ProgramsChain chain;
     flameprobe_scope_enter_at_(scope, label, reinterpret_cast<uintptr_t>(__builtin_return_address(0)) - 1);
 }
 
-FLAMEPROBE_INTERPOSED void flameprobe_scope_close(flameprobe_scope* scope) { flameprobe_scope_leave(scope); }
+FLAMEPROBE_INTERPOSED void flameprobe_scope_close(flameprobe_scope* scope) {
+    const ProgramsChain chain;
+    flameprobe_scope_leave(scope);
+}
 
 FLAMEPROBE_INTERPOSED __attribute__((noinline)) void flameprobe_scope_call(const char* label, void (*body)(void*),
                                                                            void* argument) {
     flameprobe_scope scope;
-    flameprobe_scope_enter(&scope, label);
+    {
+        const ProgramsChain chain;
+        flameprobe_scope_enter(&scope, label);
+    }
     body(argument);
-    flameprobe_scope_leave(&scope);
+    flameprobe_scope_close(&scope);
 }
 
 FLAMEPROBE_INTERPOSED const char* flameprobe_label(const char* text) { return flameprobe_intern(text, ::strlen(text)); }
