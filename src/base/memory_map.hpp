@@ -2,11 +2,22 @@
 
 #include <sys/mman.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
 namespace flameprobe {
+
+/// Address space that MemoryMap::reserve() took in this process, as far as there is room to note it: see
+/// session/locked_memory.hpp.
+struct OwnRange {
+    std::atomic<std::uintptr_t> begin{0};  // 0: a free place
+    std::atomic<std::size_t> size{0};
+};
+inline constinit std::array<OwnRange, 64> own_ranges{};
 
 /// Owns an mmap'ed range; unmaps it once.
 class MemoryMap {
@@ -28,7 +39,14 @@ public:
     static MemoryMap reserve(std::size_t size) noexcept {
         void* const memory =
             ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        return memory == MAP_FAILED ? MemoryMap() : MemoryMap(memory, size);
+        if (memory == MAP_FAILED) return {};
+        for (OwnRange& range : own_ranges) {
+            std::uintptr_t free = 0;
+            if (!range.begin.compare_exchange_strong(free, reinterpret_cast<std::uintptr_t>(memory))) continue;
+            range.size = size;
+            break;
+        }
+        return {memory, size};
     }
 
     explicit operator bool() const noexcept { return address_ != nullptr; }
@@ -36,7 +54,13 @@ public:
     std::size_t size() const noexcept { return size_; }
     std::span<std::byte> bytes() const noexcept { return {data(), size_}; }
     void reset() noexcept {
-        if (address_ != nullptr) ::munmap(std::exchange(address_, nullptr), std::exchange(size_, 0));
+        if (address_ == nullptr) return;
+        for (OwnRange& range : own_ranges) {
+            if (range.begin != reinterpret_cast<std::uintptr_t>(address_)) continue;
+            range.size = 0;
+            range.begin = 0;
+        }
+        ::munmap(std::exchange(address_, nullptr), std::exchange(size_, 0));
     }
 
 private:

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct TlsIndex {
 // threads.
 constinit std::array<unsigned long, 64> modules{};
 constinit std::size_t module_count = 0;
+constinit std::atomic<std::uintptr_t> in_own_heap{0};
 
 struct Visited {
     std::vector<const link_map*> maps;
@@ -95,6 +98,7 @@ bool allocate_thread_storage() {
     constexpr std::size_t enough = std::size_t{64} << 10;
     void* const volatile memory = std::malloc(enough);  // volatile: a compiler may leave out malloc and free
     if (memory == nullptr) return false;
+    in_own_heap = reinterpret_cast<std::uintptr_t>(memory);
     std::free(memory);
     const FirstBlocks first_blocks;
     for (std::size_t i = 0; i < module_count; ++i) {
@@ -103,5 +107,7 @@ bool allocate_thread_storage() {
     }
     return true;
 }
+
+std::uintptr_t own_heap() { return in_own_heap; }
 
 }  // namespace flameprobe

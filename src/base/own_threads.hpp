@@ -51,5 +51,7 @@ void note_thread_storage(const void* address);
 /// Gives the calling thread its storage of the libraries noted. False if there is no memory for it: the thread must end
 /// without an exception, which would need that storage. Not for signal handlers; allocates.
 [[nodiscard]] bool allocate_thread_storage();
+/// An address in the heap from which libc served the last thread that called that; 0 if none has.
+std::uintptr_t own_heap();
 
 }  // namespace flameprobe

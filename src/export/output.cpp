@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <type_traits>
 
@@ -79,7 +80,8 @@ Result<void> write_output(const NamedProfile& profile, Format format, const std:
         }
         return file.commit();
     } catch (const std::exception& error) {
-        return Error{path + ": not written: " + error.what()};
+        const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+        return Error{path + ": not written: " + (no_memory ? "there is not enough memory" : error.what())};
     }
 }
 

@@ -18,6 +18,7 @@
 #include "session/core_api.h"
 #include "session/current_session.hpp"
 #include "session/family.hpp"
+#include "session/locked_memory.hpp"
 #include "session/settings.hpp"
 
 namespace flameprobe {
@@ -228,6 +229,9 @@ constexpr flameprobe_core table = {
         return with_session([&](Session& session) { return session.step_aside(only_if_unequal != 0); });
     },
     .come_back = [] { with_session([](Session& session) { return session.come_back().ok(); }); },
+    .lock_host_memory = [](int flags) -> int {
+        return !host_is_filtered && with_session([&](Session&) { return lock_host_memory(flags); });
+    },
     .use_services = use_services,
     .scopes_in_use = []() -> int { return Pipeline::scopes_seen() && !host_is_filtered; },
 };

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 14
+#define FLAMEPROBE_CORE_VERSION 15
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -99,6 +99,8 @@ struct flameprobe_core {
      * answer. `only_if_unequal`: only if it has other capabilities than the caller. */
     int (*step_aside)(int only_if_unequal);
     void (*come_back)(void);
+    /* mlockall(flags) has failed for the size of the address space: does it without what is ours. 0: it cannot. */
+    int (*lock_host_memory)(int flags);
 
     /* Once, before load(). `services` stays where it is. */
     void (*use_services)(const struct flameprobe_services* services);

@@ -157,7 +157,10 @@ Result<Drawn> read_answers(const Descriptor& from, const WhileDrawing& watch) {
         text.append(piece, static_cast<std::size_t>(got));
         take_lines(text, drawn, done);
     }
-    if (!done) return Error{std::string(program_name) + " ended before it was done"};
+    if (!done) {
+        return Error{drawn.problems.empty() ? std::string(program_name) + " ended before it was done"
+                                            : drawn.problems.front()};
+    }
     return drawn;
 }
 

@@ -168,11 +168,9 @@ bool Task::take_over(std::function<void()> body) {
     body_ = std::move(body);
     host_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, host_process(), 0)));
     if (!host_) return false;
-    void* const memory =
-        ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    stack_ = MemoryMap(memory, stack_bytes);
-    ::madvise(memory, stack_bytes, MADV_DONTFORK);
+    stack_ = MemoryMap::reserve(stack_bytes);
+    if (!stack_) return false;
+    ::madvise(stack_.data(), stack_bytes, MADV_DONTFORK);
     thread_ = static_cast<int>(::syscall(SYS_gettid));
     sequences_ = restartable_sequences();
     page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -1,5 +1,5 @@
-/* A host that uses up what it may have: limits descriptors | memory | files | signals. It must get as much as without
-   FlameProbe (descriptors: exactly), and go on. */
+/* A host that uses up what it may have: limits descriptors | memory | files | signals | locked | held MEBIBYTES. It
+   must get as much as without FlameProbe (descriptors: exactly), and go on. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -79,6 +79,39 @@ static NOINLINE void signals_of_a_crowd(void) {
     printf("%d timers, %d signals of %d\n", timers, signals, wanted);
 }
 
+static int may_map(size_t size) {
+    char* const memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) memset(memory, 1, size);
+    return memory != MAP_FAILED;
+}
+
+/* All of its memory, of a user who may lock 8 MiB, now and from now on. */
+static NOINLINE void locked_memory(void) {
+    const struct rlimit limit = {8 << 20, 8 << 20};
+    pthread_barrier_t barrier;
+    pthread_attr_t small;
+    pthread_t thread;
+    CHECK(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+    work_ms(150);
+    const int now = mlockall(MCL_CURRENT), after = munlockall();
+    const int both = mlockall(MCL_CURRENT | MCL_FUTURE), some = may_map(3 << 20), more = may_map(8 << 20);
+    CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0 && pthread_attr_init(&small) == 0);
+    CHECK(pthread_attr_setstacksize(&small, 128 << 10) == 0);
+    for (int i = 0; i < 5; ++i) {
+        CHECK(pthread_create(&thread, &small, wait_for_end, &barrier) == 0);
+        for (int turn = 0; turn < 2; ++turn) pthread_barrier_wait(&barrier);
+        CHECK(pthread_join(thread, NULL) == 0);
+    }
+    work_ms(150);
+    printf("locked %d %d %d, mapped %d %d\n", now, after, both, some, more);
+}
+
+static NOINLINE void held_memory(size_t size) {
+    CHECK(may_map(size));
+    work_ms(200);
+    printf("held\n");
+}
+
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "descriptors") == 0)
@@ -89,6 +122,10 @@ int main(int argc, char** argv) {
         short_files();
     else if (strcmp(mode, "signals") == 0)
         signals_of_a_crowd();
+    else if (strcmp(mode, "locked") == 0)
+        locked_memory();
+    else if (strcmp(mode, "held") == 0 && argc > 2)
+        held_memory((size_t)atoi(argv[2]) << 20);
     else
         return 2;
     return 0;

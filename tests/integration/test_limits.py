@@ -1,6 +1,7 @@
 """Missing resources cost samples at most, and a message says so: no descriptor, no locked memory, no free signal, no /proc, a
 kernel that permits less, a file name in use, a seccomp filter for every thread."""
 
+import contextlib
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import resource
 import shutil
 import subprocess
 import unittest
+from pathlib import Path
 
 from harness import (ENGINES, LIBRARY, MAIN_ENGINES, Case, Result, clean_environment, host, ordinary_user, profiled, read_folded,
                      render, run, shares)
@@ -170,6 +172,56 @@ class Refused(Case):
             self.assertIn(told["sampling"]["engine"], ("ring", "timer"), err)
             self.assertNotEqual(told["sampling"]["engine_reason"], "")
             self.assert_function(result.stacks(), "work_ms", at_least=50)
+
+
+class Locked(Case):
+    """mlockall(2) counts the address space: a user whose program is small enough may lock it with FlameProbe too."""
+
+    def test_ordinary_user(self):
+        user = ordinary_user(self)
+        self.directory.chmod(0o777)
+        alone = run([*user, host("limits"), "locked"], self.directory)
+        self.assertEqual((alone.returncode, alone.stdout), (0, "locked 0 0 0, mapped 1 0\n"), alone.stderr)
+        for engine in ("auto", *ENGINES):
+            for event in ("cpu", "cpu,offcpu"):
+                with self.subTest(engine=engine, event=event):
+                    place = self.fresh_directory(f"{engine}-{event}")
+                    place.chmod(0o777)
+                    ran = run([*user, host("limits"), "locked"], place, profiled(ENGINE=engine, EVENT=event, FREQ=499))
+                    self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
+                    self.assert_function(ran.result().stacks(), "work_ms", at_least=30)
+
+
+class SmallGroup(Case):
+    """A memory cgroup (cgroups(7)) with room for the host and the recorder, but not for the drawing program beside them."""
+
+    def group(self):
+        for root, limit, swap in (("memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), ("", "memory.max", "memory.swap.max")):
+            group = Path("/sys/fs/cgroup", root, f"flameprobe-test-{os.getpid()}")
+            try:
+                group.mkdir()
+                self.addCleanup(group.rmdir)
+                (group / limit).write_text(str(64 << 20))
+            except OSError:
+                continue
+            with contextlib.suppress(OSError):
+                (group / swap).write_text("0" if limit == "memory.max" else str(64 << 20))
+            return group
+        return self.skipTest("no memory cgroup can be made here")
+
+    def test_the_host_is_not_killed_for_its_picture(self):
+        group = self.group()
+        for engine in ENGINES:
+            for size in (40, 52, 55, 57):
+                with self.subTest(engine=engine, mebibytes=size):
+                    place = self.fresh_directory(f"{engine}-{size}")
+                    ran = run(["sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", group, "env", f"LD_PRELOAD={LIBRARY}",
+                               host("limits"), "held", size], place, clean_environment(FLAMEPROBE_ENGINE=engine, FLAMEPROBE_FREQ="499", FLAMEPROBE_OUT="x"))
+                    self.assertEqual((ran.returncode, ran.stdout), (0, "held\n"), ran.stderr)
+                    if not (place / "x.svg").exists():
+                        self.assertRegex(ran.stderr, "this draws it: flameprobe-render .*x|there is not enough memory .the samples are safe in .*x.fprobe")
+                    profile = place / ("x.fprobe" if (place / "x.fprobe").exists() else "x.run")
+                    self.assert_function(read_folded(render(profile, "-o", "-", "--format", "folded").stdout), "work_ms", at_least=15)
 
 
 class Elsewhere(Case):

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <new>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "memory_budget.hpp"
 #include "run_result.hpp"
 
 namespace flameprobe {
@@ -32,6 +34,12 @@ void breathe() {
             std::this_thread::sleep_for(std::chrono::seconds(1));
         }
     }).detach();
+}
+
+/// Where memory runs out this program ends, not the host that waits for it (proc(5)).
+void end_before_the_host() {
+    std::ofstream("/proc/self/oom_score_adj") << "1000";
+    set_memory_budget(default_memory_budget());
 }
 
 struct Order {
@@ -66,6 +74,7 @@ int draw(int argc, char** argv) {
         std::fputs("flameprobe-draw is started by libflameprobe.so; flameprobe-render is for users\n", stderr);
         return wrong_usage;
     }
+    end_before_the_host();
     breathe();
     ResultMessages messages;
     if (order.stem.empty())
@@ -82,7 +91,7 @@ int draw(int argc, char** argv) {
 
 int draw_program(int argc, char* argv[]) try { return draw(argc, argv); } catch (const std::exception& exception) {
     const bool no_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
-    tell(std::string("problem: not drawn: ") + (no_memory ? "there is not enough memory" : exception.what()));
+    tell(std::string("problem: ") + (no_memory ? memory_message() : exception.what()));
     return failed;
 }
 

@@ -6,7 +6,7 @@
 
 namespace flameprobe {
 
-/// 4 GiB, and at most half of the machine's memory.
+/// 4 GiB, and at most half of the machine's memory, and what this process's cgroups leave.
 std::uint64_t default_memory_budget();
 /// From now on allocations that go beyond it fail, as std::bad_alloc, rather than take what other programs need. Mapped
 /// files do not count. Programs that this one starts have the same budget, so it is not for commands that run a host.
