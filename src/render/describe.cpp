@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/base_name.hpp"
+#include "profile/program_name.hpp"
 #include "render/numbers.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
@@ -29,7 +29,7 @@ std::string place_text(const NamedProfile& profile, const Function& function) {
     std::string place{base_name(profile.strings.view(function.file))};
     if (!place.empty() && function.line > 0) place += ":" + std::to_string(function.line);
     add(place);
-    add(base_name(profile.strings.view(function.module)));
+    add(module_name(profile, profile.strings.view(function.module)));
     return clean_text(text);
 }
 
@@ -53,7 +53,7 @@ std::string family_of(const NamedProfile& profile, FunctionId id) {
     const std::string name = clean_text(short_name(profile, id));
     const std::size_t at = name.find("::");
     if (at != name.npos && at > 0 && name.find_first_of(" (<&)") > at) return name.substr(0, at);
-    std::string file = clean_text(base_name(profile.strings.view(profile.functions[id].module)));
+    std::string file = clean_text(module_name(profile, profile.strings.view(profile.functions[id].module)));
     file.resize(std::min(file.size(), file.find(".so")));
     return file.empty() ? name : file;
 }
@@ -94,6 +94,10 @@ std::string_view kind_text(FrameKind kind) {
 }
 
 std::string samples_text(std::uint64_t hits) { return count_text(hits) + (hits == 1 ? " sample" : " samples"); }
+
+std::string module_name(const NamedProfile& profile, std::string_view path) {
+    return path == profile.run.executable ? program_name(profile.run) : std::string(base_name(path));
+}
 
 std::string unit_text(const NamedProfile& profile, std::uint64_t weight) {
     if (counts_bytes(profile.run)) return bytes_text(weight);

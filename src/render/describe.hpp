@@ -18,6 +18,9 @@ std::string unit_text(const NamedProfile& profile, std::uint64_t weight);
 /// For tables: time, bytes, or the number of samples or events alone.
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
+/// The name of a file of code; of the program's, what the program is called (profile/program_name.hpp).
+std::string module_name(const NamedProfile& profile, std::string_view path);
+
 /// The whole name of a box, as clean text (see text.hpp).
 std::string box_name(const NamedProfile& profile, const CallTree& tree, const Box& box);
 

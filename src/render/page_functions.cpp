@@ -2,7 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/base_name.hpp"
+#include "render/describe.hpp"
 #include "render/page_columns.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"
@@ -51,7 +51,7 @@ public:
         roles_.push_back(static_cast<unsigned>(role));
         places_.push_back(files_.add(text(profile_.strings.view(function.file))));
         lines_.push_back(function.line);
-        homes_.push_back(modules_.add(text(base_name(profile_.strings.view(function.module)))));
+        homes_.push_back(modules_.add(text(module_name(profile_, profile_.strings.view(function.module)))));
         shades_.push_back(colors_of_.at(color));
     }
     std::size_t add_other(const std::string& name, unsigned kind, Role role, const std::string& color) {

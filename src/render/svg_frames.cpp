@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/base_name.hpp"
 #include "render/call_tree.hpp"
 #include "render/describe.hpp"
 #include "render/flame_graph.hpp"
@@ -169,23 +168,21 @@ private:
 /// The legend of the palette `module`: the modules with the most time of their own.
 std::vector<LegendEntry> legend_of_modules(const NamedProfile& profile, const CallTree& tree,
                                            const std::vector<std::string>& classes) {
-    std::map<std::string_view, std::pair<std::uint64_t, std::string>> modules;
+    std::map<std::string, std::pair<std::uint64_t, std::string>> modules;
     for (std::size_t at = 0; at < tree.boxes.size(); ++at) {
         const Box& box = tree.boxes[at];
         if (box.kind != BoxKind::function || classes[at].front() != 'm') continue;
         const std::string_view path = profile.strings.view(profile.functions[box.function].module);
-        auto& [self, color] = modules[base_name(path)];
+        auto& [self, color] = modules[module_name(profile, path)];
         self += box.self;
         color = classes[at];
     }
-    std::vector<std::pair<std::string_view, std::pair<std::uint64_t, std::string>>> busiest(modules.begin(),
-                                                                                            modules.end());
+    std::vector<std::pair<std::string, std::pair<std::uint64_t, std::string>>> busiest(modules.begin(), modules.end());
     std::stable_sort(busiest.begin(), busiest.end(),
                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
     if (busiest.size() > 6) busiest.resize(6);
     std::vector<LegendEntry> legend;
-    for (const auto& [name, module] : busiest)
-        legend.push_back({module.second, name.empty() ? "no file" : std::string{name}});
+    for (const auto& [name, module] : busiest) legend.push_back({module.second, name.empty() ? "no file" : name});
     return legend;
 }
 

@@ -736,6 +736,8 @@ class HtmlTest(PageTest):
         self.open("waits.html")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
         self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")  # waits are read when the page has been shown
+        # No box is a wait, but the strips have its colour.
+        self.assertIn("waiting", self.page.run("return Array.from(document.querySelectorAll('#legend span'), (entry) => entry.textContent)"))
         width, height = canvas.size["width"], canvas.size["height"]
         tenth = width / 10
 

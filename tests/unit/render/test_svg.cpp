@@ -122,6 +122,15 @@ TEST_CASE("names, counts, shares, places and kinds are in the text") {
     }
 }
 
+TEST_CASE("the program's code bears its name, not that of the file that a link led to") {
+    NamedProfile profile = test::demo_profile();
+    profile.run.executable = "/usr/bin/demo";
+    profile.run.command = "shop --port 1";
+    const std::string text = svg_of(profile);
+    CHECK(text.find("\nPar.cpp:7, shop</title>") != std::string::npos);
+    CHECK(text.find(", demo</title>") == std::string::npos);
+}
+
 TEST_CASE("a picture of folded text has no facts about a run") {
     const std::string text = svg_of(ProfileOf().folded("a;b 1\n").profile);
     CHECK(text.find("Coverage") == std::string::npos);

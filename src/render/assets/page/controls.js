@@ -1,5 +1,5 @@
 // The controls that do not depend on the graphs.
-import {INLINED, NO_KIND, ROLES, ROLE_LETTERS, SCOPE} from "./data.js";
+import {INLINED, NO_KIND, ROLES, ROLE_LETTERS, SCOPE, WAITS} from "./data.js";
 import {element, find, percent} from "./tools.js";
 
 export function fillFacets(profile) {
@@ -21,8 +21,8 @@ export function fillFacets(profile) {
   for (const [id, value] of chosen) if (value) find(id).value = value;
 }
 
-// What colours mean: by role, or as `shades` says: [colour, text].
-export function fillLegend(profile, colors, shades) {
+// What colours mean: by role, or as `shades` says: [colour, text]. waits: the strips show waiting, boxes or not.
+export function fillLegend(profile, colors, shades, waits) {
   const legend = find("legend");
   legend.textContent = "";
   const entry = (color, text) => {
@@ -33,7 +33,7 @@ export function fillLegend(profile, colors, shades) {
   if (shades) return shades.forEach(([color, text]) => entry(color, text));
   const {kind, role} = profile.functions, code = (fn) => kind[fn] <= INLINED;
   ROLES.forEach((text, of) => {
-    if (role.some((one, fn) => one === of && kind[fn] !== NO_KIND && !(profile.byModule && code(fn)))) entry(colors[ROLE_LETTERS[of] + "0"], text);
+    if (waits && of === WAITS[0] || role.some((one, fn) => one === of && kind[fn] !== NO_KIND && !(profile.byModule && code(fn)))) entry(colors[ROLE_LETTERS[of] + "0"], text);
   });
   if (!profile.byModule && kind.includes(INLINED)) entry(colors.v0, "paler: inlined");
 }

@@ -74,7 +74,12 @@ export class Page {
   }
   legend() {
     const shades = this.compare && (this.compare.differs || this.state.view === "table");
-    fillLegend(this.profile, this.theme.colors, shades ? this.compare.legend() : null);
+    fillLegend(this.profile, this.theme.colors, shades ? this.compare.legend() : null, this.timeline?.waits);
+  }
+  // The same run's waiting time, which shows in the strips.
+  addWaits(waits) {
+    this.timeline.addWaits(waits);
+    this.legend();
   }
   // Of a folded box what it folds: "27 frames of tokio, std …".
   nameOf(node) {

@@ -22,7 +22,7 @@ if ("live" in document.body.dataset) {
     page.main.paint();
     for (const one of before) one.remove();
     const waits = await readWaits(profile);
-    if (waits) page.timeline.addWaits(waits);
+    if (waits) page.addWaits(waits);
   }).catch((error) => {
     const line = find("loading") || find("details");
     line.textContent = "This page could not read its data (" + error.message + "). It needs a browser from 2023 or later; the .svg needs none.";

@@ -32,7 +32,6 @@ export class Timeline {
     Object.assign(this, {profile, waits: null, key: null, strips: []});
     this.holder.hidden = profile.bins < 2;
   }
-  // The same run's waiting time, which shows in the same strips.
   addWaits(waits) {
     Object.assign(this, {waits, key: null});
     this.show(this.merge, this.range, this.theme);
