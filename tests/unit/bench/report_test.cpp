@@ -133,6 +133,12 @@ TEST_CASE("a report begins with the answer and its plot, then come pictures, the
     for (const char* tick : {">0<", ">1,000<", ">2,000<", ">3,000<"})
         CHECK_MESSAGE(html.find(tick) != std::string::npos, tick);
     CHECK(html.find("prefers-color-scheme:dark") != std::string::npos);
+    // Captions are as wide as the page, whatever the picture's width.
+    CHECK(html.find("<figure><a href=\"pictures/one.svg\"><img style=\"width:") != std::string::npos);
+    // Two answers of a scenario tell which values were held.
+    report.scalings[0].others["io"] = {"2", 2};
+    for (ScalingRow& row : report.scalings[0].rows) row.efficiency = 0.1;
+    CHECK(report_html(report).find("<p>s io=2: from n 1 to 4 throughput falls to 0.4") != std::string::npos);
     // Without anything to scale: what a unit costs, and where.
     report.scalings.clear();
     CHECK(report_html(report).find("of CPU time per request, most of it in work (") != std::string::npos);

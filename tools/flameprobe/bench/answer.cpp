@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "figures.hpp"
+#include "plan.hpp"
 #include "render/numbers.hpp"
 
 namespace flameprobe::bench {
@@ -42,8 +43,9 @@ std::string answer_of(const ScalingReport& scaling, const std::string& unit) {
     const double ideal = last.n / first.n, times = last.efficiency * ideal;
     std::optional<double> error;
     if (last.error) error = *last.error * ideal;
-    std::string text = scaling.scenario + ": from " + scaling.variable + " " + short_decimal(first.n, 3) + " to " +
-                       short_decimal(last.n, 3) + " throughput grows to " + times_text(times, error) +
+    std::string text = title_of(scaling.scenario, scaling.others) + ": from " + scaling.variable + " " +
+                       short_decimal(first.n, 3) + " to " + short_decimal(last.n, 3) + " throughput " +
+                       (times < 1 ? "falls" : "grows") + " to " + times_text(times, error) +
                        "; in proportion it would be " + short_decimal(ideal, 2) + " times";
     const double lost = 1 - last.efficiency;
     const bool seen = lost > std::max(little, last.error.value_or(0));

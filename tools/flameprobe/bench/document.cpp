@@ -97,7 +97,7 @@ struct Html {
     void operator()(const Chart& chart) { out += chart.svg + "\n"; }
     void operator()(const Picture& picture) {
         const std::string path = url_escaped(picture.path), width = std::to_string(picture.width);
-        out += "<figure style=\"width:" + width + "%\"><a href=\"" + path + "\"><img src=\"" + path + "\" alt=\"" +
+        out += "<figure><a href=\"" + path + "\"><img style=\"width:" + width + "%\" src=\"" + path + "\" alt=\"" +
                html_escaped(picture.caption) + "\"></a><figcaption>" + html_escaped(picture.caption);
         for (const std::string& also : picture.also)
             out += " <a href=\"" + url_escaped(also) + "\">" + ending_of(also) + "</a>";
@@ -176,7 +176,7 @@ constexpr const char* style =
     ".left{text-align:left}td.left{max-width:40em;overflow-wrap:anywhere}"
     ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr));gap:0 1em;"
     "width:min(94vw,150em);margin-left:calc(50% - min(47vw,75em))}"
-    "figure{margin:1em 0}figure img{width:100%;box-sizing:border-box;border:1px solid #8886}"
+    "figure{margin:1em 0}figure img{box-sizing:border-box;border:1px solid #8886}"
     "figcaption{color:#555}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}a{color:#8bf}"
     "figcaption{color:#aaa}}";

@@ -21,8 +21,8 @@ std::string file_name(const std::string& text) {
 
 }  // namespace
 
-std::string Point::title() const {
-    std::string text = scenario->name;
+std::string title_of(const std::string& scenario, const SweepValues& sweep) {
+    std::string text = scenario;
     for (const auto& [name, value] : sweep) text += " " + name + "=" + value.text;
     return text;
 }

@@ -9,13 +9,17 @@
 
 namespace flameprobe::bench {
 
+using SweepValues = std::map<std::string, SweepValue>;
+
+/// "set io=2", for people.
+std::string title_of(const std::string& scenario, const SweepValues& sweep);
+
 /// A scenario with one value for each variable.
 struct Point {
     const Scenario* scenario = nullptr;
-    std::map<std::string, SweepValue> sweep;
+    SweepValues sweep;
 
-    /// "set io=2", for people.
-    std::string title() const;
+    std::string title() const { return title_of(scenario->name, sweep); }
     /// "set/io=2" or "set/all", with only characters that file names may have.
     std::string path() const;
 };

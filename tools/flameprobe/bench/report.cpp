@@ -69,8 +69,6 @@ std::optional<double> relative_error(const Interval& interval) {
     return (*interval.high - interval.mean) / interval.mean;
 }
 
-using Sweeps = std::map<std::string, SweepValue>;
-
 std::vector<Growth> growth_of(const std::vector<std::pair<double, const PointReport*>>& points) {
     std::map<std::string, std::vector<double>> costs;
     std::map<std::string, double> floors;  // the mean of the points'
@@ -101,7 +99,7 @@ std::vector<Growth> growth_of(const std::vector<std::pair<double, const PointRep
     return growth;
 }
 
-ScalingReport scaling_of(const std::string& scenario, const std::string& variable, const Sweeps& others,
+ScalingReport scaling_of(const std::string& scenario, const std::string& variable, const SweepValues& others,
                          std::vector<std::pair<double, const PointReport*>> points) {
     std::sort(points.begin(), points.end());
     ScalingReport report;
@@ -182,7 +180,7 @@ PointReport point_report(const Point& point, const std::vector<RunRecord>& runs)
 std::vector<ScalingReport> scaling_reports(const std::vector<PointReport>& points) {
     struct Key {
         std::string scenario, variable;
-        Sweeps others;
+        SweepValues others;
         bool operator==(const Key& other) const {
             return std::tie(scenario, variable, others) == std::tie(other.scenario, other.variable, other.others);
         }

@@ -99,9 +99,8 @@ void add_growth(Document& document, const ScalingReport& scaling, const std::str
 }
 
 void add_scaling(Document& document, const ScalingReport& scaling, const std::string& unit) {
-    std::string title = scaling.scenario + " over " + scaling.variable;
-    for (const auto& [name, value] : scaling.others) title += ", " + name + "=" + value.text;
-    document.push_back(Heading{2, "Scaling: " + title});
+    document.push_back(
+        Heading{2, "Scaling: " + title_of(scaling.scenario, scaling.others) + " over " + scaling.variable});
     if (scaling.rows.size() < 2) {
         document.push_back(
             Paragraph{"No work is counted (work = { pattern = ... }), so there is no throughput to fit."});

@@ -11,7 +11,9 @@ namespace flameprobe::bench {
 
 namespace {
 
-constexpr double width = 720, height = 300, left = 80, right = 200, bottom = 40, top = 16;
+// Below the plot there are two rows of what its lines mean, so that letters have a size on a phone, too.
+constexpr double width = 520, height = 344, left = 70, right = 10, bottom = 84, top = 28;
+constexpr double shown_width = 600;
 constexpr int steps = 4;  // about so many between the ticks of the upright axis
 
 /// 1, 2 or 5 times a power of ten, at least as large as asked for.
@@ -40,7 +42,7 @@ public:
     }
     std::string svg() const {
         return "<svg viewBox=\"0 0 " + short_decimal(width, 0) + " " + short_decimal(height, 0) + "\" width=\"" +
-               short_decimal(width, 0) +
+               short_decimal(shown_width, 0) +
                "\" style=\"max-width:100%\" font-size=\"12\" fill=\"currentColor\" role=\"img\" "
                "aria-label=\"throughput over " +
                html_escaped(scaling_.variable) + "\">" + out_ + "</svg>";
@@ -59,11 +61,12 @@ private:
         out_ += "<text x=\"" + number(at_x) + "\" y=\"" + number(at_y) + "\" text-anchor=\"" + anchor + "\">" +
                 html_escaped(what) + "</text>";
     }
-    /// A sample of the line at the plot's right, and what it is.
+    /// A sample of the line, and what it is.
     void legend(const std::string& sample, const std::string& what) {
-        const double at = top + 8 + 20 * entries_++;
-        out_ += "<g transform=\"translate(" + number(width - right + 14) + " " + number(at) + ")\">" + sample + "</g>";
-        text(width - right + 46, at + 4, what, "start");
+        const double from = left + (entries_ % 2) * (width - left) / 2, at = height - 28 + 20 * (entries_ / 2);
+        ++entries_;
+        out_ += "<g transform=\"translate(" + number(from) + " " + number(at) + ")\">" + sample + "</g>";
+        text(from + 32, at + 4, what, "start");
     }
     void axes(const std::string& unit) {
         line(left, y(0), width - right, y(0), "");
@@ -74,8 +77,8 @@ private:
         }
         for (const ScalingRow& row : scaling_.rows)
             text(x(row.n), height - bottom + 16, short_decimal(row.n, 2), "middle");
-        text(width - right, height - 6, scaling_.variable, "end");
-        text(left + 6, top + 10, unit + "/s", "start");
+        text(width - right, height - bottom + 34, scaling_.variable, "end");
+        text(4, 12, unit + "/s", "start");
     }
     /// As much more throughput as there is more of the variable, as far as it is in the plot.
     void ideal() {
