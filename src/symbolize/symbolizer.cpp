@@ -23,8 +23,8 @@ namespace {
 constexpr std::chrono::seconds time_for_debuginfod{60};
 
 constexpr const char* late_warning =
-    "time was up before all debug information was read: some names come from symbol tables, without lines and inlined "
-    "functions; flameprobe-render on the .fprobe finishes the job";
+    "time was up before all debug information was read. Some names come from symbol tables, without lines and inlined "
+    "functions. flameprobe-render on the .fprobe finishes the job";
 
 /// Locations of the same file, whichever mapping they came through.
 std::vector<ModuleJob> group_by_module(const std::vector<Mapping>& mappings, const std::vector<Location>& locations) {

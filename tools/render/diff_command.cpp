@@ -41,8 +41,8 @@ Result<Format> picture_format(const Arguments& arguments) {
     const bool fits = arguments.format || !named || arguments.output.ends_with(".svg") || format == Format::html;
     if (drawn && fits && !arguments.image) return format;
     return Error{
-        "--diff makes an SVG or a page: end the output's name in .svg or .html, or say --format svg or html; "
-        "the table is on standard output"};
+        "--diff makes an SVG or a page: end the output's name in .svg or .html, or say --format svg or html. "
+        "The table is on standard output"};
 }
 
 Result<NamedProfile> load_side(const std::string& text, std::string& name, Arguments& arguments, Progress& progress) {

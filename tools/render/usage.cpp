@@ -80,9 +80,8 @@ constexpr std::string_view text =
     "\n"
     "  -h, --help            --version\n"
     "\n"
-    "Exit status: 0 done, 1 the input is bad or the output cannot be written, 2 wrong usage, 3 a gate that was not "
-    "passed\n"
-    "(--min-samples, --min-rooted, --max-lost) or, with --fail-above, a function that grew.\n";
+    "Exit status: 0 done, 1 the input is bad or the output cannot be written, 2 wrong usage, 3 a gate was not passed.\n"
+    "Gates are --min-samples, --min-rooted, --max-lost, and --fail-above for a function that grew.\n";
 
 }  // namespace
 

@@ -11,9 +11,8 @@ namespace flameprobe::bench {
 const char* const bench_usage =
     "Usage: flameprobe bench [-o DIR] [--repeat N] FILE.toml\n"
     "       flameprobe bench [OPTIONS] [-o DIR] -- COMMAND [ARGUMENTS]    one scenario without a file\n"
-    "Runs programs under load, each several times, and writes DIR/report.html, report.md and report.json: CPU time "
-    "per\n"
-    "unit of work by function, with confidence intervals. An interrupted bench goes on where it was.\n"
+    "Runs programs under load, each several times, and writes DIR/report.html, report.md and report.json. They tell\n"
+    "CPU time per unit of work by function, with confidence intervals. An interrupted bench goes on where it was.\n"
     "\n"
     "  -o, --out DIR         the directory for all results (default results/DATE-COMMIT)\n"
     "  -r, --repeat N        runs of each scenario (default 3)\n"

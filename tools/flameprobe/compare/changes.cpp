@@ -147,8 +147,8 @@ void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after
             {"", Kind::function, name, "", bench::compare_shares(old, before.samples, now, after.samples)});
     }
     remark(
-        "Two profiles, without repetitions: shares of CPU time are compared, and only the noise of sampling is known, "
-        "not that of the machine or the work. flameprobe bench knows both.");
+        "Two profiles, without repetitions: shares of CPU time are compared. Only the noise of sampling is known, not "
+        "that of the machine or the work. flameprobe bench knows both.");
 }
 
 Judgement Judge::take() {

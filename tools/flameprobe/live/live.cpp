@@ -24,7 +24,7 @@ constexpr const char* live_usage =
     "Usage: flameprobe live [--port N] PID\n"
     "Serves the page of a program while it runs, and refreshes it, until Ctrl-C. Only this machine can reach it, and\n"
     "only with the address that is printed, which holds a secret. Of a program that is being profiled the growing\n"
-    ".fprobe is read, which costs it nothing; another one is looked at from outside meanwhile, as by attach.\n"
+    ".fprobe is read, which costs it nothing. Another one is looked at from outside meanwhile, as by attach.\n"
     "\n"
     "      --port N          on this port of 127.0.0.1 rather than on a free one\n";
 

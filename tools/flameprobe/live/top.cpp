@@ -27,16 +27,14 @@ namespace {
 
 constexpr const char* top_usage =
     "Usage: flameprobe top [--once] [PID]\n"
-    "What a program spends its CPU time on, now: threads, scopes, functions. Of one that is being profiled the "
-    "growing\n"
-    ".fprobe is read, which costs it nothing; another one is looked at from outside meanwhile, as by attach. Without\n"
-    "PID: the processes that can be looked at, by CPU time.\n"
+    "What a program spends its CPU time on, now: threads, scopes, functions. Of one that is being profiled the\n"
+    "growing .fprobe is read, which costs it nothing. Another one is looked at from outside meanwhile, as by attach.\n"
+    "Without PID: the processes that can be looked at, by CPU time.\n"
     "\n"
     "      --once            print all of the run so far (of 3 s, if it is not being profiled), and end\n"
     "\n"
-    "Keys: q ends, t orders by self or total, w changes the stretch of time (10 s, 60 s, all), space stops "
-    "refreshing,\n"
-    "arrows and page keys move.\n";
+    "Keys: q ends, t orders by self or total, w changes the stretch of time (10 s, 60 s, all). Space stops the\n"
+    "refreshing; arrows and page keys move.\n";
 
 constexpr const char* help = "q quit  t self/total  w time  space pause  arrows move";
 
