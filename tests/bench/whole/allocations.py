@@ -1,4 +1,4 @@
-"""What it costs to sample allocations, beside heaptrack and gperftools' heap profiler where they are installed:
+"""What it costs to sample allocations, beside other heap profilers where they are installed:
 allocations.py [--rounds 9] [--seconds 0.5] [--small] [PROGRAM...]: about a minute a round.
 
 Programs that do nothing but allocate (whole/allocate.c), redis-server under redis-benchmark, and a server in C++
@@ -10,7 +10,9 @@ nothing else.
 
   alone, cpu only   without FlameProbe; with it, as without any event of allocations
   no sample         allocations are counted, and none is sampled
-  alloc, heap       as by default: a sample every 512 KiB"""
+  alloc, heap       as by default: a sample every 512 KiB
+  jemalloc's prof   Debian's jemalloc samples every 512 KiB and writes its profile at the end
+  async-profiler    nativemem, every 512 KiB, without and with frees; from where tests/bench/peers has installed it"""
 
 import argparse
 import os
@@ -31,7 +33,8 @@ from programs import free_port, listening  # noqa: E402
 ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
 ALLOCATE = BUILD / "tests" / "bench" / "whole" / "allocate"
 DEMO = BUILD / "tests" / "targets"
-TCMALLOC = Path("/usr/lib") / f"{os.uname().machine}-linux-gnu" / "libtcmalloc.so.4"
+TCMALLOC, JEMALLOC = (Path("/usr/lib") / f"{os.uname().machine}-linux-gnu" / name for name in ("libtcmalloc.so.4", "libjemalloc.so.2"))
+ASYNC_PROFILER = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "flameprobe-peers/async-profiler/linux-x64/libasyncProfiler.so"
 PROGRAMS = {"pair of 64 bytes": ("pairs", 64), "pair of 20,000 bytes": ("pairs", 20000), "1,000 alive, 500 bytes": ("grow", 500),
             "the same, 50 KiB deep": ("grow", 500, 50), "pair of 20,000 bytes, no thread": ("pairs", 20000, 0, "single"),
             "1,000 alive, written": ("fill", 32768)}
@@ -53,6 +56,13 @@ def tools():
     if TCMALLOC.exists():
         known["tcmalloc alone"] = ([], clean_environment(LD_PRELOAD=TCMALLOC))
         known["gperftools"] = ([], clean_environment(LD_PRELOAD=TCMALLOC, HEAPPROFILE="heap.prof"))
+    if JEMALLOC.exists():
+        known["jemalloc alone"] = ([], clean_environment(LD_PRELOAD=JEMALLOC))
+        known["jemalloc's prof"] = ([], clean_environment(LD_PRELOAD=JEMALLOC, MALLOC_CONF="prof:true,lg_prof_sample:19,prof_final:true"))
+    if ASYNC_PROFILER.exists():
+        # Only its JFR has all samples of a native program: the other formats have what the libraries allocate as they begin.
+        for name, frees in (("async-profiler", ",nofree"), ("async-profiler, frees", "")):
+            known[name] = ([], clean_environment(LD_PRELOAD=ASYNC_PROFILER, ASPROF_COMMAND=f"start,nativemem=512k{frees},file=async.jfr"))
     return known
 
 
