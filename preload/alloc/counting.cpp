@@ -74,13 +74,26 @@ void lose(State& state, size_t size) noexcept {
     lost.bytes.fetch_add(size, std::memory_order_relaxed);
 }
 
-/// Cells are few until there is a collector, which may never come.
-handler::CellHead* claim_cell(State& state) noexcept {
+/// Null: another sample stands for this one, or there is no room. Cells are few until there is a collector, which may
+/// never come.
+handler::CellHead* claim_cell(State& state, size_t size, uint64_t random) noexcept {
     constexpr uint32_t most_unattended = 256;
-    if (!state.attended.load(std::memory_order_relaxed) &&
-        state.unattended.fetch_add(1, std::memory_order_relaxed) >= most_unattended)
-        return nullptr;
-    return state.samples.pool.claim();
+    handler::SamplePool& pool = state.samples.pool;
+    uint32_t room = pool.count();
+    if (!state.attended.load(std::memory_order_relaxed)) {
+        state.unattended.store(true, std::memory_order_relaxed);
+        if (room > most_unattended) room = most_unattended;
+    }
+    handler::CellHead* const cell = pool.claim();
+    const uint32_t in_use = cell == nullptr ? room : pool.index(cell);
+    if (in_use < room) {
+        cell->stands_for = stands_for(in_use, room);
+        if (random % cell->stands_for == 0) return cell;
+    } else {
+        lose(state, size);
+    }
+    if (cell != nullptr) pool.release(in_use);
+    return nullptr;
 }
 
 void wake_collector(State& state) noexcept {
@@ -97,9 +110,10 @@ handler::OwnStack own_stack(const Record* record) noexcept {
 }
 
 /// The collector must have the cell before the table has the address, which another thread may free at once.
-void take_sample(State& state, const Record* record, void* address, size_t size, uint32_t tid) noexcept {
-    handler::CellHead* const cell = claim_cell(state);
-    if (cell == nullptr) return lose(state, size);
+void take_sample(State& state, const Record* record, void* address, size_t size, uint32_t tid,
+                 uint64_t random) noexcept {
+    handler::CellHead* const cell = claim_cell(state, size, splitmix64(random ^ 0x5bd1e995));  // it drew, too
+    if (cell == nullptr) return;
     const uint64_t id = state.tracks_frees ? state.last_id.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
     cell->time_ns = now_ns(state);
     cell->weight = size;
@@ -129,7 +143,7 @@ void count_loose(State& state, void* address, size_t size) noexcept {
     uint64_t random = splitmix64(state.loose_random.fetch_add(1, std::memory_order_relaxed) ^
                                  reinterpret_cast<uintptr_t>(address) << 20);
     if (static_cast<uint64_t>(bytes_to_next(random, state.mean)) <= size && state.on.load(std::memory_order_relaxed))
-        take_sample(state, nullptr, address, size, own_tid(state));
+        take_sample(state, nullptr, address, size, own_tid(state), random);
 }
 
 }  // namespace
@@ -155,7 +169,7 @@ void counted(void* address, size_t size) noexcept {
     draw(*state, *record);
     if (address == nullptr || record->inside || !state->on.load(std::memory_order_relaxed)) return;
     record->inside = true;
-    take_sample(*state, record, address, size, record->owner.load(std::memory_order_relaxed));
+    take_sample(*state, record, address, size, record->owner.load(std::memory_order_relaxed), record->random);
     record->inside = false;
 }
 

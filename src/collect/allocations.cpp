@@ -76,7 +76,7 @@ void Allocations::drain() {
     for (std::size_t i = 0; i < samples; ++i) {
         const handler::CellHead& cell = cells_.cell(i);
         stacks_.sampled(cell);
-        take(cells_.sample(i), cell.allocation);
+        take(cells_.sample(i), cell);
         cells_.give_back(i);
     }
     stacks_.find(monotonic_ns());
@@ -85,19 +85,20 @@ void Allocations::drain() {
     busy_ = samples > state_.samples.pool.count() / 16;
 }
 
-void Allocations::take(const RawSample& raw, std::uint64_t id) {
+void Allocations::take(const RawSample& raw, const handler::CellHead& cell) {
     const AllocationWeight weight = allocation_weight(raw.weight, state_.mean);
     Sample sample;
     sample.time_ns = raw.time_ns;
     sample.thread = pipeline_.thread_of(raw.tid, true);
     sample.stack = pipeline_.stack_of(raw, alloc::table()->code_begin, alloc::table()->code_end);
-    sample.weight = rounded(weight.bytes);
-    const std::uint64_t number = rounded(weight.number);
+    sample.weight = rounded(weight.bytes * cell.stands_for);
+    const std::uint64_t number = rounded(weight.number * cell.stands_for);
     write(allocated, sample, sample.weight);
     write(allocations, sample, number);
-    if (id != 0) live_.emplace(id, Live{sample, number});
+    if (cell.allocation != 0) live_.emplace(cell.allocation, Live{sample, number});
     any_ = true;
 }
+    thinned_ = thinned_ || cell.stands_for > 1;
 
 // Of an allocation in an earlier profile nothing is known.
 void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
@@ -148,6 +149,10 @@ void Allocations::add_to(Counters& counters) {
     counters[std::string(counter::allocation_mean)] = state_.mean;
     if (const auto untracked = state_.untracked.load(std::memory_order_relaxed) - untracked_before_; untracked != 0)
         counters[std::string(counter::note) +
+    if (thinned_)
+        counters[std::string(counter::note) +
+                 "samples of allocations came faster than the collector could take them: some stand for several, and "
+                 "bytes are less exact"] = 1;
                  "more sampled allocations were alive than can be followed: some count as alive that were freed"] = 1;
 }
 

@@ -51,7 +51,7 @@ private:
     };
     enum Kind : EventId { allocated, allocations, freed, frees };
 
-    void take(const RawSample& raw, std::uint64_t id);
+    void take(const RawSample& raw, const handler::CellHead& cell);
     void take_free(std::uint64_t id, std::uint64_t freed_ns);
     void take_lost();
     void write(Kind kind, Sample sample, std::uint64_t weight);
@@ -70,7 +70,7 @@ private:
     std::vector<alloc::Totals> lost_;  // by class of size: what is written already
     alloc::Totals sum_;
     std::uint64_t untracked_before_ = 0;
-    bool running_ = false, any_ = false, busy_ = false;
+    bool running_ = false, any_ = false, busy_ = false, thinned_ = false;
 };
 
 }  // namespace flameprobe

@@ -131,6 +131,9 @@ static void part(const char* name) {
         say("middle_site", 40UL * 5000 * 10000, 40UL * 5000);
     } else if (strcmp(name, "fork") == 0) {
         for (int i = 0; i < 2; ++i) {
+    } else if (strcmp(name, "burst") == 0) {
+        middle_site(3000000);
+        say("middle_site", 3000000UL * 10000, 3000000);
             const pid_t child = fork();
             if (child == 0) {
                 middle_site(20000);

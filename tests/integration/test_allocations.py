@@ -73,7 +73,8 @@ class Allocations(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         sites = expected(ran.stdout)
         self.assertTrue(sites)
-        self.check_sites(self.estimates(ran), sites)
+        thinned = "some stand for several" in render("--info", ran.result().path("fprobe")).stdout
+        self.check_sites(self.estimates(ran), sites, slack=0.4 * max(size for size, _ in sites.values()) if thinned else 0)
         return ran, sites
 
     def counters(self, ran):
@@ -125,6 +126,19 @@ class Allocations(Case):
 
     def test_forked_children(self):
         self.check("fork")
+
+    def test_a_burst_loses_nothing_while_the_collector_waits_for_a_cpu(self):
+        """Some 60,000 samples in a tenth of a second, of a program that has one CPU together with its collector: room is for 1,000."""
+        cpu = str(min(os.sched_getaffinity(0)))
+        ran = run(["taskset", "-c", cpu, host("allocations"), "burst"], self.directory, allocating(EVENT="heap", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        (site, (size, _)), = expected(ran.stdout).items()
+        stacks = self.estimates(ran, "alloc")
+        self.assertEqual(sum(count for frames, count in stacks if frames[-1] == "[lost]"), 0)
+        # The last samples stand for many: less exact than by their number.
+        self.assertIn("some stand for several", render("--info", ran.result().path("fprobe")).stdout)
+        self.assertAlmostEqual(sum(count for frames, count in stacks if named(frames, site)) / size, 1, delta=0.3)
+        self.assertLess(sum(count for _, count in self.estimates(ran, "heap-end")), size / 1000)
 
     def test_cpp(self):
         self.check(program="allocations_cpp")

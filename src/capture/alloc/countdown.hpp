@@ -53,4 +53,13 @@ inline std::int64_t bytes_to_next(std::uint64_t& state, std::uint64_t mean) noex
     return static_cast<double>(whole) < bytes ? whole + 1 : whole < 1 ? 1 : whole;
 }
 
+/// How many samples one stands for that is taken while `in_use` of `room` cells are: one of so many is taken then. A
+/// thread may take a hundred thousand in the moment in which the collector waits for a CPU. They become fewer from a
+/// quarter on, so that room is left: sums stay right, only less exact.
+constexpr std::uint32_t stands_for(std::uint32_t in_use, std::uint32_t room) noexcept {
+    constexpr std::uint32_t doublings = 12;
+    const std::uint32_t quarter = room / 4;
+    return in_use < quarter ? 1 : 2u << (in_use - quarter) * doublings / (room - quarter);
+}
+
 }  // namespace flameprobe::alloc

@@ -35,7 +35,7 @@ void expect_filter() noexcept {
 bool any_unattended() noexcept {
     const State* const state = host_state();
     return state != nullptr && !state->attended.load(std::memory_order_relaxed) &&
-           state->unattended.load(std::memory_order_relaxed) != 0;
+           state->unattended.load(std::memory_order_relaxed);
 }
 
 Totals read_totals(const State& state) noexcept {

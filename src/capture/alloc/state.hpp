@@ -43,9 +43,9 @@ struct LostSamples {
 struct State {
     std::atomic<std::uint32_t> ready{0};  // 1: being made; 2: made
     std::atomic<bool> on{true};
-    std::atomic<bool> attended{false};         // there is a collector: before, few cells are used
-    std::atomic<std::uint32_t> unattended{0};  // how many have been
-    std::atomic<bool> woken{false};            // the collector was told that cells become scarce
+    std::atomic<bool> attended{false};    // there is a collector: before, few cells are used
+    std::atomic<bool> unattended{false};  // some have been
+    std::atomic<bool> woken{false};       // the collector was told that cells become scarce
     bool tracks_frees = false;
     std::uint64_t mean = 0;
     std::atomic<std::uint64_t> last_id{0};
@@ -81,6 +81,6 @@ struct Table {
     /// The library's code, whose frames no stack shows.
     std::uintptr_t code_begin, code_end;
 };
-inline constexpr std::uint32_t table_version = 1;
+inline constexpr std::uint32_t table_version = 2;
 
 }  // namespace flameprobe::alloc

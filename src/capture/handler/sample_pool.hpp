@@ -19,6 +19,7 @@ struct CellHead {
     std::uint32_t generation;  // of the slot
     std::uint32_t stack_bytes;
     std::uint64_t allocation;  // of samples of allocations: its id, 0 if none
+    std::uint32_t stands_for;  // of samples of allocations: how many such samples
     Registers registers;
     bool has_registers;
     bool in_system_call;  // as far as cpu::may_leave_system_call() tells
@@ -51,12 +52,18 @@ public:
         }
         return nullptr;
     }
+    /// Of a cell in the pool. One that was just claimed comes after cells that are in use.
+    std::uint32_t index(const CellHead* cell) const noexcept {
+        return static_cast<std::uint32_t>(static_cast<std::size_t>(reinterpret_cast<const std::byte*>(cell) - cells_) /
+                                          cell_bytes_);
+    }
     /// Whether so many cells are in use that the collector should come soon.
     bool is_scarce_after(CellHead* cell) const noexcept { return index(cell) >= count_ / 8; }
     /// Release: partner of the acquire in full().
     void publish(CellHead* cell) noexcept { states_[index(cell)].store(full_cell, std::memory_order_release); }
 
-    /// Collector only: is there a sample in cell `i`? Then read it by head(i) and give it back by release(i).
+    /// Collector only: is there a sample in cell `i`? Then read it by head(i) and give it back by release(i), by which
+    /// who claimed it may also drop it.
     bool full(std::uint32_t i) const noexcept { return states_[i].load(std::memory_order_acquire) == full_cell; }
     void release(std::uint32_t i) noexcept { states_[i].store(free_cell, std::memory_order_release); }
     CellHead* head(std::uint32_t i) const noexcept {
@@ -65,11 +72,6 @@ public:
     static std::byte* stack(CellHead* cell) noexcept { return reinterpret_cast<std::byte*>(cell + 1); }
 
 private:
-    std::uint32_t index(CellHead* cell) const noexcept {
-        return static_cast<std::uint32_t>(static_cast<std::size_t>(reinterpret_cast<std::byte*>(cell) - cells_) /
-                                          cell_bytes_);
-    }
-
     std::atomic<std::uint32_t>* states_ = nullptr;
     std::byte* cells_ = nullptr;
     std::uint32_t count_ = 0;

@@ -17,6 +17,25 @@ TEST_CASE("logarithms and probabilities are those of libm") {
     CHECK(chance_of_sample(0, mean) == 0);
 }
 
+TEST_CASE("the fewer cells are left the more samples each stands for, so that half a million find room") {
+    for (const std::uint32_t room : {4u, 33u, 256u, 1090u, 2048u}) {
+        CHECK(stands_for(0, room) == 1);
+        CHECK(stands_for(room / 4 - 1, room) == 1);
+        CHECK(stands_for(room / 4, room) == 2);
+        std::uint64_t samples = 0;
+        double squares = 0;
+        for (std::uint32_t in_use = 0; in_use < room; ++in_use) {
+            samples += stands_for(in_use, room);
+            squares += static_cast<double>(stands_for(in_use, room)) * stands_for(in_use, room);
+        }
+        if (room > 32) CHECK(stands_for(room - 1, room) == 4096);
+        if (room < 1000) continue;
+        CHECK(samples > 500'000);
+        CHECK(squares / static_cast<double>(samples) / static_cast<double>(samples) <
+              0.08 * 0.08);  // error of a full pool
+    }
+}
+
 TEST_CASE("an allocation is sampled with its probability, whatever was allocated before") {
     constexpr std::uint64_t mean = 10000;
     std::uint64_t random = 1;
