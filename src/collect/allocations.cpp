@@ -1,5 +1,6 @@
 #include "collect/allocations.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -97,14 +98,15 @@ void Allocations::take(const RawSample& raw, const handler::CellHead& cell) {
     write(allocations, sample, number);
     if (cell.allocation != 0) live_.emplace(cell.allocation, Live{sample, number});
     any_ = true;
-}
     thinned_ = thinned_ || cell.stands_for > 1;
+}
 
 // Of an allocation in an earlier profile nothing is known.
 void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
     const auto found = live_.find(id);
     if (found == live_.end()) return;
     Sample sample = found->second.bytes;
+    sample.age_ns = std::max<std::uint64_t>(freed_ns, sample.time_ns + 1) - sample.time_ns;
     sample.time_ns = freed_ns;
     write(freed, sample, sample.weight);
     write(frees, sample, found->second.number);
@@ -147,12 +149,12 @@ void Allocations::add_to(Counters& counters) {
     counters[std::string(counter::allocated_bytes)] = sum_.bytes;
     counters[std::string(counter::allocations)] = sum_.calls;
     counters[std::string(counter::allocation_mean)] = state_.mean;
-    if (const auto untracked = state_.untracked.load(std::memory_order_relaxed) - untracked_before_; untracked != 0)
-        counters[std::string(counter::note) +
     if (thinned_)
         counters[std::string(counter::note) +
                  "samples of allocations came faster than the collector could take them: some stand for several, and "
                  "bytes are less exact"] = 1;
+    if (const auto untracked = state_.untracked.load(std::memory_order_relaxed) - untracked_before_; untracked != 0)
+        counters[std::string(counter::note) +
                  "more sampled allocations were alive than can be followed: some count as alive that were freed"] = 1;
 }
 

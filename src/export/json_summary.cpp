@@ -272,6 +272,10 @@ void SummaryWriter::functions(const NamedProfile& profile, const Totals& totals)
         number("total", row.total.total_hits);
         share("total_share", row.total.total, totals.samples);
         weight("total", profile, row.total.total);
+        if (profile.has_ages) {
+            number("mean_age_ns", row.total.age.mean_ns);
+            number("oldest_age_ns", row.total.age.oldest_ns);
+        }
         json_.end_object();
     });
 }

@@ -41,6 +41,7 @@ public:
 private:
     struct Sum {
         std::uint64_t weight = 0, hits = 0;
+        double aged = 0;  // weight times age
     };
     using Sums = std::unordered_map<std::uint64_t, Sum>;  // by thread << 32 | stack
 
@@ -61,6 +62,7 @@ inline void Compactor::add(EventId event, const Sample& sample) {
     Sum& sum = slots_[sample.time_ns / slot_ns_][event][std::uint64_t{sample.thread} << 32 | sample.stack];
     sum.weight = add_saturated(sum.weight, sample.weight);
     sum.hits = add_saturated(sum.hits, sample.hits);
+    sum.aged += static_cast<double>(sample.weight) * static_cast<double>(sample.age_ns);
     // Samples of several CPUs are not quite in order of time, so a slot is passed on when two later ones have begun. A
     // sample that comes later still makes a sum of its own.
     if (slots_.size() > 2) pass_on_first_slot();
@@ -72,8 +74,13 @@ inline void Compactor::pass_on_first_slot() {
         std::vector<std::pair<std::uint64_t, Sum>> sums(of_event.begin(), of_event.end());
         std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (const auto& [key, sum] : sums) {
-            const Sample together{time * slot_ns_ + slot_ns_ / 2, static_cast<ThreadId>(key >> 32),
-                                  static_cast<StackId>(key), sum.weight, sum.hits};
+            const double age = sum.weight == 0 ? 0 : sum.aged / static_cast<double>(sum.weight);
+            const Sample together{time * slot_ns_ + slot_ns_ / 2,
+                                  static_cast<ThreadId>(key >> 32),
+                                  static_cast<StackId>(key),
+                                  sum.weight,
+                                  sum.hits,
+                                  static_cast<std::uint64_t>(age)};
             event == 0 ? to_.sample(together) : to_.event_sample(event, together);
         }
     }

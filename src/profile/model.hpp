@@ -138,6 +138,7 @@ struct Sample {
     /// Independent observations: 1 for a sample, however long it stands for; 0 for CPU time that is known without one
     /// (a note); more where a long run's samples were added up. Widths are weights, noise is counted in hits.
     std::uint64_t hits = 1;
+    std::uint64_t age_ns = 0;  // of what was freed: how long it lived, in the mean; 0: not known
 };
 
 /// Units of work that the program has done since the last such record of that name (FlameProbe::count).

@@ -220,6 +220,7 @@ RecordReader::Complaint RecordReader::event_sample(ByteReader& in) {
     Sample sample;
     FieldReader field(in);
     field(event), field(sample.thread), field(time), field(sample.stack), field(sample.weight), field(sample.hits);
+    field(sample.age_ns);
     if (!field.ok()) return cut_short;
     if (event == 0 || event >= events_) return "a sample of an event that is not defined";
     if (sample.thread >= threads_) return "a sample of a thread that is not defined";

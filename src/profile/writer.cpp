@@ -146,6 +146,7 @@ void ProfileWriter::event_sample(EventId event, const Sample& sample) {
     extended(ExtendedKind::event_sample, [&](FieldWriter& out) {
         out(event), out(sample.thread), out(difference(sample.time_ns, last_event_time_ns_)), out(sample.stack);
         out(sample.weight), out(sample.hits);
+        if (sample.age_ns != 0) out(sample.age_ns);
     });
     last_event_time_ns_ = sample.time_ns;
 }

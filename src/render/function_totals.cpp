@@ -59,9 +59,21 @@ private:
         self_.resize(profile_.nodes.size());
         for (const NamedCount& count : profile_.counts) self_[count.node].add({count.weight, count.hits});
         total_ = self_;
-        for (std::size_t id = profile_.nodes.size() - 1; id > 0; --id)  // a parent comes before its children
-            total_[profile_.nodes[id].parent].add(total_[id]);
+        if (profile_.has_ages) age();
+        for (std::size_t id = profile_.nodes.size() - 1; id > 0; --id) {  // a parent comes before its children
+            const NodeId parent = profile_.nodes[id].parent;
+            if (profile_.has_ages) ages_[parent].add(total_[parent].weight, ages_[id], total_[id].weight);
+            total_[parent].add(total_[id]);
+        }
         totals.samples = total_[0].weight;
+    }
+    void age() {
+        std::vector<std::uint64_t> before(self_.size());
+        ages_.resize(self_.size());
+        for (const NamedCount& count : profile_.counts) {
+            ages_[count.node].add(before[count.node], count.age, count.weight);
+            before[count.node] = add_saturated(before[count.node], count.weight);
+        }
     }
     void enter(NodeId node, Totals& totals) {
         const FunctionId id = function(node);
@@ -69,6 +81,7 @@ private:
         sum.self = add_saturated(sum.self, self_[node].weight);
         sum.self_hits = add_saturated(sum.self_hits, self_[node].hits);
         if (open_[id]++ > 0) return;
+        if (!ages_.empty()) sum.age.add(sum.total, ages_[node], total_[node].weight);
         sum.total = add_saturated(sum.total, total_[node].weight);
         sum.total_hits = add_saturated(sum.total_hits, total_[node].hits);
     }
@@ -78,6 +91,7 @@ private:
     std::vector<FunctionId> of_;
     std::vector<std::uint32_t> open_;  // how often each function is on the path
     std::vector<Amount> self_, total_;
+    std::vector<Age> ages_;  // of `total_`; empty: not known
 };
 
 }  // namespace

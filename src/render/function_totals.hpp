@@ -13,6 +13,7 @@ struct FunctionTotal {
     std::uint64_t self = 0;
     std::uint64_t total = 0;  // weight of samples with it anywhere in the stack; a recursive function counts once
     std::uint64_t self_hits = 0, total_hits = 0;  // these samples, whatever they weigh
+    Age age;                                      // of `total`, if the profile has_ages
 };
 
 struct Totals {

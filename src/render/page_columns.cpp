@@ -1,9 +1,12 @@
 #include "render/page_columns.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
+#include "base/varint.hpp"
 #include "render/box_walk.hpp"
 #include "render/numbers.hpp"
 
@@ -70,16 +73,23 @@ void add_part(PageColumns& columns, const char* name, const std::string& bytes) 
     columns.bytes += bytes;
 }
 
+/// Whether the times are of what is alive: a moment is chosen then, not a stretch of time.
+bool has_steps(const NamedProfile& profile) {
+    return profile.bin_ns > 0 && profile.has_run && counts_living(profile.run);
+}
+
 void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnSink& sink) {
     struct Count {
         std::uint32_t box;
         ThreadId thread;
         std::uint32_t bin;
         std::uint64_t weight, hits;
+        Age age = {};
     };
     std::vector<Count> counts;
     counts.reserve(std::max(profile.counts.size(), profile.times.size()));
-    if (profile.bin_ns > 0) {
+    const bool timed = profile.bin_ns > 0 && !has_steps(profile);
+    if (timed) {
         for (const TimedWeight& time : profile.times) {
             const NamedCount& count = profile.counts[time.count];
             counts.push_back({sink.box_of(count.node), count.thread, time.bin, time.weight, time.hits});
@@ -87,31 +97,61 @@ void add_counts(PageColumns& columns, const NamedProfile& profile, const ColumnS
     } else {
         for (const NamedCount& count : profile.counts)
             if (count.weight > 0)
-                counts.push_back({sink.box_of(count.node), count.thread, 0, count.weight, count.hits});
+                counts.push_back({sink.box_of(count.node), count.thread, 0, count.weight, count.hits, count.age});
     }
     std::sort(counts.begin(), counts.end(), [](const Count& a, const Count& b) {
         return std::tie(a.box, a.thread, a.bin) < std::tie(b.box, b.thread, b.bin);
     });
-    std::string box, thread, weight, bin, hits;
+    std::string box, thread, weight, bin, hits, age, oldest;
     bool weighted = false;
     std::uint32_t last = 0;
     for (auto at = counts.begin(); at != counts.end();) {
         Count sum = *at++;
         for (; at != counts.end() && at->box == sum.box && at->thread == sum.thread && at->bin == sum.bin; ++at)
-            sum.weight += at->weight, sum.hits += at->hits;
+            sum.age.add(sum.weight, at->age, at->weight), sum.weight += at->weight, sum.hits += at->hits;
         append_varint(box, sum.box - last);
         append_varint(thread, sum.thread);
         append_varint(weight, sum.weight);
         append_varint(bin, sum.bin);
         append_varint(hits, sum.hits);
+        append_varint(age, sum.age.mean_ns);
+        append_varint(oldest, sum.age.oldest_ns);
         weighted = weighted || sum.hits != sum.weight;
         last = sum.box;
     }
     add_part(columns, "box", box);
     add_part(columns, "thread", thread);
     add_part(columns, "weight", weight);
-    if (profile.bin_ns > 0) add_part(columns, "bin", bin);
+    if (timed) add_part(columns, "bin", bin);
     if (weighted) add_part(columns, "hits", hits);
+    if (!profile.has_ages) return;
+    add_part(columns, "age", age);
+    add_part(columns, "oldest", oldest);
+}
+
+/// By how much what is alive changed in each step of time, thread and box.
+void add_steps(PageColumns& columns, const NamedProfile& profile, const ColumnSink& sink) {
+    std::map<std::tuple<std::uint32_t, ThreadId, std::uint32_t>, std::pair<std::uint64_t, std::uint64_t>> sums;
+    for (const TimedWeight& time : profile.times) {
+        const NamedCount& count = profile.counts[time.count];
+        auto& [weight, hits] = sums[{sink.box_of(count.node), count.thread, time.bin}];
+        weight += time.weight, hits += time.hits;  // modulo 2^64
+    }
+    std::string box, thread, bin, weight, hits;
+    std::uint32_t last = 0;
+    for (const auto& [of, sum] : sums) {
+        if (sum == std::pair<std::uint64_t, std::uint64_t>()) continue;
+        append_varint(box, std::get<0>(of) - std::exchange(last, std::get<0>(of)));
+        append_varint(thread, std::get<1>(of));
+        append_varint(bin, std::get<2>(of));
+        append_varint(weight, zigzag(static_cast<std::int64_t>(sum.first)));
+        append_varint(hits, zigzag(static_cast<std::int64_t>(sum.second)));
+    }
+    add_part(columns, "stepBox", box);
+    add_part(columns, "stepThread", thread);
+    add_part(columns, "stepBin", bin);
+    add_part(columns, "stepWeight", weight);
+    add_part(columns, "stepHits", hits);
 }
 
 /// Keeps every count apart, since noise is computed from each.
@@ -155,7 +195,10 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
                                  std::uint64_t most) {
     const auto all = weight_to_draw(profile);
     if (!all) return all.error();
-    const StackIndex stacks({profile.nodes, profile.counts}, false);
+    std::vector<NamedCount> counts = profile.counts;
+    if (sides == nullptr && has_steps(profile))  // what is alive at another moment has boxes too
+        for (NamedCount& count : counts) count.weight = std::max<std::uint64_t>(count.weight, 1);
+    const StackIndex stacks({profile.nodes, counts}, false);
     for (double min_width = 0;; min_width = min_width == 0 ? 100.0 / static_cast<double>(most) : min_width * 4) {
         if (min_width > 1) {
             return Error{"the stacks are too deep for an HTML page: it holds " + count_text(most) +
@@ -175,6 +218,7 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
             add_side_counts(columns, *sides, profile, sink);
         } else {
             add_counts(columns, profile, sink);
+            if (has_steps(profile)) add_steps(columns, profile, sink);
         }
         return columns;
     }

@@ -145,6 +145,18 @@ std::string used_text(const Summary& summary) {
     return text;
 }
 
+/// Of what is alive at the end.
+std::string age_text(const NamedProfile& profile) {
+    Age age;
+    std::uint64_t weight = 0;
+    for (const NamedCount& count : profile.counts) {
+        age.add(weight, count.age, count.weight);
+        weight = add_saturated(weight, count.weight);
+    }
+    return "allocated " + duration_text(age.mean_ns) + " before the end in the mean, the oldest " +
+           duration_text(age.oldest_ns);
+}
+
 constexpr std::string_view various = "various";  // of a merge (tools/render/merge_facts.cpp)
 
 }  // namespace
@@ -171,6 +183,7 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
             facts.push_back({"Coverage", coverage_text(summary)});
         if (auto allocated = allocated_text(summary); !allocated.empty())
             facts.push_back({"Allocated", std::move(allocated)});
+        if (profile.has_ages) facts.push_back({"Age", age_text(profile)});
         if (auto names = name_advice(profile); !names.empty()) facts.push_back({"Names", std::move(names)});
         if (auto used = used_text(summary); !used.empty()) facts.push_back({"Used", std::move(used)});
         if (auto blocked = blocked_text(summary); !blocked.empty()) facts.push_back({"Waits", std::move(blocked)});

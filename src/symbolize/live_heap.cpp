@@ -1,14 +1,19 @@
 #include "symbolize/live_heap.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "profile/model.hpp"
 
 namespace flameprobe {
 
+constexpr std::uint64_t not_known = ~std::uint64_t{0};
+
 void LiveHeap::change(Change change, std::uint64_t time_ns, std::uint64_t key, std::uint64_t bytes,
-                      std::uint64_t weight, std::uint64_t hits) {
-    entries_.push_back({time_ns, key, bytes, weight, hits, change});
+                      std::uint64_t weight, std::uint64_t hits, std::uint64_t age_ns) {
+    const bool known = change == Change::grew || age_ns != 0;
+    const std::uint64_t allocated_ns = known ? time_ns - std::min(time_ns, age_ns) : not_known;
+    entries_.push_back({time_ns, allocated_ns, key, bytes, weight, hits, change});
 }
 
 std::size_t LiveHeap::up_to(std::optional<std::uint64_t> to_ns) {
@@ -38,7 +43,40 @@ std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::sum(std::size_t end)
 }
 
 std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::at_end(std::optional<std::uint64_t> to_ns) {
-    return sum(up_to(to_ns));
+    const std::size_t end = up_to(to_ns);
+    auto alive = sum(end);
+    knows_ages_ = date(end, alive);
+    return alive;
+}
+
+/// When what is alive was allocated: what was allocated at each time, less what was freed of it. False: not known.
+bool LiveHeap::date(std::size_t end, std::unordered_map<std::uint64_t, Live>& alive) const {
+    std::vector<const Entry*> of_alive;
+    for (std::size_t i = 0; i < end; ++i) {
+        if (entries_[i].weight == 0 || !alive.contains(entries_[i].key)) continue;
+        if (entries_[i].allocated_ns == not_known) return false;
+        of_alive.push_back(&entries_[i]);
+    }
+    std::sort(of_alive.begin(), of_alive.end(), [](const Entry* a, const Entry* b) {
+        return std::tie(a->key, a->allocated_ns) < std::tie(b->key, b->allocated_ns);
+    });
+    for (std::size_t at = 0; at < of_alive.size();) {
+        const std::uint64_t key = of_alive[at]->key;
+        Live& live = alive.at(key);
+        double left = 0, sum = 0;
+        while (at < of_alive.size() && of_alive[at]->key == key) {
+            const std::uint64_t time = of_alive[at]->allocated_ns;
+            const double before = left;
+            for (; at < of_alive.size() && of_alive[at]->key == key && of_alive[at]->allocated_ns == time; ++at)
+                left += (of_alive[at]->change == Change::grew ? 1 : -1) * static_cast<double>(of_alive[at]->weight);
+            sum += (left - before) * static_cast<double>(time);
+            // In a compacted profile times are coarse: nothing is left of what comes before all that was freed.
+            if (before <= 0 && left > 0) live.first_allocated_ns = time;
+        }
+        const double mean = left > 0 ? sum / left : 0;
+        live.allocated_ns = std::max(static_cast<std::uint64_t>(std::max(mean, 0.0)), live.first_allocated_ns);
+    }
+    return true;
 }
 
 std::unordered_map<std::uint64_t, LiveHeap::Live> LiveHeap::at_peak(std::optional<std::uint64_t> from_ns,

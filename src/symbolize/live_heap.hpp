@@ -13,14 +13,18 @@ public:
     enum class Change : std::uint8_t { grew, shrank };
     struct Live {
         std::uint64_t weight = 0, hits = 0;
+        std::uint64_t allocated_ns = 0, first_allocated_ns = 0;  // in the mean; of the oldest. At the end only
     };
 
     /// `key`: of the thread and stack. `bytes` say when most was alive; `weight` is what is asked for.
+    /// `age_ns`: of what shrank; 0: not known.
     void change(Change change, std::uint64_t time_ns, std::uint64_t key, std::uint64_t bytes, std::uint64_t weight,
-                std::uint64_t hits);
+                std::uint64_t hits, std::uint64_t age_ns = 0);
 
     /// Alive at the end, or just before `to_ns`.
     std::unordered_map<std::uint64_t, Live> at_end(std::optional<std::uint64_t> to_ns);
+    /// Whether it is known when that was allocated; earlier versions' profiles do not say it.
+    bool knows_ages() const { return knows_ages_; }
     /// Alive when it was most, from `from_ns` to `to_ns`; and when that was.
     std::unordered_map<std::uint64_t, Live> at_peak(std::optional<std::uint64_t> from_ns,
                                                     std::optional<std::uint64_t> to_ns);
@@ -30,14 +34,16 @@ public:
 
 private:
     struct Entry {
-        std::uint64_t time_ns, key, bytes, weight, hits;
+        std::uint64_t time_ns, allocated_ns, key, bytes, weight, hits;
         Change change;
     };
     std::size_t up_to(std::optional<std::uint64_t> to_ns);
     std::unordered_map<std::uint64_t, Live> sum(std::size_t end) const;
+    bool date(std::size_t end, std::unordered_map<std::uint64_t, Live>& alive) const;
 
     std::vector<Entry> entries_;
     std::uint64_t peak_ns_ = 0;
+    bool knows_ages_ = false;
 };
 
 }  // namespace flameprobe

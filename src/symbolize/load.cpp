@@ -76,6 +76,18 @@ private:
 
 std::uint64_t key_of(const RawCount& count) { return std::uint64_t{count.thread} << 32 | count.stack; }
 
+/// Whether more was freed than allocated, as in a part of a divided profile: what was alive then is not known.
+bool frees_more(const std::vector<TimedWeight>& changes) {
+    std::int64_t alive = 0;
+    for (std::size_t at = 0; at < changes.size(); ++at) {
+        const std::uint64_t before =
+            at > 0 && changes[at].count == changes[at - 1].count ? static_cast<std::uint64_t>(alive) : 0;
+        alive = static_cast<std::int64_t>(before + changes[at].weight);
+        if (alive < 0) return true;
+    }
+    return false;
+}
+
 /// `keys`: for each of profile.counts its key in raw.times. Times whose key is not among them belong to counts that
 /// were not kept, and are dropped.
 void add_times(RawProfile& raw, const std::vector<std::uint64_t>& keys, NamedProfile& profile) {
@@ -88,6 +100,7 @@ void add_times(RawProfile& raw, const std::vector<std::uint64_t>& keys, NamedPro
     std::sort(profile.times.begin(), profile.times.end(), [](const TimedWeight& a, const TimedWeight& b) {
         return std::tie(a.count, a.bin) < std::tie(b.count, b.bin);
     });
+    if (counts_living(profile.run) && frees_more(profile.times)) profile.times.clear();
     profile.bin_ns = profile.times.empty() ? 0 : raw.times.bin_ns();
 }
 
@@ -104,11 +117,12 @@ bool build_paths(RawProfile& raw, const std::vector<RawCount>& counts, LocationN
         for (const RawCount* count : its_counts) {
             const auto node = paths.node(count->stack);
             if (!node) return false;
-            profile.counts.push_back({*node, count->thread, count->weight, count->hits});
+            profile.counts.push_back({*node, count->thread, count->weight, count->hits, count->age});
             keys.push_back(key_of(*count));
         }
     }
     if (!raw.times.entries().empty()) add_times(raw, keys, profile);
+    profile.has_ages = raw.has_ages();
     profile.alive = raw.alive_over_time(profile.alive_stretch_ns);
     return true;
 }

@@ -1,6 +1,7 @@
 // A profile with names: the input of all writers, and what a folded file is read into.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -58,12 +59,27 @@ struct NamedNode {
     FrameId frame = 0;
 };
 
+/// Of what is alive at the end of a heap: since when, before that end.
+struct Age {
+    std::uint64_t mean_ns = 0, oldest_ns = 0;
+
+    /// `weight`: what it is the age of; `more`: that of another.
+    void add(std::uint64_t weight, const Age& other, std::uint64_t more) {
+        const double part =
+            more == 0 ? 0 : static_cast<double>(more) / (static_cast<double>(weight) + static_cast<double>(more));
+        const double mean = static_cast<double>(mean_ns) * (1 - part) + static_cast<double>(other.mean_ns) * part;
+        mean_ns = static_cast<std::uint64_t>(mean);
+        oldest_ns = std::max(oldest_ns, other.oldest_ns);
+    }
+};
+
 /// Samples with the same stack and thread, added up.
 struct NamedCount {
     NodeId node = 0;  // of the leaf
     ThreadId thread = 0;
     std::uint64_t weight = 0;
     std::uint64_t hits = 0;  // see Sample
+    Age age = {};            // if the profile has_ages
 };
 
 /// The part of counts[count] that was sampled in the stretch of time `bin`.
@@ -97,6 +113,7 @@ struct NamedProfile {
     std::vector<NamedFrame> frames;
     std::vector<NamedNode> nodes;  // a node's parent comes before it; nodes[0] is the root and has no frame
     std::vector<NamedCount> counts;
+    bool has_ages = false;  // known for all counts
 
     std::uint32_t merged_runs = 0;     // the number of runs that were merged; 0: a profile as it was recorded
     std::string processes;             // of one run, for titles: "make and its children, 5 processes"; empty: one

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace flameprobe {
 
@@ -37,8 +38,8 @@ void TimeBins::merge() {
     for (const Entry& entry : entries_) {
         Entry* last = kept > 0 ? &entries_[kept - 1] : nullptr;
         if (last != nullptr && last->key == entry.key && last->bin == entry.bin) {
-            last->weight = add_saturated(last->weight, entry.weight);
-            last->hits = add_saturated(last->hits, entry.hits);
+            last->weight += entry.weight;
+            last->hits += entry.hits;
         } else {
             entries_[kept++] = entry;
         }
@@ -62,9 +63,13 @@ void RawProfile::keep_heap(EventId event, const Sample& sample) {
     last_sample_ns = std::max(last_sample_ns, sample.time_ns);
     const EventChoice::HeapPart part = events.heap_part(event);
     if (!part.bytes && !part.weight) return;
-    heap_.change(part.freed ? LiveHeap::Change::shrank : LiveHeap::Change::grew, sample.time_ns,
-                 std::uint64_t{sample.thread} << 32 | sample.stack, part.bytes ? sample.weight : 0,
-                 part.weight ? sample.weight : 0, part.weight ? sample.hits : 0);
+    const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
+    if (part.weight && filter_.times && !filter_.from_ns && !filter_.to_ns)
+        times.add(key, sample.time_ns, part.freed ? 0 - sample.weight : sample.weight,
+                  part.freed ? 0 - sample.hits : sample.hits);
+    heap_.change(part.freed ? LiveHeap::Change::shrank : LiveHeap::Change::grew, sample.time_ns, key,
+                 part.bytes ? sample.weight : 0, part.weight ? sample.weight : 0, part.weight ? sample.hits : 0,
+                 sample.age_ns);
 }
 void RawProfile::string(std::uint32_t /*id*/, const std::string& text) { strings.push_back(text); }
 void RawProfile::mapping(MappingId /*id*/, const Mapping& mapping) {
@@ -136,15 +141,21 @@ bool RawProfile::thread_wanted(const Thread& thread) const {
 
 std::vector<RawCount> RawProfile::all_counts() const {
     std::vector<RawCount> all;
-    const auto put = [&](std::uint64_t key, std::uint64_t weight, std::uint64_t hits) {
-        all.push_back({static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), weight, hits});
+    const auto put = [&](std::uint64_t key, std::uint64_t weight, std::uint64_t hits, Age age) {
+        all.push_back({static_cast<ThreadId>(key >> 32), static_cast<StackId>(key), weight, hits, age});
     };
+    const std::uint64_t end = filter_.to_ns.value_or(std::max(last_sample_ns, last_summary.duration_ns));
+    const auto age = [end](std::uint64_t since) { return end - std::min(since, end); };
     if (events.is_heap()) {
         const auto alive =
             events.is_peak() ? heap_.at_peak(filter_.from_ns, filter_.to_ns) : heap_.at_end(filter_.to_ns);
-        for (const auto& [key, live] : alive) put(key, live.weight, live.hits);
+        for (const auto& [key, live] : alive)
+            put(key, live.weight, live.hits, {age(live.allocated_ns), age(live.first_allocated_ns)});
+        std::uint64_t last = ~std::uint64_t{0};
+        for (const TimeBins::Entry& entry : times.entries())  // what was alive at another time
+            if (entry.key != std::exchange(last, entry.key) && !alive.contains(entry.key)) put(entry.key, 0, 0, {});
     } else {
-        for (const auto& [key, sum] : sums_) put(key, sum.weight, sum.hits);
+        for (const auto& [key, sum] : sums_) put(key, sum.weight, sum.hits, {});
     }
     return all;
 }

@@ -13,11 +13,13 @@
 #include "symbolize/event_choice.hpp"
 #include "symbolize/live_heap.hpp"
 #include "symbolize/load.hpp"
+#include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
 
 /// When samples were taken, in coarse steps: in at most a thousand equal stretches of the run, and a bounded number of
-/// entries. Adds up weights and hits by key and bin. Bins start at a millisecond; where there are too many of them, or
+/// entries. Adds up weights and hits by key and bin, modulo 2^64: what is
+/// negative is subtracted. Bins start at a millisecond; where there are too many of them, or
 /// of entries, two neighbours become one.
 class TimeBins {
 public:
@@ -53,6 +55,7 @@ struct RawCount {
     StackId stack = 0;
     std::uint64_t weight = 0;
     std::uint64_t hits = 0;
+    Age age = {};
 };
 
 class RawProfile final : public ProfileSink {
@@ -77,6 +80,8 @@ public:
 
     /// The counts that the filter keeps, sorted by thread, then stack.
     std::vector<RawCount> counts() const;
+    /// Whether they have ages: they are what is alive at the end, and the profile says when that was allocated.
+    bool has_ages() const { return events.is_heap() && !events.is_peak() && heap_.knows_ages(); }
     /// How much was alive in each stretch of the run, at most a thousand; empty if that is not what is read, or if the
     /// filter asks for no times, or for a part.
     std::vector<std::uint64_t> alive_over_time(std::uint64_t& stretch_ns) const;
@@ -95,7 +100,8 @@ public:
     std::optional<RunInfo> run_info;
     Summary last_summary;
     std::uint64_t last_sample_ns = 0;  // after the run's start, whether the filter keeps it or not
-    TimeBins times;                    // by thread << 32 | stack; empty unless the filter asks for it
+    /// By thread << 32 | stack; empty unless the filter asks for it. Of a heap: by how much what is alive changed.
+    mutable TimeBins times;  // sorted when it is asked
     std::optional<Death> death_record;
     std::map<std::string, std::uint64_t> work;  // units that the filter keeps, by name
     std::vector<std::string> strings;

@@ -64,6 +64,18 @@ SITE void leak_site(void) {
 SITE void keep_site(void) {
     for (size_t i = 0; i < 10000; ++i) keep(malloc(5000));
 }
+// What this site allocates first is freed after what stays of old_site was allocated.
+SITE void* turn_site(void* before) {
+    enum { blocks = 4000 };
+    void** held = malloc(blocks * sizeof(void*));
+    for (size_t i = 0; i < blocks; ++i) held[i] = keep(malloc(5000));
+    for (size_t i = 0; before != NULL && i < blocks; ++i) free(((void**)before)[i]);
+    free(before);
+    return held;
+}
+SITE void old_site(void) {
+    for (size_t i = 0; i < 4000; ++i) keep(malloc(5000));
+}
 SITE void peak_site(void) {
     static void* held[20000];
     for (size_t i = 0; i < 20000; ++i) held[i] = keep(malloc(10000));
@@ -119,6 +131,9 @@ static void part(const char* name) {
         say("grow_site", 100UL * 2000 * 2001 / 2, 2000);
         aligned_site(30000);
         say("aligned_site", 30000UL * 6008, 60000);
+    } else if (strcmp(name, "burst") == 0) {
+        middle_site(3000000);
+        say("middle_site", 3000000UL * 10000, 3000000);
     } else if (strcmp(name, "map") == 0) {
         map_site(200);
         say("map_site", 200UL << 20, 200);
@@ -131,9 +146,6 @@ static void part(const char* name) {
         say("middle_site", 40UL * 5000 * 10000, 40UL * 5000);
     } else if (strcmp(name, "fork") == 0) {
         for (int i = 0; i < 2; ++i) {
-    } else if (strcmp(name, "burst") == 0) {
-        middle_site(3000000);
-        say("middle_site", 3000000UL * 10000, 3000000);
             const pid_t child = fork();
             if (child == 0) {
                 middle_site(20000);
@@ -151,6 +163,13 @@ static void part(const char* name) {
         say("leak_site", 20000UL * 5000, 20000);
         peak_site();
         say("peak_site", 20000UL * 10000, 20000);
+    } else if (strcmp(name, "ages") == 0) {
+        static void* held;
+        held = turn_site(NULL);
+        say("turn_site", 4000UL * 5000, 4000);
+        old_site();
+        say("old_site", 4000UL * 5000, 4000);
+        held = keep(turn_site(held));
     } else if (strncmp(name, "deep=", 5) == 0) {
         const uintptr_t kib = strtoul(name + 5, NULL, 10);
         pthread_t thread;

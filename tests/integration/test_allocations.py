@@ -192,6 +192,21 @@ class Allocations(Case):
         self.assertEqual(max(alive), sum(count for _, count in peak))
         self.assertEqual(alive[-1], sum(count for _, count in end))
         self.assertIn("alive at the peak", result.path("svg").read_text())
+        self.assertIn("stepWeight", dict(pages[0]["parts"]))
+
+    def test_processes_of_a_run_have_one_curve(self):
+        """What is alive in all of them together; each one's heap is its own until it ends."""
+        twice = " & ".join(f"'{host('allocations')}' {part}" for part in ("leak", "keep"))
+        ran = run(["sh", "-c", twice + " & wait"], self.directory, allocating(EVENT="heap", FORMAT="folded,html"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        result = ran.result()
+        end = sum(count for _, count in read_folded(result.path("heap-end.folded").read_text()))
+        for facts in page_facts(result.path("html")):
+            if facts["event"] not in ("heap", "heap-end"):
+                continue
+            self.assertIn("stepWeight", dict(facts["parts"]))
+            self.assertEqual(facts["alive"]["weights"][-1], end)
+            self.assertGreater(max(facts["alive"]["weights"]), 200 * 10**6)
 
     def test_run_loads_the_library(self):
         done = run([COMMAND, "run", "-e", "alloc", "-f", "folded,svg", "-o", "out", "--", host("allocations"), "map"], self.directory,
@@ -226,6 +241,29 @@ class Allocations(Case):
         self.assertIn("malloc", allocators)
         self.assertIn("_ZdlPvm", allocators)
         self.assertFalse(exported & allocators)
+
+    def test_ages_of_what_was_never_freed(self):
+        """What a site has at the end came after what another site has, though it allocated, and freed, before."""
+        ran = run([host("allocations"), "ages"], self.directory, allocating(EVENT="heap", FORMAT="none"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        profile = ran.result().path("fprobe")
+        self.check_sites(self.estimates(ran, "heap-end"), expected(ran.stdout))
+        told = json.loads(render("--event", "heap-end", "--format", "json", "-o", "-", profile).stdout)
+        ages = {each["name"]: (each["mean_age_ns"], each["oldest_age_ns"]) for each in told["functions"]}
+        for mean, oldest in ages.values():
+            self.assertLessEqual(mean, oldest)
+        self.assertLess(ages["turn_site"][1], ages["old_site"][0])
+        self.assertEqual(ages["main"][1], ages["old_site"][1])
+        table = render("--event", "heap-end", "--top", "20", profile).stdout
+        self.assertRegex(table.splitlines()[1], r"total +mean age +oldest +function")
+        self.assertRegex(render("--event", "heap-end", "--info", profile).stdout, r"\nAge: +allocated [\d.]+ \S+ before the end")
+        with self.subTest("until the site's first blocks were freed they are the oldest"):
+            # The host sleeps for 50 ms before the site's second turn.
+            moment = told["run"]["duration_ns"] - ages["turn_site"][1] - 25 * 10**6
+            names = json.loads(render("--event", "heap-end", "--format", "json", "-o", "-", "--to", f"{moment / 1e9}s", profile).stdout)["functions"]
+            before = {each["name"]: each["oldest_age_ns"] for each in names}
+            self.assertGreater(before["turn_site"], before["old_site"])
+        self.assertNotIn("mean_age_ns", render("--event", "heap", "--format", "json", "-o", "-", profile).stdout)
 
     def test_growth_between_two_profiles(self):
         profiles = []

@@ -1,11 +1,26 @@
 #include "merge.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/hash.hpp"
 #include "merge_facts.hpp"
 
 namespace flameprobe {
+
+namespace {
+
+/// How much was alive at the end of each step of time, in all processes together.
+void add_alive(NamedProfile& profile) {
+    for (const TimedWeight& time : profile.times) {
+        if (time.bin >= profile.alive.size()) profile.alive.resize(time.bin + 1);
+        profile.alive[time.bin] += time.weight;  // modulo 2^64
+    }
+    std::partial_sum(profile.alive.begin(), profile.alive.end(), profile.alive.begin());
+    profile.alive_stretch_ns = profile.bin_ns;
+}
+
+}  // namespace
 
 ProfileMerger::ProfileMerger(std::optional<RunClock> clock) : clock_(clock) { result_.nodes.emplace_back(); }
 
@@ -90,12 +105,14 @@ void ProfileMerger::add_counts(const NamedProfile& input) {
         const std::uint32_t known = counts_.find_or_add(hash_pair(node, thread), next, [&](std::uint32_t one) {
             return result_.counts[one].node == node && result_.counts[one].thread == thread;
         });
-        if (known == next) result_.counts.push_back({node, thread, 0, 0});
+        if (known == next) result_.counts.push_back({.node = node, .thread = thread});
         counts.push_back(known);
         NamedCount& sum = result_.counts[known];
+        sum.age.add(sum.weight, count.age, count.weight);
         sum.weight = add_saturated(sum.weight, multiply_saturated(count.weight, unit));
         sum.hits = add_saturated(sum.hits, count.hits);
     }
+    result_.has_ages = (inputs_ == 0 || result_.has_ages) && input.has_ages;
     if (clock_) add_times(input, counts);
     merge_facts(result_, input, threads);
     result_.merged_runs += std::max<std::uint32_t>(input.merged_runs, 1);
@@ -128,6 +145,7 @@ NamedProfile ProfileMerger::take() {
         for (const TimeBins::Entry& entry : entries)
             result_.times.push_back({static_cast<std::uint32_t>(entry.key), entry.bin, entry.weight, entry.hits});
         result_.bin_ns = times_.bin_ns();
+        if (counts_living(result_.run)) add_alive(result_);
     }
     return std::move(result_);
 }

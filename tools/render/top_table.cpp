@@ -17,7 +17,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return fixed_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + "%";
 }
 
-constexpr std::size_t figures = 44;  // columns before the name
+constexpr std::size_t figures = 44, ages = 22;  // columns before the name
 
 }  // namespace
 
@@ -34,14 +34,18 @@ std::string top_table(const NamedProfile& profile, std::uint64_t rows, SortBy so
     const std::size_t shown = std::min<std::uint64_t>(rows, functions.size());
     std::string out = default_subtitle(profile) + "\n";
     out += right_aligned("self", 12) + right_aligned("", 9) + right_aligned("total", 12) + right_aligned("", 9) +
-           "  function\n";
+           (profile.has_ages ? right_aligned("mean age", 11) + right_aligned("oldest", 11) : "") + "  function\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const FunctionTotal& row = functions[i];
         out += right_aligned(amount_text(profile, row.self), 12) + right_aligned(share(row.self, totals.samples), 9);
         out += right_aligned(amount_text(profile, row.total), 12) + right_aligned(share(row.total, totals.samples), 9);
+        if (profile.has_ages)
+            out +=
+                right_aligned(duration_text(row.age.mean_ns), 11) + right_aligned(duration_text(row.age.oldest_ns), 11);
         std::string module = module_name(profile, row.function);
         if (!module.empty()) module = "  (" + module + ")";
-        out += "  " + names.text(profile, row.function, figures + columns(module)) + module;
+        out += "  " + names.text(profile, row.function, figures + (profile.has_ages ? ages : 0) + columns(module)) +
+               module;
         out += '\n';
     }
     if (shown < functions.size()) out += "and " + count_text(functions.size() - shown) + " more functions\n";

@@ -110,6 +110,27 @@ NamedProfile branched_profile() {
     return std::move(made.profile);
 }
 
+/// Of three seconds: 64 KiB that are freed in the second one, in which 100 come, and in the third 20 more.
+NamedProfile heap_over_time() {
+    constexpr std::uint64_t kib = 1024, second = 1'000'000'000;
+    test::ProfileOf made;
+    made.stack({"t:main", "gone"}, 0);
+    made.stack({"t:main", "stays"}, 100 * kib);
+    made.stack({"t:main", "comes", "late"}, 20 * kib);
+    NamedProfile& heap = made.profile;
+    for (NamedCount& count : heap.counts) count.hits = count.weight == 0 ? 0 : 1;
+    heap.has_run = true;
+    heap.run.event = event_name::heap_end;
+    heap.bin_ns = heap.alive_stretch_ns = second;
+    heap.times = {
+        {0, 0, 64 * kib, 1}, {0, 1, 0 - 64 * kib, 0 - std::uint64_t{1}}, {1, 1, 100 * kib, 1}, {2, 2, 20 * kib, 1}};
+    heap.alive = {64 * kib, 164 * kib, 120 * kib};
+    heap.has_ages = true;
+    heap.counts[1].age = {2 * second, 2 * second};
+    heap.counts[2].age = {second / 2, second};
+    return std::move(made.profile);
+}
+
 /// As of a timer above the kernel's tick: a sample stands for four periods, and what was lost is none.
 NamedProfile weighted_profile() {
     NamedProfile profile = test::demo_profile();
@@ -272,6 +293,7 @@ int main(int argc, char** argv) {
     for (std::uint32_t at = 0; at < weighted.counts.size(); ++at)
         weighted.times.push_back({at, at % 2, weighted.counts[at].weight, weighted.counts[at].hits});
     good = make(directory + "weighted-times.html", write_html, weighted, {}) && good;
+    good = make(directory + "heap-steps.html", write_html, heap_over_time(), {}) && good;
     NamedProfile heap = branched_profile();
     heap.has_run = true;
     heap.run.event = event_name::heap;

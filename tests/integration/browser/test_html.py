@@ -768,6 +768,39 @@ class HtmlTest(PageTest):
         self.open(os.path.join(PICTURES, "demo.html"))
         self.assertFalse(self.id("alive").is_displayed())
 
+    def test_a_heap_shows_what_was_alive_at_a_moment(self):
+        self.open(os.path.join(PICTURES, "heap-steps.html"))
+        canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#alive canvas")
+        width = canvas.size["width"]
+
+        def pick(second):
+            ActionChains(self.page.driver).move_to_element_with_offset(canvas, int(width * (second + .5) / 3 - width / 2), 0).click().perform()
+            self.settle()
+
+        self.assertEqual(self.text("share"), "")
+        pick(0)
+        self.assertEqual(self.text("share"), "alive after 1 s: 64 KiB, 1 sample")
+        self.id("search").send_keys("gone")
+        self.settle()
+        self.assertIn("100.00 %", self.text("result"))
+        pick(1)
+        self.assertEqual(self.text("share"), "alive after 2 s: 100 KiB, 1 sample")
+        self.assertEqual(self.text("result"), "no match")
+        canvas.send_keys(Keys.ARROW_LEFT)
+        self.settle()
+        self.assertEqual(self.text("share"), "alive after 1 s: 64 KiB, 1 sample")
+        canvas.send_keys(Keys.ESCAPE)
+        self.settle()
+        self.assertEqual(self.text("share"), "")
+        with self.subTest("how old what is alive at the end is"):
+            self.open(os.path.join(PICTURES, "heap-steps.html"))
+            self.id("tab-table").click()
+            self.settle()
+            rows = {row.find_element(By.CSS_SELECTOR, ".name").text: row.find_element(By.CSS_SELECTOR, ".age")
+                    for row in self.page.driver.find_elements(By.CSS_SELECTOR, "#functions .body .line")}
+            self.assertEqual({name: cell.text for name, cell in rows.items()}, {"stays": "2 s", "late": "500 ms", "comes": "500 ms"})
+            self.assertEqual(rows["comes"].get_attribute("title"), "allocated 500 ms before the end in the mean, the oldest 1 s")
+
     def test_processes_of_a_run_have_one_time_axis(self):
         self.open("processes.html")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")

@@ -36,7 +36,7 @@ function arrange(fn, parent, random) {
   const depths = [];
   parents.forEach((above, index) => { depths[index] = index ? depths[above] + 1 : 0; });
   return {
-    size, end, fn: Uint16Array.from(order, (box) => fn[box]), functionCount: FUNCTIONS + 1, functions: {kind: new Array(FUNCTIONS).fill(0).concat(6)},
+    size, end, parents, fn: Uint16Array.from(order, (box) => fn[box]), functionCount: FUNCTIONS + 1, functions: {kind: new Array(FUNCTIONS).fill(0).concat(6)},
     depth: Math.max(...depths), samples: counts.reduce((sum, one) => sum + one.weight, 0),
     countBox: column("box"), countThread: column("thread"), countBin: column("bin"), countWeight: column("weight"),
     stackOf(box) { const stack = []; for (; box > 0; box = parents[box]) stack.unshift(this.fn[box]); return stack; }

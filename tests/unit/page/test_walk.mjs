@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {functionTable, shareOf, weigh} from "../../../src/render/assets/page/walk.js";
+import {functionTable, largest, shareOf, weigh} from "../../../src/render/assets/page/walk.js";
 import {randomProfile} from "./random_profile.mjs";
 
 const plain = (profile) => ({hidden: new Uint8Array(profile.functionCount), alias: Uint32Array.from(profile.functions.kind, (_, fn) => fn)});
@@ -50,5 +50,30 @@ for (const seed of [1, 2, 3, 4, 5]) {
       if (stack.includes(3) && !stack.includes(6)) byHand += profile.countWeight[at];
     });
     assert.equal(total[0], byHand);
+  });
+  test(`the largest value of a function's stacks (${seed})`, () => {
+    const ages = Float64Array.from(profile.countBox, (box, at) => (box * 31 + at * 17) % 97), {alias} = plain(profile);
+    const byHand = new Float64Array(profile.functionCount);
+    profile.countBox.forEach((box, at) => {
+      if (profile.countThread[at] === 1) for (const fn of profile.stackOf(box)) byHand[fn] = Math.max(byHand[fn], ages[at]);
+    });
+    const found = largest(profile, {thread: 1}, ages, alias);
+    found[profile.fn[0]] = 0;
+    assert.deepEqual(found, byHand);
+  });
+  test(`what was alive at a moment is what came, less what went, until then (${seed})`, () => {
+    const {countBox, countThread, countBin, countWeight} = profile, steps = {box: [], thread: [], bin: [], weight: [], hits: []};
+    const goes = (at) => countBin[at] + 1 + at % 5;
+    countBox.forEach((box, at) => {
+      for (const [bin, weight] of [[countBin[at], countWeight[at]], [goes(at), -countWeight[at]]])
+        for (const [name, value] of Object.entries({box, thread: countThread[at], bin, weight, hits: Math.sign(weight)})) steps[name].push(value);
+    });
+    const total = weigh({...profile, steps}, {thread: 2, range: [0, 4]}), byHand = new Float64Array(profile.size);
+    countBox.forEach((box, at) => {
+      if (countThread[at] !== 2 || countBin[at] > 3 || goes(at) <= 3) return;
+      for (let one = box; ; one = profile.parents[one]) { byHand[one] += countWeight[at]; if (one === 0) break; }
+    });
+    assert.deepEqual(Float64Array.from(total), byHand);
+    assert.deepEqual(weigh({...profile, steps}, {thread: -1}), weigh(profile, {thread: -1}));
   });
 }

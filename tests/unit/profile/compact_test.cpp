@@ -159,6 +159,19 @@ TEST_CASE("a file that cannot be compacted is written to as before") {
     CHECK_FALSE(write_only.compact_into(open_both_ways(file)));
 }
 
+TEST_CASE("what was freed keeps its mean age when a profile is compacted") {
+    Recorded read;
+    Compactor compactor(read, 1000);
+    compactor.event(1, {"freed", "bytes", 0, 0});
+    compactor.event_sample(1, {100, 0, 5, 300, 1, 90});
+    compactor.event_sample(1, {200, 0, 5, 100, 1, 10});
+    compactor.finish();
+    Recorded expected;
+    expected.event(1, {"freed", "bytes", 0, 0});
+    expected.event_sample(1, {500, 0, 5, 400, 2, 70});
+    CHECK(read.lines == expected.lines);
+}
+
 TEST_CASE("counts of work keep their sum when a profile is compacted") {
     class Sums final : public PartialSink {
     public:

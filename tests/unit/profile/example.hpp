@@ -43,6 +43,7 @@ inline void write_example(ProfileSink& out) {
     out.event(2, {"page-faults", "software event", 0, 0});
     out.event_sample(1, {5'000'000, 1, 3, 123'456, 1});
     out.event_sample(2, {4'000'000, 0, 0, 1, 0});
+    out.event_sample(2, {4'500'000, 0, 0, 1, 1, 300'000});
     Summary summary;
     summary.complete = true;
     summary.samples = 9;

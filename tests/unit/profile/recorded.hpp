@@ -23,7 +23,7 @@ public:
     void sample(const Sample& s) override { line("sample", s.time_ns, s.thread, s.stack, s.weight); }
     void event(EventId id, const EventInfo& info) override { add("event " + std::to_string(id), info); }
     void event_sample(EventId event, const Sample& s) override {
-        line("event sample", event, s.time_ns, s.thread, s.stack, s.weight, s.hits);
+        line("event sample", event, s.time_ns, s.thread, s.stack, s.weight, s.hits, s.age_ns);
     }
     void summary(const Summary& summary) override { add("summary", summary); }
     void symbols(LocationId id, const std::vector<ArchivedSymbol>& symbols) override {

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <optional>
+#include <utility>
 
 using namespace flameprobe;
 
@@ -48,6 +50,40 @@ TEST_CASE("the number of allocations is that at the peak of the bytes") {
     heap.change(grew, 30, 2, 0, 50, 1);
     CHECK(live_weights(heap.at_peak({}, {})) == LiveWeights{{1, 3}});
     CHECK(live_weights(heap.at_end({})) == LiveWeights{{2, 50}});
+}
+
+TEST_CASE("what is alive at the end was allocated when it was, whichever of its stack was freed") {
+    LiveHeap heap;
+    const auto allocated = [&heap](std::optional<std::uint64_t> to) {
+        std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> times;
+        for (const auto& [key, live] : heap.at_end(to)) times[key] = {live.allocated_ns, live.first_allocated_ns};
+        return times;
+    };
+    using Times = std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>;
+    change(heap, grew, 100, 1, 10);
+    change(heap, grew, 200, 1, 10);
+    change(heap, grew, 300, 1, 30);
+    heap.change(shrank, 250, 1, 10, 10, 1, 150);  // the first of them
+    CHECK(allocated({}) == Times{{1, {275, 200}}});
+    CHECK(allocated(220) == Times{{1, {150, 100}}});
+    CHECK(heap.knows_ages());
+    change(heap, grew, 400, 2, 5);
+    change(heap, shrank, 450, 2, 5);  // of an unknown age, and nothing is left of it
+    CHECK(allocated({}) == Times{{1, {275, 200}}});
+    CHECK(heap.knows_ages());
+    change(heap, grew, 500, 2, 5);
+    allocated({});
+    CHECK_FALSE(heap.knows_ages());  // as in earlier versions' profiles
+}
+
+TEST_CASE("in a compacted profile what was freed is as old as it was in the mean") {
+    LiveHeap heap;
+    change(heap, grew, 50, 1, 100);  // at any time from 0 to 100
+    heap.change(shrank, 150, 1, 100, 100, 9, 98);
+    change(heap, grew, 250, 1, 40);
+    const auto alive = heap.at_end({});
+    CHECK(alive.at(1).allocated_ns == 250);
+    CHECK(alive.at(1).first_allocated_ns == 250);
 }
 
 TEST_CASE("more freed than allocated, as in a part of a profile, is nothing") {

@@ -1,5 +1,5 @@
 // The columns of the tables of functions.
-import {element, percent, roundShare} from "./tools.js";
+import {duration, element, percent, roundShare} from "./tools.js";
 
 // Beside a name: its colour and the cell's edges.
 export const NAME_ROOM = 36;
@@ -24,8 +24,17 @@ function shareColumns(page, of = percent) {
     {title: key === "self" ? "Self" : "Total", key, value: (row) => row[key], fill: (cell, row) => (row[key] > 0 || of === percent) && shareCell(page, cell, row[key], page.sums.hitsOf(row)[key], of)}));
 }
 
+function ageColumns(page) {
+  return !page.profile.countAge ? [] : [{title: "Age", key: "age", value: (row) => page.sums.ageOf(row)?.mean ?? 0, fill: (cell, row) => {
+    const {mean, oldest} = page.sums.ageOf(row) ?? {};
+    if (!mean) return;
+    cell.textContent = duration(mean);
+    cell.title = `allocated ${duration(mean)} before the end in the mean, the oldest ${duration(oldest)}`;
+  }}];
+}
+
 export function functionColumns(page) {
-  return [...(page.compare ? page.compare.columns() : shareColumns(page)), nameColumn(page, (name) => name),
+  return [...(page.compare ? page.compare.columns() : shareColumns(page)), ...ageColumns(page), nameColumn(page, (name) => name),
     {title: "Where", key: "where", value: (row) => page.profile.place(row.fn), fill: (cell, row) => {
       cell.textContent = page.profile.place(row.fn);
       cell.title = page.profile.path(row.fn);

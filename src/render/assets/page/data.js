@@ -63,6 +63,20 @@ class Column {
 }
 const fitting = (largest) => largest < 65536 ? Uint16Array : largest < 4294967296 ? Uint32Array : Float64Array;
 
+// By how much what is alive changed, in each step of time: a sum of them up to a step is what is alive then.
+function readSteps({stepBox, stepThread, stepBin, stepWeight, stepHits}) {
+  const many = stepBox.length(), [box, thread, bin, weight, hits] = Array.from({length: 5}, () => new Float64Array(many));
+  const signed = (value) => value % 2 ? -(value + 1) / 2 : value / 2;
+  for (let at = 0, last = 0; at < many; at++) {
+    box[at] = last += stepBox.next();
+    thread[at] = stepThread.next();
+    bin[at] = stepBin.next();
+    weight[at] = signed(stepWeight.next());
+    hits[at] = signed(stepHits.next());
+  }
+  return {box, thread, bin, weight, hits};
+}
+
 const KINDS = ["", "inlined", "kernel", "scope", "not known", "thread", "", "the lock's holder"];
 const SUFFIXES = ["", "_[i]", "_[k]", , , , , "_[w]"];  // in folded text
 export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not known", "thread", "waiting", "preempted", "waiting for its holder"], ROLE_LETTERS = "ulxksntwqh";
@@ -92,6 +106,7 @@ class Profile {
     this.functionCount = this.functions.name.length;
     this.readBoxes(parts.up, parts.fn);
     this.readCounts(parts);
+    this.steps = parts.stepBox ? readSteps(parts) : null;  // of a heap
     // Siblings are in the order of their functions' numbers, which is that of names; a group has its first member's
     // number.
     this.order = Uint32Array.from(this.functions.name, (_, fn) => fn);
@@ -117,12 +132,14 @@ class Profile {
     }
     while (level >= 0) end[open[level--]] = size;
   }
-  readCounts({box, thread, weight, bin, side, hits}) {
+  readCounts({box, thread, weight, bin, side, hits, age, oldest}) {
     const counts = weight.length();
     this.countBox = new Int32Array(counts);
     this.countThread = thread ? new (fitting(this.threads.length))(counts) : null;
     this.countSide = side ? new Uint8Array(counts) : null;
     this.countHits = hits ? new Float64Array(counts) : null;
+    this.countAge = age ? new Float64Array(counts) : null;  // of what is alive at the end: its weight times its mean age
+    this.countOldest = oldest ? new Float64Array(counts) : null;
     this.countWeight = new Float64Array(counts);
     this.countBin = bin ? new Uint16Array(counts) : null;
     this.samples = this.bins = 0;
@@ -132,6 +149,8 @@ class Profile {
       if (side) this.countSide[at] = side.next();
       if (hits) this.countHits[at] = hits.next();
       this.samples += this.countWeight[at] = weight.next();
+      if (age) this.countAge[at] = age.next() * this.countWeight[at];
+      if (oldest) this.countOldest[at] = oldest.next();
       if (bin) this.bins = Math.max(this.bins, (this.countBin[at] = bin.next()) + 1);
     }
   }

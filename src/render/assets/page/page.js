@@ -139,10 +139,11 @@ export class Page {
     this.callees = graph("callees", "Callees", open);
     const note = (text, event) => { if (text) this.details.note(text, event); else this.tell(null, null); };
     this.timeline = new Timeline((time) => this.change({time, zoom: ""}), note);
-    this.alive = new Alive(note);
+    this.alive = new Alive((time) => this.change({time, zoom: ""}), note);
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
     this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
     this.functions = new Table(find("functions"), "Functions. Arrow keys choose, Enter opens callers and callees.", functionColumns(this), (row) => this.openSandwich(row.fn));
+    find("functions").classList.toggle("aged", this.profile.countAge !== null);
     this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), (row) => this.pick(row.fn));
     this.callTree = new CallTree(find("tree"), this, (node) => this.zoomTo(node));
   }
@@ -221,7 +222,7 @@ export class Page {
     for (const [id, value] of [["threads", state.thread], ["scopes", state.scope], ["search", state.search]]) if (find(id).value !== String(value)) find(id).value = value;
     find("details").hidden = !["graph", "sandwich"].includes(state.view);
     this.timeline.show(state.merge, state.range, this.theme);
-    this.alive.paint(this.theme);
+    this.alive.show(state.range, this.theme);
     fillChips(state, (name) => this.change({[name]: ""}));
     this.sums.weigh();
     find("share").textContent = this.sums.shareText();

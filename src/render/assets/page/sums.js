@@ -2,7 +2,7 @@
 import {SCOPE} from "./data.js";
 import {shapeOf} from "./shape.js";
 import {duration, matcher} from "./tools.js";
-import {functionTable, weigh} from "./walk.js";
+import {functionTable, largest, weigh} from "./walk.js";
 
 // Remembers for each thing (`what`) the values that it was computed from.
 export class Memory {
@@ -30,10 +30,11 @@ export class Sums {
       if (compare) {
         compare.weigh(choice);
       } else {
+        this.choice = {...choice, marks: null};
         this.total = weigh(profile, choice);
         // The number of samples in each box: without the column every sample weighs 1.
         this.hitTotals = null;
-        this.weighHits = () => profile.countHits ? weigh(profile, {...choice, marks: null}, profile.countHits) : this.total;
+        this.weighHits = () => profile.countHits ? weigh(profile, this.choice, profile.countHits) : this.total;
       }
     }
     if (compare) this.total = compare.weights;
@@ -43,6 +44,7 @@ export class Sums {
   shareText() {
     const {profile, state: {range}} = this;
     if (this.compare) return this.compare.share();
+    if (profile.steps && range) return `alive after ${duration(range[1] * profile.bin)}: ${profile.amount(this.all)}, ${profile.samplesText(this.hits[0])}`;
     if (this.all === profile.samples) return "";
     return "selected: " + profile.told(this.all, profile.samples, this.hits[0], null) + (range ? `, from ${duration(range[0] * profile.bin)} to ${duration(range[1] * profile.bin)}` : "");
   }
@@ -59,6 +61,17 @@ export class Sums {
   rows() {
     if (this.memory.changed("table", this.key)) this.lastRows = this.compare ? this.compare.sides.table(this.shape) : functionTable(this.profile, this.total, this.shape);
     return this.lastRows;
+  }
+  // Of what a row has alive at the end: its {mean, oldest} age. Null: another moment is chosen.
+  ageOf(row) {
+    const {profile} = this;
+    if (this.state.range) return null;
+    if (this.memory.changed("ages", this.key)) {
+      const aged = weigh(profile, this.choice, profile.countAge);
+      this.aged = new Map(functionTable(profile, aged, this.shape).map(({fn, total}) => [fn, total]));
+      this.oldest = largest(profile, this.choice, profile.countOldest, this.shape.alias);
+    }
+    return {mean: (this.aged.get(row.fn) || 0) / row.total, oldest: this.oldest[row.fn]};
   }
   // {self, total} of a row as numbers of samples.
   hitsOf(row) {

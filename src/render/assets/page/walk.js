@@ -17,12 +17,14 @@ function keptBoxes(profile, {scope, focus, ignore}, kept) {
 }
 // The weight of every box, of the samples that the choice keeps: {thread, side, scope, focus, ignore, range}; range as
 // [first bin, behind the last] or null. `weights`: of each count. `marks`, if given, gets the boxes whose samples are
-// kept, whatever thread and time they are from.
+// kept, whatever thread and time they are from. Of a heap with a range: what was alive at its end, if it begins with 0.
 export function weigh(profile, choice, weights = profile.countWeight) {
-  const {thread, side, scope, focus, ignore, range, marks} = choice, {size, end, countBox, countThread, countSide, countBin} = profile;
+  const {thread, side, scope, focus, ignore, range, marks} = choice, {size, end, countSide} = profile, steps = range && profile.steps || null;
+  const {box: countBox, thread: countThread, bin: countBin} = steps || {box: profile.countBox, thread: profile.countThread, bin: profile.countBin};
+  if (steps) weights = weights === profile.countHits ? steps.hits : steps.weight;
   const kept = marks || scope || focus || ignore ? keptBoxes(profile, choice, marks || new Uint8Array(size)) : null;
   const [from, to] = range && countBin ? range : [0, Infinity], times = range && countBin ? countBin : null;
-  const total = new (profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size + 1);
+  const total = new (!steps && profile.samples < 4294967296 && weights === profile.countWeight ? Uint32Array : Float64Array)(size + 1);
   // First the weight before each box, then the difference to the weight before the end of its subtree.
   let sum = 0, box = 0;
   for (let at = 0; at < countBox.length; at++) {
@@ -34,6 +36,18 @@ export function weigh(profile, choice, weights = profile.countWeight) {
   while (box <= size) total[box++] = sum;
   for (box = 0; box < size; box++) total[box] = total[end[box]] - total[box];
   return total.subarray(0, size);
+}
+
+// The largest `values`, which are of each count, of those that the choice keeps, by function.
+export function largest(profile, choice, values, alias) {
+  const {size, parents, fn, countBox, countThread} = profile, kept = keptBoxes(profile, choice, new Uint8Array(size));
+  const most = new Float64Array(size), of = new Float64Array(profile.functionCount);
+  countBox.forEach((box, at) => { if (kept[box] && !(choice.thread >= 0 && countThread[at] !== choice.thread)) most[box] = Math.max(most[box], values[at]); });
+  for (let box = size - 1; box > 0; box--) {
+    of[alias[fn[box]]] = Math.max(of[alias[fn[box]]], most[box]);
+    most[parents[box]] = Math.max(most[parents[box]], most[box]);
+  }
+  return of;
 }
 
 // The share of time below matching functions; a sample counts once, however many matches its stack has.
