@@ -11,7 +11,7 @@ namespace flameprobe {
 namespace {
 
 constinit std::atomic<pid_t> host{0};
-constinit std::atomic<bool> watched{false};
+constinit std::atomic<bool> watched{false}, hidden{false};
 
 // proc(5): fields 26 and 28, where the code and the stack of an image begin. 1 and 0 if the kernel hides them; 0 and 0
 // if the main thread has ended, which other threads may outlive.
@@ -41,8 +41,13 @@ bool is_in_host_process() noexcept { return host_process() == ::getpid(); }
 void watch_process(pid_t pid) noexcept {
     set_host_process(pid);
     watched_image = image_place(host_proc_directory());
+    hidden.store(false, std::memory_order_relaxed);
     watched.store(true, std::memory_order_relaxed);
 }
+
+void host_memory_is_hidden() noexcept { hidden.store(true, std::memory_order_relaxed); }
+
+bool may_ask_for_host_memory() noexcept { return !hidden.load(std::memory_order_relaxed); }
 
 bool is_watched_from_outside() noexcept { return watched.load(std::memory_order_relaxed); }
 

@@ -23,6 +23,10 @@ void watch_process(pid_t pid) noexcept;
 /// Whether watch_process() was called: the host's addresses are not ours. Async-signal-safe.
 bool is_watched_from_outside() noexcept;
 
+/// The kernel has refused to show the watched process's memory: it is not asked again, since Yama has each try logged.
+void host_memory_is_hidden() noexcept;
+bool may_ask_for_host_memory() noexcept;
+
 /// Whether exec has replaced the host's program: for a task, which has the old one's memory still, and for who watches.
 /// The collector only.
 bool host_has_other_image();

@@ -34,10 +34,12 @@ ssize_t read_through_pipe(std::uint64_t address, std::span<std::byte> out) noexc
 }
 
 ssize_t read_once(std::uint64_t address, std::span<std::byte> out) noexcept {
+    if (!may_ask_for_host_memory()) return -1;
     const iovec local{out.data(), out.size()};
     const iovec remote{reinterpret_cast<void*>(address), out.size()};
     const bool own = !is_watched_from_outside();
     ssize_t got = ::process_vm_readv(own ? ::gettid() : host_process(), &local, 1, &remote, 1, 0);
+    if (!own && got < 0 && errno == EPERM) host_memory_is_hidden();
     if (!own || got >= 0 || (errno != ENOSYS && errno != EPERM)) return got;
     got = read_through_proc(address, out);
     return got < 0 ? read_through_pipe(address, out) : got;

@@ -42,7 +42,24 @@ Descriptor BlockedReader::open(std::uint32_t tid, const char* file) {
     return Descriptor(::openat(directory_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
+BlockedReader::Outcome BlockedReader::refused(int why) {
+    const bool forbidden = why == EACCES || why == EPERM, asked = may_ask_for_host_memory();
+    if (forbidden && is_watched_from_outside()) host_memory_is_hidden();
+    if (!why_refused_.empty()) return Outcome::refused;
+    if (!asked)
+        why_refused_ = "the process's memory may not be read";
+    else if (!forbidden)
+        why_refused_ = std::string("/proc/PID/task/TID/syscall cannot be read: ") + std::strerror(why);
+    else
+        why_refused_ = std::string("/proc/PID/task/TID/syscall may not be read: ") +
+                       (may_read_from_outside() ? "the process is not dumpable (it changed its user, or its file may "
+                                                  "not be read)"
+                                                : "kernel.yama.ptrace_scope forbids it");
+    return Outcome::refused;
+}
+
 BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out) {
+    if (!may_ask_for_host_memory()) return refused(EPERM);
     const auto known = call_files_.find(tid);
     Descriptor opened;
     int fd = known == call_files_.end() ? -1 : known->second.get();
@@ -56,11 +73,8 @@ BlockedReader::Outcome BlockedReader::read(std::uint32_t tid, BlockedThread& out
         const int why = errno;
         call_files_.erase(tid);
         if (fd < 0 ? directory_ && why == ENOENT : got == 0 || why == ESRCH) return Outcome::gone;
-        why_refused_ = !directory_ ? "/proc is not mounted"
-                       : why == EACCES || why == EPERM
-                           ? "/proc/PID/task/TID/syscall may not be read: the process is not dumpable (it changed its "
-                             "user, or its file may not be read)"
-                           : std::string("/proc/PID/task/TID/syscall cannot be read: ") + std::strerror(why);
+        if (directory_) return refused(why);
+        why_refused_ = "/proc is not mounted";
         return Outcome::refused;
     }
     if (opened && keeps_files_) {

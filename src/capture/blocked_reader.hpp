@@ -47,6 +47,7 @@ public:
 
 private:
     Descriptor open(std::uint32_t tid, const char* file);
+    Outcome refused(int why);
 
     Descriptor directory_;
     std::unordered_map<std::uint32_t, Descriptor> call_files_;  // opening costs as much as all the rest
