@@ -230,15 +230,17 @@ def ordinary_user(case):
 
 
 @contextlib.contextmanager
-def started(argv, directory, env, **popen):
+def started(argv, directory, env, preexec_fn=lambda: None, **popen):
     """A server: runs in the background, killed with its group at the end unless it ended itself."""
+    def prepare():
+        # A test that is killed cannot end what it started: that ends by itself. Not by prlimit(2): of another user's process root
+        # may not set it in a container.
+        resource.setrlimit(resource.RLIMIT_CPU, (900, 900))
+        preexec_fn()
     log = open(Path(directory) / f"{Path(str(argv[0])).name}.log", "w+")
     process = subprocess.Popen([str(a) for a in argv], cwd=directory, env=env, stdin=subprocess.DEVNULL,
                                stdout=popen.pop("stdout", log), stderr=popen.pop("stderr", log), start_new_session=True,
-                               text=True, **popen)
-    # A test that is killed cannot end what it started: that ends by itself.
-    with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (900, 900))
+                               text=True, preexec_fn=prepare, **popen)
     try:
         yield process
     finally:
