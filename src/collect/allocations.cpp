@@ -109,6 +109,7 @@ void Allocations::take_free(std::uint64_t id, std::uint64_t freed_ns) {
     sample.age_ns = std::max<std::uint64_t>(freed_ns, sample.time_ns + 1) - sample.time_ns;
     sample.time_ns = freed_ns;
     write(freed, sample, sample.weight);
+    sample.age_ns = 0;  // said once
     write(frees, sample, found->second.number);
     live_.erase(found);
 }
