@@ -54,8 +54,10 @@ NamesFlag names_flag(std::string_view program) {
     return {};
 }
 
+bool may_lack_names(const NamedProfile& profile) { return language_of(profile) != nullptr; }
+
 std::string name_advice(const NamedProfile& profile) {
-    const Language* language = profile.has_run ? language_of(profile) : nullptr;
+    const Language* language = language_of(profile);
     if (language == nullptr) return {};
     std::vector<bool> nameless(profile.functions.size());
     for (FunctionId id = 0; id < nameless.size(); ++id) {

@@ -15,6 +15,9 @@ struct NamesFlag {
 };
 NamesFlag names_flag(std::string_view program);
 
+/// Whether the program is one of those, or has one as a library.
+bool may_lack_names(const NamedProfile& profile);
+
 /// A sentence that names the language's flag, if more than a tenth of the time is in code of a virtual machine that has
 /// no names; else empty.
 std::string name_advice(const NamedProfile& profile);

@@ -205,6 +205,12 @@ std::vector<Fact> run_facts(const NamedProfile& profile) {
     return facts;
 }
 
+bool facts_need_names(const NamedProfile& profile) {
+    return may_lack_names(profile) || std::ranges::any_of(profile.mappings, [](const Mapping& mapping) {
+               return mapping.kind == MappingKind::note && is_holder_note(mapping.path);
+           });
+}
+
 std::string default_title(const NamedProfile& profile) {
     if (!profile.has_run) return "Flame graph";
     const RunInfo& run = profile.run;

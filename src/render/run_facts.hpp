@@ -16,6 +16,8 @@ struct Fact {
 
 /// Empty for a profile without a run (read from a folded file).
 std::vector<Fact> run_facts(const NamedProfile& profile);
+/// Whether names of functions decide what the facts say.
+bool facts_need_names(const NamedProfile& profile);
 
 /// "CPU flame graph: redis-server (pid 123)", or "Flame graph" where there is no run.
 std::string default_title(const NamedProfile& profile);

@@ -209,6 +209,7 @@ Result<NamedProfile> load(ByteSource& source, const SampleFilter& filter, const 
     if (!raw.events.is_own()) count_event(raw, counts, profile.summary);
     LocationNames names(raw, profile);
     std::vector<bool> needed = locations_of(raw, counts);
+    if (options.names_wanted && !options.names_wanted(profile)) needed.assign(needed.size(), false);
     for (const LocationId id : last_stack) needed[id] = true;
     std::vector<std::string> notes;
     names.name(needed, options_for(raw, profile, options, notes), cache);

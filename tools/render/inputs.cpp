@@ -115,7 +115,10 @@ SampleFilter Loader::filter_for(const ByteSource& source) const {
 }
 
 Result<void> Loader::add_profile(ByteSource& source) {
-    const SymbolizeOptions options = symbolize_options(arguments_, progress_, source.name());
+    SymbolizeOptions options = symbolize_options(arguments_, progress_, source.name());
+    // Names are also what several are merged by, which of a pipe shows late, and what is cut by.
+    if (arguments_.info && !several_ && arguments_.cut.description().empty() && can_be_read_twice(source.name()))
+        options.names_wanted = facts_need_names;
     const SampleFilter filter = filter_for(source);
     auto loaded = load_profile(source, filter, options, several_ ? &names_ : nullptr);
     if (!loaded) return loaded.error();

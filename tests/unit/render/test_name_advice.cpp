@@ -23,10 +23,22 @@ std::string advice(const std::string& executable, const std::string& folded) {
     bool told = false;
     for (const Fact& fact : run_facts(made.profile)) told = told || (fact.label == "Names" && fact.value == text);
     CHECK(told == !text.empty());
+    if (told) CHECK(facts_need_names(made.profile));
     return text;
 }
 
 }  // namespace
+
+TEST_CASE("facts need names where they tell of virtual machines or of locks") {
+    NamedProfile profile;
+    profile.run.executable = "/usr/bin/shop";
+    profile.mappings.push_back({MappingKind::file, 0x1000, 0x1000, 0, 0, "/usr/lib/libc.so.6", ""});
+    CHECK(!facts_need_names(profile));
+    profile.mappings.push_back({MappingKind::note, 0, 0, 0, 0, "[held by main]", ""});
+    CHECK(facts_need_names(profile));
+    profile.mappings.back() = {MappingKind::file, 0x1000, 0x1000, 0, 0, "/usr/lib/libcoreclr.so", ""};
+    CHECK(facts_need_names(profile));
+}
 
 TEST_CASE("code of a virtual machine without names: the flag that gives them") {
     CHECK(advice("/usr/bin/node", "t:node;main;0x7f01;0x7f02 3\nt:node;main;uv_run 7\n") ==

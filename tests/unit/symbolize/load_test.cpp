@@ -214,3 +214,29 @@ TEST_CASE("a function without a name has the program's as it was called, not tha
     CHECK(named("/nonexistent/my server --port 1", "/nonexistent/my server") == "main;[unknown in my server] 1\n");
     CHECK(named("-bash", "/nonexistent/bash") == "main;[unknown in bash] 1\n");
 }
+
+TEST_CASE("names that nobody wants are not looked up; samples, threads and stacks are the same") {
+    const ProfileFile file(fill_server);
+    const auto named = load_profile(file.path(), {}, {});
+    SymbolizeOptions options;
+    std::uint32_t asked = 0;
+    bool answer = false;
+    options.names_wanted = [&](const NamedProfile& profile) {
+        asked = profile.run.pid;
+        return answer;
+    };
+    const auto bare = load_profile(file.path(), {}, options);
+    REQUIRE(named);
+    REQUIRE(bare);
+    CHECK(asked == 77);
+    for (const Function& function : bare->functions) CHECK(function.kind == FrameKind::thread);
+    REQUIRE(bare->counts.size() == named->counts.size());
+    for (std::size_t i = 0; i < bare->counts.size(); ++i) {
+        CHECK(bare->counts[i].weight == named->counts[i].weight);
+        CHECK(bare->counts[i].thread == named->counts[i].thread);
+    }
+    answer = true;
+    const auto wanted = load_profile(file.path(), {}, options);
+    REQUIRE(wanted);
+    CHECK(as_text(*wanted) == as_text(*named));
+}
