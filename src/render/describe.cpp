@@ -143,8 +143,11 @@ std::string box_label(const NamedProfile& profile, const CallTree& tree, const B
 
 std::string box_tooltip(const NamedProfile& profile, const CallTree& tree, const Box& box,
                         const TooltipOptions& options) {
-    std::string text = shorten(box_name(profile, tree, box), longest_name);
+    constexpr std::size_t longest_brief = 200;
+    std::string text = options.brief ? shorten(box_label(profile, tree, box), longest_brief)
+                                     : shorten(box_name(profile, tree, box), longest_name);
     text += "\n" + weight_text(profile, tree, box, options.self);
+    if (options.brief) return text;
     if (box.kind == BoxKind::gathered) {
         text += "\nnarrower than " + short_decimal(options.min_width, 4) + " %" + (box.gathered == 1 ? "" : " each");
     } else if (box.kind == BoxKind::above) {

@@ -28,6 +28,7 @@ struct TooltipOptions {
     bool self =
         true;  // whether to show a box's own samples; in a reversed graph they would be those of its outermost caller
     double min_width = 0.1;  // percent, as the tree was made
+    bool brief = false;      // the short name and the first line only
 };
 
 /// The short name (see short_name.hpp) of a function; the same as box_name for other boxes.

@@ -40,7 +40,7 @@ struct FlameGraphOptions {
     bool every_frame = false;    // chains are not folded, and in an SVG narrow towers not cut; with min_width 0 too
     std::optional<bool>
         by_weight;             // siblings: the heaviest first, or by name; else a page has the one, an SVG the other
-    bool brief = false;        // of an SVG: no footer but where it ran, and short tooltips
+    bool brief = false;        // of an SVG: no footer but where it ran, short tooltips, 150 kB at most
     bool own_code = false;     // of a page: what it begins with
     bool fold_glue = false;    // likewise
     bool each_thread = false;  // a box for each thread, where an SVG otherwise merges threads with like names

@@ -41,7 +41,8 @@ std::vector<std::string> box_classes(const NamedProfile& profile, const CallTree
     return classes;
 }
 
-constexpr double least_tower = 1;  // percent of the width: narrower ones do not make a picture high
+constexpr std::size_t most_brief_bytes = 110'000;  // of frames; with style and script 150 kB
+constexpr double least_tower = 1;                  // percent of the width: narrower ones do not make a picture high
 
 /// Of a row, in pixels.
 struct RowSize {
@@ -99,16 +100,15 @@ private:
         if (box.kind == BoxKind::gathered || box.kind == BoxKind::omitted || box.kind == BoxKind::above)
             out += " data-more=\"1\"";
         if (box.kind == BoxKind::folded) add_folded(out, box);
-        if (label != name) {
+        if (label != name && !options_.brief) {
             out += " data-n=\"";
             append_xml(out, label);
             out += "\"";
         }
         out += "><title>";
-        std::string tooltip =
-            box_tooltip(profile_, tree_, box, {.self = !options_.reverse, .min_width = options_.min_width});
-        if (options_.brief) tooltip.resize(std::min(tooltip.size(), tooltip.find('\n', tooltip.find('\n') + 1)));
-        append_xml(out, tooltip);
+        append_xml(out,
+                   box_tooltip(profile_, tree_, box,
+                               {.self = !options_.reverse, .min_width = options_.min_width, .brief = options_.brief}));
         out += "</title><rect" + place(box);
         add_label(out, box, top(box), label);
         out += "</g>\n";
@@ -126,7 +126,7 @@ private:
             const std::string label = clean_text(short_name(profile_, id));
             out += palette_.class_of(profile_, id, roles_[id]) + "&#9;";
             append_xml(out, shorten(label, longest_folded));
-            if (name == label) continue;
+            if (name == label || options_.brief) continue;
             out += "&#9;";
             append_xml(out, shorten(name, longest_folded));
         }
@@ -236,25 +236,7 @@ std::vector<NamedShade> used_shades(const Palette& palette, std::vector<std::str
     return shades;
 }
 
-}  // namespace
-
-Result<std::string> preview_markup(const NamedProfile& profile, const Palette& palette,
-                                   const FlameGraphOptions& options, bool colored) {
-    constexpr double least = 0.8;  // percent: about ten pixels
-    // As the page first shows it, but for the narrowest.
-    auto tree = build_call_tree(profile, {.reverse = options.reverse,
-                                          .min_width = least,
-                                          .by_weight = options.by_weight.value_or(colored),
-                                          .gather_threads = !options.each_thread});
-    if (!tree) return tree.error();
-    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile);
-    const std::vector<std::string> classes =
-        colored ? box_classes(profile, *tree, palette) : std::vector(tree->boxes.size(), Palette::plain_class());
-    return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
-           Frames(profile, *tree, classes, palette, options, page_row).plain_markup() + "</svg>";
-}
-
-Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
+Result<SvgPage> page_of(const NamedProfile& profile, const FlameGraphOptions& options) {
     const auto palette = Palette::by_name(options.colors);
     if (!palette) return palette.error();
     auto tree = build_call_tree(profile, {.reverse = options.reverse,
@@ -283,7 +265,35 @@ Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& opt
     page.width = options.width;
     page.rows = tree->depth + 1;
     page.frames = Frames(profile, *tree, classes, *palette, options).markup();
-    write_svg_page(page, out);
+    return page;
+}
+
+}  // namespace
+
+Result<std::string> preview_markup(const NamedProfile& profile, const Palette& palette,
+                                   const FlameGraphOptions& options, bool colored) {
+    constexpr double least = 0.8;  // percent: about ten pixels
+    // As the page first shows it, but for the narrowest.
+    auto tree = build_call_tree(profile, {.reverse = options.reverse,
+                                          .min_width = least,
+                                          .by_weight = options.by_weight.value_or(colored),
+                                          .gather_threads = !options.each_thread});
+    if (!tree) return tree.error();
+    if (!options.reverse && !options.every_frame) fold_chains(*tree, profile);
+    const std::vector<std::string> classes =
+        colored ? box_classes(profile, *tree, palette) : std::vector(tree->boxes.size(), Palette::plain_class());
+    return "<svg width=\"100%\" height=\"" + std::to_string((tree->depth + 1) * page_row.row) + "\">\n" +
+           Frames(profile, *tree, classes, palette, options, page_row).plain_markup() + "</svg>";
+}
+
+Result<void> write_svg(const NamedProfile& profile, const FlameGraphOptions& options, const ByteSink& out) {
+    FlameGraphOptions fewer = options;
+    auto page = page_of(profile, fewer);
+    for (; page && fewer.brief && fewer.min_width > 0 && page->frames.size() > most_brief_bytes;
+         page = page_of(profile, fewer))
+        fewer.min_width *= 1.5;
+    if (!page) return page.error();
+    write_svg_page(*page, out);
     return {};
 }
 

@@ -168,6 +168,41 @@ TEST_CASE("hostile names are escaped and cut") {
     CHECK(text.size() < 60'000);
 }
 
+TEST_CASE("a picture for a README has no more than 150 kB, whatever the profile") {
+    const std::string argument = "(std::map<" + std::string(20'000, 'k') + ", int>)";
+    ProfileOf made;
+    // Boxes of one width are folded, so each function has time of its own.
+    for (int tower = 0; tower < 50; ++tower) {
+        std::vector<std::string> stack{"main"};
+        for (int row = 0; row < 40; ++row) {
+            stack.push_back("shop::of_tower_" + std::to_string(tower) + "::function_" + std::to_string(row) + "::f" +
+                            (row == 0 ? argument : "()"));
+            made.stack(stack, 1);
+        }
+    }
+    FlameGraphOptions options;
+    options.min_width = 0.5;
+    CHECK(svg_of(made.profile, options).size() > 150'000);
+    options.brief = true;
+    const std::string text = svg_of(made.profile, options);
+    CHECK(text.size() <= 150'000);
+    CHECK(count_of(text, "</title><rect") > 100);
+    // Where names are few and short, boxes are what it has too many of.
+    for (int tower = 50; tower < 100; ++tower) {
+        std::vector<std::string> stack{"main"};
+        for (int row = 0; row < 40; ++row) {
+            stack.push_back("of_tower_" + std::to_string(tower) + "::" + std::string(60, 'f') + std::to_string(row));
+            made.stack(stack, 1);
+        }
+    }
+    options.brief = false;
+    options.min_width = 0.01;
+    options.every_frame = true;
+    CHECK(svg_of(made.profile, options).size() > 150'000);
+    options.brief = true;
+    CHECK(svg_of(made.profile, options).size() <= 150'000);
+}
+
 TEST_CASE("size is bounded by the minimum width, not by the number of stacks") {
     ProfileOf made;
     for (int i = 0; i < 5'000; ++i) made.stack({"main", "f" + std::to_string(i), "g" + std::to_string(i)}, 1);
