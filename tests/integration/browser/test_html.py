@@ -732,6 +732,15 @@ class HtmlTest(PageTest):
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.text("share"), "")
 
+    def test_strips_take_a_sixth_of_the_window_at_most(self):
+        # Of three threads; where two strips have room the second is of the other two.
+        for height, strips in ((800, 3), (560, 2)):
+            self.page.size(1300, height)
+            self.open("times.html")
+            used, window = self.page.run("return [document.querySelector('#times canvas').clientHeight, innerHeight]")
+            self.assertEqual((used - 18) / 22, strips)
+            self.assertLessEqual(used, window / 6)
+
     def test_a_strip_tells_of_its_thread_and_of_its_waits(self):
         self.open("waits.html")
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#times canvas")
