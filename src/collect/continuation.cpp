@@ -25,6 +25,17 @@ void continue_by(std::vector<CodeFrame>& frames, std::size_t proven, const std::
     frames.insert(frames.end(), whole.begin() + static_cast<std::ptrdiff_t>(joint), whole.end());
 }
 
+/// Of the outermost frames of a copy, as far as they may prove something.
+std::uint64_t outermost_hash(const std::vector<CodeFrame>& frames, std::size_t proven) {
+    constexpr std::size_t most = 16;
+    std::uint64_t hash = 0;
+    // The copy ended before the CFA of its last frame was known.
+    for (std::size_t at = proven - 1, count = 0; at-- > 0 && count < most; ++count)
+        for (const std::uint64_t part : {frames[at].cfa, frames[at + 1].address})
+            hash = (hash ^ part) * 0x9e3779b97f4a7c15 + (hash >> 32);
+    return hash;
+}
+
 bool alike_from(const std::vector<CodeFrame>& first, std::size_t at, const std::vector<CodeFrame>& second,
                 std::size_t second_at) {
     return std::equal(first.begin() + static_cast<std::ptrdiff_t>(at), first.end(),
@@ -86,11 +97,27 @@ Continuations::Chains::iterator Continuations::chain_up_to(ThreadId thread, std:
 
 bool Continuations::extend(ThreadId thread, Walk& walk) const {
     const auto found = chain_around(thread, walk.frames);
-    if (found == chains_.end()) return false;
+    if (found == chains_.end() || is_doubted(walk.frames, walk.frames_in_copy)) return false;
     const Chain& chain = found->second;
     if (chain.pending.empty()) return continue_like(walk.frames, walk.frames_in_copy, chain.whole);
     const DeepSample& last = chain.pending.back();
     return last.read_ns != 0 && continue_like(walk.frames, walk.frames_in_copy, last.frames);
+}
+
+bool Continuations::is_checked(ThreadId thread, const std::vector<CodeFrame>& frames) {
+    constexpr std::uint32_t all_of_first = 64, then_one_in = 8;
+    const auto found = frames.empty() ? chains_.end() : chains_.find({thread, frames.back().cfa});
+    if (found == chains_.end()) return true;
+    const std::uint32_t count = found->second.extended++;
+    return count < all_of_first || count % then_one_in == 0;
+}
+
+void Continuations::contradicted(const std::vector<CodeFrame>& frames, std::size_t proven) {
+    if (doubted_.size() < most_chains) doubted_.insert(outermost_hash(frames, proven));
+}
+
+bool Continuations::is_doubted(const std::vector<CodeFrame>& frames, std::size_t proven) const {
+    return !doubted_.empty() && proven >= 2 && doubted_.contains(outermost_hash(frames, proven));
 }
 
 bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
@@ -103,7 +130,7 @@ bool Continuations::agrees_with_last(ThreadId thread, const Walk& read) const {
 
 void Continuations::add(DeepSample deep, bool extended) {
     // With fewer than two frames in the copy no other sample can prove anything: it is decided at once.
-    if (deep.proven < 2) return decide(deep, false);
+    if (deep.proven < 2 || is_doubted(deep.frames, deep.proven)) return decide(deep, false);
     if (chains_.size() >= most_chains) forget_idle(~std::uint64_t{0});
     const ThreadId thread = deep.sample.thread;
     const bool up_to_start = extended || deep.read_ns != 0;
@@ -159,6 +186,7 @@ void Continuations::settle(Chain& chain, const std::vector<CodeFrame>& whole) {
         // Scopes beyond the copy were placed in the frames that live memory held: there must be as many.
         const bool scopes_beyond = !at->labels.empty() && at->labels.front().frame >= at->proven;
         if (good && scopes_beyond) good = at->frames.size() == at->walked;
+        good = good && !is_doubted(at->frames, at->proven);
         decide(*at, good);
         next = good ? &at->frames : nullptr;
     }

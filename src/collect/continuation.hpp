@@ -10,13 +10,15 @@
 //  - by live memory (LiveStack), if a sample taken after the reading shares enough, or if the sample before shares a
 //    little and agrees.
 // Popped stack keeps its old bytes: memory alone, without another sample, proves nothing. A stack that is not proven is
-// cut at the end of its copy.
+// cut at the end of its copy. Where frames are called again from the same places, live memory tells sooner or later: it
+// continues them otherwise than a sample did, and from then on nothing is continued from there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -89,6 +91,11 @@ public:
     void saw_whole(ThreadId thread, const std::vector<CodeFrame>& frames, std::uint64_t now_ns);
     /// Continues `walk` by the thread's last sample. False if that proves nothing: live memory has to be read.
     bool extend(ThreadId thread, Walk& walk) const;
+    /// Whether live memory is to be read though extend() has succeeded: a program may call the same frames again and
+    /// again, in turn for callers beyond the copy. Often at first, then for one sample in eight.
+    bool is_checked(ThreadId thread, const std::vector<CodeFrame>& frames);
+    /// Frames of a copy were seen to continue in two ways: they prove nothing any more.
+    void contradicted(const std::vector<CodeFrame>& frames, std::size_t proven);
     /// Whether the thread's last sample continues as live memory does now.
     bool agrees_with_last(ThreadId thread, const Walk& read) const;
     /// `extended`: what extend(), or after it agrees_with_last(), gave.
@@ -107,6 +114,7 @@ private:
         /// Samples since then, oldest first; all but the last without frames beyond the copy.
         std::vector<DeepSample> pending;
         std::uint64_t seen_ns = 0;
+        std::uint32_t extended = 0;  // how often, see is_checked()
     };
     static constexpr std::size_t most_pending = 1024;  // of a stack
     static constexpr std::size_t most_chains = 4096;
@@ -119,13 +127,15 @@ private:
     Chains::const_iterator chain_around(ThreadId thread, const std::vector<CodeFrame>& frames) const;
     Chains::iterator chain_up_to(ThreadId thread, std::uint64_t outermost_cfa);
     bool taken_after_reading(const DeepSample& deep) const;
+    bool is_doubted(const std::vector<CodeFrame>& frames, std::size_t proven) const;
     void decide(DeepSample& deep, bool whole);
     void settle(Chain& chain, const std::vector<CodeFrame>& whole);
     void forget_idle(std::uint64_t idle_ns);
     void cut(Chain& chain, std::size_t count);
 
     Emit emit_;
-    Chains chains_;  // of threads that had deep stacks
+    Chains chains_;                              // of threads that had deep stacks
+    std::unordered_set<std::uint64_t> doubted_;  // see contradicted(); by a hash of the outermost frames
     std::uint64_t accepted_ = 0, rejected_ = 0;
     std::uint64_t round_ = 0;  // number of drains
 };

@@ -15,6 +15,11 @@ namespace {
 constexpr std::uint64_t least_patience_ns = 50'000'000, periods_of_patience = 5;
 constexpr std::uint64_t idle_ns = 10'000'000'000;
 
+bool are_alike(const std::vector<CodeFrame>& first, const std::vector<CodeFrame>& second) {
+    return std::ranges::equal(
+        first, second, [](const CodeFrame& a, const CodeFrame& b) { return a.address == b.address && a.cfa == b.cfa; });
+}
+
 }  // namespace
 
 constinit std::atomic<bool> Pipeline::scopes_seen_{false};
@@ -163,6 +168,16 @@ void Pipeline::deep_sample(const TimeSample& raw, Sample sample) {
     live_.begin(copy);
     deep.proven = walk_.frames_in_copy;
     bool extended = continuations_.extend(sample.thread, walk_);
+    if (extended && continuations_.is_checked(sample.thread, walk_.frames)) {
+        std::swap(walk_, continued_);
+        unwinder_->walk(raw.registers, copy, &live_, walk_);
+        if (memory_continues() && !are_alike(walk_.frames, continued_.frames)) {
+            continuations_.contradicted(continued_.frames, deep.proven);
+            extended = false;
+        }
+        std::swap(walk_, continued_);
+        live_.begin(copy);
+    }
     if (extended) {
         walk_.beyond_end = walk_.frames.back().cfa;
     } else {

@@ -120,7 +120,7 @@ private:
     ThreadRegistry threads_;
     Summary summary_;
     Ledger ledger_;
-    Walk walk_;
+    Walk walk_, continued_;
     std::vector<PlacedScope> placed_;
     std::vector<StackLabel> labels_;
     std::unordered_map<std::uint32_t, std::uint32_t> text_of_label_;

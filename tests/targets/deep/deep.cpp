@@ -2,6 +2,7 @@
 //
 // usage: deep recursion KIB SECONDS          one recursion of frames of half a kilobyte, which stands at its end
 //        deep callers KIB SECONDS            such a recursion from two callers in turn, whose work has two names
+//        deep repeated KIB SECONDS           the same callers, with a recursion from two places, the same way each time
 //        deep frame KIB SECONDS              the same callers, with one frame of 33 KiB between them and their work
 //        deep tree MICROSECONDS SECONDS      a random path of calls, left and taken anew every so often
 //        deep even-tree MICROSECONDS SECONDS the same with frames of one size, so that every path ends at one address
@@ -127,6 +128,22 @@ template <unsigned which>
     KEEP(bytes);
 }
 
+/// As a parser that reads the same text again: its calls are no row of equal ones, but always the same.
+[[DEEP_APART]] void repeat_to(const Path& path, unsigned left) {
+    constexpr std::uint64_t places = 0x9e3779b97f4a7c15;
+    char bytes[recursion_frame - 32];
+    KEEP(bytes);
+    if (left == 0) {
+        path.seed == 0 ? work<0>(path) : work<1>(path);
+    } else if ((places >> left % 64 & 1) != 0) {
+        repeat_to(path, left - 1);
+        KEEP(&left);
+    } else {
+        repeat_to(path, left - 1);
+    }
+    KEEP(bytes);
+}
+
 /// As PCRE2's matcher has in a program that gives its compiled code no stack of its own.
 [[DEEP_APART]] void large_frame(const Path& path) {
     char bytes[33 << 10];
@@ -135,19 +152,21 @@ template <unsigned which>
     KEEP(bytes);
 }
 
-/// 0 frames: the large one.
+using Recursion = void(const Path&, unsigned);
+
+/// No recursion: the large frame.
 template <unsigned which>
-[[DEEP_APART]] void caller(Clock::duration stay, unsigned frames) {
+[[DEEP_APART]] void caller(Clock::duration stay, Recursion* recursion, unsigned frames) {
     const Path path{which, stay};
-    frames == 0 ? large_frame(path) : recurse_to(path, frames);
+    recursion == nullptr ? large_frame(path) : recursion(path, frames);
     KEEP(&path);
 }
 
 /// Seven tenths and three tenths of the time.
-void take_turns(unsigned frames, Clock::time_point end) {
+void take_turns(Recursion* recursion, unsigned frames, Clock::time_point end) {
     while (Clock::now() < end) {
-        caller<0>(std::chrono::microseconds(700), frames);
-        caller<1>(std::chrono::microseconds(300), frames);
+        caller<0>(std::chrono::microseconds(700), recursion, frames);
+        caller<1>(std::chrono::microseconds(300), recursion, frames);
     }
 }
 
@@ -166,12 +185,15 @@ int main(int argc, char** argv) {
         std::chrono::duration_cast<deep::Clock::duration>(std::chrono::duration<double>(std::atof(argv[3])));
     const auto end = deep::Clock::now() + time;
     const std::chrono::microseconds stay(amount);
+    const auto frames = static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1);
     if (std::strcmp(argv[1], "recursion") == 0)
-        deep::recurse({0, time}, static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1));
+        deep::recurse({0, time}, frames);
     else if (std::strcmp(argv[1], "callers") == 0)
-        deep::take_turns(static_cast<unsigned>(amount * 1024 / deep::recursion_frame - 1), end);
+        deep::take_turns(deep::recurse_to, frames, end);
+    else if (std::strcmp(argv[1], "repeated") == 0)
+        deep::take_turns(deep::repeat_to, frames, end);
     else if (std::strcmp(argv[1], "frame") == 0)
-        deep::take_turns(0, end);
+        deep::take_turns(nullptr, 0, end);
     else if (std::strcmp(argv[1], "tree") == 0)
         deep::walk_paths<false>(stay, end);
     else if (std::strcmp(argv[1], "even-tree") == 0)

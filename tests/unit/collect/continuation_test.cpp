@@ -207,6 +207,29 @@ TEST_CASE("continue: memory that agrees with the last whole stack needs no later
     }
 }
 
+TEST_CASE("continue: frames that live memory was seen to continue otherwise prove nothing any more") {
+    Fixture fixture;
+    const std::string calls = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh";
+    const auto whole = stack(calls);
+    Walk walk;
+    const auto extends = [&](const std::string& other) {
+        walk.frames = first(stack(other), 24);
+        walk.frames_in_copy = 24;
+        return fixture.continuations.extend(thread, walk);
+    };
+    fixture.sample(calls, 24, 1, 2);
+    fixture.continuations.saw_whole(thread, whole, 3);
+    REQUIRE(extends(calls));
+    CHECK(walk.frames.size() == whole.size());
+    CHECK(fixture.continuations.is_checked(thread, walk.frames));
+    fixture.continuations.contradicted(walk.frames, 24);
+    CHECK_FALSE(extends(calls));
+    const auto before = fixture.told.size();
+    fixture.sample(calls, 24, 4, 5);
+    REQUIRE(fixture.told.size() == before + 1);  // decided at once
+    CHECK(fixture.told.back() == ToldStack{24, false, 4});
+}
+
 TEST_CASE("continue: a thread that is never seen whole does not fill the memory") {
     Fixture f;
     for (std::uint64_t time = 0; time < 20'000; ++time) f.sample(time % 2 != 0 ? usual_path : other_middle, 30, time);
