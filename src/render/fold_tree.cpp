@@ -10,10 +10,11 @@ namespace {
 constexpr std::size_t longest_chain = 5;
 constexpr std::uint32_t rows_worth_cutting = 3;
 
+/// As in the page (assets/page/lazy_tree.js).
 bool leads_on(const Box& box, const NamedProfile& profile) {
     if (box.kind != BoxKind::function) return false;
     const FrameKind kind = profile.functions[box.function].kind;
-    return kind == FrameKind::user || kind == FrameKind::inlined || kind == FrameKind::kernel;
+    return kind != FrameKind::note && kind != FrameKind::scope && kind != FrameKind::thread;
 }
 
 /// The number of boxes from `first` on that each stand alone on the one before. Boxes are in depth-first order.

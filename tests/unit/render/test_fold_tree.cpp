@@ -32,6 +32,20 @@ TEST_CASE("frames that only lead on are one row, but for the last") {
     CHECK(tree->boxes[3].parent == 2);
 }
 
+TEST_CASE("what a lock's holder does is folded like what a thread does") {
+    ProfileOf made;
+    made.folded("t:w;lock;n:[held by v];a;b;c;d;e;f;x 3\n");
+    NamedProfile& profile = made.profile;
+    for (Function& function : profile.functions)
+        if (const auto name = profile.strings.view(function.name); name.size() == 1 && name != "w")
+            function.kind = FrameKind::held;
+    auto tree = build_call_tree(profile, {.min_width = 0});
+    REQUIRE(tree);
+    fold_chains(*tree, profile);
+    CHECK(shown(profile, *tree).find("[held by v] 3\n    … 6 frames of ") != std::string::npos);
+    CHECK(tree->boxes.size() == 6);
+}
+
 TEST_CASE("five frames, branches and scopes are not folded") {
     for (const char* folded : {"a;b;c;d;e 8\n", "a;b;c;d;e;f 8\na;b;c 1\n", "a;b;c;s:load;d;e;f 8\n"}) {
         ProfileOf made;
