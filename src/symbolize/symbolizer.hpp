@@ -49,8 +49,8 @@ struct SymbolizeOptions {
     /// longer than the run did.
     bool spare_brief_runs = false;
     std::vector<std::string>* notes = nullptr;
-    /// Asked by load_profile(), with what it knows by then: its run, threads, mappings. False: code stays without frames.
-    /// Not given: names are looked up.
+    /// Asked by load_profile(), with what it knows by then: its run, threads, mappings. False: code stays without
+    /// frames. Not given: names are looked up.
     std::function<bool(const NamedProfile& profile)> names_wanted;
     /// Gives the bytes of an ELF file that cannot be opened by its path any more (deleted, replaced, a memfd). May be
     /// called from several threads at a time. An empty function: there is no such source.
