@@ -291,10 +291,6 @@ void Sampling::give_up(const std::string& why) {
     turn(Phase::broken);
 }
 
-void Sampling::give_up_unless(const Result<void>& done) {
-    if (!done) give_up(done.error().message);
-}
-
 void Sampling::end(const std::string& why) {
     if (profiles_.begun()) profile().remark(why);
     stop();

@@ -109,7 +109,9 @@ private:
     void go_on();  // while a picture is drawn
     void flush();
     void report_waits();
-    void give_up_unless(const Result<void>& done);
+    void give_up_unless(const Result<void>& done) {
+        if (!done) give_up(done.error().message);
+    }
 
     const Options& options_;
     Log& log_;
