@@ -766,6 +766,19 @@ class HtmlTest(PageTest):
         ActionChains(self.page.driver).move_to_element(self.id("search")).perform()
         self.assertTrue(self.details().startswith("Point at a box"))
 
+    def test_numbers_of_locks_are_whole_beside_long_stacks(self):
+        # As lock_page.cpp writes it.
+        self.open()
+        self.page.run("""document.querySelector('main').insertAdjacentHTML('afterend', '<details class="facts locks" open><summary>Locks</summary><table>' +
+          '<tr><th>lock</th><th>waited for</th><th>waits</th><th>longest</th><th>held by, the longest first; what the holder did</th></tr>' +
+          '<tr><td>0x7ffc5a86fdb8</td><td>1.07 s</td><td>1,044</td><td>451.6 µs</td><td>' + 'shop::Server::answer < '.repeat(30) + '</td></tr></table></details>')""")
+        for width in (1300, 500):
+            self.page.size(width, 800)
+            heights = self.page.run("return Array.from(document.querySelectorAll('.locks :is(td, th)'), (cell) => cell.firstChild).map((text) => "
+                                    "{ const range = document.createRange(); range.selectNode(text); return range.getClientRects().length; })")
+            self.assertEqual(heights[:4] + heights[5:9], [1] * 8, width)
+            self.assertGreater(heights[9], 1)
+
     def test_a_heap_says_how_much_was_alive_when(self):
         self.open(os.path.join(PICTURES, "heap.html"))
         canvas = self.page.driver.find_element(By.CSS_SELECTOR, "#alive canvas")
