@@ -18,8 +18,9 @@ struct ClockRate {
 
 /// perf has one period for an event, and begins it anew whenever it is set. So there are two kinds of lives.
 ///
-/// A settled thread's period is drawn in [P/2, 3P/2], and again every 16 samples, so that no rhythm of the program is
-/// in step with it. A sample stands for what the event has counted since the last one.
+/// A settled thread's period is drawn in [P/2, 3P/2], and again after four samples or more, so that no rhythm of the
+/// program is in step with it for long. Each time half a period is cut off in the mean: the next ones are shorter for
+/// it. A sample stands for what the event has counted since the last one.
 ///
 /// Of many brief threads, those would be sampled late in their lives only. Such a thread has one period X, uniform in
 /// (0, P), that repeats. The sample at count t then stands for P / sum(1/k) over all k with least <= t/k < P: the
@@ -55,11 +56,15 @@ public:
         return period_ns_ + (count_ns - epoch_ns_ < period_ns_ * 3 / 2 ? abandoned_ns_ : 0);
     }
     /// Whether the period should be drawn anew, after the thread's samples were read.
-    bool wants_draw() const { return brief_ ? last_ns_ >= lives_on_ns() : samples_ >= 16; }
+    bool wants_draw() const { return brief_ ? last_ns_ >= lives_on_ns() : samples_ >= least_samples; }
     /// CPU time after which a thread is no brief one.
     std::uint64_t lives_on_ns() const { return 10 * rate_.period_ns; }
     /// Draws a period; drawn() is to follow, when it is set.
-    std::uint64_t draw() { return drawn_ns_ = settled_period(); }
+    std::uint64_t draw() {
+        const std::uint64_t period = settled_period();
+        if (brief_) return drawn_ns_ = period;
+        return drawn_ns_ = std::max(period - period / (2 * std::max(samples_, least_samples) + 1), rate_.least_ns);
+    }
     /// The drawn period is set, and the event has counted `count_ns`.
     void drawn(std::uint64_t count_ns) {
         abandoned_ns_ = brief_ ? 0 : (count_ns - std::min(count_ns, epoch_ns_)) % period_ns_;
@@ -72,6 +77,8 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t least_samples = 4;  // between two draws
+
     std::uint64_t settled_period() {
         const std::uint64_t least = std::max(rate_.period_ns / 2, rate_.least_ns);
         return least + below(std::max(rate_.period_ns * 3 / 2, least + 1) - least);

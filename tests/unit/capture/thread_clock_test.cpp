@@ -87,7 +87,24 @@ TEST_CASE("periods are drawn anew, so that no rhythm is in step with them") {
         most = std::max(most, clock.period_ns());
     }
     CHECK(least < rate.period_ns * 6 / 10);
-    CHECK(most > rate.period_ns * 14 / 10);
+    CHECK(most > rate.period_ns * 12 / 10);
+}
+
+TEST_CASE("there are as many samples as were asked for, though each draw cuts a period off") {
+    for (const std::uint64_t between : {4u, 10u, 40u}) {  // samples from one drain to the next
+        ThreadClock clock(rate, false, between);
+        std::uint64_t count = 0, samples = 0, random = between;
+        for (int draws = 0; draws < 20'000; ++draws) {
+            for (std::uint64_t i = 0; i < between; ++i, ++samples) clock.weigh(count += clock.period_ns());
+            count += splitmix64(random += 0x9e3779b97f4a7c15) % clock.period_ns();
+            REQUIRE(clock.wants_draw());
+            clock.draw();
+            clock.drawn(count);
+        }
+        CAPTURE(between);
+        CHECK(static_cast<double>(count) / static_cast<double>(samples) ==
+              doctest::Approx(static_cast<double>(rate.period_ns)).epsilon(0.01));
+    }
 }
 
 TEST_CASE("a brief thread that lives on is settled, and then no time counts twice") {
