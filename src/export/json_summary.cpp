@@ -111,10 +111,8 @@ void SummaryWriter::sampling() {
     json_.key("frequency_set_hz");
     run.period_ns <= 1 ? json_.null() : json_.real(1e9 / static_cast<double>(run.period_ns));
     json_.key("frequency_reached_hz");  // for each second of the process's CPU time
-    if (run.period_ns <= 1 || profile_.summary.process_cpu_ns == 0)
-        json_.null();
-    else
-        json_.real(1e9 * ratio(hits_of(profile_.summary), profile_.summary.process_cpu_ns));
+    const bool is_known = run.period_ns > 1 && profile_.summary.process_cpu_ns != 0;
+    is_known ? json_.real(1e9 * ratio(hits_of(profile_.summary), profile_.summary.process_cpu_ns)) : json_.null();
     number("period_ns", run.period_ns);
     text("engine", run.engine);
     text("engine_reason", run.engine_reason);

@@ -11,6 +11,7 @@
 
 #include "base/base_name.hpp"
 #include "base/file_identity.hpp"
+#include "profile/names.hpp"
 
 namespace flameprobe {
 
@@ -196,37 +197,6 @@ struct EventInfo {
     std::uint64_t period_ns = 0;        // 1: weights are nanoseconds; 0: the event is no time
 };
 
-/// Names of events that have a meaning.
-namespace event_name {
-inline constexpr std::string_view cpu = "cpu";        // the run's own event, where that is a clock
-inline constexpr std::string_view offcpu = "offcpu";  // weights are nanoseconds, exact for each thread
-inline constexpr std::string_view wall = "wall";      // made of the two by readers: it has no samples of its own
-/// Part of offcpu that is hidden by default: the waits of threads that never woke.
-inline constexpr std::string_view idle = "offcpu-idle";
-/// What was allocated: weights are bytes, or allocations.
-inline constexpr std::string_view alloc = "alloc", alloc_objects = "alloc-objects";
-/// What was freed of it, by the allocations' stacks. Readers make of both what was alive when it was most, and at the
-/// end.
-inline constexpr std::string_view freed = "freed", freed_objects = "freed-objects";
-inline constexpr std::string_view heap = "heap", heap_objects = "heap-objects";
-inline constexpr std::string_view heap_end = "heap-end", heap_end_objects = "heap-end-objects";
-}  // namespace event_name
-
-/// Whether the event is made of what the program allocates.
-inline bool is_of_allocations(std::string_view name) {
-    return name == event_name::alloc || name == event_name::alloc_objects || name.starts_with(event_name::heap);
-}
-
-/// Shown beside the bytes, without a picture of its own.
-inline bool is_number_of_allocations(std::string_view name) {
-    return name == event_name::alloc_objects || name.starts_with(event_name::heap_objects);
-}
-
-/// Kinds of events that say what their weights are.
-namespace event_kind {
-inline constexpr std::string_view bytes = "bytes", objects = "allocations";
-}  // namespace event_kind
-
 /// The name as users type it: cpu for any clock of CPU time.
 inline std::string short_event_name(const std::string& event) {
     return event == "cpu-clock" || event == "task-clock" ? std::string(event_name::cpu) : event;
@@ -261,25 +231,6 @@ inline std::string architecture(const RunInfo& run) {
     }
     return {};
 }
-
-/// Names of a Summary's counters that mean something to readers.
-namespace counter {
-/// A sentence for the reader of the profile: the counter's name is this and the sentence, its value 1.
-inline constexpr std::string_view note = "note: ";
-/// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples the removed parts
-/// had; and which process the run began with. These three are not added up when profiles are merged.
-inline constexpr std::string_view part = "part of the profile";
-inline constexpr std::string_view root_pid = "pid of the run's first process";
-inline constexpr std::string_view given_up = "samples given up with the oldest parts";
-/// While sampling was on. Of merged profiles the largest process's memory counts.
-inline constexpr std::string_view minor_faults = "page faults, minor", major_faults = "page faults, major",
-                                  peak_memory = "peak memory, bytes";
-/// By the host while its allocations were sampled: exact; and how many bytes there are between two samples.
-inline constexpr std::string_view allocated_bytes = "allocated, bytes", allocations = "allocations",
-                                  allocation_mean = "bytes between two samples of allocations";
-/// Context switches, where waiting is sampled: given up the CPU, or forced to.
-inline constexpr std::string_view waits = "off-CPU: waits", preemptions = "off-CPU: preemptions";
-}  // namespace counter
 
 /// Written repeatedly while sampling goes on; the last one counts, so a killed host still has a recent one.
 struct Summary {
