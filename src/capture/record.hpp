@@ -133,5 +133,7 @@ template <class... Functions>
 struct Overloaded : Functions... {
     using Functions::operator()...;
 };
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;  // clang has no such rule for aggregates before 17
 
 }  // namespace flameprobe
