@@ -236,7 +236,7 @@ Result<NamedProfile> load_profile(ByteSource& source, const SampleFilter& filter
                                   SymbolCache* cache) try {
     return load(source, filter, options, cache);
 } catch (const std::bad_alloc&) {
-    return Error{source.name() + ": there is not enough memory to load it"};
+    return Error{source.name() + ": there is not enough memory to load it; flameprobe-render can, later or elsewhere"};
 } catch (const std::exception& exception) {
     return Error{source.name() + ": " + exception.what()};
 }
