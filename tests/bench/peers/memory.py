@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import readers
-from profilers import FlameProbe, NotHere, Profiler, output_of, tool
+from profilers import BUILD, FlameProbe, NotHere, Profiler, output_of, tool
 
 from cost import slower
 from figures_of_runs import Row
@@ -18,14 +18,18 @@ from truth import KNOWN, distance, has_name, told
 BLOCK = 256  # bytes, as in known.cpp
 
 
+ALLOC = BUILD / "preload" / "alloc" / "libflameprobe-alloc.so"
+
+
 class FlameProbeAlloc(FlameProbe):
     def environment(self, frequency, directory):
-        return super().environment(frequency, directory) | {"FLAMEPROBE_EVENT": "cpu,alloc"}
+        usual = super().environment(frequency, directory)
+        return usual | {"LD_PRELOAD": f"{usual['LD_PRELOAD']}:{ALLOC}", "FLAMEPROBE_EVENT": "cpu,alloc"}
 
     def stacks(self, program, frequency, directory):
         found = Path(directory) / "flameprobe.alloc.folded"
         if not found.exists():
-            raise NotHere("this build has no event alloc")
+            raise NotHere("there is no result of the event alloc")
         return readers.folded(found.read_text(), 1)
 
 
