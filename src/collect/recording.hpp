@@ -125,10 +125,13 @@ public:
     /// Lets the file grow to `most_bytes`, where there can be no other. False if the file or a table may not grow.
     bool grow(std::uint64_t most_bytes);
 
+    /// Samples of the run's own event, or such as were lost.
+    bool has_cpu_samples() {
+        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.ledger().lost_unassigned() != 0;
+    }
     /// Whether there is something to draw.
     bool has_samples() {
-        return pipeline_.summary().samples + pipeline_.summary().lost + pipeline_.ledger().lost_unassigned() != 0 ||
-               pipeline_.has_more_events() || (allocations_ && allocations_->has_samples()) ||
+        return has_cpu_samples() || pipeline_.has_more_events() || (allocations_ && allocations_->has_samples()) ||
                (off_cpu_ && off_cpu_->has_samples()) ||
                (pipeline_.ledger().wrote() && process_cpu_ns_ >= least_cpu_ns_);
     }
@@ -139,9 +142,8 @@ public:
     /// Whether it may be that of a launcher (env, nice), which leaves its name to the program that it becomes: no file
     /// yet, no sample of CPU time, of which it used little.
     bool is_launchers() {
-        return !has_file() && !counted_any_ && pipeline_.ledger().lost_unassigned() == 0 &&
-               pipeline_.summary().samples + pipeline_.summary().lost == 0 &&
-               !(allocations_ && allocations_->has_samples()) && process_cpu_ns_ < least_cpu_ns_;
+        return !has_file() && !counted_any_ && !has_cpu_samples() && !(allocations_ && allocations_->has_samples()) &&
+               process_cpu_ns_ < least_cpu_ns_;
     }
     bool wants_faster_drain() const { return pipeline_.wants_faster_drain(); }
     std::uint64_t samples() { return pipeline_.summary().hits; }

@@ -195,10 +195,12 @@ Result<PageColumns> page_columns(const NamedProfile& profile, const PageNumbers&
                                  std::uint64_t most) {
     const auto all = weight_to_draw(profile);
     if (!all) return all.error();
-    std::vector<NamedCount> counts = profile.counts;
-    if (sides == nullptr && has_steps(profile))  // what is alive at another moment has boxes too
-        for (NamedCount& count : counts) count.weight = std::max<std::uint64_t>(count.weight, 1);
-    const StackIndex stacks({profile.nodes, counts}, false);
+    std::vector<NamedCount> living;
+    if (sides == nullptr && has_steps(profile)) {  // what is alive at another moment has boxes too
+        living = profile.counts;
+        for (NamedCount& count : living) count.weight = std::max<std::uint64_t>(count.weight, 1);
+    }
+    const StackIndex stacks({profile.nodes, living.empty() ? profile.counts : living}, false);
     for (double min_width = 0;; min_width = min_width == 0 ? 100.0 / static_cast<double>(most) : min_width * 4) {
         if (min_width > 1) {
             return Error{"the stacks are too deep for an HTML page: it holds " + count_text(most) +

@@ -34,12 +34,15 @@ void TimeBins::merge() {
     if (merged_ == entries_.size()) return;
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return std::tie(a.key, a.bin) < std::tie(b.key, b.bin); });
+    const auto add = [this](std::uint64_t& sum, std::uint64_t more) {
+        sum = differences_ ? sum + more : add_saturated(sum, more);
+    };
     std::size_t kept = 0;
     for (const Entry& entry : entries_) {
         Entry* last = kept > 0 ? &entries_[kept - 1] : nullptr;
         if (last != nullptr && last->key == entry.key && last->bin == entry.bin) {
-            last->weight += entry.weight;
-            last->hits += entry.hits;
+            add(last->weight, entry.weight);
+            add(last->hits, entry.hits);
         } else {
             entries_[kept++] = entry;
         }
@@ -64,6 +67,7 @@ void RawProfile::keep_heap(EventId event, const Sample& sample) {
     const EventChoice::HeapPart part = events.heap_part(event);
     if (!part.bytes && !part.weight) return;
     const std::uint64_t key = std::uint64_t{sample.thread} << 32 | sample.stack;
+    times.hold_differences();
     if (part.weight && filter_.times && !filter_.from_ns && !filter_.to_ns)
         times.add(key, sample.time_ns, part.freed ? 0 - sample.weight : sample.weight,
                   part.freed ? 0 - sample.hits : sample.hits);

@@ -18,8 +18,7 @@
 namespace flameprobe {
 
 /// When samples were taken, in coarse steps: in at most a thousand equal stretches of the run, and a bounded number of
-/// entries. Adds up weights and hits by key and bin, modulo 2^64: what is
-/// negative is subtracted. Bins start at a millisecond; where there are too many of them, or
+/// entries. Adds up weights and hits by key and bin. Bins start at a millisecond; where there are too many of them, or
 /// of entries, two neighbours become one.
 class TimeBins {
 public:
@@ -32,6 +31,8 @@ public:
     explicit TimeBins(std::size_t most_entries = 1'000'000) : most_entries_(most_entries) {}
 
     void add(std::uint64_t key, std::uint64_t time_ns, std::uint64_t weight, std::uint64_t hits);
+    /// What is added are differences, negative ones modulo 2^64. Else sums stop at the largest number.
+    void hold_differences() { differences_ = true; }
     /// Makes bins at least that long, as those of what is added may be.
     void widen(std::uint64_t bin_ns);
     /// By key, then bin.
@@ -48,6 +49,7 @@ private:
     std::uint64_t bin_ns_ = 1'000'000;
     std::vector<Entry> entries_;
     std::size_t merged_ = 0;  // the first so many entries are sorted and distinct
+    bool differences_ = false;
 };
 
 struct RawCount {

@@ -215,7 +215,7 @@ TEST_CASE("a function without a name has the program's as it was called, not tha
     CHECK(named("-bash", "/nonexistent/bash") == "main;[unknown in bash] 1\n");
 }
 
-TEST_CASE("names that nobody wants are not looked up; samples, threads and stacks are the same") {
+TEST_CASE("where names_wanted() says no, no function is named; samples, threads and stacks are the same") {
     const ProfileFile file(fill_server);
     const auto named = load_profile(file.path(), {}, {});
     SymbolizeOptions options;

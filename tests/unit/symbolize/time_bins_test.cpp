@@ -20,6 +20,21 @@ TEST_CASE("weights are added up by key and millisecond") {
     CHECK(bins.bin_ns() == 1'000'000);
 }
 
+TEST_CASE("sums stop at the largest number, but those of differences may be negative in between") {
+    constexpr std::uint64_t most = ~std::uint64_t{0};
+    TimeBins bins;
+    bins.add(1, 0, most, 1);
+    bins.add(1, 0, 2, most);
+    CHECK(bins.entries().front().weight == most);
+    CHECK(bins.entries().front().hits == most);
+    TimeBins changes;
+    changes.hold_differences();
+    changes.add(1, 0, 0 - std::uint64_t{5}, 0 - std::uint64_t{1});
+    changes.add(1, 0, 7, 2);
+    CHECK(changes.entries().front().weight == 2);
+    CHECK(changes.entries().front().hits == 1);
+}
+
 TEST_CASE("a long run has a thousand bins at most, and many samples few entries; no weight is lost") {
     TimeBins bins(100);
     std::uint64_t sum = 0;
