@@ -138,7 +138,6 @@ Result<void> ProfileFile::flush() {
         return flushed;
     }
     publish();
-    if (created_ && !full_ && writer_.bytes_written() >= compact_at_) compact();
     return {};
 }
 
@@ -166,30 +165,29 @@ Result<void> ProfileFile::reopen() {
     return {};
 }
 
-// Beside the old file, which stays until the new one is whole.
-void ProfileFile::compact() {
+// Beside the old file, which stays until the new one is whole. What is left is stacks, threads and sums: if they take
+// half of the size, the next attempt would come soon and gain less.
+bool ProfileFile::compact(const Compaction& by) {
     const auto directory = OutputDirectory::of(own_path());
     const std::string before = std::exchange(unpublished_, {});
     Descriptor file = directory ? create_unpublished(*directory) : Descriptor{};
-    const bool made = static_cast<bool>(file);
-    struct stat old = ours_;
-    if (made) adopt(file);
-    if (!made || !writer_.compact_into(std::move(file))) {
-        if (made) directory->remove(last_name(unpublished_));
-        unpublished_ = before;
+    const std::string smaller = std::exchange(unpublished_, before);
+    if (!file) return false;
+    const struct stat old = ours_;
+    adopt(file);
+    if (!by(path(), file) || !writer_.go_on_in(std::move(file))) {
+        directory->remove(last_name(smaller));
         ours_ = old;
-    } else {
-        if (before.empty()) {
-            published_ = old;
-        } else {
-            directory->remove(last_name(before));
-        }
-        publish();
-        compact_at_ = most_bytes_;
+        return false;
     }
-    // What is left is stacks, threads and sums: if they take half of the size, the next attempt would come soon and
-    // gain less.
-    full_ = writer_.bytes_written() > most_bytes_ / 2;
+    unpublished_ = smaller;
+    if (before.empty())
+        published_ = old;
+    else
+        directory->remove(last_name(before));
+    publish();
+    full_at_ = most_bytes_;
+    return writer_.bytes_written() <= most_bytes_ / 2;
 }
 
 Result<void> ProfileFile::move_to(std::string stem) {
@@ -208,10 +206,7 @@ Result<void> ProfileFile::move_to(std::string stem) {
     return {};
 }
 
-void ProfileFile::grow() {
-    compact_at_ = writer_.bytes_written() + most_bytes_;
-    full_ = false;
-}
+void ProfileFile::grow() { full_at_ = writer_.bytes_written() + most_bytes_; }
 
 void ProfileFile::remove() {
     const auto directory = OutputDirectory::of(path());

@@ -32,13 +32,8 @@ public:
     /// `stem`: the results' path without ending. A name that is taken gets ".2", ".3", ...: no file is replaced that
     /// `older` keeps, that another process is writing (it holds a lock on it, flock(2)), or that is not a regular file
     /// of the running user (see avoided()). So results of different processes of one run never overwrite each other.
-    /// When the file passes `most_bytes` it is made small again (ProfileWriter::compact_into); see full().
     ProfileFile(std::string stem, OlderResults older, std::uint64_t most_bytes = std::uint64_t{64} << 20)
-        : stem_(std::move(stem)),
-          rules_(older),
-          most_bytes_(most_bytes),
-          compact_at_(most_bytes),
-          writer_(Descriptor{}) {}
+        : stem_(std::move(stem)), rules_(older), most_bytes_(most_bytes), full_at_(most_bytes), writer_(Descriptor{}) {}
 
     /// Where the file is to be, asked for when it is created: the folder may not be there before.
     using Place = std::function<Result<std::string>()>;
@@ -58,9 +53,13 @@ public:
     bool created() const { return created_; }
     /// The path without ending, with the number that it may have got.
     const std::string& stem() const { return stem_; }
-    /// Whether the file has reached its size and compacting it gains little: the profile should go on in another file,
-    /// after move_to().
-    bool full() const { return full_; }
+    /// Whether the file has reached `most_bytes`.
+    bool full() const { return created_ && writer_.bytes_written() >= full_at_; }
+    /// Writes what is in the file at `path` into an empty one, smaller.
+    using Compaction = std::function<Result<void>(const std::string& path, const Descriptor& into)>;
+    /// To be called after a flush. Makes the file small again. False: that gains little, or failed, and the profile
+    /// should go on in another file, after move_to().
+    bool compact(const Compaction& by);
     /// Renames the file; writing goes on.
     Result<void> move_to(std::string stem);
     /// Lets the file take `most_bytes` more, where there can be no other.
@@ -79,18 +78,15 @@ private:
     void adopt(const Descriptor& file);
     bool is_ours(const OutputDirectory& directory, const std::string& name) const;
     void publish();
-    void compact();
-
     Result<OutputDirectory> directory();
 
     std::string stem_;
     Place place_;
     OlderResults rules_;
     const std::uint64_t most_bytes_;
-    std::uint64_t compact_at_;
+    std::uint64_t full_at_;
     bool created_ = false;
     bool closed_ = false;
-    bool full_ = false;
     std::string unpublished_;   // the file's path until its first flush, where an older result has the name
     Descriptor older_;          // that result, locked so that no other process replaces it
     struct stat published_ {};  // the file under the name that the next one may replace: the older result, or ours

@@ -120,6 +120,8 @@ public:
     /// The profile should go on in another file and with other tables. To be asked after a flush.
     bool outgrown() { return file_.full() || tables_full(); }
     bool tables_full();
+    /// Whether the file is small again after this. `by`: see ProfileFile.
+    bool compact(const ProfileFile::Compaction& by) { return !tables_full() && file_.compact(by); }
     /// The file gets another name; nothing else changes.
     Result<void> move_to(std::string stem) { return file_.move_to(std::move(stem)); }
     /// Lets the file grow to `most_bytes`, where there can be no other. False if the file or a table may not grow.

@@ -7,7 +7,7 @@
 
 #include "base/byte_sink.hpp"
 #include "base/result.hpp"
-#include "profile/processes.hpp"
+#include "outside/processes.hpp"
 
 namespace flameprobe {
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -73,12 +74,13 @@ Result<void> AppendFile::append(std::string_view piece) {
     return {};
 }
 
-Result<Descriptor> AppendFile::reread() {
-    in_place_ = false;  // both descriptors share one offset
-    Descriptor copy(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
-    const bool readable = copy && (fcntl(copy.get(), F_GETFL) & O_ACCMODE) == O_RDWR;
-    if (!readable || lseek(copy.get(), 0, SEEK_SET) != 0) return Error{"the profile cannot be read back"};
-    return copy;
+bool AppendFile::go_on_in(Descriptor file) {
+    struct stat status {};
+    if (fstat(file.get(), &status) != 0) return false;
+    file_ = std::move(file);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    in_place_ = false;
+    return true;
 }
 
 }  // namespace flameprobe

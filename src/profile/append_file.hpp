@@ -23,8 +23,8 @@ public:
     /// Adds all of `piece`, or nothing: on an error the file is cut back to the size it had. Raises no SIGXFSZ.
     Result<void> append(std::string_view piece);
     std::uint64_t size() const { return size_; }
-    /// A descriptor to read what was written, from the start; an Error if ours is for writing only.
-    Result<Descriptor> reread();
+    /// Appends to another file from now on, at its end. False: its size is not known, and nothing has changed.
+    bool go_on_in(Descriptor file);
 
 private:
     Descriptor file_;

@@ -186,6 +186,7 @@ struct RunInfo {
     std::vector<RunFact> labels;    // what the profile is filed under: FLAMEPROBE_LABELS; names are unique
     std::string place;  // machine and root directory in which its paths hold (base/proc.hpp); empty: not known
     std::uint64_t start_monotonic_ns = 0;  // the start by CLOCK_MONOTONIC, which dumps of code have; 0: not known
+    std::string mark;           // what the processes of one run have in common (Family::mark); empty: not known
     bool weights_in_ns = true;  // of a clock, in the file; earlier versions' are in periods, until they are read
 };
 

@@ -41,9 +41,8 @@ namespace counter {
 /// A sentence for the reader of the profile: the counter's name is this and the sentence, its value 1.
 inline constexpr std::string_view note = "note: ";
 /// Of a profile that outgrew one file: which part this is, the first being 1, and how many samples the removed parts
-/// had; and which process the run began with. These three are not added up when profiles are merged.
+/// had. Neither is added up when profiles are merged.
 inline constexpr std::string_view part = "part of the profile";
-inline constexpr std::string_view root_pid = "pid of the run's first process";
 inline constexpr std::string_view given_up = "samples given up with the oldest parts";
 /// While sampling was on. Of merged profiles the largest process's memory counts.
 inline constexpr std::string_view minor_faults = "page faults, minor", major_faults = "page faults, major",

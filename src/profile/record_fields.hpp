@@ -6,7 +6,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -44,58 +43,6 @@ private:
     std::string& out_;
 };
 
-class FieldReader {
-public:
-    explicit FieldReader(ByteReader& in) : in_(in) {}
-
-    bool ok() const { return ok_ && in_.ok(); }
-
-    template <std::integral T>
-    void operator()(T& value) {
-        if (in_.at_end()) return;
-        const std::uint64_t read = in_.varint();
-        if (read > std::uint64_t{std::numeric_limits<T>::max()}) ok_ = false;
-        value = static_cast<T>(read);
-    }
-    void operator()(MappingKind& kind) {
-        if (in_.at_end()) return;
-        const std::uint64_t read = in_.varint();
-        if (read > static_cast<std::uint64_t>(MappingKind::anonymous)) ok_ = false;
-        kind = static_cast<MappingKind>(ok_ ? read : 0);
-    }
-    void operator()(std::string& text) {
-        if (!in_.at_end()) text = in_.string();
-    }
-    // An item takes at least a byte, so a count beyond the bytes that are left is a lie: nothing is reserved for it.
-    template <class T>
-    void operator()(std::vector<T>& items) {
-        items.clear();
-        for (std::uint64_t left = count(); left > 0 && more(); --left) list_fields(*this, items.emplace_back());
-    }
-    void operator()(std::map<std::string, std::uint64_t>& items) {
-        items.clear();
-        for (std::uint64_t left = count(); left > 0 && more(); --left) {
-            const std::string name = in_.string();
-            items[name] = in_.varint();
-        }
-    }
-
-private:
-    bool more() {
-        ok_ = ok_ && !in_.at_end();
-        return ok();
-    }
-    std::uint64_t count() {
-        if (in_.at_end()) return 0;
-        const std::uint64_t read = in_.varint();
-        if (read > in_.remaining()) ok_ = false;
-        return ok_ ? read : 0;
-    }
-
-    ByteReader& in_;
-    bool ok_ = true;
-};
-
 template <class Record, class Type>
 concept FieldsOf = std::same_as<std::remove_const_t<Record>, Type>;
 
@@ -112,7 +59,7 @@ void list_fields(Codec& field, Record& run) {
     field(run.event), field(run.event_kind), field(run.kernel);
     field(run.frequency_asked), field(run.period_ns), field(run.stack_bytes);
     field(run.facts), field(run.shown), field(run.labels), field(run.place);
-    field(run.start_monotonic_ns), field(run.weights_in_ns);
+    field(run.start_monotonic_ns), field(run.weights_in_ns), field(run.mark);
 }
 
 template <class Codec, FieldsOf<EventInfo> Record>

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "base/varint.hpp"
-#include "profile/compactor.hpp"
 #include "profile/format.hpp"
-#include "profile/reader.hpp"
 #include "profile/record_fields.hpp"
 
 namespace flameprobe {
@@ -162,20 +160,9 @@ Result<void> ProfileWriter::flush() {
     return {};
 }
 
-Result<void> ProfileWriter::compact_into(Descriptor file) {
-    constexpr std::uint64_t slots = 64;
-    if (buffered() != 0) return Error{"the profile has a part that is not in its file yet"};
-    auto old = file_.reread();
-    if (!old) return old.error();
-    ByteSource source(std::move(*old), "the profile");
-    ProfileWriter smaller(std::move(file));
-    Compactor compactor(smaller, std::max(last_time_ns_, last_event_time_ns_) / slots + 1);
-    if (auto read = read_profile(source, compactor); !read) return read.error();
-    compactor.finish();
-    if (auto flushed = smaller.flush(); !flushed) return flushed;
-    smaller.last_stack_ = last_stack_;
-    *this = std::move(smaller);
-    return {};
+bool ProfileWriter::go_on_in(Descriptor file) {
+    next_summary_ = 0;
+    return file_.go_on_in(std::move(file));
 }
 
 std::uint64_t ProfileWriter::bytes_written() const { return file_.size(); }

@@ -44,10 +44,9 @@ public:
     /// Writes what is buffered. On an error (disk full, file size limit) the file is cut back to its last whole block,
     /// the buffer is kept, and the call may be tried again. Never raises SIGXFSZ.
     Result<void> flush();
-    /// Writes all that was flushed so far to `file` (open for writing, empty), smaller: samples of one thread with one
-    /// stack in the same 64th of the run become one. Goes on in `file` from there, with the same ids. On an Error
-    /// nothing has changed. Takes about a second for 100 MiB, and needs the file it was opened with to be readable.
-    Result<void> compact_into(Descriptor file);
+    /// What is written from now on goes to `file`, which has all that was flushed, made smaller
+    /// (outside/compactor.hpp). False: its size is not known, and nothing has changed.
+    bool go_on_in(Descriptor file);
     std::uint64_t bytes_written() const;
     std::size_t buffered() const;  // bytes of records that are not in the file yet
 

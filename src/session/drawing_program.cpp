@@ -55,6 +55,7 @@ Result<std::string> find_program() {
 std::vector<std::string> arguments_for(const std::string& program, const DrawingOrder& order, const Options& options) {
     std::vector<std::string> arguments = {program, order.input};
     if (!order.stem.empty()) arguments.push_back("--stem=" + order.stem);
+    if (order.smaller != nullptr) arguments.emplace_back("--compact");
     if (order.low_priority) arguments.emplace_back("--low-priority");
     for (const Format format : options.formats) arguments.emplace_back("--format=" + std::string(ending_of(format)));
     for (const std::string& directory : options.debug_directories) arguments.push_back("--debug-dir=" + directory);
@@ -80,7 +81,7 @@ struct Start {
     const char* program;
     char* const* arguments;
     char* const* environment;
-    int output, nothing;
+    int input, output, nothing;
     char* stack;  // of the program's process, its upper end
     int error = 0;
 };
@@ -91,7 +92,7 @@ int become_program(void* argument) {
     const std::uint64_t none = 0;
     handler::system_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0L, 8L);
     handler::system_call(SYS_setsid);  // a second Ctrl-C is not meant for it
-    handler::system_call(SYS_dup3, start->nothing, STDIN_FILENO, 0);
+    handler::system_call(SYS_dup3, start->input, STDIN_FILENO, 0);
     handler::system_call(SYS_dup3, start->output, STDOUT_FILENO, 0);
     handler::system_call(SYS_dup3, start->nothing, STDERR_FILENO, 0);
     start->error =
@@ -177,10 +178,12 @@ Result<Drawn> start_and_wait(const DrawingOrder& order, const Options& options, 
     const Descriptor from(ends[0]);
     Descriptor to = above_standard(Descriptor(ends[1]));
     const Descriptor nothing = above_standard(Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)));
-    if (!to || !nothing) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
+    const Descriptor input = above_standard(order.smaller != nullptr ? *order.smaller : nothing);
+    if (!to || !nothing || !input) return Error{std::string("no descriptor is left: ") + strerrordesc_np(errno)};
     std::vector<std::string> arguments = arguments_for(*program, order, options), variables = environment();
     const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
-    Start start{program->c_str(), argument_list.data(), variable_list.data(), to.get(), nothing.get(), nullptr};
+    Start start{program->c_str(), argument_list.data(), variable_list.data(), input.get(), to.get(), nothing.get(),
+                nullptr};
     if (const int error = run(start); error != 0)
         return Error{*program + " cannot be started: " + strerrordesc_np(error)};
     to = Descriptor();
@@ -200,6 +203,13 @@ Result<Drawn> draw(const DrawingOrder& order, const Options& options, const Whil
         (options.formats.empty() ? "the run's profiles are not put together: " : "no picture is drawn: ") +
         drawn.error().message;
     return Error{order.stem.empty() ? why : why + drawn_by_hand(order.input, order.stem)};
+}
+
+Result<void> let_write_smaller(const std::string& profile, const Descriptor& into, const WhileDrawing& watch) {
+    DrawingOrder order{.input = profile, .stem = {}};
+    order.smaller = &into;
+    const auto written = start_and_wait(order, Options(), watch);
+    return written ? Result<void>() : written.error();
 }
 
 std::string core_directory() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "session/options.hpp"
 
@@ -20,6 +21,7 @@ struct DrawingOrder {
     std::string input;
     std::string stem;  // empty: the input is a run's folder
     bool low_priority = false;
+    const Descriptor* smaller = nullptr;  // nothing is drawn: the profile is written into this file, smaller
 };
 
 /// What the collector does while it waits: `alive` when there is a sign of life, `meanwhile`, if it is not empty, every
@@ -33,6 +35,11 @@ struct WhileDrawing {
 /// is found beside this library only. It is no child of the host's when it runs, gets nothing of the host's environment
 /// but where debug files are found, and no descriptor of the host's. The collector thread only.
 Result<Drawn> draw(const DrawingOrder& order, const Options& options, const WhileDrawing& watch);
+
+/// Writes a profile into an empty file, smaller: by that program, unless the program that this is a part of does it.
+using WriteSmaller = Result<void>(const std::string& profile, const Descriptor& into, const WhileDrawing& watch);
+WriteSmaller let_write_smaller;
+inline WriteSmaller* write_smaller = &let_write_smaller;
 
 /// That sentence's end: `profile` may be a run's folder.
 std::string drawn_by_hand(const std::string& profile, const std::string& stem);

@@ -53,6 +53,7 @@ RunInfo describe_run(const Options& options, const Engine& engine, std::uint64_t
     RunInfo run = describe_process();
     run.start_unix_ns -= monotonic_ns() - start_ns;
     run.start_monotonic_ns = start_ns;
+    run.mark = family().mark();
     run.engine = facts.engine;
     run.engine_reason = engine.reason;
     run.unwinder = options.unwind == UnwindChoice::frame_pointer ? "fp" : "dwarf";
@@ -93,7 +94,6 @@ void ProfileSeries::begin_recording(const Engine& engine, const std::string& ste
     for (const auto& [name, kind] : facts.more_events) more.push_back({name, kind, facts.frequency, 0});
     recording_->sample_events(more);
     if (options_.allocations()) sample_allocations();
-    recording_->set_counter(counter::root_pid, static_cast<std::uint64_t>(family().pid));
     begun_ = true;
 }
 
@@ -131,9 +131,14 @@ Result<std::string> ProfileSeries::place_in_run() {
     return folder().path() + "/" + last_name(expand_path("%e.%p", paths_));
 }
 
-// The profile so far is completed under another name, and goes on in a new file with empty tables. No pictures are
+// Where samples fill the file, it is made small. Else the profile so far is completed under another name, and goes on
+// in a new file with empty tables. No pictures are
 // drawn of it, which would hold up the collector: flameprobe-render draws them from all parts.
 Result<void> ProfileSeries::next_part(const Engine& engine, const Drain& drain) {
+    if (recording_->compact([&](const std::string& profile, const Descriptor& into) {
+            return write_smaller(profile, into, {alive_, drain});
+        }))
+        return {};
     const std::string stem = recording_->stem();
     if (auto moved = recording_->move_to(rotation_.stem_when_over(stem)); !moved) {
         if (recording_->grow(rotation_.most_bytes())) return {};

@@ -33,8 +33,8 @@ public:
     /// `start_ns`: what its times count from (CLOCK_MONOTONIC).
     Result<void> begin(const Engine& engine, std::uint64_t start_ns);
 
-    /// To be called after a flush: these go on in another file (FLAMEPROBE_MAX_SIZE), and with the next numbered
-    /// profile (FLAMEPROBE_DUMP_EVERY). `drain` brings the profile up to now.
+    /// To be called after a flush: these go on in a smaller or another file (FLAMEPROBE_MAX_SIZE), and with the next
+    /// numbered profile (FLAMEPROBE_DUMP_EVERY). `drain` brings the profile up to now.
     using Drain = std::function<void()>;
     Result<void> next_part(const Engine& engine, const Drain& drain);
     bool next_is_due(std::uint64_t now_ns) const { return options_.dump_every_ns != 0 && now_ns >= next_dump_ns_; }

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
+#include "profile/format.hpp"
 
 namespace flameprobe {
 namespace {
@@ -56,11 +58,12 @@ bool RunFolder::find() {
     return false;
 }
 
-/// The first process may have had another program before, whose end made the result so far.
-bool RunFolder::has_result_of_ours(const std::string& stem) const {
-    const auto parts = processes_of(stem + ".fprobe");
-    return parts && std::any_of(parts->begin(), parts->end(),
-                                [this](const ProcessPart& part) { return is_of_run(part, mark_); });
+/// The first process may have had another program before, whose end made the result so far. A result begins with a
+/// process's run record, which has the mark.
+bool RunFolder::is_of_ours(const Descriptor& result) const {
+    std::string head(format::full_block_payload, '\0');
+    const ssize_t got = ::pread(result.get(), head.data(), head.size(), 0);
+    return got > 0 && std::string_view(head.data(), static_cast<std::size_t>(got)).find(mark_) != head.npos;
 }
 
 /// Whether the profile may take this name: another run's that was written since this one began is kept too.
@@ -72,7 +75,8 @@ bool RunFolder::may_use(const std::string& stem, const OlderResults& older) {
     const std::string obstacle = directory->obstacle(name);
     if (!obstacle.empty() && avoided_.empty()) avoided_ = stem + ".fprobe " + obstacle;
     if (!obstacle.empty()) return false;
-    return (!older.keep && !is_later(found.st_mtim, older.run_start)) || (older.grows && has_result_of_ours(stem));
+    return (!older.keep && !is_later(found.st_mtim, older.run_start)) ||
+           (older.grows && is_of_ours(directory->open(name, O_RDONLY)));
 }
 
 bool RunFolder::write_owner(const OutputDirectory& folder) const {

@@ -1,7 +1,6 @@
 // The folder in which the profiles of a run's processes grow, beside where its result will be.
 #pragma once
 
-#include <stdio.h>
 #include <sys/types.h>
 
 #include <string>
@@ -9,24 +8,11 @@
 #include "base/output_directory.hpp"
 #include "base/result.hpp"
 #include "collect/profile_file.hpp"
-#include "profile/processes.hpp"
 #include "profile/run_files.hpp"
 
 namespace flameprobe {
 
 inline constexpr auto no_user = static_cast<uid_t>(-1);
-
-/// Whether a process belongs to the run with this mark (Family::mark), which begins with the first process's pid and
-/// the second of its start.
-inline bool is_of_run(const ProcessPart& part, const std::string& mark) {
-    // Every run is process 1 of its pid namespace, so the times count. The mark's is the kernel's last tick.
-    constexpr unsigned long long tick_ns = 20'000'000;
-    unsigned long long pid = 0, seconds = 0, nanoseconds = 0;
-    if (::sscanf(mark.c_str(), "%llu:%llu.%llu", &pid, &seconds, &nanoseconds) != 3) return false;
-    const auto root = part.summary.counters.find(std::string(counter::root_pid));
-    return root != part.summary.counters.end() && root->second == pid &&
-           part.run.start_unix_ns + tick_ns >= seconds * 1'000'000'000 + nanoseconds;
-}
 
 /// <stem>.run, found or made by whichever process of the run has something to write first. The collector thread only.
 class RunFolder {
@@ -63,7 +49,7 @@ public:
 private:
     bool is_ours(const std::string& stem) const;
     bool may_enter(const std::string& stem);
-    bool has_result_of_ours(const std::string& stem) const;
+    bool is_of_ours(const Descriptor& result) const;
     bool may_use(const std::string& stem, const OlderResults& older);
     bool write_owner(const OutputDirectory& folder) const;
     Result<bool> make_at(const std::string& stem) const;

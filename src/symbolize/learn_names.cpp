@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "profile/byte_source.hpp"
-#include "profile/reader.hpp"
+#include "outside/byte_source.hpp"
+#include "outside/reader.hpp"
 #include "symbolize/provenance.hpp"
 
 namespace flameprobe {

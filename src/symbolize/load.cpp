@@ -8,8 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "outside/reader.hpp"
 #include "profile/lock_counters.hpp"
-#include "profile/reader.hpp"
 #include "symbolize/build_facts.hpp"
 #include "symbolize/last_stack.hpp"
 #include "symbolize/location_names.hpp"

@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import shutil
 import unittest
 
-from harness import Case, profiled, render, run, sized, started, wait_until
+from harness import BUILD, LIBRARY, Case, host, profiled, render, run, sized, started, wait_until
 from test_render import build
 
 MEBIBYTE = 1 << 20
@@ -65,6 +66,28 @@ class Size(Case):
         self.assertEqual(json.loads(merged.stdout)["samples"]["taken"], taken - told)
         info = render(*argv, "--info").stdout
         self.assertIn(f"{given_up:,} samples of the oldest parts were given up", info)
+
+    def test_a_file_that_samples_fill_is_made_small_by_the_drawing_program(self):
+        program = BUILD / "tools" / "draw" / "flameprobe-draw"
+        for name, there in (("there", True), ("not installed", False)):
+            with self.subTest(name):
+                place, results = (self.fresh_directory(f"{what}-{there}") for what in ("lib", "results"))
+                for path in (LIBRARY, LIBRARY.parent / "libflameprobe-core.so") + ((program,) if there else ()):
+                    shutil.copy(path, place)
+                env = profiled(FREQ=9999, OUT=results / "all", CHILDREN="separate", MAX_SIZE="1M", FORMAT="none")
+                ran = run([host("ends"), "return", "4000"], self.directory, env | {"LD_PRELOAD": str(place / LIBRARY.name)})
+                self.assertEqual((ran.returncode, ran.stdout), (6, "ending by return\n"), ran.stderr)
+                profiles = list(results.iterdir())
+                facts = [self.facts(path) for path in profiles]
+                taken = sum(f["samples"]["taken"] for f in facts)
+                self.assertGreater(taken * 6, MEBIBYTE / 8, "a file that is never full, so this tests nothing")
+                if there:
+                    self.assertEqual([p.name for p in profiles], ["all.fprobe"], ran.stderr)
+                    self.assertLess(profiles[0].stat().st_size, MEBIBYTE / 6)
+                else:
+                    self.assertGreater(len(profiles), 1)
+                self.assertAlmostEqual(sum(f["cpu_time"]["sampled_ns"] + f["samples"]["lost_ns"] for f in facts) /
+                                       sum(f["cpu_time"]["process_ns"] for f in facts), 1, delta=0.1)
 
     def test_where_there_can_be_no_next_file_sampling_ends_at_the_bound_and_says_so(self):
         place, away = self.fresh_directory("place"), self.directory / "away"

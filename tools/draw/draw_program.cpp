@@ -1,6 +1,7 @@
 #include "draw_program.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -11,7 +12,9 @@
 #include <string_view>
 #include <thread>
 
+#include "base/descriptor.hpp"
 #include "memory_budget.hpp"
+#include "outside/compactor.hpp"
 #include "run_result.hpp"
 
 namespace flameprobe {
@@ -45,6 +48,7 @@ void end_before_the_host() {
 struct Order {
     std::string input, stem;  // no stem: the input is a run's folder
     ResultOptions options;
+    bool compact = false;  // into the file that is standard input, rather than draw
 };
 
 bool understand(std::string_view argument, Order& order) {
@@ -56,6 +60,8 @@ bool understand(std::string_view argument, Order& order) {
         order.options.debug_directories.emplace_back(argument.substr(directory.size()));
     } else if (argument.starts_with(stem)) {
         order.stem = argument.substr(stem.size());
+    } else if (argument == "--compact") {
+        order.compact = true;
     } else if (argument == "--low-priority") {
         ::setpriority(PRIO_PROCESS, 0, low_priority);
     } else if (order.input.empty()) {
@@ -66,18 +72,25 @@ bool understand(std::string_view argument, Order& order) {
     return true;
 }
 
+void compact(const std::string& profile, ResultMessages& messages) {
+    const auto done = compact_profile(profile, Descriptor(STDIN_FILENO));
+    if (!done) messages.problems.push_back(done.error().message);
+}
+
 int draw(int argc, char** argv) {
     Order order;
     for (int i = 1; i < argc; ++i)
         if (!understand(argv[i], order)) return wrong_usage;
-    if (!order.input.ends_with(order.stem.empty() ? ".run" : ".fprobe")) {
+    if (!order.input.ends_with(order.stem.empty() && !order.compact ? ".run" : ".fprobe")) {
         std::fputs("flameprobe-draw is started by libflameprobe.so; flameprobe-render is for users\n", stderr);
         return wrong_usage;
     }
     end_before_the_host();
     breathe();
     ResultMessages messages;
-    if (order.stem.empty())
+    if (order.compact)
+        compact(order.input, messages);
+    else if (order.stem.empty())
         messages = write_run_result(order.input, order.options);
     else
         draw_profile(order.input, order.stem, order.options, messages);

@@ -11,8 +11,8 @@
 #include "base/proc.hpp"
 #include "collect/profile_file.hpp"
 #include "inputs.hpp"
+#include "outside/processes.hpp"
 #include "process_tree.hpp"
-#include "profile/processes.hpp"
 #include "profile_pictures.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
@@ -31,11 +31,8 @@ std::vector<ProcessPart> processes_of_run(const FinishedRun& run) {
     for (const std::string& path : find_profiles(run.out, run.start)) {
         auto parts = processes_of(path);
         if (!parts) continue;
-        for (ProcessPart& part : *parts) {
-            const auto root = part.summary.counters.find(std::string(counter::root_pid));
-            if (root != part.summary.counters.end() && root->second == static_cast<std::uint64_t>(run.pid))
-                all.push_back(std::move(part));
-        }
+        for (ProcessPart& part : *parts)
+            if (part.run.mark.starts_with(std::to_string(run.pid) + ":")) all.push_back(std::move(part));
     }
     return all;
 }

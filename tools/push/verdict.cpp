@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/varint.hpp"
+#include "outside/byte_reader.hpp"
 
 namespace flameprobe::push {
 

@@ -83,8 +83,7 @@ std::string info_text(const NamedProfile& profile) {
     out += weight_line(profile);
     for (const auto& [name, amount] : profile.work) out += line("Counted", work_text(profile, name, amount));
     for (const auto& [name, value] : profile.summary.counters) {
-        if (!name.starts_with(counter::note) && name != counter::root_pid)
-            out += line("Counter", name + " " + count_text(value));
+        if (!name.starts_with(counter::note)) out += line("Counter", name + " " + count_text(value));
     }
     return out + thread_lines(profile) + file_lines(profile);
 }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "inputs.hpp"
+#include "outside/reader.hpp"
 #include "profile/format.hpp"
-#include "profile/reader.hpp"
 #include "render/run_facts.hpp"
 #include "symbolize/learn_names.hpp"
 #include "text_input.hpp"

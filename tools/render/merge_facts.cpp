@@ -94,7 +94,7 @@ void merge_counters(std::map<std::string, std::uint64_t>& into, const std::map<s
         const bool largest = name == counter::given_up || name == counter::peak_memory || is_longest_wait(name);
         known = largest ? std::max(known, value) : known + value;
     }
-    for (const auto of_one : {counter::part, counter::root_pid}) into.erase(std::string(of_one));
+    into.erase(std::string(counter::part));
 }
 
 void merge_summary(Summary& into, const Summary& from, const std::vector<ThreadId>& threads) {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/varint.hpp"
 #include "export/text.hpp"
+#include "outside/byte_reader.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/processes.hpp"
+#include "outside/processes.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

@@ -6,7 +6,7 @@
 
 #include "cut_away.hpp"
 #include "export/output.hpp"
-#include "profile/processes.hpp"
+#include "outside/processes.hpp"
 
 namespace flameprobe {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "profile/processes.hpp"
+#include "outside/processes.hpp"
 
 namespace flameprobe {
 

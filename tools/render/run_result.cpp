@@ -18,10 +18,10 @@
 #include "base/output_directory.hpp"
 #include "base/proc.hpp"
 #include "export/output_file.hpp"
+#include "outside/processes.hpp"
 #include "outside/write_processes.hpp"
 #include "process_tree.hpp"
 #include "profile/format.hpp"
-#include "profile/processes.hpp"
 #include "profile/run_files.hpp"
 #include "render/run_facts.hpp"
 #include "session/run_folder.hpp"
@@ -47,7 +47,7 @@ std::vector<ProcessPart> earlier_result(const std::string& path, const std::stri
     if (::access(path.c_str(), F_OK) != 0) return {};
     auto parts = processes_of(path);
     if (!parts) return {};
-    std::erase_if(*parts, [&](const ProcessPart& part) { return !is_of_run(part, mark); });
+    std::erase_if(*parts, [&](const ProcessPart& part) { return part.run.mark != mark; });
     return std::move(*parts);
 }
 

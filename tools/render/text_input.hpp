@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "export/folded_reader.hpp"
-#include "profile/byte_source.hpp"
+#include "outside/byte_source.hpp"
 
 namespace flameprobe {
 

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "base/clock.hpp"
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 
 using namespace flameprobe;
 

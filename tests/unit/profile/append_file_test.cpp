@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "example.hpp"
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"
 #include "temporary_file.hpp"

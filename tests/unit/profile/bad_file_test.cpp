@@ -4,8 +4,8 @@
 
 #include "base/varint.hpp"
 #include "example.hpp"
+#include "outside/reader.hpp"
 #include "profile/format.hpp"
-#include "profile/reader.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"
 #include "temporary_file.hpp"

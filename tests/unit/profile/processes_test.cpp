@@ -1,11 +1,11 @@
-#include "profile/processes.hpp"
+#include "outside/processes.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "example.hpp"
+#include "outside/reader.hpp"
 #include "outside/write_processes.hpp"
-#include "profile/reader.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"
 #include "temporary_file.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "example.hpp"
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 #include "profile/record_fields.hpp"
 #include "profile/writer.hpp"
 #include "recorded.hpp"

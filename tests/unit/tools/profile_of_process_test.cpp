@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 #include "profile/writer.hpp"
 
 using namespace flameprobe;

@@ -20,8 +20,10 @@
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "collect/profile_stacks.hpp"
+#include "outside/compactor.hpp"
 #include "outside/own_directory.hpp"
 #include "profile/stand_in.hpp"
+#include "session/drawing_program.hpp"
 #include "session/log.hpp"
 #include "session/run_info.hpp"
 #include "symbolize/symbolizer.hpp"
@@ -114,6 +116,9 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
     const Descriptor life(static_cast<int>(::syscall(SYS_pidfd_open, target, 0)));
     if (!life) return tell(parent, "there is no process " + std::to_string(target));
     name_code = name_by_debug_info;
+    write_smaller = [](const std::string& profile, const Descriptor& into, const WhileDrawing&) {
+        return compact_profile(profile, Descriptor(::fcntl(into.get(), F_DUPFD_CLOEXEC, 3)));
+    };
     Log log(!settings.directory.empty() ? LogMode::quiet : LogMode::automatic, {});
     bool told = false;
     // exec(3) ends the events of the old program, and the next one gets a profile of its own.

@@ -7,7 +7,7 @@
 
 #include "base/machine.hpp"
 #include "export/output_file.hpp"
-#include "profile/byte_source.hpp"
+#include "outside/byte_source.hpp"
 
 namespace flameprobe::bench {
 

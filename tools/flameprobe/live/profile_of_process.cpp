@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/proc.hpp"
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 
 namespace flameprobe {
 

@@ -10,7 +10,7 @@
 
 #include "../preload_path.hpp"
 #include "../program.hpp"
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 
 namespace flameprobe::counting {
 

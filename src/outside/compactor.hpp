@@ -1,7 +1,6 @@
 // Makes a long run's profile small again: samples of one thread with one stack that lie close in time become one.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
 #include "profile/sink.hpp"
 
 namespace flameprobe {
 
 /// Adds up samples by time slot, thread and stack, and counts of work by time slot and name; keeps the last summary;
-/// passes everything else on. Sums are passed on when later slots have begun, the rest and the summary by finish().
+/// passes everything else on. Sums are passed on when later slots have begun, the rest and the summary by finish(). The
+/// last sample has the time of the last one that came: who appends to the profile writes times as differences to it.
 /// Memory: about 40 bytes for each sum of two slots.
 class Compactor final : public ProfileSink {
 public:
@@ -45,8 +47,15 @@ private:
     };
     using Sums = std::unordered_map<std::uint64_t, Sum>;  // by thread << 32 | stack
 
+    /// Of the run's own event, or of all others: their times are written as differences each.
+    struct Last {
+        std::uint64_t time_ns = 0;
+        std::optional<std::pair<EventId, Sample>> held;  // to be passed on when there is a later one
+    };
+
     void add(EventId event, const Sample& sample);
     void pass_on_first_slot();
+    void pass_on(Last& last);
 
     ProfileSink& to_;
     const std::uint64_t slot_ns_;
@@ -56,47 +65,11 @@ private:
     };
     std::map<std::pair<std::uint64_t, std::string>, CountSum> counts_;  // by slot and name
     std::optional<Summary> summary_;
+    Last last_own_, last_other_;
 };
 
-inline void Compactor::add(EventId event, const Sample& sample) {
-    Sum& sum = slots_[sample.time_ns / slot_ns_][event][std::uint64_t{sample.thread} << 32 | sample.stack];
-    sum.weight = add_saturated(sum.weight, sample.weight);
-    sum.hits = add_saturated(sum.hits, sample.hits);
-    sum.aged += static_cast<double>(sample.weight) * static_cast<double>(sample.age_ns);
-    // Samples of several CPUs are not quite in order of time, so a slot is passed on when two later ones have begun. A
-    // sample that comes later still makes a sum of its own.
-    if (slots_.size() > 2) pass_on_first_slot();
-}
-
-inline void Compactor::pass_on_first_slot() {
-    const auto& [time, of_slot] = *slots_.begin();
-    for (const auto& [event, of_event] : of_slot) {
-        std::vector<std::pair<std::uint64_t, Sum>> sums(of_event.begin(), of_event.end());
-        std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        for (const auto& [key, sum] : sums) {
-            const double age = sum.weight == 0 ? 0 : sum.aged / static_cast<double>(sum.weight);
-            const Sample together{time * slot_ns_ + slot_ns_ / 2,
-                                  static_cast<ThreadId>(key >> 32),
-                                  static_cast<StackId>(key),
-                                  sum.weight,
-                                  sum.hits,
-                                  static_cast<std::uint64_t>(age)};
-            event == 0 ? to_.sample(together) : to_.event_sample(event, together);
-        }
-    }
-    slots_.erase(slots_.begin());
-}
-
-inline void Compactor::count(const WorkCount& count) {
-    CountSum& sum = counts_[{count.time_ns / slot_ns_, count.name}];
-    sum.amount = add_saturated(sum.amount, count.amount);
-    sum.last_ns = std::max(sum.last_ns, count.time_ns);
-}
-
-inline void Compactor::finish() {
-    while (!slots_.empty()) pass_on_first_slot();
-    for (const auto& [key, sum] : counts_) to_.count({sum.last_ns, key.second, sum.amount});
-    if (summary_) to_.summary(*summary_);
-}
+/// Writes the profile at `path` into `file`, which is empty and open for writing: smaller, with the same ids. Samples
+/// of one thread with one stack in the same 64th of the run become one. Takes about a second for 100 MiB.
+Result<void> compact_profile(const std::string& path, Descriptor file);
 
 }  // namespace flameprobe

@@ -1,9 +1,9 @@
-#include "profile/processes.hpp"
+#include "outside/processes.hpp"
 
 #include <algorithm>
 
+#include "outside/reader.hpp"
 #include "profile/format.hpp"
-#include "profile/reader.hpp"
 
 namespace flameprobe {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "base/varint.hpp"
+#include "outside/byte_reader.hpp"
 #include "profile/format.hpp"
 #include "profile/sink.hpp"
 

@@ -1,9 +1,9 @@
-#include "profile/reader.hpp"
+#include "outside/reader.hpp"
 
 #include <algorithm>
 
+#include "outside/record_reader.hpp"
 #include "profile/format.hpp"
-#include "profile/record_reader.hpp"
 
 namespace flameprobe {
 

@@ -1,4 +1,4 @@
-#include "profile/byte_source.hpp"
+#include "outside/byte_source.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
