@@ -41,6 +41,18 @@ Family read_family() {
 
 constinit Family* the_family = nullptr;  // no destructor: the collector outlives the host's
 
+/// A launcher's mark, which has the launcher's name, is replaced in its place: a shell's own setenv would set what the
+/// shell then takes from the environment.
+void put_mark(const std::string& mark) {
+    const std::string line = std::string(variable) + "=" + mark;
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+        if (::strncmp(*entry, line.c_str(), ::strlen(variable) + 1) != 0) continue;
+        if (char* const copy = ::strdup(line.c_str())) *entry = copy;
+        return;
+    }
+    ::setenv(variable, mark.c_str(), 0);
+}
+
 bool is_relative(const std::string& path) { return !path.empty() && path.front() != '/'; }
 
 }  // namespace
@@ -73,7 +85,7 @@ void mark_descendants(const Options& options, bool complained) {
         the_family->name = executable_name();
     const bool needed = !options.children || options.one_result() || complained || is_relative(options.out) ||
                         is_relative(options.log_path) || options.out.find("%p") == std::string::npos;
-    if (needed) ::setenv(variable, family().mark().c_str(), 0);
+    if (needed && !family().descendant) put_mark(family().mark());
 }
 
 std::string Family::mark() const {

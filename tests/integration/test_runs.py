@@ -172,6 +172,17 @@ print(child())"""
                         self.assertEqual({path.name.split(".")[0] for path in place.iterdir()}, {"host-ends"}, ran.stderr)
                         self.assertEqual({key[0] for key in self.processes(place / "host-ends.fprobe")}, {"host-ends"})
 
+    def test_children_of_a_launchers_program_are_in_its_result(self):
+        """A shell has a setenv of its own, which hid the mark that its children got from their run's program."""
+        for shell in ("bash", "sh"):
+            with self.subTest(shell):
+                work = f"{host('ends')} return 200; true"
+                ran = run(["/usr/bin/env", "A=1", shell, "-c", f"{work}; {shell} -c '{work}'; true"], self.fresh_directory(shell),
+                          profiled(OUT="%e", FREQ=499))
+                self.assertEqual(sorted(path.name for path in ran.directory.glob("*.run")), [], ran.stderr)
+                names = [name for name, _ in self.processes(f"{shell}/{shell}.fprobe")]
+                self.assertEqual(names.count("host-ends"), 2, names)
+
     def test_threads_of_the_next_program_are_not_the_launchers(self):
         """A launcher that executes at once a program that begins with threads: one result, of the program, by its name."""
         self.directory.chmod(0o777)
