@@ -1,4 +1,5 @@
-// The engines: kernel rings, perf signals, CPU timers. Each gives the same raw samples.
+// The engines: kernel rings, perf signals, CPU timers, each of which gives the same raw samples; and one without
+// samples.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct OtherEvent {
 
 /// What the source really does, for the footer and `flameprobe doctor`.
 struct CaptureFacts {
-    std::string engine;  // ring, signal, timer
+    std::string engine;  // ring, signal, timer, looks
     std::string event;
     std::string event_kind;  // software clock, software event, hardware counter
     bool kernel = false;
@@ -92,5 +93,7 @@ Result<std::unique_ptr<EventSource>> open_timer_source(const CaptureOptions& opt
 Result<std::unique_ptr<EventSource>> add_kernel_time(std::unique_ptr<EventSource>& ring, const CaptureOptions& options);
 /// perf overflow events deliver a signal; the handler copies into rings of ours.
 Result<std::unique_ptr<EventSource>> open_signal_source(const CaptureOptions& options);
+/// For a host that is watched from outside without perf: no samples, but what looks at its threads need.
+Result<std::unique_ptr<EventSource>> open_look_source(const CaptureOptions& options, const std::string& why_no_events);
 
 }  // namespace flameprobe

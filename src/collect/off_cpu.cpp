@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/elementary.hpp"
+#include "base/host_process.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -200,7 +201,8 @@ void OffCpu::emit(const WaitRegistry::Span& span) {
     const bool worth = span.ns >= worth_a_thread_ns || span.stack != 0;
     const ThreadId thread = pipeline_.thread_of(span.tid, worth);
     const bool idle = span.kind == WaitRegistry::Kind::idle && !(span.held && span.held->is_deadlock());
-    emitted_ = emitted_ || !idle;
+    // Who attaches to a program that hangs asks for just these.
+    emitted_ = emitted_ || !idle || is_watched_from_outside();
     if (span.kind == WaitRegistry::Kind::waited || span.kind == WaitRegistry::Kind::unsampled)
         reasons_.add(span.reason, span.ns, span.waits);
     if (span.held && !idle) locks_.add(span.held->lock(), span.waits, span.lasted_ns);

@@ -263,6 +263,7 @@ StackId Pipeline::blocked_stack(const BlockedThread& thread, bool& whole) {
     live_.begin(copy);
     unwinder_->walk_blocked(thread.pc, thread.sp, copy, &live_, walk_);
     whole = walk_.end == WalkEnd::root;
+    met_unknown_code_ = met_unknown_code_ || walk_.end == WalkEnd::bad_return || in_no_mapping();
     if (!whole) ++summary_.counters["off-CPU ended: " + std::string(describe(walk_.end))];
     if (live_.read_any()) copy.bytes = std::span(blocked_copy_).first(read_self(thread.sp, blocked_copy_));
     labels_.clear();

@@ -16,6 +16,11 @@ namespace {
 constexpr std::size_t most_stacks = std::size_t{1} << 24;
 constexpr std::size_t most_threads = std::size_t{1} << 18;
 
+// With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time.
+bool leaves_out_kernel(const RunInfo& run) {
+    return run.kernel != "on" && run.engine != "timer" && run.engine != "looks";
+}
+
 }  // namespace
 
 Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, std::uint64_t file_bytes,
@@ -26,7 +31,7 @@ Recording::Recording(const RunInfo& run, std::string stem, OlderResults older, s
       file_(std::move(stem), older, file_bytes),
       pipeline_(file_.writer(), run.unwinder == "fp", start_ns_, run.period_ns, run.pid, clocks) {
     file_.writer().run(run_);
-    pipeline_.ledger().samples_all_time(run.kernel == "on" || run.engine == "timer");
+    pipeline_.ledger().samples_all_time(!leaves_out_kernel(run));
     if (const auto maps = read_proc_maps()) {
         for (std::size_t i = 0; i < maps->lines.size(); ++i) {
             if (!maps->lines[i].executable) continue;
@@ -199,14 +204,13 @@ std::uint64_t Recording::used_ns() const {
     return std::max({process_cpu_ns_, pipeline_.threads().cpu_ns(), sampled});
 }
 
-// With exclude_kernel the kernel drops every sample that hits a system call: on a server most of the CPU time. What the
-// CPU clocks counted and no sample stands for was spent there. With the kernel permitted, only throttling leaves so
-// much out.
+// What the CPU clocks counted and no sample stands for was spent in the kernel, where that is left out. Else only
+// throttling leaves so much out.
 void Recording::note_what_is_not_permitted() {
     pipeline_.ledger().assign_lost();
-    const bool kernel = run_.kernel == "on";
-    if (run_.engine == "timer" || (kernel && pipeline_.summary().throttled == 0)) return;
-    pipeline_.ledger().note_missing(kernel ? Note::throttled : Note::kernel_not_permitted, used_ns());
+    const bool left_out = leaves_out_kernel(run_);
+    if (!left_out && pipeline_.summary().throttled == 0) return;
+    pipeline_.ledger().note_missing(left_out ? Note::kernel_not_permitted : Note::throttled, used_ns());
 }
 
 Result<void> Recording::flush() {

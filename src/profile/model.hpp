@@ -171,7 +171,7 @@ struct RunInfo {
     std::uint32_t pid = 0;
     std::uint32_t parent_pid = 0;
     std::uint64_t start_unix_ns = 0;
-    std::string engine;         // ring, signal, timer
+    std::string engine;         // ring, signal, timer, looks
     std::string engine_reason;  // why this engine: one sentence
     std::string unwinder;       // dwarf, fp
     std::string event;          // cpu-clock, ...

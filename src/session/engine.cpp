@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/host_process.hpp"
 #include "capture/event_trial.hpp"
 #include "capture/perf_event.hpp"
 #include "sandbox/host_restrictions.hpp"
@@ -115,6 +116,17 @@ Result<Engine> open_ring(const Options& options, CaptureOptions capture) {
     return engine;
 }
 
+// What the user reads of it is said by the command that watches, once for all processes.
+Result<Engine> open_looks(const Options& options, const CaptureOptions& capture, const std::string& refusal) {
+    auto looks = open_look_source(capture, refusal);
+    if (!looks) return looks.error();
+    Engine engine{std::move(*looks), 0, refusal, {}};
+    std::vector<std::string> without = options.more_events;
+    if (options.event != CaptureOptions{}.event) without.push_back(options.event);
+    for (const std::string& event : without) add_warning(engine, event + " is not sampled: " + refusal);
+    return engine;
+}
+
 }  // namespace
 
 Result<Engine> open_engine(const Options& options) {
@@ -130,6 +142,7 @@ Result<Engine> open_engine(const Options& options) {
         auto ring = open_ring(options, capture);
         if (ring && (options.engine == EngineChoice::ring || ring->source->facts().unattached_threads == 0))
             return ring;
+        if (is_watched_from_outside() && options.off_cpu()) return open_looks(options, capture, ring.error().message);
         if (options.engine == EngineChoice::ring) return Error{"the ring engine cannot run: " + ring.error().message};
         refusal = ring ? "with the ring engine " + ring->source->facts().note : ring.error().message;
     }

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -141,6 +142,101 @@ class Programs(Attach):
         rooted, every = shares(self.stacks(stem), "start_thread")
         self.assertGreater(rooted, 50)
         self.assert_covered(stem)
+
+
+class Odd(Attach):
+    """Processes and places as nobody would wish for them."""
+
+    def test_a_brief_attach_says_how_brief(self):
+        program = self.python("spin()")
+        _, ran = self.attach("-d", "1500ms", program.pid)
+        self.assertIn("for 1.5 s: Ctrl-C", ran.stderr)
+
+    def test_one_that_hangs(self):
+        """All its threads wait, and none wakes: that is what there is to see."""
+        program = self.python("threading.Thread(target=lambda: threading.Event().wait()).start()\ntime.sleep(1000)")
+        wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == 2, 30, "a second thread")
+        for events in ("cpu,offcpu", "offcpu", "wall"):
+            with self.subTest(events=events):
+                stem, ran = self.attach("-e", events, "-d", "1s", program.pid, where=events)
+                self.assertIn("no thread woke or used CPU time: the pictures show where all of them wait", ran.stderr)
+                self.assertNotIn("no picture", ran.stderr)
+                stacks = [read_folded(path.read_text()) for path in stem.parent.glob("out*.folded")]
+                leaves = {frames[-1] for frames, _ in stacks[0]}
+                self.assertEqual((len(stacks), leaves), (1, {"futex", "clock_nanosleep"}))
+
+    def test_one_that_is_stopped(self):
+        program = self.python("spin()")
+        program.send_signal(signal.SIGSTOP)
+        wait_until(lambda: ") T " in Path(f"/proc/{program.pid}/stat").read_text(), 20, "the stop")
+        _, ran = self.attach("-d", "200ms", program.pid)
+        self.assertIn(f"process {program.pid} is stopped, and does nothing until kill -CONT {program.pid}", ran.stderr)
+        self.assertIn(") T ", Path(f"/proc/{program.pid}/stat").read_text())
+
+    def test_the_place_of_the_results_is_gone(self):
+        program, directory = self.python("spin()"), self.fresh_directory("gone")
+        attached = self.enterContext(started([COMMAND, "attach", "-d", "1s", "-o", directory / "out", program.pid], self.directory,
+                                             clean_environment(), stderr=subprocess.PIPE))
+        self.addCleanup(attached.stderr.close)
+        self.assertIn("attached", attached.stderr.readline())
+        used = time.monotonic() + 0.5
+        wait_until(lambda: time.monotonic() > used, 10, "half of the time")
+        shutil.rmtree(directory)
+        told = attached.stderr.read()
+        self.assertEqual(attached.wait(60), 1, told)
+        self.assertRegex(told, rf"no results: {directory}/out: .*does not exist")
+
+    def test_no_room_for_the_profile(self):
+        program = self.python("spin()")
+        ran = run(["prlimit", "--fsize=1000", COMMAND, "attach", "-d", "1s", "-F", "999", "-o", self.directory / "out", program.pid],
+                  self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertIn("cannot write the profile: File too large", ran.stderr)
+
+    def test_one_that_ends_at_once(self):
+        for after in range(sized(20, 100)):
+            program = self.python(f"end = time.time() + {after % 20} / 500\nwhile time.time() < end: pass")
+            ran = run([COMMAND, "attach", "-f", "none", "-o", self.directory / "out", program.pid], self.directory, clean_environment())
+            self.assertNotIn("No such process", ran.stderr)
+            self.assertIn("has ended" if ran.returncode else "attached", ran.stderr)
+
+    def test_three_at_once(self):
+        """Of one process, with one name for their results: each has its own."""
+        program, directory = self.python("spin()"), self.fresh_directory("three")
+        three = [self.enterContext(started([COMMAND, "attach", "-d", "1s", "-f", "folded", "-F", "499", program.pid], directory,
+                                           clean_environment(), stderr=subprocess.DEVNULL)) for _ in range(3)]
+        self.assertEqual([each.wait(100) for each in three], [0, 0, 0])
+        found = sorted(path.name.removeprefix(f"flameprobe.python3.{program.pid}.") for path in directory.glob("*.folded"))
+        self.assertEqual(found, ["2.folded", "3.folded", "folded"])
+
+    def test_its_file_is_gone_or_another(self):
+        for what in ("deleted", "replaced"):
+            with self.subTest(what):
+                copy = self.directory / what
+                shutil.copy(target("shares"), copy)
+                program = self.start(copy, "leaves", "100000000")
+                wait_until(lambda: os.readlink(f"/proc/{program.pid}/exe") == str(copy), 20, "its exec")
+                copy.unlink()
+                if what == "replaced":
+                    shutil.copy("/bin/true", copy)
+                stem, _ = self.attach("-d", "1s", "-F", "499", program.pid, where=f"of-{what}")
+                self.assert_function(self.stacks(stem), "leaf_70", at_least=50)
+
+    def test_one_that_executes_again_and_again(self):
+        loop = self.directory / "loop"
+        loop.write_text(f"#!/bin/sh\ni=0; while [ $i -lt 5000 ]; do i=$((i+1)); done\nexec {loop}\n")
+        loop.chmod(0o755)
+        program = self.start(loop)
+        stem, _ = self.attach("-d", "2s", "-F", "999", program.pid)
+        self.assertIsNone(program.poll())
+        self.assertGreater(len(self.stacks(stem)), 0)
+
+    def test_many_threads(self):
+        program = self.python(f"[threading.Thread(target=time.sleep, args=(1000,)).start() for _ in range({sized(300, 2000)})]\nspin()")
+        wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == sized(301, 2001), 60, "all threads")
+        stem, _ = self.attach("-d", "2s", "-e", "cpu,offcpu", program.pid)
+        self.assert_function(self.stacks(stem), "_PyEval_EvalFrameDefault", at_least=20)
+        self.assertEqual(len(os.listdir(f"/proc/{program.pid}/task")), sized(301, 2001))
 
 
 class BesideTheLibrary(Attach):
@@ -312,6 +408,72 @@ class Waits(Attach):
         self.check(ordinary_user(self))
 
 
+class WaitsWithoutPerf(Attach):
+    """What is left where perf is refused: looks at the threads that wait, by /proc and their memory."""
+
+    REFUSED = ("perf_event_open", "1+", "EPERM", "--")
+
+    def looked_at(self, program, *options, user=()):
+        stem = self.fresh_directory("looks") / "out"
+        os.chmod(stem.parent, 0o777)
+        ran = run([target("inject"), *self.REFUSED, *user, COMMAND, "attach", "-o", stem, "-f", "folded,json", *options, program.pid],
+                  self.directory, clean_environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stderr.count("CPU time has no stacks, and how long threads wait is estimated from looks at them: "
+                                          f"process {program.pid} cannot be sampled"), 1, ran.stderr)
+        return stem, ran.stderr
+
+    def check(self, user):
+        """Two threads: one uses the CPU for a part of its time, the other waits for its end."""
+        program = self.start(*user, sys.executable, "-c", "import threading, time\ndef part():\n    while True:\n        time.sleep(0.02)\n"
+                             "        sum(range(200000))\nthread = threading.Thread(target=part)\nthread.start()\nthread.join()")
+        wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == 2, 30, "a second thread")
+        stem, _ = self.looked_at(program, "-e", "cpu,offcpu", "-d", "3s", user=user)
+        slept = sum(us for frames, us in read_folded(Path(f"{stem}.offcpu.folded").read_text())
+                    if frames[-1] == "clock_nanosleep" and "start_thread" in frames)
+        self.assertGreater(slept, 200_000)
+        self.assertLess(slept, 3_500_000)
+        told = self.facts(stem)
+        self.assertEqual((told["sampling"]["engine"], told["samples"]["taken"]), ("looks", 0))
+        # Of CPU time it is known how much, by thread, and no more.
+        stacks = self.stacks(stem)
+        self.assertEqual({frames[-1] for frames, _ in stacks}, {"[not sampled]"})
+        self.assert_covered(stem)
+
+    def test_as_root(self):
+        self.check(())
+
+    def test_as_an_ordinary_user(self):
+        self.check(ordinary_user(self))
+
+    def test_threads_and_libraries_that_come(self):
+        library = target("libshares-plugin.so")
+        program = self.python(f"import ctypes\ntime.sleep(1.5)\nlibrary = ctypes.CDLL('{library}')\n"
+                              "def later():\n    while True: time.sleep(0.05)\nthreading.Thread(target=later).start()\nthreading.Event().wait()")
+        stem, _ = self.looked_at(program, "-e", "offcpu", "-d", "4s")
+        self.assertGreater(sum(us for frames, us in self.stacks(stem) if "start_thread" in frames and frames[-1] == "clock_nanosleep"),
+                           500_000)
+
+    def test_children_and_another_program(self):
+        self.need("perl")
+        program = self.python("if os.fork() == 0:\n    while True: time.sleep(0.05)\ntime.sleep(1.5)\n"
+                              "os.execvp('perl', ['perl', '-e', 'for (;;) { select(undef, undef, undef, 0.05) }'])")
+        stem, _ = self.looked_at(program, "--tree", "-e", "offcpu", "-d", "4s")
+        waits = self.stacks(stem)
+        child = sum(us for frames, us in waits if frames[0].startswith("python3") and frames[-1] == "clock_nanosleep")
+        other = sum(us for frames, us in waits if frames[0].startswith("perl") and "perl_run" in frames)
+        self.assertGreater(child, 1_500_000)
+        self.assertGreater(other, 1_000_000)
+
+    def test_neither_perf_nor_memory(self):
+        program = self.python("spin()")
+        both = [target("inject"), "perf_event_open,process_vm_readv", "1+", "EPERM", "--"]
+        for events, more in (("cpu", "allows it"), ("cpu,offcpu", "; and its memory may not be read.*")):
+            ran = run([*both, COMMAND, "attach", "-e", events, program.pid], self.directory, clean_environment())
+            self.assertEqual(ran.returncode, 1, ran.stderr)
+            self.assertRegex(ran.stderr, rf"^flameprobe: process {program.pid} cannot be sampled: perf_event_open .*{more}; flameprobe stat -p \d+ needs no right\n$")
+
+
 class Harmless(Attach):
     def facts_of(self, pid):
         status = Path(f"/proc/{pid}/status").read_text()
@@ -358,6 +520,15 @@ class Look(Attach):
         done = run([COMMAND, "top", "--once", program.pid], self.directory, self.env)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("leaf_70", done.stdout)
+        self.assert_nothing_left()
+
+    def test_top_of_one_that_does_nothing(self):
+        program = self.python("time.sleep(1000)")
+        wait_until(lambda: "hrtimer" in Path(f"/proc/{program.pid}/wchan").read_text(), 20, "its sleep")
+        done = run([COMMAND, "top", "--once", program.pid], self.directory, self.env)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"there is no sample of process {program.pid} yet, since it uses little CPU time; "
+                      f"flameprobe attach -e offcpu {program.pid} shows where it waits", done.stderr)
         self.assert_nothing_left()
 
     def test_top_goes_over_to_the_program_that_is_executed(self):
@@ -454,8 +625,11 @@ class Refused(Attach):
         refused = [target("inject"), "perf_event_open", "1+", "EPERM", "--"]
         ran = run([*refused, COMMAND, "attach", "-d", "1s", program.pid], self.directory, clean_environment())
         self.assertEqual(ran.returncode, 1, ran.stderr)
-        self.assertRegex(ran.stderr, rf"process {program.pid} cannot be sampled: .*seccomp.*--cap-add PERFMON")
+        self.assertRegex(ran.stderr, rf"process {program.pid} cannot be sampled: .*seccomp.*--cap-add PERFMON.*"
+                                     rf"; flameprobe attach -e offcpu {program.pid} shows where its threads wait; ")
         self.assert_left(ran.stderr, program.pid, refused)
+        ran = run([*refused, COMMAND, "top"], self.directory, clean_environment())
+        self.assertRegex(ran.stdout, r"(?m)^ *\d+ +\d")  # of some process there are the waits
 
     def test_paranoid_3(self):
         """The sysctl is the machine's: a file that says 3 is laid over it, and perf refuses as it would."""
@@ -468,7 +642,8 @@ class Refused(Attach):
         ran = run(["unshare", "-m", "sh", "-c", script], self.directory, clean_environment())
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertRegex(ran.stderr, rf"^flameprobe: process {program.pid} cannot be sampled: .*kernel.perf_event_paranoid is 3 "
-                                     r"\(2 or less is needed: sysctl kernel.perf_event_paranoid=2\); flameprobe stat -p \d+ needs no right\n$")
+                                     r"\(2 or less is needed: sysctl kernel.perf_event_paranoid=2\); "
+                                     r"flameprobe attach -e offcpu \d+ shows where its threads wait; flameprobe stat -p \d+ needs no right\n$")
 
     def test_memory_that_may_not_be_read(self):
         """As Yama has it: perf may look, and compiled code has its stacks. Each try is a line in the kernel's log, so there is one of

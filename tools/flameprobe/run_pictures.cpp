@@ -17,6 +17,7 @@
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
 #include "results.hpp"
+#include "run_check.hpp"
 #include "run_result.hpp"
 #include "run_words.hpp"
 #include "session/run_folder.hpp"
@@ -99,9 +100,10 @@ void write_what_is_left(const FinishedRun& run, std::vector<std::string>& proble
     }
 }
 
+constexpr std::uint64_t too_little_ns = 20'000'000;
+
 /// Why there is none: one cause where it is known.
 std::string no_picture(const FinishedRun& run) {
-    constexpr std::uint64_t too_little_ns = 20'000'000;
     if (!run.spool.empty())
         return "windows are left in " + run.spool + ": flameprobe push --spool " + run.spool + " --to URL sends them";
     if (run.obstacle) return "no picture: the command could not be sampled";
@@ -109,7 +111,10 @@ std::string no_picture(const FinishedRun& run) {
     if (run.cpu_ns < too_little_ns)
         return "no picture: " + who + " used " + duration_text(run.cpu_ns) +
                " of CPU time, too little to be sampled; -F 9999 samples more often, --event cpu,offcpu shows waits";
-    if (run.attached) return "no picture: no samples were taken of the process";
+    if (run.attached) {
+        const std::string problem = place_problem(run.out, "", {});
+        return problem.empty() ? "no picture: no samples were kept of the process" : "no results: " + problem;
+    }
     return "no picture: the command took no samples (the library said why not, or its programs are static, set-user-ID "
            "or "
            "started without LD_PRELOAD: flameprobe doctor PROGRAM)";
@@ -187,7 +192,9 @@ RunEnd end_run(const FinishedRun& run) {
     }
     const FoundResults found = find_results(run.out, run.pid, run.start);
     if (paths.empty() && !found.best.empty()) paths.push_back(found.best);
-    if (paths.empty() || (samples == 0 && paths.front().ends_with(".fprobe"))) end.lines.push_back(no_picture(run));
+    const bool only_profile = !paths.empty() && paths.front().ends_with(".fprobe");
+    if (paths.empty() || (samples == 0 && only_profile)) end.lines.push_back(no_picture(run));
+    end.lost = run.attached && run.cpu_ns >= too_little_ns && (paths.empty() || (only_profile && !run.formats.empty()));
     if (!paths.empty())
         for (std::string& line : words_of(paths.front(), run, samples)) end.lines.push_back(std::move(line));
     const std::vector<std::string> others = pictures_of_other_events(paths, run.start);

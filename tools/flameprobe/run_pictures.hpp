@@ -31,6 +31,7 @@ struct RunEnd {
     std::vector<std::string> lines;  // for the user, the pictures' paths last
     std::string picture;             // the best one; empty if there is none
     bool passed = true;              // the gates
+    bool lost = false;               // of a process that was attached to: what was sampled is not in the results
 };
 
 /// Draws what the library in the command has not drawn: it was told not to, or was killed.

@@ -112,7 +112,7 @@ std::string what_would_be_better(const NamedProfile& profile, std::uint64_t samp
     if (const auto share = missing.much(missing.truncated); !share.empty())
         return "better: " + share +
                " of the time is [truncated]; the footer and docs/troubleshooting.md have the causes";
-    if (const auto share = missing.much(missing.not_sampled); !share.empty())
+    if (const auto share = missing.much(missing.not_sampled); !share.empty() && samples != 0)
         return "better: no sample covers " + share +
                " of the time, in threads that ran too briefly; a higher -F takes more";
     if (const auto share = missing.much(missing.unnamed); !share.empty())

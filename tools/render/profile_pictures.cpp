@@ -12,8 +12,9 @@ namespace flameprobe {
 namespace {
 
 /// All events of the profile, those but the first as `others`.
-Result<NamedProfile> load_events(const std::string& path, const ResultOptions& options) {
+Result<NamedProfile> load_events(const std::string& path, const ResultOptions& options, bool idle) {
     Arguments arguments;
+    arguments.filter.idle = idle;
     arguments.debug_directories = options.debug_directories;
     arguments.host_waits = options.host_waits;
     arguments.cut = options.cut;
@@ -30,6 +31,8 @@ Result<NamedProfile> load_events(const std::string& path, const ResultOptions& o
     return profile;
 }
 
+bool is_empty(const NamedProfile& profile) { return total_weight(profile) == 0 && profile.others.empty(); }
+
 /// A program that only waits, in a deadlock for one, has no sample of CPU time: then the next event is the first one.
 /// Whether it was so.
 bool lead_with_samples(NamedProfile& profile) {
@@ -43,8 +46,14 @@ bool lead_with_samples(NamedProfile& profile) {
 
 void draw(const std::string& path, const std::string& stem, const ResultOptions& options, ResultMessages& messages) {
     const auto problem = [&](std::string text) { messages.problems.push_back(std::move(text)); };
-    auto profile = load_events(path, options);
+    auto profile = load_events(path, options, false);
     if (!profile) return problem(profile.error().message);
+    if (is_empty(*profile)) {  // of a program that hangs, what never woke is all that there is
+        if (auto with_idle = load_events(path, options, true); with_idle && !is_empty(*with_idle)) {
+            profile = std::move(with_idle);
+            problem("no thread woke or used CPU time: the pictures show where all of them wait");
+        }
+    }
     const bool first_is_empty = lead_with_samples(*profile);
     std::ranges::for_each(profile->warnings, problem);
     const OutputOptions output{options.graph, {}};

@@ -16,12 +16,12 @@
 #include "../run_check.hpp"
 #include "../run_pictures.hpp"
 #include "../settings_usage.hpp"
-#include "base/clock.hpp"
 #include "base/host_process.hpp"
 #include "base/proc.hpp"
 #include "command_line.hpp"
 #include "recorders.hpp"
 #include "refusal.hpp"
+#include "render/numbers.hpp"
 #include "session/family.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
@@ -100,7 +100,7 @@ Options options_of(const AttachRequest& request, const std::string& out) {
     std::vector<std::string_view> lines(request.settings.begin(), request.settings.end());
     std::vector<std::string> problems;  // each was checked when it was taken
     Options options = read_options(lines, problems);
-    options.engine = EngineChoice::ring;  // the only one that works from outside
+    options.engine = EngineChoice::ring;  // from outside no other has samples
     options.out = out;
     options.formats.clear();  // drawn at the end, by this process
     return options;
@@ -111,8 +111,7 @@ std::string told_begin(pid_t pid, std::size_t processes, std::uint64_t duration_
     return "attached to process " + std::to_string(pid) + " (" + executable_name() + ", " + std::to_string(threads) +
            (threads == 1 ? " thread)" : " threads)") +
            (children != 0 ? " and " + std::to_string(children) + (children == 1 ? " child" : " children") : "") +
-           (duration_ns == 0 ? ": Ctrl-C ends it"
-                             : " for " + std::to_string(duration_ns / ns_per_second) + " s: Ctrl-C ends it sooner");
+           (duration_ns == 0 ? ": Ctrl-C ends it" : " for " + duration_text(duration_ns) + ": Ctrl-C ends it sooner");
 }
 
 int attach_to(pid_t pid, const AttachRequest& request) {
@@ -132,7 +131,10 @@ int attach_to(pid_t pid, const AttachRequest& request) {
         Recorders recorders(pid, {options_of(request, run.out), run.start}, request.tree);
         if (const auto started = recorders.start(); !started) return complain(1, started.error().message);
         complain(0, told_begin(pid, recorders.count(), request.duration_ns));
+        if (const std::string why = why_not_sampled(pid); !why.empty())
+            complain(0, "CPU time has no stacks, and how long threads wait is estimated from looks at them: " + why);
         complain(0, what_stays_hidden(pid));
+        complain(0, what_stands_still(pid));
         recorders.wait(signals.get(), request.duration_ns);
         recorders.end();
         run.cpu_ns = recorders.cpu_ns();
@@ -140,7 +142,7 @@ int attach_to(pid_t pid, const AttachRequest& request) {
     }
     const RunEnd end = end_run(run);
     for (const std::string& line : end.lines) complain(0, line);
-    return 0;
+    return end.lost ? 1 : 0;
 }
 
 }  // namespace
@@ -153,7 +155,8 @@ int attach_command(int argc, char* argv[]) {
     if (request.help) return std::fputs(usage().c_str(), stdout) < 0 ? 1 : 0;
     const auto pid = process_id(argc - *first, argv + *first);
     if (!pid) return complain(2, pid.error().message + ". Try 'flameprobe attach --help'.");
-    if (const std::string why = why_not_attached(*pid); !why.empty()) return complain(1, why);
+    const bool waits = options_of(request, request.out).off_cpu();
+    if (const std::string why = why_not_attached(*pid, waits); !why.empty()) return complain(1, why);
     return attach_to(*pid, request);
 }
 

@@ -102,9 +102,14 @@ std::vector<std::vector<CodeName>> name_by_debug_info(const Mapping& mapping,
 }
 
 /// A process that is ending has no events any more, some time before it has ended.
-bool ends_now(const Descriptor& life) {
+bool ends_within(const Descriptor& life, int ms) {
     pollfd watched{life.get(), POLLIN, 0};
-    return ::poll(&watched, 1, 1000) == 1;
+    return ::poll(&watched, 1, ms) == 1;
+}
+
+std::string why_not_begun(pid_t target, const Descriptor& life, const Error& error) {
+    constexpr int patience_ms = 200;
+    return ends_within(life, patience_ms) ? "process " + std::to_string(target) + " has ended" : error.message;
 }
 
 /// The recorder's whole life. `end` hangs up when it is to end; `parent` gets "+" or the reason why not.
@@ -128,8 +133,8 @@ void record(pid_t target, const AttachSettings& settings, const Descriptor& end,
         log.hold();
         const auto begun = watch.begin();
         log.hold(false);
-        if (!begun && !told) return tell(parent, begun.error().message);
-        if (begun || !ends_now(life)) log.release();
+        if (!begun && !told) return tell(parent, why_not_begun(target, life, begun.error()));
+        if (begun || !ends_within(life, 1000)) log.release();
         if (!begun) return;
         if (!std::exchange(told, true)) tell(parent, "+");
         const Watch::End why = watch.run(end, life);

@@ -63,7 +63,7 @@ void Recorders::add_children() {
     if (!tree_) return;
     for (const pid_t pid : descendants_of(root_)) {
         if (recorders_.contains(pid) || failures_[pid] == 2) continue;
-        std::string why = why_not_attached(pid);
+        std::string why = why_not_attached(pid, settings_.options.off_cpu());
         if (why.empty()) {
             auto recorder = Recorder::start(pid, settings_);
             if (recorder) {

@@ -76,20 +76,33 @@ std::uint64_t some_address(pid_t pid) {
     return maps ? std::strtoull(maps->c_str(), nullptr, 16) : 0;
 }
 
-/// perf's own refusal, of the event that would be opened.
-std::string why_no_event(pid_t pid, const std::string& name) {
-    auto attributes = make_attributes({});
-    if (!attributes) return attributes.error().message;
-    const auto event = open_event(*attributes, static_cast<std::uint32_t>(pid), -1);
-    if (event || errno == ESRCH) return {};
-    return name + " cannot be sampled: " + event.error().message;
+std::string number_of_process(pid_t pid) { return "process " + std::to_string(pid); }
+
+/// Where perf refuses.
+std::string why_no_waits(pid_t pid, bool waits) {
+    const std::string why = why_not_sampled(pid);
+    if (why.empty()) return {};
+    const std::string hidden = what_stays_hidden(pid);
+    if (waits) return hidden.empty() ? std::string() : why + "; and " + hidden;
+    return hidden.empty()
+               ? why + "; flameprobe attach -e offcpu " + std::to_string(pid) + " shows where its threads wait"
+               : why;
 }
 
 }  // namespace
 
-std::string why_not_attached(pid_t pid) {
+// Asks for the event that would be opened.
+std::string why_not_sampled(pid_t pid) {
+    auto attributes = make_attributes({});
+    if (!attributes) return attributes.error().message;
+    const auto event = open_event(*attributes, static_cast<std::uint32_t>(pid), -1);
+    if (event || errno == ESRCH) return {};
+    return number_of_process(pid) + " cannot be sampled: " + event.error().message;
+}
+
+std::string why_not_attached(pid_t pid, bool waits) {
     const std::string process = "/proc/" + std::to_string(pid);
-    const std::string number = "process " + std::to_string(pid);
+    const std::string number = number_of_process(pid);
     const auto stat = read_small_file((process + "/stat").c_str());
     const auto user = user_of(process);
     if (!stat || !user) {
@@ -110,7 +123,7 @@ std::string why_not_attached(pid_t pid) {
                              ? " has ended its main thread, without which its others cannot be looked at"
                              : " has ended, and waits for its parent to take notice");
     const std::string why =
-        can_read(process + "/maps") ? why_no_event(pid, number) : why_no_maps(process, number, *user);
+        can_read(process + "/maps") ? why_no_waits(pid, waits) : why_no_maps(process, number, *user);
     return why.empty() ? why : why + "; flameprobe stat -p " + std::to_string(pid) + " needs no right";
 }
 
@@ -121,6 +134,15 @@ std::string what_stays_hidden(pid_t pid) {
     const iovec here{&byte, 1}, there{reinterpret_cast<void*>(some_address(pid)), 1};
     if (::process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || (errno != EPERM && errno != EACCES)) return {};
     return hidden_memory(read_sysctl("/proc/sys/kernel/yama/ptrace_scope"));
+}
+
+std::string what_stands_still(pid_t pid) {
+    const std::string number = std::to_string(pid);
+    const auto stat = read_small_file(("/proc/" + number + "/stat").c_str()).value_or("");
+    const std::string_view state = stat_field(stat, 3);
+    if (state == "T") return "process " + number + " is stopped, and does nothing until kill -CONT " + number;
+    return state == "t" ? "process " + number + " is stopped by a debugger, and does nothing until that lets it go on"
+                        : "";
 }
 
 std::string hidden_memory(std::optional<long> yama_scope) {

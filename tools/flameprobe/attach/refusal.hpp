@@ -7,13 +7,18 @@
 
 namespace flameprobe {
 
-/// Why this user cannot attach to the process, in one sentence with what mends it; empty if nothing stands in the way.
-std::string why_not_attached(pid_t pid);
+/// Why this user cannot attach to the process, in one sentence with what mends it and what is left; empty if nothing
+/// stands in the way. `waits`: it is wanted where its threads wait, which can be seen without perf.
+std::string why_not_attached(pid_t pid, bool waits);
+/// The same of perf alone: why CPU time has no stacks.
+std::string why_not_sampled(pid_t pid);
 
 /// What of the process this user cannot see though it can be attached to, in one sentence with what mends it; empty:
 /// nothing.
 std::string what_stays_hidden(pid_t pid);
 /// The same by its reason: Yama's scope (kernel.yama.ptrace_scope), where the kernel has it.
 std::string hidden_memory(std::optional<long> yama_scope);
+/// That the process does nothing while it is looked at, since it is stopped; empty if it is not.
+std::string what_stands_still(pid_t pid);
 
 }  // namespace flameprobe

@@ -17,7 +17,7 @@ namespace flameprobe {
 
 Result<std::optional<Recorder>> record_for_now(pid_t pid) {
     if (profile_of_process(pid)) return std::optional<Recorder>();
-    if (std::string why = why_not_attached(pid); !why.empty()) return Error{std::move(why)};
+    if (std::string why = why_not_attached(pid, false); !why.empty()) return Error{std::move(why)};
     std::error_code failed;
     std::string directory = std::filesystem::temp_directory_path(failed) / "flameprobe-look-XXXXXX";
     if (failed || ::mkdtemp(directory.data()) == nullptr)

@@ -66,7 +66,7 @@ std::string busy_processes() {
     std::size_t shown = 0;
     for (const Process& process : busy) {
         if (shown == most) break;
-        if (!why_not_attached(process.pid).empty()) continue;
+        if (!why_not_attached(process.pid, true).empty()) continue;
         table += line_of(process, wall_ns);
         ++shown;
     }

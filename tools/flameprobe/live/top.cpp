@@ -54,10 +54,19 @@ void end_on_interrupt() {
     sigaction(SIGINT, &action, nullptr);
 }
 
+/// `recorded`: by us, from outside. Then there is no profile until there is a sample.
+std::string why_nothing(const GrowingProfile& growing, const Error& error, bool recorded) {
+    if (!recorded || growing.found()) return error.message;
+    const std::string number = std::to_string(growing.pid());
+    if (!growing.running()) return "process " + number + " has ended without a sample";
+    return "there is no sample of process " + number +
+           " yet, since it uses little CPU time; flameprobe attach -e offcpu " + number + " shows where it waits";
+}
+
 /// One profile, kept until the next is read.
 class Top {
 public:
-    Top(pid_t pid, Screen screen) : growing_(pid), screen_(std::move(screen)) {}
+    Top(pid_t pid, Screen screen, bool recorded) : growing_(pid), screen_(std::move(screen)), recorded_(recorded) {}
 
     void run() {
         bool quit = false;
@@ -109,7 +118,7 @@ private:
             profile_ = std::move(*profile);
             problem_.clear();
         } else {
-            problem_ = profile.error().message;
+            problem_ = why_nothing(growing_, profile.error(), recorded_);
         }
     }
     void show() {
@@ -128,6 +137,7 @@ private:
 
     GrowingProfile growing_;
     Screen screen_;
+    const bool recorded_;
     TopOptions options_;
     std::size_t window_ = 0;
     bool paused_ = false;
@@ -149,7 +159,7 @@ int print_once(pid_t pid, const std::optional<Recorder>& recorder) {
     GrowingProfile growing(pid);
     if (recorder) let_it_run(*recorder, growing);
     const auto profile = growing.read(std::nullopt, false);
-    if (!profile) return complain(1, profile.error().message);
+    if (!profile) return complain(1, why_nothing(growing, profile.error(), recorder.has_value()));
     TopOptions options{.columns = 200, .rows = 60, .window = "since the start", .running = growing.running()};
     for (const TopLine& line : top_view(*profile, options)) print_text(stdout, line.text + "\n");
     return std::fflush(stdout) == 0 ? 0 : complain(1, "standard output cannot be written");
@@ -184,7 +194,7 @@ int top_command(int argc, char* argv[]) {
     end_on_interrupt();
     auto screen = Screen::open();
     if (!screen) return complain(2, screen.error().message);
-    Top(*pid, std::move(*screen)).run();
+    Top(*pid, std::move(*screen), recorder->has_value()).run();
     return 0;
 }
 
