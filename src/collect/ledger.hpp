@@ -9,11 +9,23 @@
 #include <utility>
 #include <vector>
 
-#include "collect/ended_threads.hpp"
+#include "base/host_queue.hpp"
 #include "collect/profile_stacks.hpp"
 #include "collect/thread_registry.hpp"
 
 namespace flameprobe {
+
+/// What a thread of the host reports at its end, after the last code of its own.
+struct EndedThread {
+    std::uint32_t tid = 0;
+    std::uint64_t cpu_ns = 0;   // of all its life
+    std::uint64_t routine = 0;  // its start routine
+    std::uint64_t caller = 0;   // the return address of `routine`, in libc
+    char name[16] = {};         // comm
+};
+
+/// The time of a thread that finds no room is in the process's clock only.
+using EndedThreads = HostQueue<EndedThread, 8192>;
 
 /// How much of each thread's CPU time its samples and notes stand for, and how much is left. Time that no sample covers
 /// is never put on a sampled stack: it is written as a note, without hits. The collector thread only.

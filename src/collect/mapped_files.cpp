@@ -1,5 +1,6 @@
 #include "collect/mapped_files.hpp"
 
+#include <elf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -7,14 +8,19 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/base_name.hpp"
 #include "base/host_process.hpp"
+#include "base/proc_maps.hpp"
 #include "base/regular_file.hpp"
 #include "base/self_memory.hpp"
-#include "collect/mapped_image.hpp"
 #include "unwind/elf_image.hpp"
 
 namespace flameprobe {
+
 namespace {
 
 constexpr std::size_t most_files = 256;
@@ -118,5 +124,125 @@ void MappedFiles::close() {
 }
 
 std::size_t MappedFiles::memory() const { return held_.capacity() * sizeof(Held) + images_; }
+
+namespace {
+
+constexpr std::uint64_t largest_copy = std::uint64_t{256} << 20;
+
+/// `lines` of one loading of a file, the first with offset 0.
+struct LoadedFile {
+    std::string path;
+    std::vector<MapsLine> lines;
+
+    bool holds(std::uint64_t address) const {
+        return std::any_of(lines.begin(), lines.end(),
+                           [address](const MapsLine& line) { return line.start <= address && address < line.end; });
+    }
+};
+
+std::vector<LoadedFile> loaded_files() {
+    std::vector<LoadedFile> files;
+    const auto maps = read_proc_maps();
+    if (!maps) return files;
+    for (MapsLine line : maps->lines) {
+        if (line.inode == 0) continue;
+        if (files.empty() || files.back().lines.back().inode != line.inode || line.offset == 0)
+            files.push_back({std::string(without_deleted(line.path)), {}});
+        line.path = {};  // it points into the text, which ends with this function
+        files.back().lines.push_back(line);
+    }
+    return files;
+}
+
+std::vector<MapsLine> lines_around(std::uint64_t address, std::string_view path) {
+    for (const LoadedFile& file : loaded_files())
+        if (file.path == path && file.holds(address)) return file.lines;
+    return {};
+}
+
+/// The dynamic linker has added the load address to pointers in PT_DYNAMIC; in a file they stand without it.
+void unrelocate_dynamic(std::string& image, std::uint64_t base) {
+    Elf64_Ehdr header{};
+    if (image.size() < sizeof header) return;
+    std::memcpy(&header, image.data(), sizeof header);
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment{};
+        const std::uint64_t at = header.e_phoff + std::uint64_t{i} * sizeof segment;
+        if (at > image.size() || sizeof segment > image.size() - at) return;
+        std::memcpy(&segment, image.data() + at, sizeof segment);
+        if (segment.p_type != PT_DYNAMIC || segment.p_offset > image.size()) continue;
+        const std::uint64_t size = std::min(segment.p_filesz, image.size() - segment.p_offset);
+        for (std::uint64_t entry = 0; entry + sizeof(Elf64_Dyn) <= size; entry += sizeof(Elf64_Dyn)) {
+            Elf64_Dyn dynamic{};
+            std::memcpy(&dynamic, image.data() + segment.p_offset + entry, sizeof dynamic);
+            const bool pointer = dynamic.d_tag == DT_SYMTAB || dynamic.d_tag == DT_STRTAB;
+            if (pointer && dynamic.d_un.d_ptr >= base) dynamic.d_un.d_ptr -= base;
+            std::memcpy(image.data() + segment.p_offset + entry, &dynamic, sizeof dynamic);
+        }
+    }
+}
+
+std::optional<std::string> copy_lines(const std::vector<MapsLine>& lines) {
+    if (lines.empty() || lines[0].offset != 0) return std::nullopt;
+    std::string image;
+    for (const MapsLine& line : lines) {
+        const std::uint64_t size = line.end - line.start;
+        if (!line.readable || size > largest_copy || line.offset > largest_copy) continue;
+        image.resize(std::max<std::size_t>(image.size(), line.offset + size));
+        read_self(line.start, std::as_writable_bytes(std::span(image).subspan(line.offset, size)));
+    }
+    unrelocate_dynamic(image, lines[0].start);
+    // Section headers stand at the end of the file, which is not mapped as a whole.
+    Elf64_Ehdr header{};
+    if (image.size() < sizeof header) return std::nullopt;
+    std::memcpy(&header, image.data(), sizeof header);
+    header.e_shoff = 0;
+    header.e_shnum = 0;
+    std::memcpy(image.data(), &header, sizeof header);
+    return image;
+}
+
+}  // namespace
+
+std::optional<std::string> copy_mapped_parts(std::uint64_t address, std::string_view path) {
+    const auto lines = lines_around(address, path);
+    return lines.empty() ? std::nullopt : copy_lines(lines);
+}
+
+namespace {
+
+bool is_without_file(std::string_view path) {
+    return path.empty() || path.starts_with('[') || path == "//anon" || path == "/anon_hugepage" ||
+           path == "/dev/zero" || path.starts_with("/SYSV");
+}
+
+// Just-in-time compilers write into shared memory, too (PHP's, .NET's), which the kernel shows as files: shared
+// anonymous memory as /dev/zero, System V's as /SYSV, and memfd's, which may also hold a library.
+bool holds_no_file(const CodeRegion& region) {
+    return is_without_file(region.path) ||
+           (region.path.starts_with("/memfd:") && !ElfImage::from_memory(region).has_value());
+}
+
+}  // namespace
+
+CodeRegion region_of(const RawMapping& mapping, const CodeMap& known) {
+    CodeRegion region;
+    region.start = mapping.start;
+    region.end = mapping.start + mapping.size;
+    region.file_offset = mapping.file_offset;
+    region.device = mapping.device;
+    region.inode = mapping.inode;
+    region.build_id = mapping.build_id;
+    region.path = without_deleted(mapping.path);
+    region.kind = region.path == "[vdso]" ? RegionKind::vdso : RegionKind::file;
+    if (region.kind != RegionKind::file || !holds_no_file(region)) return region;
+    region.kind = RegionKind::anonymous;
+    if (!region.path.starts_with('[')) region.path.clear();
+    // Programs move their code to huge pages. It may not be there yet: then a later change of the memory's permissions
+    // is told too.
+    region.file = known.file_below(region);
+    if (region.file == nullptr || !ElfImage::holds_code_of(*region.file)) return region;
+    return CodeRegion(*region.file);
+}
 
 }  // namespace flameprobe

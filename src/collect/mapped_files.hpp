@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "capture/record.hpp"
 #include "collect/raw_names.hpp"
 #include "profile/model.hpp"
 #include "unwind/code_map.hpp"
@@ -45,5 +48,17 @@ private:
     std::size_t images_ = 0;  // bytes
     std::size_t files_ = 0;
 };
+
+// Files that the host has mapped and that cannot be opened any more: deleted, replaced by an update, memfds.
+
+/// The mapped parts, at their offsets in the file, of the one mapped at `address` from `path`: these have the dynamic
+/// symbols but neither sections nor `.symtab`. Nothing if it is not mapped there. Not for signal handlers.
+std::optional<std::string> copy_mapped_parts(std::uint64_t address, std::string_view path);
+
+// What lies in memory from which code is executed.
+
+/// Code that was moved to anonymous memory, in its place and byte for byte, is the file's of which `known` tells that
+/// it lay there.
+CodeRegion region_of(const RawMapping& mapping, const CodeMap& known);
 
 }  // namespace flameprobe

@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/self_memory.hpp"
-#include "collect/mapped_code.hpp"
+#include "collect/mapped_files.hpp"
 #include "collect/wait_reasons.hpp"
 
 namespace flameprobe {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "profile/program_name.hpp"
+#include "profile/model.hpp"
 #include "render/numbers.hpp"
 #include "render/role.hpp"
 #include "render/short_name.hpp"

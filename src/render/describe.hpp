@@ -18,7 +18,7 @@ std::string unit_text(const NamedProfile& profile, std::uint64_t weight);
 /// For tables: time, bytes, or the number of samples or events alone.
 std::string amount_text(const NamedProfile& profile, std::uint64_t weight);
 
-/// The name of a file of code; of the program's, what the program is called (profile/program_name.hpp).
+/// The name of a file of code; of the program's, what the program is called (profile/model.hpp).
 std::string module_name(const NamedProfile& profile, std::string_view path);
 
 /// The whole name of a box, as clean text (see text.hpp).

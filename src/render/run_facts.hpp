@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/program_name.hpp"
+#include "profile/model.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {

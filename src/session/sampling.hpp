@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collect/crash_record.hpp"
-#include "collect/ended_threads.hpp"
+#include "collect/ledger.hpp"
 #include "collect/recording.hpp"
 #include "session/engine.hpp"
 #include "session/log.hpp"

@@ -1,11 +1,13 @@
 // The files that distributions move debug information to.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "symbolize/elf_file.hpp"
 
 namespace flameprobe {
@@ -22,5 +24,12 @@ std::unique_ptr<ElfFile> find_by_build_id(const std::string& build_id, const Deb
 std::unique_ptr<ElfFile> find_by_debuglink(const ElfFile& file, const DebugFileSearch& search);
 /// The alternate file of dwz, which `.gnu_debugaltlink` names by path and build id. Null if there is none.
 std::unique_ptr<ElfFile> find_alternate(const ElfFile& file, const DebugFileSearch& search);
+
+// Debug files from the servers that DEBUGINFOD_URLS names. Uses the network: only if the user asks for it.
+
+/// The path of the debug file for a build id (raw bytes), fetched into the client's cache if it is not there yet; empty
+/// if no server has it. An Error where nothing can be asked: no client library, no servers, or no answer
+/// before `until`.
+Result<std::string> fetch_debug_file(const std::string& build_id, std::chrono::steady_clock::time_point until);
 
 }  // namespace flameprobe

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "profile/program_name.hpp"
+#include "profile/model.hpp"
 #include "profile/stand_in.hpp"
 #include "symbolize/demangle.hpp"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "profile/lock_counters.hpp"
+#include "symbolize/debug_file.hpp"
 #include "symbolize/debug_image.hpp"
-#include "symbolize/debuginfod.hpp"
 #include "symbolize/decompress.hpp"
 #include "symbolize/demangle.hpp"
 #include "symbolize/elf_symbols.hpp"

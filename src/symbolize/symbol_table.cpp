@@ -7,7 +7,6 @@
 
 #include "symbolize/elf_symbols.hpp"
 #include "symbolize/near_symbols.hpp"
-#include "symbolize/sorted_addresses.hpp"
 
 namespace flameprobe {
 

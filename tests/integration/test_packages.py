@@ -29,7 +29,7 @@ def archive():
 
 
 def left_out(directory, names):
-    """Ignores build directories, but not sources such as src/symbolize/build_flags.cpp."""
+    """Ignores build directories, but not sources such as src/symbolize/build_facts.cpp."""
     return [name for name in names if name in (".git", "results", "__pycache__")
             or Path(directory) == ROOT and name.startswith("build")]
 

@@ -37,4 +37,9 @@ std::string output_of(const std::vector<std::string>& command, std::size_t most)
     return status == 0 ? output : std::string();
 }
 
+std::string dirty_text() {
+    if (output_of({"git", "rev-parse", "HEAD"}).empty()) return "not known";
+    return output_of({"git", "status", "--porcelain", "--untracked-files=no"}).empty() ? "no" : "yes";
+}
+
 }  // namespace flameprobe

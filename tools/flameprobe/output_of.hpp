@@ -9,4 +9,8 @@ namespace flameprobe {
 /// shell is involved.
 std::string output_of(const std::vector<std::string>& command, std::size_t most = std::size_t{64} << 20);
 
+/// Whether files that git knows have changed in the working directory since its commit: "yes", "no", or "not known".
+/// Runs git.
+std::string dirty_text();
+
 }  // namespace flameprobe

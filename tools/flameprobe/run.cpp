@@ -16,7 +16,7 @@
 #include "child.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
-#include "git_state.hpp"
+#include "output_of.hpp"
 #ifdef FLAMEPROBE_HAS_LIVE
 #include "live/live.hpp"
 #endif

@@ -2,7 +2,6 @@
 #include <map>
 #include <vector>
 
-#include "aligned.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/describe.hpp"

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "diff_table.hpp"
 #include "diff_tree.hpp"
-#include "diff_words.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"
 #include "render/palette.hpp"

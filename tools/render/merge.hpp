@@ -1,18 +1,39 @@
 // Merges many profiles into one: of a process tree, a fleet, or repeated runs of a benchmark.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/id_table.hpp"
-#include "run_clock.hpp"
+#include "outside/processes.hpp"
 #include "symbolize/named_profile.hpp"
 #include "symbolize/raw_profile.hpp"
 
 namespace flameprobe {
+
+/// The time axis of a run of several processes, each of which counts from its own start.
+/// By the monotonic clock, which cannot be set; by the wall clock if a process's file, of an earlier version, lacks it.
+class RunClock {
+public:
+    explicit RunClock(const std::vector<ProcessPart>& parts)
+        : monotonic_(
+              std::ranges::all_of(parts, [](const ProcessPart& part) { return part.run.start_monotonic_ns != 0; })) {
+        for (const ProcessPart& part : parts) begin_ns_ = std::min(begin_ns_, start(part.run));
+    }
+    /// How long after the run's begin a process began.
+    std::uint64_t start_of(const RunInfo& run) const { return std::max(start(run), begin_ns_) - begin_ns_; }
+
+private:
+    std::uint64_t start(const RunInfo& run) const { return monotonic_ ? run.start_monotonic_ns : run.start_unix_ns; }
+
+    bool monotonic_;
+    std::uint64_t begin_ns_ = std::numeric_limits<std::uint64_t>::max();
+};
 
 /// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses, which differ from
 /// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one,

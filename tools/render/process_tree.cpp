@@ -6,11 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "aligned.hpp"
 #include "export/text.hpp"
 #include "export/totals.hpp"
 #include "render/numbers.hpp"
 #include "render/run_facts.hpp"
+#include "tables.hpp"
 
 namespace flameprobe {
 

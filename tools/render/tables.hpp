@@ -5,6 +5,7 @@
 #include <string>
 
 #include "arguments.hpp"
+#include "render/text.hpp"
 #include "symbolize/named_profile.hpp"
 
 namespace flameprobe {
@@ -30,5 +31,11 @@ std::string scope_table(const NamedProfile& profile, std::uint64_t rows, const T
 
 /// What was measured and how, the threads, and the files whose code was sampled: "Label: value" lines.
 std::string info_text(const NamedProfile& profile);
+
+/// The text, right-aligned in a column of a table.
+inline std::string right_aligned(const std::string& text, std::size_t width) {
+    const std::size_t used = columns(text);
+    return std::string(width > used ? width - used : 0, ' ') + text;
+}
 
 }  // namespace flameprobe

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "aligned.hpp"
 #include "export/totals.hpp"
 #include "render/describe.hpp"
 #include "render/numbers.hpp"

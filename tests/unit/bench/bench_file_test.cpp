@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "placeholders.hpp"
-
 using namespace flameprobe::bench;
 
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "allocation_costs.hpp"
 #include "system_calls.hpp"
 
 using namespace flameprobe::bench;

@@ -1,10 +1,10 @@
 // Threads that report their ends.
-#include "collect/ended_threads.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <thread>
+
+#include "collect/ledger.hpp"
 
 using namespace flameprobe;
 

@@ -15,7 +15,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/proc_maps.hpp"
-#include "collect/mapped_image.hpp"
+#include "collect/mapped_files.hpp"
 
 using namespace flameprobe;
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "symbolize/sorted_addresses.hpp"
 #include "symbolize/symbol_table.hpp"
 #include "test_program.hpp"
 

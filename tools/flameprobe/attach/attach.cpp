@@ -12,7 +12,7 @@
 #include "../commands.hpp"
 #include "../duration.hpp"
 #include "../end_signals.hpp"
-#include "../live/process_id.hpp"
+#include "../live/process_list.hpp"
 #include "../run_check.hpp"
 #include "../run_pictures.hpp"
 #include "../settings_usage.hpp"

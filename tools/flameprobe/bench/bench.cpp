@@ -5,15 +5,14 @@
 #include <filesystem>
 
 #include "../commands.hpp"
-#include "../git_state.hpp"
 #include "../output_of.hpp"
 #include "../preload_path.hpp"
 #include "../program.hpp"
 #include "base/clock.hpp"
 #include "base/machine.hpp"
 #include "figures.hpp"
-#include "interruption.hpp"
 #include "options.hpp"
+#include "process.hpp"
 #include "profiles.hpp"
 #include "render/numbers.hpp"
 #include "report.hpp"

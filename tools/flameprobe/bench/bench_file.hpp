@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,5 +93,15 @@ std::optional<int> parse_signal(const std::string& text);
 std::string pattern_problem(const std::string& pattern, bool group);
 /// Names in {braces} that are neither variables of the sweep nor known ({port}, ...), with what is accepted; or empty.
 std::string placeholder_problem(const Scenario& scenario);
+
+// {name} in command lines, environment and URLs.
+
+/// The names in braces, as in {io}. {{io}} stands for the text {io}, and a brace without a name and a closing brace for
+/// itself.
+std::vector<std::string> placeholders_in(const std::string& text);
+/// Replaces each placeholder by its value; those without a value stay.
+std::string fill_in(const std::string& text, const std::map<std::string, std::string>& values);
+/// The placeholders that are no variables: port (a free one), seconds, repetition, directory.
+const std::set<std::string>& known_placeholders();
 
 }  // namespace flameprobe::bench

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "report.hpp"
 #include "scaling.hpp"
 #include "statistics.hpp"
 
@@ -29,5 +30,15 @@ std::string parameter_text(const Parameter& parameter);
 std::string shown_name(const std::string& name);
 /// The same as pictures show it, without _[k] and _[i].
 std::string label_of(const std::string& name);
+
+// What a report says first: in sentences, before figures.
+
+/// What grows with the variable, how much of the ideal is lost and within which error, and where it is lost.
+std::string answer_of(const ScalingReport& scaling, const std::string& unit);
+/// What a unit of work costs, and in which function most.
+std::string answer_of(const PointReport& point);
+
+/// "requests" as one: "request".
+std::string one_of(const std::string& unit);
 
 }  // namespace flameprobe::bench

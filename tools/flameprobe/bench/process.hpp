@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -59,5 +60,19 @@ private:
 
 /// "exit status 3", "killed by SIGSEGV".
 std::string status_text(int wait_status);
+
+// CPU time of a process and all its descendants.
+
+/// Nanoseconds that the tree has used up to now: living processes by their CPU clocks, and the children they have
+/// waited for by the kernel's ticks. Without the time of FlameProbe's own threads. A grandchild whose parent died
+/// before it counts as long as it is in the root's process group.
+std::uint64_t tree_cpu_ns(pid_t root);
+
+// Interruption by Ctrl-C, SIGTERM or SIGHUP: the bench ends its programs in order, and keeps its measurements.
+
+/// From here on SIGINT, SIGTERM and SIGHUP only set a flag; system calls that wait return EINTR.
+void watch_for_interruption();
+/// The signal that came, or 0.
+int interruption() noexcept;
 
 }  // namespace flameprobe::bench

@@ -12,7 +12,7 @@
 #include <regex>
 
 #include "base/clock.hpp"
-#include "interruption.hpp"
+#include "process.hpp"
 
 namespace flameprobe::bench {
 

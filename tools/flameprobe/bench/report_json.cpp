@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "allocation_costs.hpp"
 #include "report.hpp"
 
 namespace flameprobe::bench {

@@ -1,8 +1,6 @@
 // The report for people, as Markdown and HTML.
 #include <algorithm>
 
-#include "allocation_costs.hpp"
-#include "answer.hpp"
 #include "document.hpp"
 #include "figures.hpp"
 #include "render/numbers.hpp"

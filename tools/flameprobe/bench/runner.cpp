@@ -9,14 +9,12 @@
 #include "../preload_path.hpp"
 #include "../stat/counters.hpp"
 #include "base/clock.hpp"
-#include "interruption.hpp"
-#include "placeholders.hpp"
+#include "bench_file.hpp"
 #include "process.hpp"
 #include "readiness.hpp"
 #include "reading.hpp"
 #include "render/numbers.hpp"
 #include "run_reading.hpp"
-#include "tree_clock.hpp"
 
 namespace flameprobe::bench {
 

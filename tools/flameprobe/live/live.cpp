@@ -13,7 +13,7 @@
 #include "base/number.hpp"
 #include "growing_profile.hpp"
 #include "page_server.hpp"
-#include "process_id.hpp"
+#include "process_list.hpp"
 #include "render/flame_graph.hpp"
 
 namespace flameprobe {

@@ -15,7 +15,6 @@
 #include "../commands.hpp"
 #include "base/clock.hpp"
 #include "growing_profile.hpp"
-#include "process_id.hpp"
 #include "process_list.hpp"
 #include "render/text.hpp"
 #include "screen.hpp"

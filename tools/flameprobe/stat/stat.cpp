@@ -16,7 +16,7 @@
 #include "../commands.hpp"
 #include "../duration.hpp"
 #include "../end_signals.hpp"
-#include "../live/process_id.hpp"
+#include "../live/process_list.hpp"
 #include "../run_check.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
