@@ -111,7 +111,7 @@ def without_library(program, user, options, directory):
         time.sleep(max(0, begun + options.age - time.monotonic()))
         with Watcher(program, process.pid, 997, directory / "attached", before, "folded,json"):
             time.sleep(options.sampled)
-        rates = [("alone", rate(count, options.seconds))]
+        rates = [("alone", rate(count, options.seconds))] if options.rounds else []
         for _ in range(options.rounds):
             for frequency in (99, 997):
                 with Watcher(program, process.pid, frequency, directory / "turn", before):
@@ -126,7 +126,7 @@ def with_library(program, user, options, directory):
     env = profiled(OUT=directory / "inside", FREQ=997, FORMAT="folded,json", START=0, SIGNAL=TOGGLE, LOG="quiet", MIN_CPU="1ms")
     with program.start(before, directory, env) as (process, count):
         time.sleep(min(options.age, 2))
-        rates = [("alone", rate(count, options.seconds))]
+        rates = [("alone", rate(count, options.seconds))] if options.rounds else []
         for _ in range(options.rounds):
             signal_all(process.pid, TOGGLE)
             rates.append((997, rate(count, options.seconds)))
@@ -151,6 +151,8 @@ def wait_for(path):
 
 
 def taken(percents):
+    if not percents:
+        return "–"
     return f"{statistics.median(percents):.1f} ({min(percents):.1f} to {max(percents):.1f})"
 
 
@@ -165,16 +167,17 @@ def row(name, user, options):
                 each.chmod(0o777)
             sides.append(side(program, user, options, directory))
     (outside, of_attached, chance_of_turn), (inside, (far, by_chance), of_library) = sides
+    unrest_of_turns = "–" if math.isnan(chance_of_turn) else f"{chance_of_turn:.1f}"
     return (f"| {program.name} | {user} | {outside.rooted:.1%}, {inside.rooted:.1%} | {outside.named:.1%}, {inside.named:.1%} | "
-            f"{far:.3f} ({by_chance:.3f}) | {taken(of_attached[99])} | {taken(of_attached[997])} | {taken(of_library[997])} | "
-            f"{chance_of_turn:.1f} |")
+            f"{far:.3f} ({by_chance:.3f}) | {taken(of_attached.get(99))} | {taken(of_attached.get(997))} | "
+            f"{taken(of_library.get(997))} | {unrest_of_turns} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="default: all")
     parser.add_argument("--users", default="root,ordinary" if os.geteuid() == 0 else "ordinary")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="0: on a busy machine, where what it costs cannot be measured")
     parser.add_argument("--seconds", type=float, default=1.3, help="of each turn")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     parser.add_argument("--write", action="store_true")
@@ -186,7 +189,8 @@ def main():
     begun = time.monotonic()
     lines = ["| program | user | rooted | named | distance (by chance) | attached, 99 Hz: slowdown, % | attached, 997 Hz | in-process, 997 Hz | "
              "chance of one turn |", "|---|---|---|---|---|---|---|---|---|"]
-    head = f"{machine()}, load {os.getloadavg()[0]:.1f} before, {options.rounds} turns of {options.seconds} s: medians (least to most)."
+    turns = f"{options.rounds} turns of {options.seconds} s: medians (least to most)" if options.rounds else "what it costs was not measured"
+    head = f"{machine()}, load {os.getloadavg()[0]:.1f} before, {turns}."
     print(head, "", *lines, sep="\n", flush=True)
     for name in names:
         try:

@@ -49,7 +49,7 @@ def redis(user, directory, env):
     server, benchmark, port = find("redis-server"), find("redis-benchmark"), free_port()
     with by(user, [server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", directory], directory, env) as process:
         wait_until(lambda: listening(port), what="redis-server listens")
-        with started([benchmark, "-p", port, "-t", "set", "-n", "1000000000", "-c", "20", "-q"], directory, clean_environment()), \
+        with started([benchmark, "-p", port, "-t", "set", "-n", "1000000000", "-c", "20", "-P", "16", "-q"], directory, clean_environment()), \
                 socket.create_connection(("127.0.0.1", port), 10) as client:
             def count():
                 client.sendall(b"INFO stats\r\n")
@@ -138,7 +138,7 @@ class Attached:
 
 
 PROGRAMS = {
-    "redis": Attached("redis-server", redis),
+    "redis": Attached("redis-server, 16 requests a packet", redis),
     "nginx": Attached("nginx, 2 workers", nginx, True),
     "postgres": Attached("PostgreSQL", postgres, True, signal.SIGINT),
     "python3": Attached("python3", python),
