@@ -38,6 +38,12 @@ __attribute__((noinline)) void* move_sampled(void* old, size_t size, bool is_due
 }
 
 }  // namespace
+
+void asking_free(void* address) {
+    if (__builtin_expect(asked_about.may_have(address), 0)) return free_sampled(address);
+    next.free(address);
+}
+
 }  // namespace flameprobe::alloc
 
 FLAMEPROBE_INTERPOSED void* malloc(size_t size) {
@@ -65,10 +71,7 @@ FLAMEPROBE_INTERPOSED void* reallocarray(void* old, size_t number, size_t size) 
     return realloc(old, bytes);
 }
 
-FLAMEPROBE_INTERPOSED void free(void* address) {
-    if (__builtin_expect(asked_about.may_have(address), 0)) return free_sampled(address);
-    next.free(address);
-}
+FLAMEPROBE_INTERPOSED void free(void* address) { __atomic_load_n(&host_free, __ATOMIC_RELAXED)(address); }
 
 FLAMEPROBE_INTERPOSED void free_sized(void* address, size_t size) {
     if (__builtin_expect(asked_about.may_have(address), 0)) return free_sampled(address);

@@ -149,6 +149,7 @@ void count_loose(State& state, void* address, size_t size) noexcept {
 }  // namespace
 
 void counted(void* address, size_t size) noexcept {
+    const cpu::PlainFloats floats;  // the distance to the next sample is computed with them
     Record* record = own_record;
     if (record == &exempt_record) {
         record->left = LLONG_MAX / 2;
@@ -214,6 +215,8 @@ void prepare() noexcept {
     has_key = ::pthread_key_create(&at_end, thread_ends) == 0;
     if (has_key && own_record != nullptr) ::pthread_setspecific(at_end, own_record);
     use_clock(find_vdso_clock());
+    const State* const state = ready_state();
+    if (state != nullptr && !state->tracks_frees) stop_asking();
 }
 
 }  // namespace flameprobe::alloc

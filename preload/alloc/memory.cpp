@@ -12,6 +12,7 @@
 #include "capture/alloc/countdown.hpp"
 #include "capture/handler/raw_system_call.hpp"
 #include "cpu/instructions.hpp"
+#include "next.hpp"
 #include "setting.hpp"
 
 namespace flameprobe::alloc {
@@ -81,6 +82,7 @@ void fill(State& state) noexcept {
     auto* const base = reinterpret_cast<std::byte*>(&state);
     state.on.store(wanted.on, std::memory_order_relaxed);
     state.tracks_frees = wanted.tracks_frees;
+    if (wanted.tracks_frees) start_asking();  // in a forked child the environment may be another
     state.mean = wanted.mean;
     state.records = reinterpret_cast<Record*>(base + layout.records);
     state.record_count = record_count;
@@ -144,8 +146,8 @@ Record* claim_record(State& state, std::uint32_t tid) noexcept {
     std::uint64_t head = state.free_records.load(std::memory_order_acquire);
     while ((head & 0xffffffff) != 0) {
         Record* const record = &state.records[(head & 0xffffffff) - 1];
-        const std::uint64_t next = ((head >> 32) + 1) << 32 | record->next_free;
-        if (!state.free_records.compare_exchange_weak(head, next, std::memory_order_acq_rel)) continue;
+        const std::uint64_t rest = ((head >> 32) + 1) << 32 | record->next_free;
+        if (!state.free_records.compare_exchange_weak(head, rest, std::memory_order_acq_rel)) continue;
         begin_thread(*record);
         record->owner.store(tid, std::memory_order_release);
         return record;

@@ -32,11 +32,12 @@ constinit Module allocator{};
 void* take_early(size_t size, size_t aligned_to) noexcept {
     const size_t need = size + aligned_to + alignment;
     if (need < size || need > early_bytes) return nullptr;
-    const size_t at = early_used.fetch_add((need + alignment - 1) & ~(alignment - 1), std::memory_order_relaxed);
+    const size_t at = early_used.fetch_add((need + alignment - 1) & ~(alignment - 1));
     if (at + need > early_bytes) return nullptr;
     const auto start = reinterpret_cast<uintptr_t>(early + at + alignment);
     auto* const given = reinterpret_cast<char*>((start + aligned_to - 1) & ~(aligned_to - 1));
     memcpy(given - sizeof size, &size, sizeof size);
+    start_asking();
     asked_about.add(given);
     return given;
 }
@@ -161,6 +162,17 @@ constinit Next next{first_malloc,
                     first_mmap,
                     first_munmap};
 constinit AddressFilter asked_about{};
+constinit HostFree* host_free = asking_free;
+
+void start_asking() noexcept { __atomic_store_n(&host_free, &asking_free, __ATOMIC_SEQ_CST); }
+
+// Another thread may still give out early memory: either it sees the allocator's free and sets ours again, or it is
+// seen here.
+void stop_asking() noexcept {
+    if (progress.load(std::memory_order_acquire) != done) return;
+    __atomic_store_n(&host_free, next.free, __ATOMIC_SEQ_CST);
+    if (early_used.load() != 0) start_asking();
+}
 
 void look_up() noexcept {
     int before = not_begun;

@@ -27,6 +27,15 @@ struct Next {
 };
 
 extern Next next;
+/// What the host's free() is: the allocator's, where it has nothing to ask. Then it costs one jump.
+using HostFree = void(void*);
+extern HostFree* host_free;
+/// The allocator's free, but of addresses that `asked_about` may have.
+HostFree asking_free;
+/// From here on frees do not ask, if no address was given out that they would have to ask about.
+void stop_asking() noexcept;
+/// Frees ask from here on. To be called before such an address is given out.
+void start_asking() noexcept;
 /// Addresses that a free has to ask about: of sampled allocations, and of those that dlsym itself made.
 extern AddressFilter asked_about;
 

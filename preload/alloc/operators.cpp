@@ -22,6 +22,12 @@ public:
         return reinterpret_cast<Function*>(found);
     }
 
+    bool is_known() const noexcept { return __atomic_load_n(&found_, __ATOMIC_RELAXED) != nullptr; }
+    template <class Function>
+    Function* known() const noexcept {
+        return reinterpret_cast<Function*>(__atomic_load_n(&found_, __ATOMIC_RELAXED));
+    }
+
     /// Whether it calls malloc, or one of its relatives, where the allocation counts. The first call tells.
     enum Way : int { unknown, calls_malloc, by_itself };
     Way way() const noexcept { return __atomic_load_n(&way_, __ATOMIC_RELAXED); }
@@ -63,17 +69,24 @@ __attribute__((noinline)) void* make_counted(Operator& made_by, size_t size, Arg
 template <class... Arguments>
 inline void* make(Operator& made_by, size_t size, Arguments... arguments) {
     if (__builtin_expect(made_by.way() != Operator::calls_malloc, 0)) return make_counted(made_by, size, arguments...);
-    return made_by.function<void*(size_t, Arguments...)>()(size, arguments...);
+    return made_by.known<void*(size_t, Arguments...)>()(size, arguments...);
 }
 
 template <class... Arguments>
-inline void remove(Operator& removed_by, void* address, Arguments... arguments) {
-    if (__builtin_expect(asked_about.may_have(address), 0)) {
+__attribute__((noinline)) void remove_sampled(Operator& removed_by, void* address, Arguments... arguments) {
+    if (asked_about.may_have(address)) {
         Leaving leaving(address);
         if (leaving.is_early) return;
         leaving.is_gone();
     }
     removed_by.function<void(void*, Arguments...)>()(address, arguments...);
+}
+
+template <class... Arguments>
+inline void remove(Operator& removed_by, void* address, Arguments... arguments) {
+    if (__builtin_expect(!removed_by.is_known() || asked_about.may_have(address), 0))
+        return remove_sampled(removed_by, address, arguments...);
+    removed_by.known<void(void*, Arguments...)>()(address, arguments...);
 }
 
 }  // namespace

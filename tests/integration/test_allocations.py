@@ -293,6 +293,20 @@ class Allocations(Case):
                 ran = run([host("sandbox"), what], self.fresh_directory(what), allocating(EVENT="heap", FORMAT="none", ALLOC_BYTES="16"))
                 self.assertEqual((ran.returncode, ran.stdout), (alone.returncode, alone.stdout), ran.stderr)
 
+    def test_the_edges_of_an_allocator_stay_as_they_are(self):
+        """Failures, alignments, errno, floating-point modes, forks, ends of threads: with each allocator as without us."""
+        for name, library in {"glibc": None, **OTHERS}.items():
+            if library is not None and not library.exists():
+                continue
+            own = (library,) if library is not None else ()
+            alone = run([host("allocator_edges")], self.fresh_directory(name), clean_environment(LD_PRELOAD=":".join(map(str, own))))
+            self.assertEqual(alone.returncode, 0, alone.stderr)
+            for event, settings in (("alloc", {}), ("heap", {}), ("cpu,heap", {"ENGINE": "timer"})):
+                with self.subTest(allocator=name, event=event):
+                    ran = run([host("allocator_edges")], self.fresh_directory(f"{name}-{event}"),
+                              allocating(*own, EVENT=event, FORMAT="none", ALLOC_BYTES="1K", **settings))
+                    self.assertEqual((ran.returncode, ran.stdout), (0, alone.stdout), ran.stderr)
+
     def test_programs_go_on_as_they_are(self):
         """Python, which allocates in all ways, with a library that loads others and with threads."""
         code = ("import ctypes, json, threading\n"

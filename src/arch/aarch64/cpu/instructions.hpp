@@ -59,6 +59,21 @@ inline bool count_down(std::int64_t& left, std::uint64_t amount) noexcept {
     return __atomic_sub_fetch(&left, static_cast<std::int64_t>(amount), __ATOMIC_RELAXED) <= 0;
 }
 
+/// While it lives the calling thread computes with floating point as a program does that begins: no exception traps.
+/// Then the host's modes and flags are back.
+class PlainFloats {
+public:
+    PlainFloats() noexcept {
+        asm volatile("mrs %0, fpcr\n mrs %1, fpsr" : "=r"(control_), "=r"(status_));
+        asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
+    }
+    ~PlainFloats() { asm volatile("msr fpcr, %0\n msr fpsr, %1" : : "r"(control_), "r"(status_)); }
+    PlainFloats(const PlainFloats&) = delete;
+
+private:
+    std::uint64_t control_, status_;
+};
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { asm volatile("yield"); }
 

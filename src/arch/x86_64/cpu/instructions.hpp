@@ -51,6 +51,22 @@ inline bool count_down(std::int64_t& left, std::uint64_t amount) noexcept {
     return nothing;
 }
 
+/// While it lives the calling thread computes with floating point as a program does that begins: no exception traps.
+/// Then the host's modes and flags are back (psABI, 3.2.1: MXCSR).
+class PlainFloats {
+public:
+    PlainFloats() noexcept {
+        constexpr std::uint32_t as_a_program_begins = 0x1f80;
+        asm volatile("stmxcsr %0" : "=m"(host_));
+        asm volatile("ldmxcsr %0" : : "m"(as_a_program_begins));
+    }
+    ~PlainFloats() { asm volatile("ldmxcsr %0" : : "m"(host_)); }
+    PlainFloats(const PlainFloats&) = delete;
+
+private:
+    std::uint32_t host_;
+};
+
 /// To be called in a loop that waits for another thread.
 inline void relax() noexcept { __builtin_ia32_pause(); }
 
