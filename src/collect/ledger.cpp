@@ -1,6 +1,7 @@
 #include "collect/ledger.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.hpp"
 
@@ -24,16 +25,25 @@ std::uint64_t part_of(std::uint64_t ns, double share) {
 }  // namespace
 
 // A perf event counts what a hypervisor or an interrupt took from its thread, and ticks and brief threads are right on
-// average only: what samples stand for in excess of the process's clock is taken from those that follow, in parts.
+// average only: what samples stand for in excess of the process's clock is taken from those that follow, in parts. What
+// chance explains of it is given back when they stand for less.
 void Ledger::used(std::uint64_t process_cpu_ns) {
-    excess_ns_ = threads_.accounted() - std::min(threads_.accounted(), process_cpu_ns);
+    const std::uint64_t accounted = threads_.accounted();
+    excess_ns_ = accounted - std::min(accounted, process_cpu_ns);
+    deficit_ns_ = process_cpu_ns - std::min(accounted, process_cpu_ns);
+    const double by_chance = std::sqrt(static_cast<double>(accounted) * static_cast<double>(period_ns_));
+    taken_ns_ = std::min(taken_ns_, static_cast<std::uint64_t>(by_chance));
 }
 
 std::uint64_t Ledger::sampled(ThreadId thread, std::uint64_t weight) {
-    const std::uint64_t less = period_ns_ == 0 ? 0 : std::min(excess_ns_, weight / most_correction);
+    const std::uint64_t most = period_ns_ == 0 ? 0 : weight / most_correction;
+    const std::uint64_t less = std::min(excess_ns_, most), more = std::min({deficit_ns_, taken_ns_, most});
     excess_ns_ -= less;
-    threads_.count(thread, weight - less);
-    return weight - less;
+    deficit_ns_ -= more;
+    taken_ns_ += less - more;
+    weight += more - less;
+    threads_.count(thread, weight);
+    return weight;
 }
 
 void Ledger::write(ThreadId thread, StackId stack, std::uint64_t weight) {

@@ -123,7 +123,9 @@ private:
     const std::uint64_t start_ns_, period_ns_;
     std::map<std::pair<std::string, std::uint64_t>, Kind> kinds_;  // by name and start routine
     std::unordered_map<std::uint64_t, std::uint64_t> root_of_;     // see learn_root()
-    std::uint64_t excess_ns_ = 0;  // of what samples stand for over what the process used
+    std::uint64_t excess_ns_ = 0;   // of what samples stand for over what the process used
+    std::uint64_t deficit_ns_ = 0;  // or the other way round
+    std::uint64_t taken_ns_ = 0;    // from samples because of that, and not given back
     std::uint64_t lost_unassigned_ = 0;
     std::uint64_t not_sampled_ns_ = 0;
     bool wrote_ = false;

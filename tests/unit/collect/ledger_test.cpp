@@ -1,5 +1,6 @@
 #include "collect/ledger.hpp"
 
+#include "base/hash.hpp"
 #include "collect/pipeline.hpp"
 #include "kept.hpp"
 
@@ -124,4 +125,26 @@ TEST_CASE("samples that stand for more than the process used weigh less from the
     CHECK(pipeline.summary().samples >= 358 * period);
     CHECK(pipeline.summary().samples <= 364 * period);
     CHECK(pipeline.summary().hits == 400);
+}
+
+TEST_CASE("samples that are right on average stand for what was used in the end too") {
+    constexpr std::uint64_t period = 1'000'000, drains = 400;
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    double all = 0;
+    constexpr int runs = 20;
+    for (std::uint64_t run = 0; run < runs; ++run) {
+        Kept kept;
+        Pipeline pipeline(kept, false, 0, period, self);
+        auto raw = kernel_sample({});
+        raw.tid = self;
+        raw.weight = period;
+        std::uint64_t random = run;
+        for (std::uint64_t drain = 1; drain <= drains; ++drain) {
+            pipeline.ledger().used(drain * period);
+            for (std::uint64_t n = splitmix64(random += 0x9e3779b97f4a7c15) % 3; n > 0; --n) pipeline.take(raw);
+        }
+        all += static_cast<double>(pipeline.summary().samples) / (drains * period);
+    }
+    CHECK(all / runs > 0.975);  // 0.968 if what is taken from samples were not given back
+    CHECK(all / runs < 1.005);
 }
