@@ -45,6 +45,7 @@ struct CaptureFacts {
     std::uint64_t fill_ns = 0;            // time in which a busy CPU (or thread) fills its buffer: drain well before
     bool works_outside = false;           // the collector need not be a thread of the host
     bool meets_threads = false;           // EventSource::thread_begins() is to be called
+    bool reaches = false;                 // and NewThreadShare::reach_us may be used
     bool switches = false;                // ThreadSwitched comes
     std::string no_switches;              // why not, where they were asked for
     std::vector<OtherEvent> more_events;  // of CaptureOptions::more_events those that are sampled
@@ -59,6 +60,17 @@ struct CaptureFacts {
 std::string event_names();
 bool is_event_name(std::string_view name);
 
+/// Which new threads get an event at their births. The others have theirs when they have used as much CPU time as these
+/// stand for.
+struct NewThreadShare {
+    /// Threads whose sample would come in the first so many microseconds of their CPU time, drawn at random in a
+    /// period; 0: all.
+    std::uint32_t reach_us = 0;
+    std::uint32_t stands_for = 1;  // one in so many of them
+
+    bool all() const { return reach_us == 0 && stands_for == 1; }
+};
+
 /// Lives in, and is used by, the collector thread only.
 class EventSource {
 public:
@@ -71,9 +83,8 @@ public:
     virtual const CaptureFacts& facts() const = 0;
     /// Whether no sample can follow: every sampled thread has ended, or exec has replaced the program.
     virtual bool ended() { return false; }
-    /// A thread was born, and waits until its event is open. Until the next drain its samples stand for as many threads
-    /// as are born for each one that waits: others are found by drain(). Only if facts().meets_threads.
-    virtual void thread_begins(std::uint32_t /*tid*/, std::uint64_t /*stands_for*/) {}
+    /// A thread was born, and waits until its event is open. Only if facts().meets_threads.
+    virtual void thread_begins(std::uint32_t /*tid*/, NewThreadShare /*share*/) {}
     /// Whether the thread has an event of its own: there may be more threads than the kernel permits rings.
     virtual bool samples(std::uint32_t /*tid*/) const { return true; }
     /// The collector is about to lose the right to open events of threads that are born later.

@@ -22,7 +22,7 @@ public:
     bool has_samples() const override { return ring_->has_samples() || (timers_ && timers_->has_samples()); }
     const CaptureFacts& facts() const override { return facts_; }
     bool go_on_without_signals(const std::string& why) override;
-    void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override { ring_->thread_begins(tid, stands_for); }
+    void thread_begins(std::uint32_t tid, NewThreadShare share) override { ring_->thread_begins(tid, share); }
     void stop_switches() override {
         ring_->stop_switches();
         facts_.switches = false;
@@ -101,6 +101,7 @@ void RingAndTimerSource::drain(RecordSink& sink) {
     take_timers_until(~std::uint64_t{0} - 1, sink);
     timers_->end_round(timer_side);
     facts_.buffer_bytes = ring_->facts().buffer_bytes + timers_->facts().buffer_bytes;
+    facts_.fill_ns = std::min(ring_->facts().fill_ns, timers_->facts().fill_ns);
     if (stopped_)
         for (const std::uint32_t tid : share_.threads()) settle(tid, sink);
     if (const auto& note = timers_->facts().note; note != timers_note_) {

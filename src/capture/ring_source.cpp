@@ -33,7 +33,7 @@ public:
     bool has_samples() const override;
     const CaptureFacts& facts() const override { return facts_; }
     bool ended() override { return threads_.all_ended(); }
-    void thread_begins(std::uint32_t tid, std::uint64_t stands_for) override { threads_.begins(tid, stands_for); }
+    void thread_begins(std::uint32_t tid, NewThreadShare share) override { threads_.begins(tid, share); }
     bool samples(std::uint32_t tid) const override { return threads_.has_event(tid); }
     void rights_end() override { rings_.open_inherited(); }
     void stop_switches() override;
@@ -56,7 +56,6 @@ private:
     ThreadRings rings_;
     RingThreads threads_{rings_, static_cast<std::uint32_t>(host_process())};
     MapWatch maps_;
-    std::uint64_t fill_ns_ = 0;
     CaptureFacts facts_;
     std::string own_note_;
 };
@@ -145,14 +144,14 @@ void RingSource::note_missing() {
 void RingSource::describe(const CaptureOptions& options) {
     facts_.engine = "ring";
     facts_.works_outside = facts_.meets_threads = true;
+    facts_.reaches = settings_.rate.one_shots && settings_.rate.period_ns != 0;
     facts_.event = options.event;
     facts_.event_kind = kind_of(settings_.own);
     facts_.kernel = settings_.own.exclude_kernel == 0;
     facts_.frequency = options.frequency;
     facts_.period_ns = settings_.rate.period_ns;
     facts_.buffer_bytes = rings_.bytes();
-    const std::uint64_t records = rings_.largest().bytes / (rings_.largest().stack + 512);
-    facts_.fill_ns = fill_ns_ = records * ns_per_second / options.frequency;
+    facts_.fill_ns = rings_.fill_ns();
     if (options.kernel && !facts_.kernel) {
         const auto paranoid = read_sysctl("/proc/sys/kernel/perf_event_paranoid");
         own_note_ = "kernel code may not be sampled (kernel.perf_event_paranoid is " +
@@ -191,8 +190,8 @@ void RingSource::drain(RecordSink& sink) {
     // After the records of their births, by which they have their makers' names.
     for (const std::uint32_t tid : threads_.take_found())
         if (const std::string name = thread_comm(tid); !name.empty()) sink.take(ThreadNamed{tid, name});
-    const bool brief = rings_.end_round();
-    facts_.fill_ns = brief ? fill_ns_ / 3 : fill_ns_;
+    rings_.end_round();
+    facts_.fill_ns = rings_.fill_ns();
     facts_.buffer_bytes = rings_.bytes();
     note_missing();
     read_maps(sink);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/proc.hpp"
 #include "capture/perf_event.hpp"
 
@@ -20,7 +21,25 @@ void RingThreads::start() {
 
 bool RingThreads::is_one_of_many() { return started_ && ++born_threads_ > few_threads; }
 
+std::uint64_t RingThreads::stood_for_ns() const {
+    return share_.reach_us != 0 ? share_.reach_us * std::uint64_t{1000} : rings_.lives_on_ns();
+}
+
+// What is left of a life is sampled as a life of its own.
+void RingThreads::open_outlived() {
+    constexpr std::uint64_t look_every_ns = 4 * ns_per_ms;
+    const std::uint64_t now = monotonic_ns();
+    if (stood_for_.empty() || now < next_look_ns_) return;
+    next_look_ns_ = now + look_every_ns;
+    std::erase_if(stood_for_, [this](const auto& thread) {
+        if (host_thread_cpu_ns(thread.first) < thread.second) return false;
+        open(thread.first, thread.second < rings_.lives_on_ns());
+        return true;
+    });
+}
+
 void RingThreads::find(bool surely) {
+    open_outlived();
     for (const std::uint32_t tid : std::exchange(born_, {}))
         if (!rings_.knows(tid)) surely = true;
     const std::size_t count = tasks_.count();
@@ -31,12 +50,18 @@ void RingThreads::find(bool surely) {
     for (const std::uint32_t tid : running) {
         if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid) || tid == main_) continue;
         knows_all_mappings_ = false;
-        open(tid, is_one_of_many(), 1);
+        const bool brief = is_one_of_many();
+        if (!share_.all()) stood_for_.try_emplace(tid, stood_for_ns());
+        if (!stood_for_.contains(tid)) open(tid, brief);
     }
     const auto runs = [&](std::uint32_t tid) { return std::binary_search(running.begin(), running.end(), tid); };
     std::erase_if(not_opened_, [&](std::uint32_t tid) {
         if (!runs(tid)) gone_.push_back(tid);
         return !runs(tid);
+    });
+    std::erase_if(stood_for_, [&](const auto& thread) {
+        if (!runs(thread.first)) gone_.push_back(thread.first);
+        return !runs(thread.first);
     });
     for (const auto& thread : rings_) {
         if (thread->ended || thread->inherited || runs(thread->tid)) continue;
@@ -64,8 +89,8 @@ void RingThreads::ended(ThreadEvents& thread) {
     rings_.forget(thread);
 }
 
-void RingThreads::open(std::uint32_t tid, bool brief, std::uint64_t stands_for) {
-    const auto opened = rings_.add(tid, brief, stands_for);
+void RingThreads::open(std::uint32_t tid, bool brief, NewThreadShare share) {
+    const auto opened = rings_.add(tid, brief, share);
     if (opened.outcome == ThreadRings::Outcome::gone) return;
     // Also one that waits for its event: it does not wait for ever.
     if (opened.outcome == ThreadRings::Outcome::opened) return found_.push_back(tid);
@@ -73,13 +98,16 @@ void RingThreads::open(std::uint32_t tid, bool brief, std::uint64_t stands_for) 
     refusal_ = describe_refused(not_opened_.size(), opened.why);
 }
 
-void RingThreads::begins(std::uint32_t tid, std::uint64_t stands_for) {
+void RingThreads::begins(std::uint32_t tid, NewThreadShare share) {
     if (rings_.inherits()) return;
     // A drain may have found it while it waited; or another thread had its id.
     if (const ThreadEvents* const known = rings_.find(tid); known != nullptr && !has_hung_up(known->own.event)) return;
     const bool brief = is_one_of_many();
+    share_ = rings_.lives_on_ns() == 0 ? NewThreadShare{} : share;
+    stood_for_.erase(tid);
     not_opened_.erase(tid);
-    open(tid, brief, brief ? stands_for : 1);
+    open(tid, brief, brief ? share_ : NewThreadShare{});
+    if (brief && share_.reach_us != 0) stood_for_[tid] = stood_for_ns();
 }
 
 }  // namespace flameprobe

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/host_process.hpp"
 #include "base/task_list.hpp"
+#include "capture/event_source.hpp"
 #include "capture/thread_rings.hpp"
 
 namespace flameprobe {
@@ -25,7 +27,7 @@ public:
     /// The same; from now on threads are born while sampling goes on.
     void start();
     /// See EventSource::thread_begins().
-    void begins(std::uint32_t tid, std::uint64_t stands_for);
+    void begins(std::uint32_t tid, NewThreadShare share);
     /// Records told of it.
     void born(std::uint32_t tid) { born_.push_back(tid); }
     void ended(ThreadEvents& thread);
@@ -46,8 +48,10 @@ public:
 
 private:
     bool is_one_of_many();
+    void open_outlived();
     bool are_of_another_program() const;
-    void open(std::uint32_t tid, bool brief, std::uint64_t stands_for);
+    void open(std::uint32_t tid, bool brief, NewThreadShare share = {});
+    std::uint64_t stood_for_ns() const;
 
     ThreadRings& rings_;
     const std::uint32_t main_;
@@ -56,6 +60,10 @@ private:
     std::vector<std::uint32_t> born_;  // told by records since
     std::vector<std::uint32_t> found_, gone_;
     std::unordered_set<std::uint32_t> not_opened_;  // threads that have no event, and get none
+    NewThreadShare share_;                          // of new threads, lately
+    // For the first so much of whose CPU time samples of new threads stand: then they get an event.
+    std::unordered_map<std::uint32_t, std::uint64_t> stood_for_;
+    std::uint64_t next_look_ns_ = 0;  // at these
     std::string refusal_;
     std::size_t born_threads_ = 0;  // since start()
     bool started_ = false, knows_all_mappings_ = true;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/hash.hpp"
 
@@ -14,6 +15,8 @@ struct ClockRate {
     std::uint64_t least_ns = 0;   // a period that repeats is no shorter: the kernel throttles, or the ring is full
     bool user_only = false;       // expiries in the kernel give no sample, though the event counts that time
     bool one_shots = true;        // false: PERF_EVENT_IOC_REFRESH is not to be used
+
+    std::uint64_t lives_on_ns() const { return 10 * period_ns; }  // see ThreadClock::lives_on_ns()
 };
 
 /// perf has one period for an event, and begins it anew whenever it is set. So there are two kinds of lives.
@@ -24,17 +27,21 @@ struct ClockRate {
 ///
 /// Of many brief threads, those would be sampled late in their lives only. Such a thread has one period X, uniform in
 /// (0, P), that repeats. The sample at count t then stands for P / sum(1/k) over all k with least <= t/k < P: the
-/// density with which any X puts a sample there. An X below `least` gives one sample only. Right for many threads, not
-/// for one: a thread that lives on is settled.
+/// density with which any X puts a sample there. An X below `least`, a quarter of P or more, gives one sample only.
+/// Right for many threads, not for one: a thread that lives on is settled. Where almost all threads end within a part
+/// of P (NewThreadShare::reach_us), only those whose X is in it have an event until then, for one sample.
 class ThreadClock {
 public:
     ThreadClock() = default;
-    ThreadClock(const ClockRate& rate, bool brief, std::uint64_t seed) : rate_(rate), random_(seed), brief_(brief) {
-        least_ns_ = std::min(std::max(rate.period_ns / 8, rate.least_ns), rate.period_ns - 1);
+    /// `reach_ns`: of a brief thread; 0: its X may be any.
+    ThreadClock(const ClockRate& rate, bool brief, std::uint64_t seed, std::uint64_t reach_ns = 0)
+        : rate_(rate), random_(seed), brief_(brief) {
+        least_ns_ = std::min(std::max(rate.period_ns / 4, rate.least_ns), rate.period_ns - 1);
         if (!brief) {
             period_ns_ = std::min(settled_period(), rate.period_ns - below(rate.period_ns / 2));  // its first is soon
         } else {
-            period_ns_ = 1 + below(rate.period_ns);
+            reaches_ = reach_ns != 0;
+            period_ns_ = 1 + below(reaches_ ? reach_ns : rate.period_ns);
             if (!rate.one_shots) period_ns_ = std::max(period_ns_, least_ns_);
         }
     }
@@ -42,7 +49,7 @@ public:
     /// To open the event with, or to set: see draw().
     std::uint64_t period_ns() const { return period_ns_; }
     /// The event gives one sample only (PERF_EVENT_IOC_REFRESH), until draw().
-    bool one_shot() const { return brief_ && period_ns_ < least_ns_; }
+    bool one_shot() const { return brief_ && (reaches_ || period_ns_ < least_ns_); }
     bool brief() const { return brief_; }
 
     /// A sample came when the event had counted `count_ns`: the CPU time for which it stands.
@@ -51,14 +58,15 @@ public:
         const std::uint64_t before = std::max(last_ns_, settled_ns_);
         last_ns_ = std::max(last_ns_, count_ns);
         if (brief_ || count_ns < settled_ns_) return weight_of_brief(count_ns);
-        if (!rate_.user_only) return count_ns - std::min(count_ns, before);
+        const std::uint64_t left_at_end_ns = std::exchange(left_at_end_ns_, 0);
+        if (!rate_.user_only) return count_ns - std::min(count_ns, before) + left_at_end_ns;
         if (count_ns < epoch_ns_) return period_before_ns_;  // taken before draw(), drained after it
-        return period_ns_ + (count_ns - epoch_ns_ < period_ns_ * 3 / 2 ? abandoned_ns_ : 0);
+        return period_ns_ + (count_ns - epoch_ns_ < period_ns_ * 3 / 2 ? abandoned_ns_ : 0) + left_at_end_ns;
     }
     /// Whether the period should be drawn anew, after the thread's samples were read.
     bool wants_draw() const { return brief_ ? last_ns_ >= lives_on_ns() : samples_ >= least_samples; }
     /// CPU time after which a thread is no brief one.
-    std::uint64_t lives_on_ns() const { return 10 * rate_.period_ns; }
+    std::uint64_t lives_on_ns() const { return rate_.lives_on_ns(); }
     /// Draws a period; drawn() is to follow, when it is set.
     std::uint64_t draw() {
         const std::uint64_t period = settled_period();
@@ -68,7 +76,10 @@ public:
     /// The drawn period is set, and the event has counted `count_ns`.
     void drawn(std::uint64_t count_ns) {
         abandoned_ns_ = brief_ ? 0 : (count_ns - std::min(count_ns, epoch_ns_)) % period_ns_;
-        if (brief_) settled_ns_ = count_ns;
+        if (brief_) {
+            settled_ns_ = count_ns;
+            left_at_end_ns_ = rate_.period_ns * 13 / 24;  // E(X^2) / 2 E(X) of settled_period()
+        }
         period_before_ns_ = period_ns_;
         period_ns_ = drawn_ns_;
         epoch_ns_ = count_ns;
@@ -88,19 +99,20 @@ private:
         double density = 0;
         for (std::uint64_t k = count_ns / rate_.period_ns + 1; k <= count_ns / least_ns_; ++k)
             density += 1 / static_cast<double>(k);
-        if (density == 0) return rate_.period_ns;
+        if (density == 0 || reaches_) return rate_.period_ns;
         return static_cast<std::uint64_t>(static_cast<double>(rate_.period_ns) / density);
     }
 
     ClockRate rate_;
     std::uint64_t random_ = 0, least_ns_ = 1;
-    bool brief_ = false;
+    bool brief_ = false, reaches_ = false;
     std::uint64_t period_ns_ = 1, period_before_ns_ = 1, drawn_ns_ = 1;
-    std::uint64_t last_ns_ = 0;       // the event's count at the last sample
-    std::uint64_t epoch_ns_ = 0;      // and when the period was set
-    std::uint64_t settled_ns_ = 0;    // and when the thread was settled: before, it was a brief one
-    std::uint64_t abandoned_ns_ = 0;  // part of a period that was cut off then
-    std::uint32_t samples_ = 0;       // since
+    std::uint64_t last_ns_ = 0;         // the event's count at the last sample
+    std::uint64_t epoch_ns_ = 0;        // and when the period was set
+    std::uint64_t settled_ns_ = 0;      // and when the thread was settled: before, it was a brief one
+    std::uint64_t abandoned_ns_ = 0;    // part of a period that was cut off then
+    std::uint64_t left_at_end_ns_ = 0;  // after the last sample of many threads, in the mean: the first one has it too
+    std::uint32_t samples_ = 0;         // since
 };
 
 }  // namespace flameprobe

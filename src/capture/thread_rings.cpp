@@ -41,17 +41,31 @@ void control_others(const ThreadEvents& thread, unsigned long request) {
 
 }  // namespace
 
-// Room for 40 ms of samples, as long as there are few threads.
+// Room for 40 ms of samples, as long as there are few threads; else for what a thread gives before others have their
+// turn, a few milliseconds.
 void ThreadRings::plan_sizes(const CaptureOptions& options) {
     constexpr std::size_t kib = 1024;
     const std::uint32_t stack = settings_.own.sample_stack_user;
-    const std::uint64_t wanted = options.frequency * (stack + for_one_sample) / 25;
-    const std::size_t least = std::bit_ceil(3 * (stack + for_one_sample));
-    const std::size_t most = std::max(least, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
-    sizes_ = {{most, stack}};
-    for (const Size& size :
-         {Size{64 * kib, 16 * kib}, Size{32 * kib, 8 * kib}, Size{16 * kib, 4 * kib}, Size{8 * kib, 2 * kib}})
-        sizes_.push_back({size.bytes, std::min<std::uint32_t>(size.stack, stack)});
+    frequency_ = std::max<std::uint64_t>(1, options.frequency);
+    const std::uint64_t wanted = frequency_ * (stack + for_one_sample) / 25;
+    sizes_ = {{0, stack}};
+    for (const std::uint32_t kibibytes : {16, 8, 4, 2})
+        sizes_.push_back({0, std::min<std::uint32_t>(kibibytes * kib, stack)});
+    for (Size& size : sizes_) size.bytes = std::bit_ceil((frequency_ < 400 ? 3 : 4) * (size.stack + for_one_sample));
+    Size& most = sizes_.front();
+    most.bytes = std::max(most.bytes, std::clamp<std::size_t>(std::bit_floor(wanted), 128 * kib, 1024 * kib));
+}
+
+// Most of a brief thread's ring would never be used, and the kernel fills it with zeros.
+ThreadRings::Size ThreadRings::size_of(std::size_t step, bool brief) const {
+    Size size = sizes_[step];
+    if (brief) size.bytes = std::min(size.bytes, std::bit_ceil(4 * (size.stack + for_one_sample)));
+    return size;
+}
+
+std::uint64_t ThreadRings::fill_ns() const {
+    const Size size = size_of(first_size(), any_brief_);
+    return size.bytes / (size.stack + 512) * ns_per_second / frequency_;
 }
 
 std::size_t ThreadRings::first_size() const {
@@ -78,16 +92,17 @@ ThreadEvents* ThreadRings::find(std::uint32_t tid) const {
     return found == by_tid_.end() ? nullptr : found->second;
 }
 
-ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, std::uint64_t stands_for) {
+ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadShare share) {
     if (ThreadEvents* const before = find(tid)) forget(*before);
     auto thread = std::make_unique<ThreadEvents>();
     thread->tid = tid;
-    thread->stands_for = stands_for;
+    thread->stands_for = share.stands_for;
     if (settings_.rate.period_ns != 0)
-        thread->clock = ThreadClock(settings_.rate, brief, hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())));
+        thread->clock = ThreadClock(settings_.rate, brief, hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())),
+                                    share.reach_us * std::uint64_t{1000});
     Opened opened{Outcome::no_memory};
     for (std::size_t size = first_size(); size < sizes_.size() && opened.outcome == Outcome::no_memory; ++size) {
-        opened = open(*thread, sizes_[size]);
+        opened = open(*thread, size_of(size, brief));
         if (opened.outcome == Outcome::no_memory) permitted_ = std::min(size + 1, sizes_.size() - 1);
     }
     if (opened.outcome != Outcome::opened) return opened;
@@ -251,14 +266,13 @@ void ThreadRings::consume() {
     std::push_heap(waiting_.begin(), waiting_.end());
 }
 
-bool ThreadRings::end_round() {
-    bool brief = false;
+void ThreadRings::end_round() {
+    any_brief_ = false;
     std::erase_if(all_, [](const auto& thread) { return thread->ended; });
     for (const auto& thread : all_) {
-        thread->stands_for = 1;
         ThreadClock& clock = thread->clock;
         if (settings_.rate.period_ns == 0 || !enabled_ || thread->inherited) continue;
-        brief = brief || (clock.brief() && !clock.one_shot());
+        any_brief_ = any_brief_ || clock.brief();
         bool due = clock.wants_draw();
         if (clock.one_shot() && round_ns_ >= thread->next_look_ns) {
             thread->next_look_ns = round_ns_ + clock.lives_on_ns();
@@ -267,9 +281,9 @@ bool ThreadRings::end_round() {
         if (!due) continue;
         const bool once = clock.one_shot();
         settle(*thread);
+        thread->stands_for = 1;
         if (once) ::ioctl(thread->own.event.get(), PERF_EVENT_IOC_ENABLE, 0);
     }
-    return brief;
 }
 
 void ThreadRings::forget(ThreadEvents& thread) {

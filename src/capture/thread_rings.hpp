@@ -31,7 +31,7 @@ struct ThreadEvents {
     std::vector<Ring> more;  // of CaptureOptions::more_events
     Descriptor switches;     // its records are in `own`
     ThreadClock clock;
-    std::uint64_t stands_for = 1;    // see EventSource::thread_begins()
+    std::uint64_t stands_for = 1;    // see NewThreadShare
     std::uint64_t next_look_ns = 0;  // at a brief thread without further samples
     bool ended = false;              // its last record was read, or it is gone
     // See ThreadRings::open_inherited(): `own` is then the main thread's event on one CPU, and these are the others'.
@@ -62,8 +62,8 @@ public:
         Outcome outcome = Outcome::opened;
         std::string why{};  // not, if it is not opened or gone
     };
-    /// The data bytes of a ring, and of the stack that each sample copies: less for each the more threads there are, or
-    /// where the kernel permits no more.
+    /// The data bytes of a ring, and of the stack that each sample copies: less for each the more threads there are,
+    /// where the kernel permits no more, and in a brief thread's first ring.
     struct Size {
         std::size_t bytes;
         std::uint32_t stack;
@@ -72,7 +72,7 @@ public:
     /// To be called first. Opens the main thread's events: attributes that are not permitted are cleared in `settings`.
     Result<void> open_main(ThreadEventSettings& settings, const CaptureOptions& options, std::uint32_t tid);
     /// Opens the events of another thread; records begin at once if the rings are enabled. `brief`: see ThreadClock.
-    Opened add(std::uint32_t tid, bool brief, std::uint64_t stands_for = 1);
+    Opened add(std::uint32_t tid, bool brief, NewThreadShare share = {});
     /// Opens events that all threads born from now on inherit, with a ring for each CPU, whatever their number: for a
     /// host that goes on without the right to open others. The threads that have events already are in these rings too.
     void open_inherited();
@@ -81,8 +81,10 @@ public:
     ThreadEvents* find(std::uint32_t tid) const;
     std::size_t size() const { return all_.size(); }
     std::size_t bytes() const;  // of all rings
-    /// Of the main thread's, or what others get at most.
-    Size largest() const { return sizes_.front(); }
+    /// Nanoseconds in which a ring may be full, of any thread there is.
+    std::uint64_t fill_ns() const;
+    /// CPU time after which a thread is no brief one; 0 if the event is no clock.
+    std::uint64_t lives_on_ns() const { return settings_.rate.lives_on_ns(); }
 
     /// False if the main thread's event refuses; other threads may have ended.
     bool enable();
@@ -108,8 +110,8 @@ public:
     Next oldest() const;
     /// To be called when the record of oldest() has been read.
     void consume();
-    /// Draws periods anew, and closes what has ended. True if brief threads were sampled: rings fill sooner.
-    bool end_round();
+    /// Draws periods anew, and closes what has ended.
+    void end_round();
     /// The thread has ended: what its ring holds is read in the next round, or is being read.
     void forget(ThreadEvents& thread);
     auto begin() const { return all_.begin(); }
@@ -121,15 +123,17 @@ private:
     Opened map(ThreadEvents::Ring& ring, std::size_t bytes, std::size_t least);
     void plan_sizes(const CaptureOptions& options);
     std::size_t first_size() const;
+    Size size_of(std::size_t step, bool brief) const;
     static void enable(const ThreadEvents& thread);
     static void settle(ThreadEvents& thread);
 
     ThreadEventSettings settings_;
     std::vector<Size> sizes_;
+    std::uint64_t frequency_ = 1;
     std::size_t permitted_ = 0;  // the first of sizes_ that the kernel has not refused
     std::vector<std::unique_ptr<ThreadEvents>> all_;
     std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
-    bool enabled_ = false, inherits_ = false;
+    bool enabled_ = false, inherits_ = false, any_brief_ = false;
     struct Waiting {
         std::uint64_t time_ns;
         Next next;

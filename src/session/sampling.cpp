@@ -61,7 +61,8 @@ void Sampling::start(const std::optional<Recording::CountedTo>& from) {
     }
     if (auto started = engine_.source->start(); !started) return give_up(started.error().message);
     turn(waits ? Phase::waiting : Phase::on);
-    new_threads_.want(engine_.source->facts().meets_threads);
+    const CaptureFacts& facts = engine_.source->facts();
+    new_threads_.want(facts.meets_threads, facts.reaches ? facts.period_ns : 0);
     last_flush_ns_ = last_clocks_ns_ = monotonic_ns();
 }
 
@@ -126,9 +127,8 @@ std::uint64_t Sampling::pause_ns() const {
 }
 
 void Sampling::meet_threads() {
-    new_threads_.count(monotonic_ns());
-    new_threads_.meet([this](std::uint32_t tid, std::uint64_t stands_for) {
-        if (on()) engine_.source->thread_begins(tid, stands_for);
+    new_threads_.meet([this](std::uint32_t tid, NewThreadShare share) {
+        if (on()) engine_.source->thread_begins(tid, share);
     });
 }
 

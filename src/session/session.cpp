@@ -272,6 +272,7 @@ void Session::thread_ended(std::uint64_t routine, std::uint64_t caller) noexcept
                        .routine = routine,
                        .caller = caller};
     ::prctl(PR_GET_NAME, thread.name);
+    collector_.sampling().new_threads().lived(thread.cpu_ns);
     collector_.sampling().ended_threads().report(thread);
 }
 

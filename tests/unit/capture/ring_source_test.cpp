@@ -90,7 +90,7 @@ TEST_CASE("threads that nobody announced are sampled, one that was announced and
         });
         while (tid == 0) std::this_thread::yield();
         (*source)->drain(seen);
-        if (announced) (*source)->thread_begins(tid, 1);
+        if (announced) (*source)->thread_begins(tid, {});
         go_on = true;
         std::atomic<bool> ended{false};
         std::thread joiner([&] {
@@ -108,6 +108,44 @@ TEST_CASE("threads that nobody announced are sampled, one that was announced and
         const auto sampled = static_cast<double>(seen.weight(tid) + seen.lost_ns);
         CHECK(sampled == doctest::Approx(static_cast<double>(used)).epsilon(0.15));
         CHECK(seen.ended[tid] == 1);
+    }
+}
+
+TEST_CASE("a thread for which others stand has samples of its own when it has outlived that") {
+    auto source = open_ring_source({.frequency = 997});
+    REQUIRE(source);
+    REQUIRE((*source)->start());
+    Seen seen;
+    const auto run = [&](std::uint64_t ns, std::optional<NewThreadShare> share) {
+        std::atomic<std::uint32_t> tid{0};
+        std::atomic<bool> go_on{false}, ended{false};
+        std::thread thread([&] {
+            tid = my_tid();
+            while (!go_on) std::this_thread::yield();
+            run_known_shares(ns);
+            ended = true;
+        });
+        while (tid == 0) std::this_thread::yield();
+        if (share) (*source)->thread_begins(tid, *share);
+        go_on = true;
+        while (!ended) {
+            ::usleep(2000);
+            (*source)->drain(seen);
+        }
+        thread.join();
+        wait_until_gone(tid);
+        (*source)->drain(seen);
+        return tid.load();
+    };
+    constexpr NewThreadShare share{.reach_us = 300, .stands_for = 1};
+    for (int n = 0; n < 9; ++n) run(1'000'000, share);  // the first ones are no brief threads
+    const std::uint32_t not_met = run(200'000'000, std::nullopt), met = run(200'000'000, share);
+    (*source)->stop();
+    (*source)->drain(seen);
+    for (const std::uint32_t tid : {not_met, met}) {
+        const auto sampled = static_cast<double>(seen.weight(tid));
+        CHECK(sampled > 150e6);
+        CHECK(sampled < 230e6);
     }
 }
 

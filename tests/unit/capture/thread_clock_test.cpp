@@ -47,13 +47,26 @@ TEST_CASE("each part of brief lives has the weight of its length, however long t
     }
 }
 
+TEST_CASE("where threads that may be sampled soon are the only ones with an event, each part has its weight too") {
+    constexpr std::uint64_t reach_ns = rate.period_ns / 10, life_ns = reach_ns / 2, threads = 400'000;
+    std::array<double, 2> halves{};
+    for (std::uint64_t seed = 0; seed < threads; ++seed) {
+        if (splitmix64(seed) % 10 != 0) continue;  // would be sampled later, if it lived on
+        ThreadClock clock(rate, true, seed * 77, reach_ns);
+        CHECK(clock.one_shot());
+        const std::uint64_t at = clock.period_ns();
+        if (at < life_ns) halves[at * 2 / life_ns] += static_cast<double>(clock.weigh(at));
+    }
+    for (const double half : halves) CHECK(half / threads == doctest::Approx(life_ns / 2.0).epsilon(0.06));
+}
+
 TEST_CASE("without samples that come once, no period is so short that it floods a ring") {
     ClockRate with = rate;
     with.one_shots = false;
     for (std::uint64_t seed = 0; seed < 1000; ++seed) {
         const ThreadClock clock(with, true, seed);
         CHECK_FALSE(clock.one_shot());
-        CHECK(clock.period_ns() >= rate.period_ns / 8);
+        CHECK(clock.period_ns() >= rate.period_ns / 4);
     }
     with.least_ns = rate.period_ns / 2;  // where the kernel would throttle
     for (std::uint64_t seed = 0; seed < 1000; ++seed)
@@ -107,16 +120,34 @@ TEST_CASE("there are as many samples as were asked for, though each draw cuts a 
     }
 }
 
-TEST_CASE("a brief thread that lives on is settled, and then no time counts twice") {
-    for (std::uint64_t seed = 1; seed < 20; ++seed) {
-        ThreadClock clock(rate, true, seed * 77);
-        std::uint64_t count = 0;
-        while (!clock.wants_draw()) clock.weigh(count += clock.period_ns());
-        CHECK(count >= clock.lives_on_ns());
-        clock.draw();
-        clock.drawn(count + 100);
-        CHECK_FALSE(clock.brief());
-        CHECK(clock.weigh(count + 1'000'100) == 1'000'000);
+TEST_CASE("brief threads that live on are settled, and samples stand for as much as all of them used") {
+    for (const bool user_only : {false, true}) {
+        ClockRate with = rate;
+        with.user_only = user_only;
+        for (const std::uint64_t life_ns : {12'000'000u, 14'000'000u, 40'000'000u}) {
+            constexpr std::uint64_t threads = 20'000;
+            double sum = 0;
+            for (std::uint64_t seed = 1; seed <= threads; ++seed) {
+                ThreadClock clock(with, true, seed * 77);
+                constexpr std::uint64_t look_ns = 10'000'000;
+                std::uint64_t count = clock.period_ns();
+                for (; count < look_ns && !clock.one_shot(); count += clock.period_ns())
+                    sum += static_cast<double>(clock.weigh(count));
+                if (clock.one_shot()) sum += static_cast<double>(clock.weigh(count));
+                clock.draw();
+                clock.drawn(look_ns);
+                CHECK_FALSE(clock.brief());
+                for (count = look_ns + clock.period_ns(); count < life_ns; count += clock.period_ns()) {
+                    sum += static_cast<double>(clock.weigh(count));
+                    if (!clock.wants_draw()) continue;
+                    clock.draw();
+                    clock.drawn(count);
+                }
+            }
+            CAPTURE(user_only);
+            CAPTURE(life_ns);
+            CHECK(sum / threads == doctest::Approx(static_cast<double>(life_ns)).epsilon(0.01));
+        }
     }
 }
 
