@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (AS_ORDINARY_USER, BUILD, COMMAND, ENGINES, LIBRARY, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
+from harness import (AS_ORDINARY_USER, BUILD, COMMAND, LIBRARY, MAIN_ENGINES, SIZE, Case, clean_environment, host, profiled, read_folded, render, run,
                      shares, sized, started, wait_until)
 
 TREE = r"""
@@ -76,7 +76,7 @@ class Runs(Case):
         return table
 
     def test_a_tree_leaves_four_files_and_one_picture_of_all(self):
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
                 ran = self.tree(3, 0.2, OUT="tree", FREQ=499, ENGINE=engine)
@@ -160,7 +160,7 @@ print(child())"""
         """Whatever is sampled: its waits, a few milliseconds, are not what the user asked for. At a low frequency, since it keeps
         its name where a sample hit it by chance: once in a hundred launchers at 499 Hz."""
         self.directory.chmod(0o777)
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
                 for event in ("cpu", "cpu,offcpu", "wall"):
                     with self.subTest(engine=engine, user=bool(user), event=event):
@@ -186,7 +186,7 @@ print(child())"""
     def test_threads_of_the_next_program_are_not_the_launchers(self):
         """A launcher that executes at once a program that begins with threads: one result, of the program, by its name."""
         self.directory.chmod(0o777)
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
                 for number in range(sized(3, 10)):
                     with self.subTest(engine=engine, user=bool(user), number=number):
@@ -204,7 +204,7 @@ print(child())"""
         """Both programs are in the one result, whether or not the first one's was drawn already."""
         again = "end = __import__('time').process_time() + 0.2\nwhile __import__('time').process_time() < end: sum(range(1000))"
         first = again + "\n__import__('os').execv('/usr/bin/python3', ['/usr/bin/python3', '-c', 'import time\\n' + " + repr(again) + "])"
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for number in range(sized(3, 20)):
                 with self.subTest(engine=engine, number=number):
                     place = self.fresh_directory(f"{engine}-{number}")
@@ -214,10 +214,10 @@ print(child())"""
                     self.assertEqual(names, ["x.folded", "x.fprobe", "x.svg", "x.txt"], ran.stderr)
 
     def test_each_image_that_exec_replaces_is_counted_once(self):
-        """In every engine, for root and an ordinary user: one result, with the CPU time of all images and no more."""
+        """For root and an ordinary user: one result, with the CPU time of all images and no more."""
         count = sized(10, 40)
         self.directory.chmod(0o777)
-        for number, engine in enumerate(ENGINES):
+        for number, engine in enumerate(MAIN_ENGINES):
             for user in ((), AS_ORDINARY_USER) if os.geteuid() == 0 else ((),):
                 # In the quick set two by two: each way as root and as another user, in one engine at least.
                 ways = ("exec", "number", "thread", "failing")
@@ -245,7 +245,7 @@ print(child())"""
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
         self.directory.chmod(0o1777)
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             with self.subTest(engine=engine):
                 ran = run(["setpriv", "--clear-groups", "--reuid=65534", "--regid=65534", "/usr/bin/python3", "-c", TREE, "0", "0", "", "0.3"],
                           self.directory, profiled(ENGINE=engine, OUT=self.directory / engine))
@@ -257,7 +257,7 @@ print(child())"""
         """It has its result where it may write, and the command that draws it where it may not."""
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
-        for engine in ENGINES:
+        for engine in MAIN_ENGINES:
             for mode, umask in ((0o1777, 0o22), (0o1777, 0o77), (0o755, 0o22), (0o700, 0o22)):
                 with self.subTest(engine=engine, mode=oct(mode), umask=oct(umask)):
                     self.directory.chmod(0o755)
@@ -283,7 +283,7 @@ print(child())"""
             self.assertGreater(table["python3", pid], 150, table)  # 0.5 s of CPU time at 499 Hz
 
     def test_a_killed_first_process_leaves_the_rest_to_its_children(self):
-        for engine in sized(("timer",), ENGINES):
+        for engine in sized(("timer",), MAIN_ENGINES):
             with self.subTest(engine=engine):
                 self.directory = self.fresh_directory(engine)
                 first = subprocess.Popen(["/usr/bin/python3", "-c", TREE, "2", "1", "leave", "10"], cwd=self.directory,
