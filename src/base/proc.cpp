@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
@@ -119,8 +120,11 @@ std::optional<TaskSchedule> parse_schedule(const char* text) {
 }
 
 std::optional<TaskSchedule> read_schedule(const std::string& task) {
-    const auto text = read_small_file((task + "/schedstat").c_str());
-    return text ? parse_schedule(text->c_str()) : std::nullopt;
+    // Of each thread, again and again: the kernel gives all of it at once.
+    const Descriptor file(::open((task + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 128> text{};
+    if (!file || ::read(file.get(), text.data(), text.size() - 1) <= 0) return std::nullopt;
+    return parse_schedule(text.data());
 }
 
 std::optional<std::uint64_t> read_migrations(const std::string& task) {

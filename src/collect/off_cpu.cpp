@@ -14,6 +14,9 @@ namespace {
 // Reading a stack takes some 20 us: after this many looks the records are drained, so that the threads' states are
 // fresh.
 constexpr std::size_t looks_between_drains = 16;
+// CPU time that the waits of one look may take: of a thousand threads only some are read, so that 99 looks a second
+// cost 2.5 % of a CPU.
+constexpr double most_ns_of_a_look = 250'000;
 constexpr std::uint64_t settle_every_ns = 50'000'000;
 // A thread without a sample or a stack gets an entry of its own in the profile only for a span of at least this length.
 constexpr std::uint64_t worth_a_thread_ns = 1'000'000;
@@ -88,11 +91,14 @@ void OffCpu::on(const SamplesLost& lost) {
     if (lost.event == 0) registry_.lost(last_record_ns_);
 }
 
+double OffCpu::uniform() {
+    return (static_cast<double>(random_()) + 1) / (static_cast<double>(std::minstd_rand::max()) + 2);
+}
+
 // Exponential pauses, so that a program whose period is that of the looks is not always seen at the same place.
 void OffCpu::set_next_look(std::uint64_t now_ns) {
-    const double uniform = (static_cast<double>(random_()) + 1) / (static_cast<double>(std::minstd_rand::max()) + 2);
     next_look_ns_ =
-        now_ns + static_cast<std::uint64_t>(-natural_log(uniform) * 1e9 / static_cast<double>(settings_.frequency));
+        now_ns + static_cast<std::uint64_t>(-natural_log(uniform()) * 1e9 / static_cast<double>(settings_.frequency));
 }
 
 std::uint64_t OffCpu::until_look_ns() const {
@@ -108,14 +114,12 @@ void OffCpu::look(const std::function<void()>& drain) {
         ticks_.look(now);
         return set_next_look(now);
     }
-    registry_.looks().add_pause(now - last_look_ns_);
-    last_look_ns_ = now;
     registry_.doubt_starts(now);
     registry_.unread(unread_);
-    for (std::size_t i = 0; i < unread_.size(); ++i) {
-        if (i % looks_between_drains == looks_between_drains - 1) drain();
-        look_at(unread_[i]);
-    }
+    const double share = std::min(1.0, most_ns_of_a_look / (cost_ns_ * static_cast<double>(unread_.size() + 1)));
+    registry_.looks().add_pause(now - last_look_ns_, share);
+    last_look_ns_ = now;
+    look_at_some(share, drain);
     // Each costs some 15 us.
     constexpr std::size_t most_held = 4;
     registry_.held(most_held, held_);
@@ -124,9 +128,24 @@ void OffCpu::look(const std::function<void()>& drain) {
     set_next_look(now);
 }
 
+// Each by lot, whatever it is and however long it has lasted: then it is known how likely it was to be read.
+void OffCpu::look_at_some(double share, const std::function<void()>& drain) {
+    const std::uint64_t began_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    std::size_t looked = 0;
+    for (const auto& wait : unread_) {
+        if (uniform() > share) continue;
+        if (++looked % looks_between_drains == 0) drain();
+        look_at(wait);
+    }
+    if (looked == 0) return;
+    const auto taken_ns = static_cast<double>(read_clock(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    cost_ns_ += (taken_ns / static_cast<double>(looked) - cost_ns_) / 8;
+}
+
 // Of threads in any state: one that wants a CPU more than it waits is hardly ever found blocked.
 void OffCpu::read_accounts() {
-    registry_.without_account(monotonic_ns(), without_account_);
+    constexpr std::size_t most = 4;  // some 5 us each
+    registry_.without_account(monotonic_ns(), most, without_account_);
     for (const std::uint32_t tid : without_account_) {
         if (const auto schedule = reader_.schedule(tid))
             registry_.account_read(tid, schedule->cpu_ns, schedule->delay_ns, monotonic_ns());

@@ -98,6 +98,7 @@ private:
     void on(const ThreadEnded& thread);
     void on(const SamplesLost& lost);
     void on(const auto&) {}
+    void look_at_some(double share, const std::function<void()>& drain);
     void look_at(const WaitRegistry::Wait& wait);
     void read_accounts();
     void emit(const WaitRegistry::Span& span);
@@ -105,6 +106,7 @@ private:
     WaitPlace read_wait(std::uint32_t tid, const BlockedThread& thread);
     StackId stack_of(const WaitRegistry::Span& span);
     void watch_rate(std::uint64_t now_ns);
+    double uniform();  // between 0 and 1
     void set_next_look(std::uint64_t now_ns);
 
     Pipeline& pipeline_;
@@ -127,6 +129,7 @@ private:
     std::uint64_t last_settle_ns_ = 0;
     std::uint64_t drained_ns_ = 0;
     std::uint64_t looks_ = 0, truncated_ = 0;
+    double cost_ns_ = 20'000;  // CPU time of the collector for a wait that is read
     std::vector<WaitRegistry::Wait> unread_;
     std::vector<HeldLooks*> held_;
     std::vector<std::uint32_t> without_account_;

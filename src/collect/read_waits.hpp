@@ -19,7 +19,7 @@ namespace flameprobe {
 /// How likely it is that a look meets a wait, by the looks so far. They come at random (exponential pauses, D ns on
 /// average), and one meets a wait of d ns if that goes on for the w ns that the look takes, so with the probability p =
 /// 1 - e^(-(d - w)/D). Looks that take longer than d cannot meet it at all, so p is multiplied by the share of those
-/// that took less.
+/// that took less. Where each look reads only a share of the waits, drawn by lot, D is longer by that.
 class LookOdds {
 public:
     explicit LookOdds(std::uint64_t asked_pause_ns) : asked_pause_ns_(static_cast<double>(asked_pause_ns)) {}
@@ -29,13 +29,12 @@ public:
         ++by_size_[static_cast<std::size_t>(std::bit_width(ns))];
         ++looks_;
     }
-    void add_pause(std::uint64_t pause_ns) {
+    /// A look that came so long after the last one, and reads this share of the waits.
+    void add_pause(std::uint64_t pause_ns, double share = 1) {
         pause_sum_ns_ += static_cast<double>(pause_ns);
-        ++pauses_;
+        shares_ += share;
     }
-    double mean_pause_ns() const {
-        return pauses_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / static_cast<double>(pauses_);
-    }
+    double mean_pause_ns() const { return shares_ == 0 ? asked_pause_ns_ : pause_sum_ns_ / shares_; }
     /// p of a wait that was met by a look which took `took_ns`.
     double probability_of_meeting(std::uint64_t wait_ns, std::uint64_t took_ns) const {
         const auto exact = static_cast<double>(wait_ns);
@@ -58,7 +57,7 @@ private:
 
     double asked_pause_ns_;
     double pause_sum_ns_ = 0;
-    std::uint64_t pauses_ = 0;
+    double shares_ = 0;
     std::array<std::uint64_t, 65> by_size_{};  // by the number of bits of the time they took
     std::uint64_t looks_ = 0;
 };

@@ -104,12 +104,16 @@ void WaitRegistry::leave_state(std::uint32_t tid, Thread& thread, std::uint64_t 
     thread.assumed = thread.doubtful = thread.has_stack = thread.hopeless = false;
 }
 
-void WaitRegistry::without_account(std::uint64_t now_ns, std::vector<std::uint32_t>& tids) const {
+void WaitRegistry::without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids) const {
     tids.clear();
     for (const auto& [tid, thread] : threads_) {
         const bool known = thread.state != State::unknown && thread.state != State::ended && !thread.assumed;
         if (known && thread.account.wants_reading(now_ns)) tids.push_back(tid);
     }
+    if (tids.size() <= most) return;
+    const auto middle = tids.begin() + static_cast<std::ptrdiff_t>(most);
+    std::ranges::nth_element(tids, middle, {}, [&](auto tid) { return threads_.at(tid).account.read_until_ns(); });
+    tids.erase(middle, tids.end());
 }
 
 void WaitRegistry::account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t delay_ns,

@@ -42,6 +42,8 @@ public:
         if (reading_ || times == 0) return false;
         return !last_ || times >= every_times || now_ns >= last_->until_ns + every_ns;
     }
+    /// 0: never.
+    std::uint64_t read_until_ns() const { return last_ ? last_->until_ns : 0; }
     /// Time on CPUs and in run queues since the thread began, as read by `until_ns`.
     void read(std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t until_ns) {
         reading_ = Reading{cpu_ns, delay_ns, until_ns};
@@ -157,8 +159,8 @@ public:
     /// `what` was read between `since_ns`, when the wait was known to be in progress, and `until_ns`. It is right if
     /// the records that follow show that the wait lasted until then.
     void read(const Wait& wait, WaitPlace what, std::uint64_t since_ns, std::uint64_t until_ns);
-    /// Threads whose account by the scheduler is to be read now.
-    void without_account(std::uint64_t now_ns, std::vector<std::uint32_t>& tids) const;
+    /// Threads whose account by the scheduler is to be read now: at most so many, those that were read longest ago.
+    void without_account(std::uint64_t now_ns, std::size_t most, std::vector<std::uint32_t>& tids) const;
     /// The account was read by `until_ns`. It is used if the thread was then still as the records had told.
     void account_read(std::uint32_t tid, std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t until_ns);
     /// The thread does not wait, as begin() or lost() assumed.

@@ -197,6 +197,21 @@ void begin_without_holder() {
             pthread_mutex_timedlock(left, &until);
         }
     });
+    // Its word may name a thread of another process, or of another pid namespace.
+    static pthread_mutex_t shared;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(&shared, &attributes);
+    for (const char* name : {"n-shared", "keeper"})
+        start(name, [] {
+            while (!over) {
+                pthread_mutex_lock(&shared);
+                sleep_inside(3'000'000);
+                pthread_mutex_unlock(&shared);
+                sleep_inside(100'000);
+            }
+        });
     static std::shared_mutex read_by_all;
     read_by_all.lock_shared();
     start("n-readers", [] {

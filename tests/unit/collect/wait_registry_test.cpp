@@ -37,7 +37,7 @@ struct ToldSpans {
     /// The scheduler's account of each thread that wants it, read by `time`.
     std::size_t read_accounts(std::uint64_t time, std::uint64_t cpu, std::uint64_t delay) {
         std::vector<std::uint32_t> tids;
-        registry.without_account(time, tids);
+        registry.without_account(time, 8, tids);
         for (const std::uint32_t tid : tids) registry.account_read(tid, cpu, delay, time);
         return tids.size();
     }
@@ -229,11 +229,14 @@ TEST_CASE("CPU time that the clocks show beyond the records is subtracted from t
 TEST_CASE("waits of very different length get their shares of the time") {
     ToldSpans told;
     std::uint64_t slow_look = 1000;
+    double part = 1;
     SUBCASE("quick looks") {}
     SUBCASE("slow looks") { slow_look = ms / 3; }
+    SUBCASE("one of five, drawn by lot, reads it") { part = 0.2; }
     bool slow = false;
     std::minstd_rand random(1);
-    std::exponential_distribution<double> pause(1.0 / (10.0 * ms));
+    std::exponential_distribution<double> pause(1.0 / (10.0 * ms * part));
+    std::bernoulli_distribution reads(part);
     std::map<StackId, std::uint64_t> truth;
     std::uint64_t now = whole_second, next_look = now;
     std::uint64_t last_look = now;
@@ -243,8 +246,9 @@ TEST_CASE("waits of very different length get their shares of the time") {
         truth[stack] += lasts;
         told.out(now);
         for (; next_look < now + lasts; next_look += static_cast<std::uint64_t>(pause(random))) {
-            told.registry.looks().add_pause(next_look - last_look);
+            told.registry.looks().add_pause(next_look - last_look, part);
             last_look = next_look;
+            if (!reads(random)) continue;
             slow = !slow;
             const std::uint64_t took = slow ? slow_look : 1000;
             told.registry.looks().add_look(took);
