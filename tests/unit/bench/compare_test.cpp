@@ -367,3 +367,95 @@ TEST_CASE("a judgement is written as text, Markdown and JSON") {
     CHECK(json["worst"] > 0.2);
     CHECK(json["changes"][0]["beyond_noise"] == true);
 }
+
+namespace {
+
+/// What two functions have alive, in samples that stand for 512 KiB each.
+Measurement alive(std::mt19937_64& random, double cache_samples, double leak_samples) {
+    constexpr double sample = 512 * 1024;
+    Measurement side;
+    side.path = "heap";
+    side.is_profile = true;
+    side.profile.memory_event = "heap-end";
+    side.profile.in_bytes = side.profile.is_living = true;
+    for (const auto& [name, mean] : {std::pair("cache", cache_samples), std::pair("leak", leak_samples)}) {
+        if (mean == 0) continue;
+        const double hits = std::poisson_distribution<int>(mean)(random);
+        side.profile.amounts[name].add(hits * sample, hits);
+        side.profile.all.add(hits * sample, hits);
+    }
+    return side;
+}
+
+/// Runs of a program of which each unit allocates 1 MB here and `grown` MB there, by so many samples a run.
+Measurement allocating(std::mt19937_64& random, double grown, double samples) {
+    Measurement side;
+    side.path = "bench";
+    MeasuredPoint point{"s", "requests", {}, {}, 1, {}, {}, {}};
+    for (unsigned run = 0; run < 5; ++run) {
+        point.cost.push_back(1000);
+        point.repetitions.push_back(run);
+        double all = 0;
+        for (const auto& [name, mean] : {std::pair("same", 1.0), std::pair("grown", grown)}) {
+            const double got = std::poisson_distribution<int>(mean * samples)(random) / samples * 1e6;
+            point.allocations.functions[name].bytes.push_back(got);
+            point.allocations.functions[name].samples = mean * samples;
+            all += got;
+        }
+        point.allocations.bytes.push_back(all);
+        point.allocations.number.push_back(all / 1000);
+    }
+    point.allocations.samples = (1 + grown) * samples;
+    side.points.push_back(point);
+    return side;
+}
+
+const Change* change_of(const Judgement& judgement, const std::string& name) {
+    const auto found = std::find_if(judgement.changes.begin(), judgement.changes.end(),
+                                    [&](const Change& change) { return change.name == name; });
+    return found == judgement.changes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("what is alive is compared in bytes: a leak grows, and what both have does not shrink for it") {
+    std::mt19937_64 random(3);
+    int false_findings = 0, hits = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+        const Judgement same = judged(alive(random, 200, 50), alive(random, 200, 50));
+        false_findings += findings(same) > 0 ? 1 : 0;
+        const Judgement leaked = judged(alive(random, 200, 0), alive(random, 200, 400));
+        hits += change_of(leaked, "leak")->found ? 1 : 0;
+        false_findings += change_of(leaked, "cache")->found ? 1 : 0;
+    }
+    CHECK(hits == 200);
+    CHECK(false_findings <= 25);  // 5 % of each
+    const auto text =
+        bench::to_text(document_of(judged(alive(random, 200, 0), alive(random, 200, 400)), "a", "b"), 100);
+    CHECK(text.find("MiB") != std::string::npos);
+    CHECK(text.find("CPU time") == std::string::npos);
+    Measurement peak = alive(random, 200, 0);
+    peak.profile.memory_event = "heap";
+    CHECK_FALSE(judge(peak, alive(random, 200, 0), {}));
+}
+
+TEST_CASE("bytes and allocations per unit of work are compared, in all and by function") {
+    std::mt19937_64 random(4);
+    int false_findings = 0, hits = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+        false_findings += findings(judged(allocating(random, 1, 1000), allocating(random, 1, 1000))) > 0 ? 1 : 0;
+        const Judgement more = judged(allocating(random, 1, 1000), allocating(random, 1.5, 1000));
+        const Change* const grown = change_of(more, "grown");
+        REQUIRE(grown != nullptr);
+        CHECK(grown->kind == Kind::function_bytes);
+        hits += grown->found ? 1 : 0;
+        false_findings += change_of(more, "same")->found ? 1 : 0;
+    }
+    CHECK(hits >= 195);
+    CHECK(false_findings <= 25);
+    const Judgement more = judged(allocating(random, 1, 1000), allocating(random, 2, 1000));
+    CHECK(more.worst() > 0.8);
+    const auto text = bench::to_text(document_of(more, "a", "b"), 200);
+    CHECK(text.find("bytes per unit of work") != std::string::npos);
+    CHECK(text.find("grown (bytes)") != std::string::npos);
+}

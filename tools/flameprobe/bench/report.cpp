@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace flameprobe::bench {
 
@@ -244,14 +245,17 @@ AllocationCosts allocation_costs(const PointReport& point) {
         const double part = values.relative_variance(), of_bytes = part * squared(mean_of(values.bytes)),
                      of_number = part * squared(mean_of(values.number));
         bytes_floor += of_bytes, number_floor += of_number;
+        costs.samples += values.samples;
         costs.functions.push_back({name, not_negative(interval_of(values.bytes, of_bytes)),
-                                   not_negative(interval_of(values.number, of_number)), values.total_bytes});
+                                   not_negative(interval_of(values.number, of_number)), values.total_bytes,
+                                   values.samples, values.bytes, values.number});
     }
     std::stable_sort(costs.functions.begin(), costs.functions.end(), [](auto& a, auto& b) {
         return std::pair(-a.bytes.mean, -a.total_bytes) < std::pair(-b.bytes.mean, -b.total_bytes);
     });
     costs.bytes = not_negative(interval_of(bytes, bytes_floor));
     costs.number = not_negative(interval_of(number, number_floor));
+    costs.bytes_of_runs = std::move(bytes), costs.number_of_runs = std::move(number);
     return costs;
 }
 

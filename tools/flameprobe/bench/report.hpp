@@ -93,11 +93,15 @@ struct AllocationCost {
     std::string name;
     Interval bytes, number;  // per unit of work, by the function itself
     double total_bytes = 0;  // with what it calls, mean
+    double samples = 0;      // in a run, mean
+    std::vector<double> bytes_of_runs, number_of_runs;
 };
 
 struct AllocationCosts {
     std::vector<AllocationCost> functions;  // most bytes first; empty: no run has any
     Interval bytes, number;                 // per unit of work, of all functions
+    double samples = 0;
+    std::vector<double> bytes_of_runs, number_of_runs;
 };
 
 AllocationCosts allocation_costs(const PointReport& point);

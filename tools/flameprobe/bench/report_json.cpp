@@ -66,12 +66,19 @@ Json list(const std::vector<Item>& items, const Convert& convert) {
 Json allocations_json(const PointReport& point) {
     const AllocationCosts costs = allocation_costs(point);
     if (costs.functions.empty()) return nullptr;
-    Json json = {{"bytes_per_unit", interval(costs.bytes)}, {"allocations_per_unit", interval(costs.number)}};
-    json["functions"] = list(costs.functions, [](const AllocationCost& function) {
-        return Json{{"name", function.name},
-                    {"bytes_per_unit", interval(function.bytes)},
-                    {"allocations_per_unit", interval(function.number)},
-                    {"total_bytes_per_unit", function.total_bytes}};
+    // `runs`: what is compared with another bench.
+    const auto values = [](const auto& of) {
+        return Json{{"bytes_per_unit", interval(of.bytes)},
+                    {"allocations_per_unit", interval(of.number)},
+                    {"samples", of.samples},
+                    {"runs", {{"bytes", of.bytes_of_runs}, {"allocations", of.number_of_runs}}}};
+    };
+    Json json = values(costs);
+    json["functions"] = list(costs.functions, [&values](const AllocationCost& function) {
+        Json one = {{"name", function.name}};
+        one.update(values(function));
+        one["total_bytes_per_unit"] = function.total_bytes;
+        return one;
     });
     return json;
 }

@@ -171,6 +171,18 @@ Comparison compare_shares(double part_before, double whole_before, double part_a
     return comparison;
 }
 
+Comparison compare_estimates(double before, double variance_before, double after, double variance_after,
+                             bool known_well) {
+    Comparison comparison{.before = before, .after = after, .difference = after - before, .low = {}, .high = {}};
+    const double error = std::sqrt(variance_before + variance_after);
+    comparison.low = comparison.difference - 1.959963985 * error;
+    comparison.high = comparison.difference + 1.959963985 * error;
+    if (!known_well || error <= 0) return comparison;
+    comparison.p =
+        2 * boost::math::cdf(boost::math::complement(boost::math::normal(), std::abs(comparison.difference / error)));
+    return comparison;
+}
+
 std::vector<bool> discoveries(const std::vector<double>& p, double rate) {
     std::vector<std::size_t> order(p.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -59,6 +59,10 @@ Comparison compare_adjusted(const Sample& before, const Sample& after, const Cov
 /// five expected on a side.
 Comparison compare_shares(double part_before, double whole_before, double part_after, double whole_after);
 
+/// Two estimates whose variances are known. p by the normal approximation; 1 unless they are `known_well`.
+Comparison compare_estimates(double before, double variance_before, double after, double variance_after,
+                             bool known_well);
+
 /// Which hypotheses are rejected at the false discovery rate `rate` (Benjamini and Hochberg 1995), in the order of `p`.
 std::vector<bool> discoveries(const std::vector<double>& p, double rate);
 

@@ -33,6 +33,8 @@ public:
 private:
     void point(const MeasuredPoint& before, const MeasuredPoint& after);
     void functions(const MeasuredPoint& before, const MeasuredPoint& after);
+    void allocations(const MeasuredPoint& before, const MeasuredPoint& after);
+    void memory(const MeasuredProfile& before, const MeasuredProfile& after);
     void remark_pace(const std::string& title, const Pace& pace);
     void remark(const std::string& text) { judgement_.remarks.push_back(text); }
 
@@ -94,6 +96,39 @@ void Judge::point(const MeasuredPoint& before, const MeasuredPoint& after) {
             {title, Kind::throughput, "", before.unit, compare(before.throughput, after.throughput)});
     judgement_.changes.push_back({title, Kind::cost, "", before.unit, compare(before.cost, after.cost)});
     functions(before, after);
+    allocations(before, after);
+}
+
+// The floor of a value's variance is that of its samples.
+void Judge::allocations(const MeasuredPoint& before, const MeasuredPoint& after) {
+    const MeasuredAllocations &old = before.allocations, &now = after.allocations;
+    const std::string title = before.title();
+    if (old.bytes.size() < 2 || now.bytes.size() < 2) {
+        if (old.bytes.size() != now.bytes.size())
+            remark(title + ": what it allocates is known of one side only, by bench -e alloc of this version");
+        return;
+    }
+    const auto sample = [](const std::vector<double>& values, double samples) {
+        const double mean = bench::mean_of(values);
+        return bench::Sample{values, mean * mean / std::max(samples, 1.0)};
+    };
+    const auto compare = [&](Kind kind, const std::string& name, const bench::Sample& was, const bench::Sample& is) {
+        judgement_.changes.push_back({title, kind, name, before.unit, bench::compare_series(was, is)});
+    };
+    compare(Kind::bytes, "", sample(old.bytes, old.samples), sample(now.bytes, now.samples));
+    compare(Kind::allocations, "", sample(old.number, old.samples), sample(now.number, now.samples));
+    const double least_before = options_.least_share * bench::mean_of(old.bytes),
+                 least_after = options_.least_share * bench::mean_of(now.bytes);
+    for (const std::string& name : names_of(old.functions, now.functions)) {
+        const auto values = [&](const MeasuredAllocations& side) {
+            const auto found = side.functions.find(name);
+            if (found == side.functions.end()) return bench::Sample{std::vector<double>(side.bytes.size()), 0};
+            return sample(found->second.bytes, found->second.samples);
+        };
+        const auto was = values(old), is = values(now);
+        if (bench::mean_of(was.values) >= least_before || bench::mean_of(is.values) >= least_after)
+            compare(Kind::function_bytes, name, was, is);
+    }
 }
 
 void Judge::functions(const MeasuredPoint& before, const MeasuredPoint& after) {
@@ -134,8 +169,46 @@ void Judge::remark_pace(const std::string& title, const Pace& pace) {
                ", which benches of the same program differ by, too. It is subtracted from each function's change.");
 }
 
+namespace {
+
+struct Estimate {
+    double value, variance, samples;
+};
+
+/// Of a function: what is alive, or its share of what all allocated.
+Estimate estimate_of(const MeasuredProfile& side, const std::string& name) {
+    const auto found = side.amounts.find(name);
+    const auto part = found == side.amounts.end() ? MeasuredProfile::Amount{} : found->second;
+    if (side.is_living || side.all.sum <= 0) return {part.sum, part.variance, part.samples};
+    const double share = part.sum / side.all.sum, rest = side.all.variance - part.variance;
+    return {share, ((1 - share) * (1 - share) * part.variance + share * share * rest) / (side.all.sum * side.all.sum),
+            part.samples};
+}
+
+}  // namespace
+
+void Judge::memory(const MeasuredProfile& before, const MeasuredProfile& after) {
+    constexpr double enough_samples = 5;
+    judgement_.of = before.memory_event;
+    judgement_.figures = !before.is_living ? Figures::shares : before.in_bytes ? Figures::bytes : Figures::number;
+    for (const std::string& name : names_of(before.amounts, after.amounts)) {
+        const Estimate old = estimate_of(before, name), now = estimate_of(after, name);
+        const double all_before = before.is_living ? before.all.sum : 1,
+                     all_after = after.is_living ? after.all.sum : 1;
+        if (old.value < options_.least_share * all_before && now.value < options_.least_share * all_after) continue;
+        judgement_.changes.push_back({"", Kind::function, name, "",
+                                      bench::compare_estimates(old.value, old.variance, now.value, now.variance,
+                                                               std::max(old.samples, now.samples) >= enough_samples)});
+    }
+    remark("Two profiles, without repetitions: " +
+           std::string(before.is_living ? "what is alive is compared as it is"
+                                        : "shares of what was allocated are compared") +
+           ". Only the noise of sampling is known, not that of the work. flameprobe bench -e alloc knows both.");
+}
+
 void Judge::profiles(const MeasuredProfile& before, const MeasuredProfile& after) {
-    judgement_.of_profiles = true;
+    if (!before.memory_event.empty()) return memory(before, after);
+    judgement_.figures = Figures::shares;
     for (const std::string& name : names_of(before.functions, after.functions)) {
         const auto samples = [&name](const MeasuredProfile& side) {
             const auto found = side.functions.find(name);
@@ -160,8 +233,11 @@ Judgement Judge::take() {
     // In the order of scenarios; throughput and total first, then changes beyond noise by their size in time.
     std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         if (a.found != b.found) return a.found;
-        if ((a.kind == Kind::function) != (b.kind == Kind::function)) return b.kind == Kind::function;
-        if (a.kind != Kind::function) return false;
+        const Kind one = std::max(a.kind, Kind::function), other = std::max(b.kind, Kind::function);
+        const bool first = a.kind < Kind::function, second = b.kind < Kind::function;
+        if (first != second) return first;
+        if (first) return false;
+        if (one != other) return one < other;
         const auto size = [](const Change& c) { return std::abs(c.comparison.difference); };
         return size(a) > size(b);
     });
@@ -184,6 +260,8 @@ double Judgement::worst() const {
 }
 
 Result<Judgement> judge(const Measurement& before, const Measurement& after, const JudgeOptions& options) {
+    if (before.profile.memory_event != after.profile.memory_event)
+        return Error{before.path + " and " + after.path + ": not of the same event (--event NAME chooses one)"};
     if (before.is_profile != after.is_profile)
         return Error{before.path + " and " + after.path + ": one is a profile and one a bench; compare like with like"};
     Judge judge(options);

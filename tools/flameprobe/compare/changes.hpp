@@ -10,7 +10,10 @@
 
 namespace flameprobe::compare {
 
-enum class Kind { throughput, cost, function };
+enum class Kind { throughput, cost, bytes, allocations, function, function_bytes };
+
+/// What the figures of a judgement are: of benches; of profiles shares, or amounts of what is alive.
+enum class Figures { of_runs, shares, bytes, number };
 
 struct Change {
     std::string where;  // the scenario with its variables; empty between profiles
@@ -24,7 +27,8 @@ struct Change {
 };
 
 struct Judgement {
-    bool of_profiles = false;
+    Figures figures = Figures::of_runs;
+    std::string of = "CPU time";       // shares of it
     double rate = 0.05;                // at most this share of what is found may be false
     std::vector<Change> changes;       // all that were tested: those beyond noise first, then by their cost
     std::vector<std::string> remarks;  // what could not be compared, and why

@@ -31,7 +31,8 @@ constexpr const char* compare_usage =
     "bench: directories, archives of one (.tar, .tar.gz, .tar.xz, .tar.zst), or git revisions in the store.\n"
     "\n"
     "      --fail-above P    exit status 3 if something became worse by more than this, beyond noise: throughput,\n"
-    "                        CPU time per unit of work, or that of a function. In percent of what it was: 3%\n"
+    "                        CPU time or bytes per unit of work, or those of a function. In percent of what it was: "
+    "3%\n"
     "  -o, --out FILE        also write FILE: .md, .html or .json by its ending; may be given again\n"
     "      --by VARIABLE     of one bench, compare the two values of a variable that sweeps; the first is the old\n"
     "                        one. Its runs took turns, so disturbances by the machine cancel out\n"
@@ -40,6 +41,7 @@ constexpr const char* compare_usage =
     "      --long-names      functions with template arguments and parameters\n"
     "      --process RE      of two profiles, only the processes whose program's name has a match\n"
     "      --pid N           of two profiles, only this process\n"
+    "      --event NAME      of two profiles, this event: alloc, heap, heap-end, offcpu, ... (default: the first)\n"
     "      --min-share P     leave out functions with less of the CPU time than this on both sides (default 0.5%)\n";
 
 struct CompareRequest {
@@ -80,7 +82,17 @@ bool has_known_ending(const std::string& path) {
 }
 
 Result<CompareRequest> parse_compare(int argc, char* argv[]) {
-    enum : int { store = 's', by = 'b', long_names = 'l', process = 'P', pid = 'p', fail_above = 256, rate, least };
+    enum : int {
+        store = 's',
+        by = 'b',
+        long_names = 'l',
+        process = 'P',
+        pid = 'p',
+        event = 'e',
+        fail_above = 256,
+        rate,
+        least
+    };
     constexpr option options[] = {{"fail-above", required_argument, nullptr, fail_above},
                                   {"out", required_argument, nullptr, 'o'},
                                   {"store", required_argument, nullptr, store},
@@ -90,6 +102,7 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
                                   {"long-names", no_argument, nullptr, long_names},
                                   {"process", required_argument, nullptr, process},
                                   {"pid", required_argument, nullptr, pid},
+                                  {"event", required_argument, nullptr, event},
                                   {"help", no_argument, nullptr, 'h'},
                                   {nullptr, 0, nullptr, 0}};
     CompareRequest request;
@@ -99,6 +112,7 @@ Result<CompareRequest> parse_compare(int argc, char* argv[]) {
         if (letter == 'h') request.help = true;
         if (letter == long_names) request.long_names = true;
         if (letter == store) request.store = optarg;
+        if (letter == event) request.processes.event = optarg;
         if (letter == by) request.variable = optarg;
         if (letter == 'o') {
             request.outputs.emplace_back(optarg);

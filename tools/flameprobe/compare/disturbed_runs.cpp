@@ -55,6 +55,9 @@ Undisturbed without_disturbed_runs(const MeasuredPoint& point) {
     erase_runs(result.point.throughput, disturbed);
     erase_runs(result.point.cost, disturbed);
     for (auto& [name, costs] : result.point.functions) erase_runs(costs, disturbed);
+    erase_runs(result.point.allocations.bytes, disturbed);
+    erase_runs(result.point.allocations.number, disturbed);
+    for (auto& [name, function] : result.point.allocations.functions) erase_runs(function.bytes, disturbed);
     return result;
 }
 

@@ -15,8 +15,13 @@ using bench::Heading;
 using bench::Paragraph;
 using bench::Table;
 
-std::string value_text(const Change& change, double value, bool of_profiles) {
-    if (of_profiles) return fixed_text(100 * value, 2) + " %";
+std::string value_text(const Change& change, double value, Figures figures) {
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::max(value, 0.0)));
+    if (figures == Figures::shares) return fixed_text(100 * value, 2) + " %";
+    if (figures == Figures::bytes) return bytes_text(whole);
+    if (figures == Figures::number) return count_text(whole);
+    if (change.kind == Kind::bytes || change.kind == Kind::function_bytes) return bytes_text(whole);
+    if (change.kind == Kind::allocations) return short_decimal(value, 2);
     if (change.kind == Kind::throughput) return bench::rate_text(value) + " " + change.unit + "/s";
     return bench::cost_text(value);
 }
@@ -24,7 +29,10 @@ std::string value_text(const Change& change, double value, bool of_profiles) {
 bench::Cell what_cell(const Change& change, bool long_names) {
     if (change.kind == Kind::throughput) return "throughput";
     if (change.kind == Kind::cost) return "CPU per unit of work";
-    bench::Cell cell(long_names ? change.name : bench::shown_name(change.name));
+    if (change.kind == Kind::bytes) return "bytes per unit of work";
+    if (change.kind == Kind::allocations) return "allocations per unit of work";
+    bench::Cell cell((long_names ? change.name : bench::shown_name(change.name)) +
+                     (change.kind == Kind::function_bytes ? " (bytes)" : ""));
     cell.whole = change.name;
     return cell;
 }
@@ -40,7 +48,7 @@ std::string change_of(const Change& change) {
 
 Table table_of(const Judgement& judgement, bool found, std::size_t most, bool long_names) {
     Table table{{"what", "scenario", "before", "after", "change (95 %)", "p"}, {}, {1}};
-    if (judgement.of_profiles) {
+    if (judgement.figures != Figures::of_runs) {
         table.header.erase(table.header.begin() + 1);
         table.left.clear();
     }
@@ -49,18 +57,47 @@ Table table_of(const Judgement& judgement, bool found, std::size_t most, bool lo
         const bench::Comparison& c = change.comparison;
         std::vector<bench::Cell> row = {what_cell(change, long_names),
                                         change.where,
-                                        value_text(change, c.before, judgement.of_profiles),
-                                        value_text(change, c.after, judgement.of_profiles),
+                                        value_text(change, c.before, judgement.figures),
+                                        value_text(change, c.after, judgement.figures),
                                         change_of(change),
                                         c.p < 0.0001 ? "< 0.0001" : fixed_text(c.p, 4)};
-        if (judgement.of_profiles) row.erase(row.begin() + 1);
+        if (judgement.figures != Figures::of_runs) row.erase(row.begin() + 1);
         table.rows.push_back(std::move(row));
     }
     return table;
 }
 
 const char* kind_name(Kind kind) {
-    return kind == Kind::throughput ? "throughput" : kind == Kind::cost ? "cpu_ns_per_unit" : "function";
+    switch (kind) {
+        case Kind::throughput:
+            return "throughput";
+        case Kind::cost:
+            return "cpu_ns_per_unit";
+        case Kind::bytes:
+            return "bytes_per_unit";
+        case Kind::allocations:
+            return "allocations_per_unit";
+        case Kind::function_bytes:
+            return "function_bytes_per_unit";
+        case Kind::function:
+            break;
+    }
+    return "function";
+}
+
+/// What `before` and `after` are.
+std::string of_what(const Judgement& judgement) {
+    switch (judgement.figures) {
+        case Figures::of_runs:
+            return "runs";
+        case Figures::shares:
+            return judgement.of == "CPU time" ? "shares of samples" : "shares of " + judgement.of;
+        case Figures::bytes:
+            return "bytes of " + judgement.of;
+        case Figures::number:
+            break;
+    }
+    return "number of " + judgement.of;
 }
 
 }  // namespace
@@ -108,7 +145,7 @@ std::string judgement_json(const Judgement& judgement, const std::string& before
                        {"format_version", 1},
                        {"before", before},
                        {"after", after},
-                       {"of", judgement.of_profiles ? "shares of samples" : "runs"},
+                       {"of", of_what(judgement)},
                        {"false_discovery_rate", judgement.rate},
                        {"worst", judgement.worst()},
                        {"changes", changes},

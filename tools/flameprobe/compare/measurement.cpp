@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -18,6 +19,21 @@ using Json = nlohmann::ordered_json;
 bool is_directory(const std::string& path) {
     struct stat status {};
     return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+MeasuredAllocations allocations_of(const Json& json) {
+    MeasuredAllocations allocations;
+    const auto values = [](const Json& of, const char* what) {
+        return of.at("runs").at(what).get<std::vector<double>>();
+    };
+    if (json.is_null() || !json.contains("runs")) return allocations;
+    allocations.bytes = values(json, "bytes");
+    allocations.number = values(json, "allocations");
+    allocations.samples = json.at("samples").get<double>();
+    for (const Json& function : json.at("functions"))
+        allocations.functions[function.at("name").get<std::string>()] = {values(function, "bytes"),
+                                                                         function.at("samples").get<double>()};
+    return allocations;
 }
 
 MeasuredPoint point_of(const Json& scenario) {
@@ -43,7 +59,26 @@ MeasuredPoint point_of(const Json& scenario) {
         auto& costs = point.functions[name] = function.at("runs").get<std::vector<double>>();
         costs.resize(point.cost.size());
     }
+    point.allocations = allocations_of(scenario.value("allocations", Json(nullptr)));
     return point;
+}
+
+/// Bytes, or how many allocations.
+bool counts_memory(const RunInfo& run) { return run.event.starts_with(event_name::alloc) || counts_living(run); }
+
+MeasuredProfile memory_of(const NamedProfile& profile) {
+    MeasuredProfile measured;
+    measured.memory_event = profile.run.event;
+    measured.in_bytes = counts_bytes(profile.run);
+    measured.is_living = counts_living(profile.run);
+    for (const NamedCount& count : profile.counts) {
+        const auto weight = static_cast<double>(count.weight), hits = static_cast<double>(count.hits);
+        measured.all.add(weight, hits);
+        if (count.node == 0) continue;
+        const FunctionId function = profile.frames[profile.nodes[count.node].frame].function;
+        measured.amounts[display_name(profile, function)].add(weight, hits);
+    }
+    return measured;
 }
 
 Result<Measurement> read_profile_file(const std::string& path, const ChosenProcesses& chosen) {
@@ -51,12 +86,17 @@ Result<Measurement> read_profile_file(const std::string& path, const ChosenProce
     Arguments arguments;
     arguments.process = chosen.name;
     arguments.filter.pid = chosen.pid;
+    arguments.filter.event = chosen.event;
     const auto profile = load_inputs({path}, arguments, progress);
     progress.clear();
     if (!profile) return profile.error();
     Measurement measurement;
     measurement.path = path;
     measurement.is_profile = true;
+    if (counts_memory(profile->run)) {
+        measurement.profile = memory_of(*profile);
+        return measurement;
+    }
     const Totals totals = function_totals(*profile);
     if (totals.samples == 0) return Error{path + ": has no samples"};
     // Noise is computed from the number of samples, not from the periods that they stand for.
@@ -69,6 +109,13 @@ Result<Measurement> read_profile_file(const std::string& path, const ChosenProce
 }
 
 }  // namespace
+
+// The square of what each sample stands for; a sum without samples is taken for one.
+void MeasuredProfile::Amount::add(double weight, double hits) {
+    sum += weight;
+    samples += hits;
+    variance += weight * weight / std::max(hits, 1.0);
+}
 
 std::string MeasuredPoint::title() const {
     std::string title = scenario;
@@ -91,7 +138,9 @@ Result<Measurement> read_measurement(const std::string& path, const ChosenProces
     const std::string report = is_directory(path) ? path + "/report.json" : path;
     if (!report.ends_with(".json")) return read_profile_file(path, chosen);
     if (!chosen.all())
-        return Error{path + ": a bench's report is not divided by process: --process and --pid are for profiles"};
+        return Error{path +
+                     ": a bench's report is not divided by process or event: --process, --pid and --event are "
+                     "for profiles"};
     std::ifstream file(report, std::ios::binary);
     if (!file)
         return Error{report + ": cannot be read" +

@@ -11,6 +11,17 @@
 
 namespace flameprobe::compare {
 
+/// What a unit of work allocates, by run; empty where the bench did not ask for it.
+struct MeasuredAllocations {
+    struct Function {
+        std::vector<double> bytes;
+        double samples = 0;  // in a run
+    };
+    std::vector<double> bytes, number;
+    double samples = 0;
+    std::map<std::string, Function> functions;
+};
+
 struct MeasuredPoint {
     std::string scenario, unit;
     std::vector<double> throughput;  // units a second, by run; empty where no work is counted
@@ -21,6 +32,7 @@ struct MeasuredPoint {
     std::map<std::string, std::vector<double>> functions;
     std::map<std::string, std::string> sweep;  // variables and their values
     std::vector<unsigned> repetitions;         // numbers of the runs
+    MeasuredAllocations allocations{};
 
     /// The scenario with its variables: "keys workers=2".
     std::string title() const;
@@ -29,6 +41,16 @@ struct MeasuredPoint {
 struct MeasuredProfile {
     std::map<std::string, double> functions;  // samples, of their own
     double samples = 0;
+    /// Of an event of memory, whose samples stand for very different amounts, what they stand for: bytes, or a number.
+    struct Amount {
+        double sum = 0, variance = 0, samples = 0;
+        void add(double weight, double hits);
+    };
+    std::string memory_event{};  // empty: of another event
+    bool in_bytes = false;
+    bool is_living = false;  // compared as it is, not in shares
+    std::map<std::string, Amount> amounts{};
+    Amount all{};
 };
 
 struct Measurement {
@@ -38,11 +60,12 @@ struct Measurement {
     MeasuredProfile profile;
 };
 
-/// Of a profile, only some processes.
+/// Of a profile, only some processes, and one event.
 struct ChosenProcesses {
     std::string name;  // a regular expression; empty: all
     std::optional<std::uint32_t> pid;
-    bool all() const { return name.empty() && !pid; }
+    std::string event;  // empty: the first one
+    bool all() const { return name.empty() && !pid && event.empty(); }
 };
 
 /// A directory with a report.json, that file, or a .fprobe or folded file.
