@@ -103,6 +103,45 @@ def mutex_bound(directory, out):
     subprocess.run([program], env=environment(out, **WAITS), check=True)
 
 
+def host(name, *arguments):
+    return [f"{BUILD}/tests/hosts/host-{name}", *arguments]
+
+
+def kept(out, *parts):
+    """What a program has kept at its end."""
+    preload = f"{LIBRARY}:{BUILD}/preload/alloc/libflameprobe-alloc.so"
+    subprocess.run(host("allocations", *parts), env=environment(out, FLAMEPROBE_EVENT="heap", LD_PRELOAD=preload), check=True,
+                   stdout=subprocess.DEVNULL)
+    return out + ".fprobe"
+
+
+def deadlock(out):
+    subprocess.run([f"{BUILD}/tests/targets/holders", "2", "circle", "3"], env=environment(out, **WAITS), check=True, stdout=subprocess.DEVNULL)
+    return out + ".fprobe"
+
+
+REQUESTS = """
+name = "redis"
+repeat = 3
+[[scenario]]
+name = "set"
+command = ["redis-server", "--port", "{port}", "--save", ""]
+ready = { port = "{port}", within = "20s" }
+load = ["redis-benchmark", "-p", "{port}", "-t", "set", "-n", "100000", "-r", "100000", "-d", "200", "-q"]
+work = { pattern = "SET: ([0-9.]+) requests per second", unit = "requests", per = "second" }
+stop = "TERM"
+"""
+
+
+def per_request(directory):
+    """The report of a bench that asks for allocations."""
+    path = Path(directory) / "requests.toml"
+    path.write_text(REQUESTS)
+    out = Path(directory) / "requests"
+    subprocess.run([FLAMEPROBE, "bench", "-e", "alloc", "-o", out, path], check=True, stdout=subprocess.DEVNULL)
+    return str(out / "report.html")
+
+
 def postgres(directory):
     """Under pgbench, all its processes."""
     os.environ.setdefault("FLAMEPROBE_BUILD", BUILD)
@@ -219,6 +258,9 @@ def make(directory):
         "strips": lambda: page("strips", profile("mutex-waits")),
         "mutex-waits": lambda: page("mutex-waits", "--event", "offcpu", profile("mutex-waits")),
         "postgres-waits": lambda: page("postgres-waits", "--event", "offcpu", "--tree", *postgres(directory)),
+        "leak": lambda: page("leak", "--diff", "--event", "heap-end", kept(path("before"), "keep"), kept(path("after"), "keep", "leak")),
+        "allocations": lambda: per_request(directory),
+        "deadlock": lambda: page("deadlock", "--event", "offcpu", deadlock(path("deadlock"))),
         "diff": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
         "diff-table": lambda: page("diff", "--diff", profile("redis"), profile("appendonly")),
     }
@@ -232,6 +274,7 @@ SHOTS = {
     "strips": (1200, 640, False, "#fold=1"),
     "redis-waits": (1200, 520, False, ""), "redis-busy-waits": (1200, 520, False, ""), "mutex-waits": (1200, 700, False, "#fold=1"),
     "postgres-waits": (1200, 640, False, "#fold=1"),
+    "leak": (1200, 420, False, ""), "allocations": (1200, 640, False, ""), "deadlock": (1200, 640, False, ""),
 }
 
 
@@ -243,6 +286,9 @@ def shoot(page, name, address):
     page.driver.get(address + fragment)
     WebDriverWait(page.driver, 120).until(lambda driver: not driver.find_elements(By.ID, "loading"))
     time.sleep(1)
+    if name == "allocations":
+        page.driver.execute_script(
+            "[...document.querySelectorAll('h2, h3')].find(one => one.textContent.startsWith('Allocations')).scrollIntoView()")
     if page.errors():
         sys.exit(f"{name}: the page complains")
     # Lossy, but a third of a PNG's size, and sharp enough for text.
