@@ -89,8 +89,7 @@ int set_first(const stack_t& wanted, const stack_t& kernels) noexcept {
     return is_set(kernels) ? tell_kernel(&wanted, nullptr) : 0;
 }
 
-}  // namespace
-
+/// sigaltstack(2) as the host sees it. Gives 0 or minus the error number. Async-signal-safe.
 int set_alternate_stack(const stack_t* wanted, stack_t* before) noexcept {
     const uintptr_t sp = address(__builtin_frame_address(0));
     stack_t now = kept.hosts;
@@ -112,6 +111,8 @@ int set_alternate_stack(const stack_t* wanted, stack_t* before) noexcept {
     if (before != nullptr) *before = told;
     return 0;
 }
+
+}  // namespace
 
 void call_on_hosts_stack(void (*handler)(int, siginfo_t*, void*), int number, siginfo_t* info, void* context) noexcept {
     auto& frame = *static_cast<ucontext_t*>(context);

@@ -5,6 +5,9 @@
 // stack of ours (alternate_stack.cpp). And for a fatal signal with SA_RESETHAND: the kernel would set SIG_DFL before
 // the handler runs, and many such handlers raise the signal again.
 //
+// A child of vfork writes to its parent's memory, while the kernel's actions are its own. So its calls, and those of
+// other children that libc does not know of, go to the kernel as they are, and the tables are only read.
+//
 // Async-signal-safe, as sigaction is: the table is written before the kernel's disposition changes, without a lock. Two
 // threads that set one signal at the same time race here as they do in the kernel.
 #include "dispositions.hpp"
@@ -12,9 +15,11 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "alternate_stack.hpp"
 #include "core.hpp"
+#include "cpu/instructions.hpp"
 #include "cpu/signal_frame.hpp"
 #include "go_code.hpp"
 #include "interpose.hpp"
@@ -31,6 +36,7 @@ struct StandIn {
 };
 constinit StandIn stand_ins[signals] = {};
 constinit bool given_up = false;
+constinit long process = 0;                        // whose tables these are
 constinit struct sigaction relayed[signals] = {};  // what the host set, where the kernel has `relay`
 
 int (*next_sigaction)(int, const struct sigaction*, struct sigaction*) = nullptr;
@@ -109,6 +115,13 @@ struct sigaction by_relay(int number, const struct sigaction& wanted) {
     return ours;
 }
 
+/// What the host has set, where the kernel has `relay`.
+struct sigaction told_for_relay(struct sigaction real, const struct sigaction& hosts) {
+    real.sa_sigaction = hosts.sa_sigaction;
+    real.sa_flags = (real.sa_flags & ~SA_SIGINFO) | (hosts.sa_flags & (SA_SIGINFO | resets));
+    return real;
+}
+
 /// What the kernel has, or is to have, with the host's handler for `relay`.
 int sigaction_past_relay(int number, const struct sigaction* action, struct sigaction* old) {
     if (number <= 0 || number >= signals) return real_sigaction(number, action, old);
@@ -121,8 +134,7 @@ int sigaction_past_relay(int number, const struct sigaction* action, struct siga
     }
     const int failed = real_sigaction(number, action, old);
     if (failed != 0 || !is_relay(*old)) return failed;
-    old->sa_sigaction = before.sa_sigaction;
-    old->sa_flags = (old->sa_flags & ~SA_SIGINFO) | (before.sa_flags & (SA_SIGINFO | resets));
+    *old = told_for_relay(*old, before);
     return 0;
 }
 
@@ -138,7 +150,22 @@ int sigaction_past_engine(int number, const struct sigaction* action, struct sig
     return 0;
 }
 
+/// Where a filter may forbid to ask: true.
+bool is_of_this_process() noexcept {
+    return given_up || process == 0 || cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == process;
+}
+
+int sigaction_of_child(int number, const struct sigaction* action, struct sigaction* old) {
+    struct sigaction real;
+    const int failed = real_sigaction(number, action, &real);
+    if (failed != 0 || old == nullptr) return failed;
+    if (is_relay(real)) real = told_for_relay(real, relayed[number]);
+    *old = is_ours(number, real) || is_engines(real) ? stand_ins[number].host : real;
+    return 0;
+}
+
 int host_sigaction(int number, const struct sigaction* action, struct sigaction* old) {
+    if (!is_of_this_process()) return sigaction_of_child(number, action, old);
     if (number <= 0 || number >= signals || stand_ins[number].handler == nullptr) {
         return sigaction_past_engine(number, action, old);
     }
@@ -185,6 +212,8 @@ int real_sigaction(int number, const struct sigaction* action, struct sigaction*
     return next(next_sigaction, "sigaction")(number, action, old);
 }
 
+void keep_dispositions_of_this_process() noexcept { process = cpu::system_call(SYS_getpid, 0, 0, 0, 0, 0, 0); }
+
 void stand_in_for_default(int number, FatalHandler handler) {
     if (given_up) return;
     struct sigaction now;
@@ -214,6 +243,11 @@ void stop_standing_in() {
     }
 }
 
+namespace {
+
+__attribute__((constructor(101))) void begin() { keep_dispositions_of_this_process(); }
+
+}  // namespace
 }  // namespace flameprobe
 
 using namespace flameprobe;

@@ -10,6 +10,9 @@ using FatalHandler = void (*)(int, siginfo_t*, void*);
 /// again brings the handler back.
 void stand_in_for_default(int number, FatalHandler handler);
 
+/// At load, and in a forked child: from now on the host's actions are those of the calling process.
+void keep_dispositions_of_this_process() noexcept;
+
 /// Restores SIG_DFL, for good: in a filter a handler of ours would make system calls that the filter kills for,
 /// and the process would end by SIGSYS instead.
 void stop_standing_in();

@@ -1,7 +1,5 @@
 // A process image that is replaced runs no destructors: its profile is completed before, and after a failed exec
 // sampling goes on in another. Threads and perf events end with the image by themselves.
-#include "exec.hpp"
-
 #include <alloca.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,6 +11,7 @@
 
 #include "core.hpp"
 #include "interpose.hpp"
+#include "signal_waits.hpp"
 
 namespace flameprobe {
 namespace {
@@ -27,20 +26,6 @@ bool blocks_trap() {
     return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 && sigismember(&blocked, SIGTRAP) == 1;
 }
 
-/// Takes back what the signal engine has sent; a signal that others sent goes on waiting.
-void drop_engines_trap(const flameprobe_core* core) {
-    sigset_t trap;
-    siginfo_t info;
-    const timespec now{};
-    sigemptyset(&trap);
-    sigaddset(&trap, SIGTRAP);
-    while (::syscall(SYS_rt_sigtimedwait, &trap, &info, &now, sizeof(long)) == SIGTRAP) {
-        if (core->is_own_signal(&info) != 0) continue;
-        ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), SIGTRAP, &info);
-        return;
-    }
-}
-
 /// Lives while the image is replaced, or that fails. Does nothing in a vfork child, whose pid is not the session's.
 class Replacement {
 public:
@@ -51,7 +36,7 @@ public:
         // A signal that waits because the thread blocks it would kill the new image, which has no handler.
         stopped_ = core_->is_running() != 0 && core_->signals_with(SIGTRAP) != 0 && blocks_trap();
         if (stopped_) core_->ask(request_stop);
-        if (stopped_) drop_engines_trap(core_);
+        if (stopped_) drop_engines_signals(SIGTRAP);
         errno = saved;
     }
     ~Replacement() {
@@ -135,12 +120,4 @@ FLAMEPROBE_INTERPOSED int execle(const char* path, const char* first, ...) noexc
     char* const* environment = va_arg(list, char* const*);
     va_end(list);
     return execve(path, arguments, environment);
-}
-
-long flameprobe::execve_by_number(long, const char* path, char* const arguments[], char* const environment[]) noexcept {
-    return execve(path, arguments, environment);
-}
-long flameprobe::execveat_by_number(long, int directory, const char* path, char* const arguments[],
-                                    char* const environment[], int flags) noexcept {
-    return execveat(directory, path, arguments, environment, flags);
 }

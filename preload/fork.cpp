@@ -15,6 +15,7 @@ namespace {
 
 void begin_child() {
     reset_core_opening_in_child();
+    keep_dispositions_of_this_process();
     forget_ending_in_child();
     forget_entering_in_child();
     forget_other_threads();

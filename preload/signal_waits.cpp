@@ -1,9 +1,15 @@
 // A host may block a signal that an engine samples with, and wait for it instead (sigwait(3), signalfd(2)). The
 // engine's signals are then pending too, though the host did not ask for them: these calls skip them.
+#include "signal_waits.hpp"
+
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <initializer_list>
 
 #include "core.hpp"
 #include "interpose.hpp"
@@ -61,12 +67,21 @@ int wait_for_hosts(const sigset_t* set, siginfo_t* info, const timespec* limit) 
     }
 }
 
-void without_engines(sigset_t& set) {
+/// Calls `act` for each of them that an engine samples with.
+template <class Action>
+void for_engines(const sigset_t& set, Action act) {
     const flameprobe_core* core = core_if_loaded();
     if (core == nullptr) return;
     for (int number = 1; number < signals; ++number) {
-        if (sigismember(&set, number) == 1 && core->signals_with(number) != 0) sigdelset(&set, number);
+        if (sigismember(&set, number) == 1 && core->signals_with(number) != 0) act(core, number);
     }
+}
+
+/// Whether an engine could take a signal that the host does not wait for.
+bool leaves_a_signal(const sigset_t& set) {
+    for (const int number : {SIGPROF, SIGVTALRM, SIGSTKFLT, SIGPWR, SIGRTMAX})
+        if (sigismember(&set, number) != 1) return true;
+    return false;
 }
 
 // A handler of the host's may call these: dlsym must not be called there.
@@ -77,6 +92,21 @@ __attribute__((constructor(101))) void find_functions() {
 }
 
 }  // namespace
+
+bool drop_engines_signals(int number) noexcept {
+    sigset_t one;
+    siginfo_t info;
+    const timespec at_once{};
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    while (::syscall(SYS_rt_sigtimedwait, &one, &info, &at_once, sizeof(long)) == number) {
+        if (is_engines(info)) continue;
+        ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), number, &info);
+        return true;
+    }
+    return false;
+}
+
 }  // namespace flameprobe
 
 using namespace flameprobe;
@@ -100,13 +130,23 @@ FLAMEPROBE_INTERPOSED int sigwait(const sigset_t* set, int* number) {
 }
 FLAMEPROBE_INTERPOSED int sigpending(sigset_t* set) noexcept {
     const int failed = next(next_sigpending, "sigpending")(set);
-    if (failed == 0) without_engines(*set);
-    return failed;
+    if (failed != 0) return failed;
+    const int saved = errno;
+    for_engines(*set, [&](const flameprobe_core*, int number) {
+        if (!drop_engines_signals(number)) sigdelset(set, number);
+    });
+    errno = saved;
+    return 0;
 }
 FLAMEPROBE_INTERPOSED int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
     asm volatile("" : "+r"(set));  // declared as never null; the kernel answers EFAULT
     if (set == nullptr) return next(next_signalfd, "signalfd")(descriptor, set, flags);
     sigset_t hosts = *set;
-    without_engines(hosts);
+    // An engine takes another signal, as where the host sets a handler for this one. Where none is left it is the
+    // engine's, and the host does not see it.
+    const bool yields = leaves_a_signal(hosts);
+    for_engines(*set, [&](const flameprobe_core* core, int number) {
+        yields ? core->yield_signal(number) : static_cast<void>(sigdelset(&hosts, number));
+    });
     return next(next_signalfd, "signalfd")(descriptor, &hosts, flags);
 }

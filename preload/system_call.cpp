@@ -1,43 +1,97 @@
-// syscall(2), as the way to seccomp(2), for which libc has no function, and past sigaltstack(2) and execve(2). Every
+// syscall(2), as the way to seccomp(2), for which libc has no function, and past functions that are wrapped here. Every
 // other number goes straight on.
 //
 // syscall itself is in src/arch. It goes on by a jump: the next function finds registers and stack as the caller left
 // them, however many words there are, and returns to the caller itself: also a clone that comes back on another stack,
 // where no frame of ours would be.
-#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
-#include "alternate_stack.hpp"
-#include "exec.hpp"
+#include <array>
+#include <type_traits>
+#include <utility>
+
 #include "filters.hpp"
 #include "interpose.hpp"
-
-using SystemCall = long(long, ...);
 
 namespace flameprobe {
 namespace {
 
-long alternate_stack_by_number(long, const stack_t* wanted, stack_t* before) noexcept {
-    const int result = set_alternate_stack(wanted, before);
-    if (result < 0) errno = -result;
-    return result < 0 ? -1 : 0;
+using Word = unsigned long;
+/// A call by its number. What a caller has not given is not looked at.
+using ByNumber = long(long number, Word, Word, Word, Word, Word);
+
+template <class Argument>
+Argument as(Word word) noexcept {
+    if constexpr (std::is_pointer_v<Argument>)
+        return reinterpret_cast<Argument>(word);
+    else
+        return static_cast<Argument>(word);
+}
+
+/// The wrapper of libc's function, called by number.
+template <auto wrapper>
+struct Wrapper;
+template <class... Arguments, int (*wrapper)(Arguments...) noexcept>
+struct Wrapper<wrapper> {
+    static long call(long, Word a, Word b, Word c, Word d, Word e) noexcept {
+        const Word words[] = {a, b, c, d, e};
+        return [&]<size_t... at>(std::index_sequence<at...>) { return wrapper(as<Arguments>(words[at])...); }
+        (std::index_sequence_for<Arguments...>{});
+    }
+};
+
+long prctl_by_number(long, Word option, Word a, Word b, Word c, Word d) noexcept {
+    return ::prctl(static_cast<int>(option), a, b, c, d);
+}
+long exit_by_number(long, Word status, Word, Word, Word, Word) noexcept { ::_exit(static_cast<int>(status)); }
+
+struct Call {
+    long number;
+    ByNumber* wrapper;  // null: the call goes on
+};
+constexpr std::array calls = {
+    Call{SYS_seccomp, nullptr},
+    Call{SYS_chroot, Wrapper<&::chroot>::call},
+    Call{SYS_execve, Wrapper<&::execve>::call},
+    Call{SYS_execveat, Wrapper<&::execveat>::call},
+    Call{SYS_exit_group, exit_by_number},
+    Call{SYS_mlockall, Wrapper<&::mlockall>::call},
+    Call{SYS_prctl, prctl_by_number},
+    Call{SYS_setns, Wrapper<&::setns>::call},
+    Call{SYS_sigaltstack, Wrapper<&::sigaltstack>::call},
+    Call{SYS_unshare, Wrapper<&::unshare>::call},
+};
+
+constexpr std::array<uint64_t, 8> bits_of_calls() {
+    std::array<uint64_t, 8> bits{};
+    for (const Call& call : calls) bits[static_cast<size_t>(call.number) / 64] |= uint64_t{1} << (call.number % 64);
+    return bits;
 }
 
 }  // namespace
 }  // namespace flameprobe
 
+using SystemCall = long(long, ...);
+
 extern "C" {
 /// The function that ours replaces; null until it has been looked up.
 __attribute__((visibility("hidden"), used)) constinit SystemCall* flameprobe_next_syscall_ = nullptr;
+/// A bit for each number below 512 for which flameprobe_before_syscall_ is called.
+__attribute__((visibility("hidden"), used)) constinit auto flameprobe_wrapped_calls_ = flameprobe::bits_of_calls();
 
 /// For these, and the first call of all. Takes what `syscall` was given, gives the function that
 /// is to have it.
 __attribute__((visibility("hidden"), used)) SystemCall* flameprobe_before_syscall_(long number, unsigned long operation,
                                                                                    unsigned long flags,
                                                                                    const void* program) noexcept {
-    if (number == SYS_sigaltstack) return reinterpret_cast<SystemCall*>(&flameprobe::alternate_stack_by_number);
-    if (number == SYS_execve) return reinterpret_cast<SystemCall*>(&flameprobe::execve_by_number);
-    if (number == SYS_execveat) return reinterpret_cast<SystemCall*>(&flameprobe::execveat_by_number);
+    for (const auto& call : flameprobe::calls)
+        if (call.number == number && call.wrapper != nullptr) return reinterpret_cast<SystemCall*>(call.wrapper);
     if (number == SYS_seccomp) flameprobe::before_filter(operation, flags, program);
     return flameprobe::next(flameprobe_next_syscall_, "syscall");
 }

@@ -72,6 +72,11 @@ bool has_ended(std::uint32_t tid) {
            status->find("\nState:\tX") != std::string::npos;
 }
 
+int exit_status_of(std::uint32_t tid) {
+    const auto stat = read_small_file(task_file(tid, "stat").c_str());
+    return stat ? std::atoi(std::string(stat_field(*stat, 52)).c_str()) >> 8 & 0xff : 0;
+}
+
 bool is_running(pid_t pid) {
     const auto stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
     const std::string_view state = stat ? stat_field(*stat, 3) : "";

@@ -20,6 +20,8 @@ std::vector<std::uint32_t> list_threads();
 std::vector<std::uint32_t> list_other_threads();
 /// Whether a thread of the host is gone, or only listed because the main thread always is (proc(5): state Z).
 bool has_ended(std::uint32_t tid);
+/// The status that a thread has ended with which is still listed: the main one. 0 if it is not known.
+int exit_status_of(std::uint32_t tid);
 /// Whether a process runs. A zombie does not.
 bool is_running(pid_t pid);
 /// comm, without the newline; empty if the thread is gone, or /proc is that of another pid namespace.

@@ -23,9 +23,10 @@ std::size_t TaskList::count() const {
 bool TaskList::read(std::vector<std::uint32_t>& tids) const {
     tids.clear();
     if (!directory_ || ::lseek(directory_.get(), 0, SEEK_SET) != 0) return false;
-    alignas(dirent64) char buffer[16 * 1024];
+    buffer_.resize(16 * 1024);
+    char* const buffer = buffer_.data();
     for (;;) {
-        const long got = ::syscall(SYS_getdents64, directory_.get(), buffer, sizeof buffer);
+        const long got = ::syscall(SYS_getdents64, directory_.get(), buffer, buffer_.size());
         if (got < 0) return false;
         if (got == 0) break;
         for (long at = 0; at < got;) {

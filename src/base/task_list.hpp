@@ -26,6 +26,8 @@ public:
 
 private:
     Descriptor directory_;
+    // Not on the stack: the host may ask in a thread that has little of it.
+    mutable std::vector<char> buffer_;
 };
 
 }  // namespace flameprobe

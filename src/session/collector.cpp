@@ -220,8 +220,9 @@ void Collector::end_with_last_thread() {
     if (is_task()) return;
     const auto main_thread = static_cast<std::uint32_t>(::getpid());
     if (!has_ended(main_thread) || list_threads().size() != 2) return;
+    const int status = exit_status_of(main_thread);
     finish();
-    ::syscall(SYS_exit, 0);
+    ::syscall(SYS_exit, status);  // since Linux 5.17 the last thread's is the process's
 }
 
 void Collector::before_filter() {

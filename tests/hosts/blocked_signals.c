@@ -38,9 +38,29 @@ static int replace(const char* self) {
     return 1;
 }
 
+/* One that an engine would sample with comes when the host itself sends it, and is pending then. */
+static void own_signal_comes(void) {
+    sigset_t own, pending;
+    sigemptyset(&own);
+    sigaddset(&own, SIGPROF);
+    CHECK(pthread_sigmask(SIG_BLOCK, &own, NULL) == 0);
+    kill(getpid(), SIGPROF);
+    work_ms(20);
+    CHECK(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 1);
+    CHECK(sigtimedwait(&own, NULL, &(struct timespec){0, 0}) == SIGPROF);
+    struct pollfd descriptor = {.fd = signalfd(-1, &own, 0), .events = POLLIN};
+    work_ms(50);
+    CHECK(poll(&descriptor, 1, 0) == 0);
+    kill(getpid(), SIGPROF);
+    CHECK(poll(&descriptor, 1, 10000) == 1);
+    CHECK(sigtimedwait(&own, NULL, &(struct timespec){0, 0}) == SIGPROF);
+    close(descriptor.fd);
+}
+
 int main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], "exec") == 0) return replace(argv[0]);
     if (argc > 1) return unblock_after_exec(), 0;
+    own_signal_comes();
     sigset_t all;
     pthread_t thread;
     siginfo_t info;

@@ -55,6 +55,7 @@ void handle_once(int number, int flags) {
     if (is("_exit")) ::_exit(8);
     if (is("_Exit")) std::_Exit(9);
     if (is("quick_exit")) std::quick_exit(10);
+    if (is("exit_thread")) ::syscall(SYS_exit, 12);
     if (is("exit_group")) ::syscall(SYS_exit_group, 11);
     if (is("abort")) std::abort();
     if (is("throw")) throw std::runtime_error("not caught");

@@ -6,6 +6,7 @@
 
 static volatile sig_atomic_t caught[65];
 static void count(int number) { ++caught[number]; }
+static void child_only(int number) { caught[number] = -100; }
 
 static void default_everywhere(void) {
     for (int number = 1; number < 65; ++number) {
@@ -20,6 +21,31 @@ static void nothing_blocked(void) {
     sigset_t set;
     CHECK(pthread_sigmask(SIG_BLOCK, NULL, &set) == 0);
     for (int number = 1; number < 65; ++number) CHECK(sigismember(&set, number) != 1);
+}
+
+/* What a child of vfork sets is its own, though its parent's memory is. */
+static void in_vfork_child(void) {
+    struct sigaction mine = {.sa_handler = count, .sa_flags = SA_ONSTACK}, after;
+    struct sigaction standard = {.sa_handler = SIG_DFL, .sa_flags = SA_RESTART};
+    sigaddset(&standard.sa_mask, SIGUSR2);
+    CHECK(sigaction(SIGUSR1, &mine, NULL) == 0 && sigaction(SIGTERM, &standard, NULL) == 0);
+    const pid_t child = vfork();
+    if (child == 0) {
+        struct sigaction told, childs = {.sa_handler = child_only, .sa_flags = SA_ONSTACK};
+        int wrong = sigaction(SIGUSR1, NULL, &told) != 0 || told.sa_handler != count;
+        wrong |= sigaction(SIGTERM, NULL, &told) != 0 || told.sa_handler != SIG_DFL ||
+                 sigismember(&told.sa_mask, SIGUSR2) != 1;
+        wrong |= sigaction(SIGUSR1, &childs, NULL) != 0 || sigaction(SIGUSR1, NULL, &told) != 0 ||
+                 told.sa_handler != child_only;
+        for (int number = 1; number < 65; ++number) signal(number, SIG_DFL);
+        _exit(wrong);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(sigaction(SIGTERM, NULL, &after) == 0);
+    CHECK(after.sa_handler == SIG_DFL && (after.sa_flags & SA_RESTART) && sigismember(&after.sa_mask, SIGUSR2) == 1);
+    CHECK(raise(SIGUSR1) == 0 && caught[SIGUSR1] == 2);
+    CHECK(signal(SIGUSR1, SIG_DFL) == count && signal(SIGTERM, SIG_DFL) == SIG_DFL);
 }
 
 int main(void) {
@@ -44,6 +70,7 @@ int main(void) {
         CHECK(signal(mine[i], SIG_DFL) == SIG_IGN);
     }
     default_everywhere();
+    in_vfork_child();
 
     /* SA_RESETHAND and a second signal: the default action takes over, in a child. */
     const pid_t child = fork();

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "host.h"
 
@@ -93,7 +94,7 @@ static NOINLINE void locked_memory(void) {
     pthread_t thread;
     CHECK(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
     work_ms(150);
-    const int now = mlockall(MCL_CURRENT), after = munlockall();
+    const int now = (int)syscall(SYS_mlockall, (long)MCL_CURRENT), after = munlockall();
     const int both = mlockall(MCL_CURRENT | MCL_FUTURE), some = may_map(3 << 20), more = may_map(8 << 20);
     CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0 && pthread_attr_init(&small) == 0);
     CHECK(pthread_attr_setstacksize(&small, 128 << 10) == 0);

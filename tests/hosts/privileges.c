@@ -1,12 +1,15 @@
 /* A host that changes who or where it is:
-   privileges setuid | chroot DIR | chroot_in_child DIR | undumpable | chdir DIR | umask | unshare | setns | crowd.
+   privileges setuid | chroot DIR | chroot_in_child DIR | undumpable | chdir DIR | umask | unshare | unshare_by_number |
+   unshare_in_thread | setns | crowd.
    77 where the change itself needs rights that this user has not. */
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "host.h"
@@ -47,6 +50,20 @@ static void crowd(void) {
     for (int i = 0; i < 16; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
+/* With the least stack that a thread may have. */
+static void* leave_users(void* unused) {
+    CHECK(unshare(CLONE_NEWUSER) == -1 && errno == EINVAL);
+    return unused;
+}
+
+static void unshare_in_thread(void) {
+    pthread_attr_t small;
+    pthread_t thread;
+    CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN) == 0);
+    CHECK(pthread_create(&thread, &small, leave_users, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 static int change(const char* mode, const char* directory) {
     if (strcmp(mode, "setuid") == 0) {
         if (geteuid() != 0) return 77;
@@ -62,9 +79,11 @@ static int change(const char* mode, const char* directory) {
         CHECK(chdir(directory) == 0);
     } else if (strcmp(mode, "umask") == 0) {
         umask(0777);
-    } else if (strcmp(mode, "unshare") == 0) {
+    } else if (strcmp(mode, "unshare_in_thread") == 0) {
+        unshare_in_thread();
+    } else if (strncmp(mode, "unshare", 7) == 0) {
         /* Fails with EINVAL in a process of several threads: no thread of ours may be counted. */
-        if (unshare(CLONE_NEWUSER) != 0) {
+        if ((mode[7] == '_' ? syscall(SYS_unshare, (long)CLONE_NEWUSER) : unshare(CLONE_NEWUSER)) != 0) {
             CHECK(errno == EPERM || errno == ENOSPC);
             return 77;
         }

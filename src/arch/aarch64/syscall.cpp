@@ -1,9 +1,5 @@
-// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for those that are numbered here, and
-// in the first call of all, to what flameprobe_before_syscall_ gives.
-#include <sys/syscall.h>
-
-static_assert(SYS_seccomp == 277 && SYS_sigaltstack == 132 && SYS_execve == 221 && SYS_execveat == 281);
-
+// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for the numbers whose bits are set in
+// flameprobe_wrapped_calls_, and in the first call of all, to what flameprobe_before_syscall_ gives.
 // The eight registers that can hold arguments are kept over the call. x16 may be lost at any call (AAPCS64, 6.1.1), and
 // a jump through it is one that BTI lets arrive at a function's `bti c`.
 asm(R"(
@@ -16,16 +12,16 @@ syscall:
     hint #34    // bti c
     adrp x16, flameprobe_next_syscall_
     ldr x16, [x16, #:lo12:flameprobe_next_syscall_]
-    cmp x0, #277
-    b.eq 1f
-    cmp x0, #132
-    b.eq 1f
-    cmp x0, #221
-    b.eq 1f
-    cmp x0, #281
-    b.eq 1f
     cbz x16, 1f
-    br x16
+    cmp x0, #511
+    b.hi 2f
+    adrp x17, flameprobe_wrapped_calls_
+    add x17, x17, #:lo12:flameprobe_wrapped_calls_
+    lsr x9, x0, #6
+    ldr x9, [x17, x9, lsl #3]
+    lsr x9, x9, x0
+    tbnz x9, #0, 1f
+2:  br x16
 1:  stp x29, x30, [sp, #-80]!
     .cfi_def_cfa_offset 80
     .cfi_offset 29, -80

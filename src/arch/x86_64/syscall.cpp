@@ -1,8 +1,5 @@
-// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for those that are numbered here, and
-// in the first call of all, to what flameprobe_before_syscall_ gives.
-#include <sys/syscall.h>
-
-static_assert(SYS_seccomp == 317 && SYS_sigaltstack == 131 && SYS_execve == 59 && SYS_execveat == 322);
+// syscall(2) as preload/system_call.cpp wants it: it jumps to the next function; for the numbers whose bits are set in
+// flameprobe_wrapped_calls_, and in the first call of all, to what flameprobe_before_syscall_ gives.
 
 // The six registers that can hold arguments are kept over the call; 8 more bytes align the stack for it.
 asm(R"(
@@ -14,17 +11,14 @@ syscall:
     .cfi_startproc
     endbr64
     movq flameprobe_next_syscall_(%rip), %rax
-    cmpq $317, %rdi
-    je 1f
-    cmpq $131, %rdi
-    je 1f
-    cmpq $59, %rdi
-    je 1f
-    cmpq $322, %rdi
-    je 1f
     testq %rax, %rax
     je 1f
-    jmpq *%rax
+    cmpq $511, %rdi
+    ja 2f
+    leaq flameprobe_wrapped_calls_(%rip), %r11
+    btq %rdi, (%r11)
+    jc 1f
+2:  jmpq *%rax
 1:  pushq %rdi
     pushq %rsi
     pushq %rdx
