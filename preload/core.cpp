@@ -1,8 +1,10 @@
 #include "core.hpp"
 
 #include <dlfcn.h>
+#include <gnu/lib-names.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,15 @@ void complain(const char* what, const char* why) {
     }
 }
 
+/// A sanitizer stands before dlopen, and ends the process where this flag is given.
+bool may_bind_deep() {
+    void* const libc = ::dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+    if (libc == nullptr) return false;
+    const bool is_of_libc = ::dlsym(RTLD_DEFAULT, "dlopen") == ::dlsym(libc, "dlopen");
+    ::dlclose(libc);
+    return is_of_libc;
+}
+
 void* open_core() {
     // Installed it lies in a folder of its own; in a build tree beside this library.
     constexpr const char* places[] = {"flameprobe/libflameprobe-core.so", "libflameprobe-core.so"};
@@ -36,13 +47,15 @@ void* open_core() {
         char path[PATH_MAX];
         const int length = ::snprintf(path, sizeof path, "%s/%s", library_directory(), place);
         if (length < 0 || length >= PATH_MAX || ::access(path, R_OK) != 0) continue;
-        // RTLD_LOCAL: the host does not see its libraries. RTLD_NODELETE: its threads outlive every dlclose.
-        return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        // RTLD_LOCAL: the host does not see its names. RTLD_DEEPBIND: it calls libc's functions, whatever the host has
+        // under their names. RTLD_NODELETE: its threads outlive every dlclose.
+        return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | (may_bind_deep() ? RTLD_DEEPBIND : 0));
     }
     return nullptr;
 }
 
-constinit flameprobe_services services = {.read_unit_counts = read_unit_counts, .allocations = nullptr};
+constinit flameprobe_services services = {
+    .read_unit_counts = read_unit_counts, .allocations = nullptr, .sigaction = ::sigaction};
 
 void open_once() {
     const OwnAllocations own;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_signals.hpp"
 #include "base/proc.hpp"
 #include "capture/handler/handler.hpp"
 #include "capture/handler/hooks.hpp"
@@ -85,7 +86,7 @@ Result<int> take_signal(int chosen) {
 
 bool is_default_for_host(int signal) {
     struct sigaction now {};
-    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
+    return host_sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
 }
 
 // Where a filter forbids to ask, the handler is taken to be still there.

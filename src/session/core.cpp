@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "base/host_signals.hpp"
 #include "base/own_threads.hpp"
 #include "capture/alloc/host_allocations.hpp"
 #include "capture/handler/handler.hpp"
@@ -146,6 +147,7 @@ constinit const flameprobe_services* of_library = nullptr;
 
 void use_services(const flameprobe_services* services) {
     of_library = services;
+    host_sigaction = services->sigaction;
     alloc::use_table(static_cast<const alloc::Table*>(services->allocations));
     if (alloc::table() != nullptr) {
         alloc::table()->wake_by([] {

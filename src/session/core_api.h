@@ -2,6 +2,7 @@
  * libflameprobe-core.so, which it opens with RTLD_LOCAL so that none of its libraries can meet a symbol of the host. */
 #pragma once
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,7 +12,7 @@
 extern "C" {
 #endif
 
-#define FLAMEPROBE_CORE_VERSION 15
+#define FLAMEPROBE_CORE_VERSION 16
 
 /* What the host has counted under one name; the text stays where it is. */
 struct flameprobe_unit_count {
@@ -25,6 +26,8 @@ struct flameprobe_services {
     size_t (*read_unit_counts)(struct flameprobe_unit_count* counts, size_t most);
     /* What libflameprobe-alloc.so exports (capture/alloc/state.hpp); null where it is not loaded. */
     const void* allocations;
+    /* sigaction(2) as the host sees it. */
+    int (*sigaction)(int number, const struct sigaction* action, struct sigaction* old);
 };
 
 struct flameprobe_core {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/host_signals.hpp"
 #include "collect/unit_counts.hpp"
 #include "sandbox/host_restrictions.hpp"
 #include "session/family.hpp"
@@ -31,7 +32,7 @@ void listen_for_toggle(int number) {
     action.sa_handler = on_toggle_signal;
     action.sa_flags = SA_RESTART;
     sigfillset(&action.sa_mask);
-    ::sigaction(number, &action, nullptr);
+    host_sigaction(number, &action, nullptr);
 }
 
 /// Why the caller's own lines cannot be used; empty if they can.

@@ -1,5 +1,5 @@
 """A host may export any name: nothing of ours calls it, or is called through it (the libraries that we bring are linked in,
-with hidden names)."""
+with hidden names, and libc's functions are called past the host's)."""
 
 import platform
 import re
@@ -40,10 +40,8 @@ def needed_by(library):
 
 
 class Exports(Case):
-    def build(self):
-        """A library that exports each name of what we bring, and aborts in it; and a program with compressed debug sections."""
-        self.need("cc", "nm")
-        self.directory.chmod(0o777)
+    def brought(self):
+        """Each name of what we bring."""
         known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True,
                                env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}).stdout
         found = dict(re.findall(rf"^\s*(\S+) \(libc6,{WORD}[^)]*\) => (\S+)", known, re.MULTILINE))
@@ -52,6 +50,25 @@ class Exports(Case):
         names |= {name for name in names_of(LIBRARY, "--defined-only") if name.startswith("flameprobe_")}
         names -= names_of(found["libc.so.6"], "--defined-only")
         self.assertLessEqual({"adler32", "inflateInit2_", "elf_begin", "dwarf_end", "lzma_code", "log", "_ZSt9terminatev", "flameprobe_chain_v1"}, names)
+        return names
+
+    def of_libc(self):
+        """Each function of libc that only the core calls: libflameprobe.so itself is preloaded, and has the host's."""
+        called = names_of(CORE, "--undefined-only") - names_of(LIBRARY, "--undefined-only")
+        listed = subprocess.run(["nm", "-D", "--defined-only", self.libc()], capture_output=True, text=True, check=True).stdout
+        functions = {line.split()[2].split("@")[0] for line in listed.splitlines() if line.split()[1] in "TWi"}
+        names = {name for name in called & functions if not name.startswith("_")}
+        self.assertLessEqual({"poll", "read", "nanosleep", "close"}, names)
+        return names - {"calloc", "realloc"}  # libc's own functions call these
+
+    def libc(self):
+        mapped = next(line for line in Path("/proc/self/maps").read_text().splitlines() if "/libc.so" in line or "/libc-" in line)
+        return mapped.split()[-1]
+
+    def build(self, names):
+        """A library that exports these names, and aborts in each; and a program with compressed debug sections."""
+        self.need("cc", "nm")
+        self.directory.chmod(0o777)
         lines = [f'.globl "{name}"\n.type "{name}", %function\n"{name}":' for name in sorted(names) if name.isidentifier()]
         (self.directory / "names.S").write_text(".text\n" + "\n".join(lines) + f'\n{JUMP}\n.section .note.GNU-stack,""\n')
         (self.directory / "work.c").write_text(WORK)
@@ -69,18 +86,30 @@ class Exports(Case):
         self.assertIn("work", Path(f"{stem}.folded").read_text(), ran.stderr)
         self.assertTrue(Path(f"{stem}.svg").exists(), ran.stderr)
 
-    def test_every_name(self):
-        self.build()
+    def check_every_engine(self, names):
+        self.build(names)
         for engine in ENGINES:
             with self.subTest(engine=engine):
                 self.check(engine)
 
-    def test_every_name_as_ordinary_user(self):
+    def check_as_ordinary_user(self, names):
         user = ordinary_user(self)
-        self.build()
+        self.build(names)
         for engine in ("auto", *ENGINES):
             with self.subTest(engine=engine):
                 self.check(engine, *user)
+
+    def test_every_name(self):
+        self.check_every_engine(self.brought())
+
+    def test_every_name_as_ordinary_user(self):
+        self.check_as_ordinary_user(self.brought())
+
+    def test_names_of_libc(self):
+        self.check_every_engine(self.of_libc())
+
+    def test_names_of_libc_as_ordinary_user(self):
+        self.check_as_ordinary_user(self.of_libc())
 
     def test_core_needs_libc_only(self):
         self.assertEqual([name for name in needed_by(CORE) if not re.match(r"libc\.so|ld-linux", name)], [])

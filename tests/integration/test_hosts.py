@@ -33,6 +33,8 @@ HOSTS = [
     (("privileges", "chdir", "/"), ("before_change", "after_change")),
     (("privileges", "umask"), ("before_change", "after_change")),
     (("privileges", "unshare"), ("before_change", "after_change")),
+    (("privileges", "unshare_by_number"), ("before_change", "after_change")),
+    (("privileges", "unshare_in_thread"), ("before_change", "after_change")),
     (("privileges", "setns"), ("before_change", "after_change")),
     (("privileges", "crowd"), ("before_change", "after_change")),
     (("threads", "short", sized("2000", "10000", "200")), ()),
@@ -67,6 +69,7 @@ HOSTS = [
     (("sandbox", "kill_everyone"), ("open_work",)),  # sampling ends before a filter that would kill for what it does
     (("sandbox", "child"), ("sandboxed_work",)),
     (("sandbox", "deny_everyone"), ("open_work", "sandboxed_work")),
+    (("own_malloc",), ("allocate_often",)),
     (("limits", "descriptors"), ("all_descriptors",)),
     (("limits", "memory"), ("all_memory",)),
     (("limits", "files"), ()),
@@ -83,12 +86,13 @@ HOSTS = [
 HANDLER_HOSTS = {
     ("handlers",), ("blocked_signals",), ("blocked_signals", "exec"), ("limits", "signals"), ("family", "fork"), ("family", "exec"), ("family", "vfork"), ("threads", "short"),
     ("threads", "raw"),
+    ("privileges", "unshare_by_number"), ("privileges", "unshare_in_thread"),
     ("last_thread", "pthread_exit"), ("dlopen_loop", "{plugin}"), ("stacks", "switch"), ("stacks", "alternate"),
     ("alternate_stacks", "shared"), ("alternate_stacks", "small"), ("alternate_stacks", "unmapped"), ("alternate_stacks", "many"),
     ("alternate_stacks", "in_use"), ("alternate_stacks", "disarm"), ("alternate_stacks", "by_signal"), ("alternate_stacks", "overflow"),
     ("alternate_stacks", "rules"),
     ("storms", "longjmp"), ("sandbox", "filter"), ("sandbox", "no_return"), ("sandbox", "kill_everyone"),
-    ("limits", "memory"), ("registers",), ("sanitized", "none"),
+    ("limits", "memory"), ("registers",), ("sanitized", "none"), ("own_malloc",),
 }
 assert HANDLER_HOSTS <= {argv[:2] for argv, _ in HOSTS}
 # To these programs the handler does the same whoever sends its signal: in the quick set it is the timer only.
@@ -111,13 +115,13 @@ def takes_part(argv, signals):
 
 # How a host ends, and its results: with a folded file, or only the .fprobe.
 ENDS = {
-    "return": 6, "exit": 7, "_exit": 8, "_Exit": 9, "quick_exit": 10, "exit_group": 11,
+    "return": 6, "exit": 7, "_exit": 8, "_Exit": 9, "quick_exit": 10, "exit_group": 11, "exit_thread": 12,
     "abort": -signal.SIGABRT, "throw": -signal.SIGABRT, "terminate": -signal.SIGABRT, "segv": -signal.SIGSEGV,
     "bus": -signal.SIGBUS, "fpe": -signal.SIGFPE, "ill": -signal.SIGILL, "int": -signal.SIGINT, "term": -signal.SIGTERM,
     "once": -signal.SIGTERM, "once_on_stack": -signal.SIGTERM, "once_segv": -signal.SIGSEGV, "hup": -signal.SIGHUP, "usr1": -signal.SIGUSR1, "kill": -signal.SIGKILL,
 }
-ONLY_SPOOL = {"kill", "exit_group"}  # where the collector is a thread
-HANDLER_ENDS = {"return", "_exit", "abort", "segv", "term", "kill", "once", "once_on_stack", "once_segv"}
+ONLY_SPOOL = {"kill"}  # where the collector is a thread
+HANDLER_ENDS = {"return", "_exit", "abort", "segv", "term", "kill", "once", "once_on_stack", "once_segv", "exit_group", "exit_thread"}
 assert HANDLER_ENDS <= ENDS.keys()
 
 

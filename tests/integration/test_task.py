@@ -125,14 +125,14 @@ class Lock(TaskCase):
         self.assertEqual(len(tasks), 1)
         return process, tasks[0]
 
-    def end(self, process):
+    def end(self, process, status):
         process.stdin.write("\n")
         process.stdin.close()
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(30), status)
 
     def test_of_a_host_that_has_ended(self):
         process, task = self.start_waiting("end")
-        self.end(process)
+        self.end(process, -signal.SIGKILL)
 
         def ended():
             if SIZE == "quick" and lines_of_task(task):
@@ -146,7 +146,7 @@ class Lock(TaskCase):
         process, task = self.start_waiting("stay")
         for _ in range(5):
             os.kill(task, signal.SIGALRM)
-        self.end(process)
+        self.end(process, 0)
         self.assertIn("main", self.picture(process.pid, "host-locked"))
 
 
