@@ -1,9 +1,10 @@
 """Requests a second of servers under FlameProbe, beside the same without it: servers.py [--pairs 5] [--seconds 5]
-[--freq 99,999] [--engine auto] [--user] [--small] [SERVER...]
+[--freq 99,999] [--engine auto] [--user] [--floor] [--small] [SERVER...]
 
 uwsgi, unbound, memcached and PHP-FPM from Debian's packages, each with the load program that its users take. The runs of a
 pair follow each other, which of them is first changes from pair to pair. Printed: the medians, and the median, least and most
-of the pairs' ratios. The load programs and the server have the same CPUs, so a ratio is also of their time."""
+of the pairs' ratios. The load programs and the server have the same CPUs, so a ratio is also of their time. With --floor each
+pair has a third run, in floor.c: what the kernel's timer interrupt costs alone, at the same frequency."""
 
 import argparse
 import os
@@ -14,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from contenders import machine
+from contenders import FLOOR, machine
 
 from harness import AS_ORDINARY_USER, LIBRARY, clean_environment, profiled, started, wait_until  # noqa: E402  (contenders: the path)
 from programs import Missing, find, free_port, listening, load  # noqa: E402
@@ -140,19 +141,21 @@ def end(process):
 SERVERS = {"uwsgi": uwsgi, "unbound": unbound, "memcached": memcached, "php-fpm": php_fpm}
 
 
-def once(server, options, frequency):
-    """Requests a second; without a frequency: without FlameProbe."""
+def once(server, options, frequency, floor=False):
+    """Requests a second; without a frequency: without FlameProbe. With `floor`: under the interrupts alone."""
     user = AS_ORDINARY_USER if options.user and os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(prefix="flameprobe-servers-") as name:
         directory = Path(name)
         directory.chmod(0o777)
-        env = clean_environment()
-        if frequency:
+        env = clean_environment(FLOOR_USER_ONLY="1" if user else None)
+        if floor:
+            user = [*user, FLOOR, frequency]
+        elif frequency:
             env = profiled(FREQ=frequency, ENGINE=options.engine, OUT=directory / "result", FORMAT="none", LOG="quiet")
             if user:  # the server's, not the launcher's
                 user = [*user, "env", f"LD_PRELOAD={env.pop('LD_PRELOAD', LIBRARY)}"]
         rate = SERVERS[server](user, directory, env, options.seconds)
-        if frequency and not [*directory.glob("result*.fprobe"), *directory.glob("result*.run/*.fprobe")]:
+        if frequency and not floor and not [*directory.glob("result*.fprobe"), *directory.glob("result*.run/*.fprobe")]:
             raise SystemExit(f"{server}: nothing was sampled")
         return rate
 
@@ -164,6 +167,7 @@ def main():
     parser.add_argument("--freq", default="99,999")
     parser.add_argument("--engine", default="auto")
     parser.add_argument("--user", action="store_true", help="as an ordinary user, where root measures")
+    parser.add_argument("--floor", action="store_true", help="the interrupts alone, too")
     parser.add_argument("--small", action="store_true", help="only to see that it works")
     parser.add_argument("servers", nargs="*", choices=[*SERVERS, []], default=[])
     options = parser.parse_args()
@@ -171,22 +175,24 @@ def main():
         options.pairs, options.seconds, options.freq = 1, 1, "99"
     print(f"{machine()}, load {os.getloadavg()[0]:.1f}, {options.pairs} pairs of {options.seconds} s, engine {options.engine}"
           f"{', an ordinary user' if options.user else ''}\n")
-    print("| server | Hz | alone, requests a second | with FlameProbe | of alone | least | most |\n|-|-|-|-|-|-|-|")
+    print("| server | Hz | alone, requests a second | with FlameProbe | of alone | least | most | interrupts alone, of alone |\n|-|-|-|-|-|-|-|-|")
     for server in options.servers or SERVERS:
         for frequency in map(int, options.freq.split(",")):
-            pairs = []
+            pairs, floors = [], []
             try:
                 for nth in range(options.pairs):
                     order = (0, frequency) if nth % 2 == 0 else (frequency, 0)
                     rates = {each: once(server, options, each) for each in order}
                     pairs.append((rates[0], rates[frequency]))
+                    if options.floor:
+                        floors.append(once(server, options, frequency, floor=True) / rates[0])
             except Missing as what:
                 print(f"({server} is left out: {what} is not installed)", file=sys.stderr)
                 break
             alone, beside = (statistics.median(side) for side in zip(*pairs))
             ratios = [other / one for one, other in pairs]
             print(f"| {server} | {frequency} | {alone:,.0f} | {beside:,.0f} | {statistics.median(ratios):.3f} | "
-                  f"{min(ratios):.3f} | {max(ratios):.3f} |", flush=True)
+                  f"{min(ratios):.3f} | {max(ratios):.3f} | {f'{statistics.median(floors):.3f}' if floors else '-'} |", flush=True)
 
 
 if __name__ == "__main__":
