@@ -11,6 +11,8 @@ namespace {
 
 // Threads of which there may be many more are brief ones at first: see ThreadClock.
 constexpr std::size_t few_threads = 8;
+// Looking for threads takes no more than a hundredth of a CPU.
+constexpr std::uint64_t part_of_a_cpu = 100;
 
 }  // namespace
 
@@ -27,10 +29,10 @@ std::uint64_t RingThreads::stood_for_ns() const {
 
 // What is left of a life is sampled as a life of its own.
 void RingThreads::open_outlived() {
-    constexpr std::uint64_t look_every_ns = 4 * ns_per_ms;
+    constexpr std::uint64_t look_every_ns = 4 * ns_per_ms, look_ns = 5'000;
     const std::uint64_t now = monotonic_ns();
     if (stood_for_.empty() || now < next_look_ns_) return;
-    next_look_ns_ = now + look_every_ns;
+    next_look_ns_ = now + std::max(look_every_ns, stood_for_.size() * look_ns * part_of_a_cpu);
     std::erase_if(stood_for_, [this](const auto& thread) {
         if (host_thread_cpu_ns(thread.first) < thread.second) return false;
         open(thread.first, thread.second < rings_.lives_on_ns());
@@ -38,12 +40,29 @@ void RingThreads::open_outlived() {
     });
 }
 
+// Whether there are threads to be found in the list.
+bool RingThreads::meet_born() {
+    bool any = false;
+    for (const std::uint32_t tid : std::exchange(born_, {})) {
+        if (rings_.inherits() || rings_.knows(tid) || not_opened_.contains(tid)) continue;
+        if (share_.all()) {
+            any = true;
+        } else {
+            knows_all_mappings_ = false;
+            stood_for_.try_emplace(tid, stood_for_ns());
+        }
+    }
+    return any;
+}
+
 void RingThreads::find(bool surely) {
+    constexpr std::uint64_t list_ns = 500;  // for each thread
     open_outlived();
-    for (const std::uint32_t tid : std::exchange(born_, {}))
-        if (!rings_.knows(tid)) surely = true;
+    surely = meet_born() || surely;
     const std::size_t count = tasks_.count();
-    if (!surely && count == listed_) return;
+    const std::uint64_t now = monotonic_ns();
+    if (!surely && (count == listed_ || now < next_list_ns_)) return;
+    next_list_ns_ = now + count * list_ns * part_of_a_cpu;
     listed_ = count;
     const auto running = list_other_threads();
     if (running.empty() || are_of_another_program()) return;
@@ -60,7 +79,7 @@ void RingThreads::find(bool surely) {
         return !runs(tid);
     });
     std::erase_if(stood_for_, [&](const auto& thread) {
-        if (!runs(thread.first)) gone_.push_back(thread.first);
+        if (!runs(thread.first) && !rings_.knows(thread.first)) gone_.push_back(thread.first);
         return !runs(thread.first);
     });
     for (const auto& thread : rings_) {

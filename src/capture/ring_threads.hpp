@@ -48,6 +48,7 @@ public:
 
 private:
     bool is_one_of_many();
+    bool meet_born();
     void open_outlived();
     bool are_of_another_program() const;
     void open(std::uint32_t tid, bool brief, NewThreadShare share = {});
@@ -64,6 +65,7 @@ private:
     // For the first so much of whose CPU time samples of new threads stand: then they get an event.
     std::unordered_map<std::uint32_t, std::uint64_t> stood_for_;
     std::uint64_t next_look_ns_ = 0;  // at these
+    std::uint64_t next_list_ns_ = 0;
     std::string refusal_;
     std::size_t born_threads_ = 0;  // since start()
     bool started_ = false, knows_all_mappings_ = true;
