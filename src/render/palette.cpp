@@ -20,8 +20,8 @@ constexpr Ramp orange{{{"#f69b5a", "#824104"}, {"#ffa16d", "#90430e"}, {"#ea984b
 constexpr Ramp pale_orange{{{"#fecfa7", "#5b3815"}, {"#ffd7bd", "#643d1f"}, {"#f3c99d", "#54340b"}}};
 constexpr Ramp sky{{{"#83c6f5", "#12557c"}, {"#84cff9", "#0e5e81"}, {"#83bdf0", "#174e78"}}};
 constexpr Ramp pale_sky{{{"#c1e3fc", "#203e52"}, {"#c9ebff", "#244558"}, {"#bddbf7", "#1e384e"}}};
-constexpr Ramp sand{{{"#ccc7bd", "#4b473f"}, {"#d4cdc4", "#534e45"}, {"#c4c0b6", "#454239"}}};
-constexpr Ramp pale_sand{{{"#e5e1d9", "#38352e"}, {"#ede8e0", "#3f3b35"}, {"#dddad1", "#32302a"}}};
+constexpr Ramp sand{{{"#d1c3a0", "#4e4734"}, {"#ddcaa8", "#574d3a"}, {"#c6be9a", "#47422f"}}};
+constexpr Ramp pale_sand{{{"#e9e1cb", "#393426"}, {"#f2e6d2", "#3f382b"}, {"#e0dbc5", "#332f21"}}};
 constexpr Ramp green{{{"#5cbe96", "#095b41"}, {"#6cc495", "#206242"}, {"#4bb798", "#025542"}}};
 constexpr Ramp purple{{{"#c493e8", "#5b3177"}, {"#c49cf5", "#5d3a83"}, {"#c489db", "#5a296c"}}};
 constexpr Ramp yellow{{{"#e5d67f", "#625922"}, {"#f3db84", "#6d5e29"}, {"#d6d27a", "#58551e"}}};
