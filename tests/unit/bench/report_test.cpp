@@ -138,6 +138,15 @@ TEST_CASE("a report begins with the answer and its plot, then come pictures, the
     report.scalings[0].others["io"] = {"2", 2};
     for (ScalingRow& row : report.scalings[0].rows) row.efficiency = 0.1;
     CHECK(report_html(report).find("<p>s io=2: from n 1 to 4 throughput falls to 0.4") != std::string::npos);
+    // What is lost has its error, and is a range where that is of its size.
+    ScalingRow& last = report.scalings[0].rows.back();
+    last.efficiency = 0.5, last.error = 0.1;
+    CHECK(report_html(report).find(", so 50 % (± 10) of it is lost.") != std::string::npos);
+    last.error = 0.45;
+    CHECK(report_html(report).find(", so between 5 and 95 % of it is lost; more repeats narrow that.") !=
+          std::string::npos);
+    last.error = 0.55;
+    CHECK(report_html(report).find(", so nothing is lost beyond the error.") != std::string::npos);
     // Without anything to scale: what a unit costs, and where.
     report.scalings.clear();
     CHECK(report_html(report).find("of CPU time per request, most of it in work (") != std::string::npos);

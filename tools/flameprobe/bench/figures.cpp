@@ -113,6 +113,17 @@ std::string times_text(double times, std::optional<double> error) {
                  : short_decimal(times, 2) + " times";
 }
 
+/// A loss that is hardly larger than its error is a range, not a number.
+std::string lost_text(double lost, std::optional<double> error) {
+    const auto percent = [](double share) { return fixed_text(100 * share, 0); };
+    if (!error) return fixed_text(100 * lost, 1) + " % of it is lost";
+    if (*error <= lost / 2)
+        return sized_text(100 * lost, 100 * *error) + " % (± " + sized_text(100 * *error, 100 * *error) +
+               ") of it is lost";
+    return "between " + percent(lost - *error) + " and " + percent(std::min(lost + *error, 1.0)) +
+           " % of it is lost; more repeats narrow that";
+}
+
 std::string where_it_is_lost(const ScalingReport& scaling, const std::string& unit) {
     constexpr std::size_t most = 3;
     std::string names;
@@ -145,8 +156,7 @@ std::string answer_of(const ScalingReport& scaling, const std::string& unit) {
                        "; in proportion it would be " + short_decimal(ideal, 2) + " times";
     const double lost = 1 - last.efficiency;
     const bool seen = lost > std::max(little, last.error.value_or(0));
-    const std::string share = last.error ? sized_text(100 * lost, 100 * *last.error) : fixed_text(100 * lost, 1);
-    text += seen ? ", so " + share + " % of it is lost." : ", so nothing is lost beyond the error.";
+    text += seen ? ", so " + lost_text(lost, last.error) + "." : ", so nothing is lost beyond the error.";
     if (!error) text += " The error is not known: each point was run once.";
     return text + (seen ? where_it_is_lost(scaling, unit) : "");
 }
