@@ -72,8 +72,9 @@ std::vector<ThreadId> ProfileMerger::add_threads(const NamedProfile& input) {
     std::string key;
     if (input.process_first) key = std::string(input.name(input.nodes[process].frame)) + '\n';
     for (const Thread& thread : input.threads) {
+        const std::string apart = input.process_first ? std::to_string(thread.tid) + '\n' : "";
         const auto [known, is_new] =
-            threads_.try_emplace(key + thread.name, static_cast<ThreadId>(result_.threads.size()));
+            threads_.try_emplace(key + apart + thread.name, static_cast<ThreadId>(result_.threads.size()));
         if (is_new) result_.threads.push_back(thread);
         Thread& merged = result_.threads[known->second];
         if (merged.tid != thread.tid) merged.tid = 0;  // several: no number is right

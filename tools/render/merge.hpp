@@ -36,9 +36,9 @@ private:
 };
 
 /// Keeps distinct stacks only, so memory does not grow with the number of inputs. Code addresses, which differ from
-/// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one,
-/// in profiles whose stacks begin with their process those of one such frame. If the inputs' periods differ by more
-/// than their random part, RunInfo::period_ns is 1.
+/// process to process, are dropped: frames are equal if function and line are. Threads with the same name become one;
+/// in profiles whose stacks begin with their process those of one such frame, and of one number if they have one. If
+/// the inputs' periods differ by more than their random part, RunInfo::period_ns is 1.
 class ProfileMerger {
 public:
     /// `clock`: of the one run that all inputs are processes of; when their samples were taken is kept then, in as many

@@ -44,12 +44,20 @@ ProcessNames::ProcessNames(const std::vector<ProcessPart>& parts) {
     processes_ = processes.size();
 }
 
+std::size_t ProcessNames::alike(const RunInfo& run) const {
+    const auto found = alike_.find(program_name(run));
+    return found == alike_.end() ? 1 : found->second;
+}
+
 std::string ProcessNames::of(const RunInfo& run) const {
     constexpr std::size_t many = 8;
-    const std::string name = program_name(run);
-    const auto alike = alike_.find(name);
-    if (alike != alike_.end() && alike->second >= many) return name + " × " + std::to_string(alike->second);
-    return name + " " + std::to_string(run.pid);
+    const std::size_t together = alike(run);
+    return program_name(run) + (together >= many ? " × " + std::to_string(together) : " " + std::to_string(run.pid));
+}
+
+bool ProcessNames::are_apart(const RunInfo& run) const {
+    constexpr std::size_t most = 64;
+    return alike(run) <= most;
 }
 
 ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names) {
@@ -66,6 +74,8 @@ ProcessShare put_process_first(NamedProfile& profile, const ProcessNames& names)
     profile.nodes.insert(profile.nodes.begin() + process, {0, frame});
     for (NamedCount& count : profile.counts) ++count.node;
     profile.process_first = true;
+    if (!names.are_apart(profile.run))
+        for (Thread& thread : profile.threads) thread.tid = 0;
     return share;
 }
 
@@ -81,11 +91,36 @@ std::string process_table(const std::vector<ProcessShare>& processes) {
     return out;
 }
 
+namespace {
+
+/// What the first process became: a launcher (env, setpriv, a script that ends in exec) is not what was run.
+std::string first_program(const std::vector<ProcessPart>& parts) {
+    const auto last = std::find_if(parts.rbegin(), parts.rend(),
+                                   [&parts](const ProcessPart& part) { return part.run.pid == parts.front().run.pid; });
+    return program_name(last->run);
+}
+
+/// The program that has more than half of the time; empty: none has.
+std::string main_program(const std::vector<ProcessPart>& parts) {
+    std::map<std::string, std::uint64_t> weights;
+    std::uint64_t all = 0;
+    for (const ProcessPart& part : parts) {
+        weights[program_name(part.run)] += part.weight;
+        all += part.weight;
+    }
+    for (const auto& [name, weight] : weights)
+        if (weight > all / 2) return name;
+    return {};
+}
+
+}  // namespace
+
 std::string processes_of_run(const std::vector<ProcessPart>& parts) {
     const std::size_t processes = ProcessNames(parts).count();
-    return processes <= 1
-               ? ""
-               : program_name(parts.front().run) + " and its children, " + std::to_string(processes) + " processes";
+    if (processes <= 1) return {};
+    const std::string first = first_program(parts), most = main_program(parts);
+    return first + " and its children" + (most.empty() || most == first ? "" : ", mostly " + most) + ", " +
+           std::to_string(processes) + " processes";
 }
 
 }  // namespace flameprobe

@@ -19,15 +19,20 @@ public:
     /// Of processes that have samples.
     explicit ProcessNames(const std::vector<ProcessPart>& parts);
     std::string of(const RunInfo& run) const;
+    /// Whether the process's threads are told apart from those of others of its name: there are not too many.
+    bool are_apart(const RunInfo& run) const;
     /// Processes that have samples.
     std::size_t count() const { return processes_; }
 
 private:
+    std::size_t alike(const RunInfo& run) const;
+
     std::map<std::string, std::size_t> alike_;  // by name
     std::size_t processes_ = 0;
 };
 
-/// "make and its children, 5 processes"; empty if only one has samples.
+/// "make and its children, mostly cc1, 5 processes"; empty if only one has samples. Parts are in the order of their
+/// beginning.
 std::string processes_of_run(const std::vector<ProcessPart>& parts);
 
 /// Puts a frame with the process's name below all stacks of the profile, which must be of one process.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import {threadLabel} from "../../../src/render/assets/page/data.js";
 import {fullRow, stripsOf} from "../../../src/render/assets/page/strips.js";
 
 // all > [scope] > work, and [lost]: two threads, four steps of 8 ns.
@@ -48,7 +49,7 @@ test("like threads are one strip", () => {
   const [strip, ...others] = stripsOf(of, true, null);
   assert.deepEqual([strip.label, list(strip.all), others.length], ["w-*", [4, 8, 3, 2], 0]);
 });
-test("of a run each process's threads are strips of their own, like processes one", () => {
+test("of a run each process's threads are strips of their own, like processes too", () => {
   const of = profile(), functions = {name: [...of.functions.name, "make 7", "node 8", "cc1 × 96", "w 11", "w 12", "w *"]};
   const kind = [...of.functions.kind, 5, 5, 5, 5, 5, 5], role = [...of.functions.role, 6, 6, 6, 6, 6, 6];
   Object.assign(of, {functions: {...functions, kind, role}, merged: [[7, 9], [8, 9]], threads: [[7, "make", 4], [8, "node", 5], [9, "gc", 5], [0, "cc1", 6], [11, "w", 7], [12, "w", 8]],
@@ -56,7 +57,14 @@ test("of a run each process's threads are strips of their own, like processes on
   const told = (merge) => stripsOf(of, merge, null).map(({label, threads, weight}) => [label, threads, weight]);
   const busiest = [["make 7", 1, 60], ["node 8", 1, 50], ["node 8 › gc (9)", 1, 40], ["cc1 × 96", 2, 30]];
   assert.deepEqual(told(false), [...busiest, ["w 11", 1, 4], ["w 12", 1, 3]]);
-  assert.deepEqual(told(true), [...busiest, ["w *", 2, 7]]);
+  assert.deepEqual(told(true), told(false));
+});
+test("threads of gathered processes are told by their numbers", () => {
+  assert.equal(threadLabel([4711, "postgres"], "postgres × 12"), "postgres (4711)");
+  assert.equal(threadLabel([0, "cc1"], "cc1 × 96"), "cc1 × 96");
+  assert.equal(threadLabel([4713, "io"], "postgres × 12"), "postgres × 12 › io (4713)");
+  assert.equal(threadLabel([8, "node"], "node 8"), "node 8");
+  assert.equal(threadLabel([9, "node"], "node 8"), "node 8 › node (9)");
 });
 test("the least busy of many threads share a strip", () => {
   const of = profile(), threads = Array.from({length: 20}, (_, at) => [100 + at, "t"]);

@@ -397,3 +397,51 @@ TEST_CASE("threads of one name in two processes of a run stay apart") {
     CHECK(merged.threads[0].tid == 11);
     CHECK(merged.threads[1].tid == 12);
 }
+
+namespace {
+
+/// Processes of one program, of which the first has become it.
+std::vector<ProcessPart> parts_of_run(std::size_t alike) {
+    std::vector<ProcessPart> parts(1 + alike);
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+        parts[at].run.pid = static_cast<std::uint32_t>(at == 0 ? 100 : 99 + at);
+        parts[at].run.command = at == 0 ? "setpriv postgres" : "postgres -D data";
+        parts[at].weight = 10;
+        parts[at].has_samples = true;
+    }
+    return parts;
+}
+
+NamedProfile merged_run(const std::vector<ProcessPart>& parts) {
+    const ProcessNames names(parts);
+    ProfileMerger merger;
+    for (const ProcessPart& part : parts) {
+        NamedProfile process = process_of(part.run.pid, 1, ms, {{0, 1}});
+        process.run = part.run;
+        put_process_first(process, names);
+        merger.add(process);
+    }
+    return merger.take();
+}
+
+}  // namespace
+
+TEST_CASE("threads of processes that share a box stay apart, unless there are very many") {
+    const NamedProfile few = merged_run(parts_of_run(12));
+    CHECK(few.threads.size() == 13);
+    CHECK(few.threads.back().tid == 111);
+    const NamedProfile many = merged_run(parts_of_run(96));
+    CHECK(many.threads.size() == 2);
+    CHECK(many.threads.back().tid == 0);
+}
+
+TEST_CASE("a run is called after what its launcher became, and says where most of its time is") {
+    std::vector<ProcessPart> parts = parts_of_run(2);
+    CHECK(processes_of_run(parts) == "postgres and its children, 3 processes");
+    for (ProcessPart& part : parts) part.run.command = part.run.pid == 100 ? "sh run.sh" : "postgres -D data";
+    CHECK(processes_of_run(parts) == "sh and its children, 2 processes");
+    parts.back().weight = 100;
+    CHECK(processes_of_run(parts) == "sh and its children, mostly postgres, 2 processes");
+    parts.resize(1);
+    CHECK(processes_of_run(parts).empty());
+}

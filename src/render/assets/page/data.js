@@ -83,11 +83,15 @@ export const ROLES = ["own code", "libraries", "glue", "kernel", "scope", "not k
 export const INLINED = 1, SCOPE = 3, NOTE = 4, THREAD = 5, NO_KIND = 6, LIBRARY = 1, GLUE = 2, KERNEL = 3, WAITS = [7, 8, 9];
 const LONGEST_THREAD_NAME = 15;  // of the kernel's
 
-// "worker-1 (4712)". process: the name of the process of a run of several; its first thread, of the same name, is told as it.
+// "worker-1 (4712)". process: the name of the process of a run of several, or of several processes ("cc1 × 96"); a first
+// thread, of the same name, is told as its process.
 export function threadLabel([tid, name], process) {
   const own = (name || "thread") + (tid ? ` (${tid})` : "");
   if (!process) return own;
-  return process.replace(/ (× )?[\d*]+$/, "").slice(0, LONGEST_THREAD_NAME) === name ? process : `${process} › ${own}`;
+  const [, program, several, number] = /^(.*?) (× )?([\d*]+)$/.exec(process) ?? [process, process];
+  if (program.slice(0, LONGEST_THREAD_NAME) !== name) return `${process} › ${own}`;
+  if (!tid || number === String(tid) && !several) return process;
+  return several ? own : `${process} › ${own}`;
 }
 
 // Boxes are in depth-first order and merged by function; box 0 is the root; `end` is the index behind a box's subtree.

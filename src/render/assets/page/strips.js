@@ -79,12 +79,12 @@ export function fullRow(strip, columns, whole, withWaits = false) {
   return (whole === 0 || strip.threads > 1 ? Math.max(whole, busiest) : whole) || 1;
 }
 
-// Of the threads that were sampled, the busiest first. merge: threads that are alike are one; waits: the profile of waiting
+// Of the threads that were sampled, the busiest first. merge: threads that are alike are one, but not those of processes; waits: the profile of waiting
 // time, or null; most: the number of strips beside that of all others, which has those of less than a hundredth, too.
 export function stripsOf(profile, merge, waits, most = 12) {
   const groups = new Map(merge ? profile.merged.map(([of, group]) => [profile.name(of), profile.name(group)]) : []), strips = new Map();
   const stripOf = profile.threads.map(([tid, name, of], thread) => {
-    const process = profile.name(of), group = groups.get(process || name), label = !group ? threadLabel([tid, name], process) : process ? threadLabel([0, name], group) : group;
+    const process = profile.name(of), group = process ? undefined : groups.get(name), label = group ?? threadLabel([tid, name], process);
     const key = group ? label : thread;
     if (!strips.has(key)) strips.set(key, new Strip(label, profile.bins));
     strips.get(key).threads += tid ? 1 : SEVERAL;
