@@ -7,14 +7,10 @@ namespace flameprobe {
 
 namespace {
 
-constexpr std::size_t longest_chain = 5;
 constexpr std::uint32_t rows_worth_cutting = 3;
 
-/// As in the page (assets/page/lazy_tree.js).
 bool leads_on(const Box& box, const NamedProfile& profile) {
-    if (box.kind != BoxKind::function) return false;
-    const FrameKind kind = profile.functions[box.function].kind;
-    return kind != FrameKind::note && kind != FrameKind::scope && kind != FrameKind::thread;
+    return box.kind == BoxKind::function && may_be_folded(profile.functions[box.function].kind);
 }
 
 /// The number of boxes from `first` on that each stand alone on the one before. Boxes are in depth-first order.
@@ -58,6 +54,10 @@ private:
 };
 
 }  // namespace
+
+bool may_be_folded(FrameKind kind) {
+    return kind != FrameKind::note && kind != FrameKind::scope && kind != FrameKind::thread;
+}
 
 void fold_chains(CallTree& tree, const NamedProfile& profile) {
     std::vector<std::uint32_t> children(tree.boxes.size());

@@ -6,8 +6,14 @@
 
 namespace flameprobe {
 
-/// More than five boxes of one width, each the only one above the other, are one but for the last: BoxKind::folded.
-/// Threads, scopes and notes stay.
+/// A chain of so many boxes is not worth a click.
+constexpr std::size_t longest_chain = 5;
+/// Whether frames of this kind only lead on where they have one callee. Threads, scopes and notes say something.
+bool may_be_folded(FrameKind kind);
+
+/// More than `longest_chain` boxes of one width, each the only one above the other, are one but for the last:
+/// BoxKind::folded. The page does the same with what its reader has selected (assets/page/lazy_tree.js), and has the
+/// two above from here.
 void fold_chains(CallTree& tree, const NamedProfile& profile);
 
 /// The boxes above the last row that has one of `percent` of the width or more are gathered, a box for each caller

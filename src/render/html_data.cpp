@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/binary_text.hpp"
+#include "render/fold_tree.hpp"
 #include "render/page_columns.hpp"
 #include "render/palette.hpp"
 #include "render/run_facts.hpp"
@@ -60,6 +61,15 @@ Json line_json(const SourceLine& line, const PageNumbers& numbers) {
     return {line.line, line.self.weight, line.total.weight, std::move(inlined), line.total.hits};
 }
 
+/// What the page may fold, and when it does.
+Json folding_json() {
+    Json kinds = Json::array();
+    for (const FrameKind kind : {FrameKind::user, FrameKind::inlined, FrameKind::kernel, FrameKind::scope,
+                                 FrameKind::note, FrameKind::thread, FrameKind::held})
+        if (may_be_folded(kind)) kinds.push_back(static_cast<unsigned>(kind));
+    return {{"longest", longest_chain}, {"kinds", std::move(kinds)}};
+}
+
 Json text_json(const std::vector<SourceText>& text) {
     Json lines = Json::array();
     for (const SourceText& line : text) lines.push_back({line.line, clean_line(line.text)});
@@ -110,6 +120,7 @@ Result<PageData> page_data(const NamedProfile& profile, const Palette& palette, 
     Json facts = {{"reverse", options.reverse}, {"icicle", options.icicle},  {"byModule", palette.by_module()},
                   {"own", options.own_code},    {"fold", options.fold_glue}, {"chains", !options.every_frame}};
     if (options.by_weight) facts["byName"] = !*options.by_weight;
+    facts["folding"] = folding_json();
     const PageFunctions functions = add_functions(profile, palette, facts);
     auto columns = page_columns(profile, functions.numbers, sides);
     if (!columns) return columns.error();

@@ -5,7 +5,7 @@ import {LazyTree} from "../../../src/render/assets/page/lazy_tree.js";
 // a > b > ... > g > (x 3, y 5), all of them one after the other; `kinds` of a to g.
 function profileOf(kinds = [0, 0, 0, 0, 0, 0, 0]) {
   const names = [..."abcdefgxy", "all"], fn = [9, 0, 1, 2, 3, 4, 5, 6, 7, 8], end = [10, 10, 10, 10, 10, 10, 10, 10, 9, 10];
-  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6]},
+  return {all: 9, size: 10, fn, end, depth: 9, order: fn.map((_, at) => at), functions: {name: names, kind: [...kinds, 0, 0, 6]}, folding: {longest: 5, kinds: [0, 1, 2, 7]},
     total: [8, 8, 8, 8, 8, 8, 8, 8, 3, 5], shape: {hidden: new Uint8Array(10), inner: null, alias: Uint32Array.from(names, (_, at) => at), recursion: false}};
 }
 const treeOf = (profile, look) => LazyTree.roots(profile, profile.total, profile.shape, look);
@@ -33,6 +33,15 @@ test("threads and scopes are never folded, nor short chains", () => {
   assert.deepEqual(shown(treeOf(profile, {byName: true, chains: true}), profile), ["all", "a", "bcdef", "g", "x", "y"]);
   const scope = profileOf([0, 0, 0, 3, 0, 0, 0]);
   assert.equal(shown(treeOf(scope, {byName: true, chains: true}), scope).length, 10);
+});
+test("what may be folded, and from how many frames on, is the profile's to say", () => {
+  const profile = profileOf();
+  profile.folding = {longest: 6, kinds: [0]};
+  assert.deepEqual(shown(treeOf(profile, {byName: true, chains: true}), profile), ["all", "abcdef", "g", "x", "y"]);
+  profile.folding = {longest: 7, kinds: [0]};
+  assert.equal(shown(treeOf(profile, {byName: true, chains: true}), profile).length, 10);
+  profile.folding = {longest: 5, kinds: [1]};
+  assert.equal(shown(treeOf(profile, {byName: true, chains: true}), profile).length, 10);
 });
 test("the heaviest first, or by name", () => {
   const profile = profileOf();

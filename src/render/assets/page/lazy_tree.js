@@ -1,10 +1,10 @@
 // The tree that a graph shows. Nodes are made when they become visible: one stands for all boxes with the same path of
 // functions. Nothing here recurses: profiles may be deeper than the browser's stack.
 import {pathTo} from "../shared/zoom.js";
-import {KERNEL, NOTE, SCOPE, THREAD} from "./data.js";
+import {KERNEL} from "./data.js";
 import {outermost, ownWeights} from "./walk.js";
 
-const LONGEST_CHAIN = 5, WORTH_FOLDING = 1 / 1000;
+const WORTH_FOLDING = 1 / 1000;
 
 class LazyNode {
   constructor(fn, parent) {
@@ -46,16 +46,17 @@ export class LazyTree {
   get all() { return this.total[0]; }
   kids(node) { return node.kids ??= this.look.chains && !this.up ? this.allKids(node).map((kid) => kid.total >= this.all * WORTH_FOLDING ? this.fold(kid) : kid) : this.allKids(node); }
   allKids(node) { return node.made ??= this.expand(node); }
-  // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`.
+  // Frames that only lead to one another, all of one width, are one box but for the last; it has them as `folded`. What
+  // may be folded is the profile's to say (fold_tree.hpp).
   fold(first) {
-    const {kind, name} = this.profile.functions, chain = [first];
-    const leads = (node) => ![NOTE, SCOPE, THREAD].includes(kind[node.fn]) && !node.open && !this.look.opened?.has(name[node.fn]);
+    const {functions: {kind, name}, folding: {longest, kinds}} = this.profile, chain = [first];
+    const leads = (node) => kinds.includes(kind[node.fn]) && !node.open && !this.look.opened?.has(name[node.fn]);
     for (let node = first; leads(node);) {
       const [kid, ...others] = this.allKids(node);
       if (!kid || others.length || kid.total !== node.total || !leads(kid)) break;
       chain.push(node = kid);
     }
-    if (chain.length <= LONGEST_CHAIN) return first;
+    if (chain.length <= longest) return first;
     const last = chain.pop(), {fn, parent, x, total, boxes, origins} = first;
     const folded = Object.assign(new LazyNode(fn, parent), {x, total, boxes, origins, folded: chain, kids: [last]});
     this.place(last, folded);
