@@ -60,10 +60,37 @@ class HtmlTest(PageTest):
         return self.page.run("""return Array.from(document.querySelectorAll('#beside .body .line'), (row) => Array.from(row.children, (cell) =>
           cell.querySelector('[data-time]') ? cell.querySelector('span').dataset.time + ' ' + cell.textContent : cell.textContent))""")
 
-    def test_functions_stand_beside_the_graph_in_a_wide_window(self):
-        self.open()
+    def test_functions_fill_what_a_graph_of_few_rows_leaves_free(self):
+        tops = "return ['#beside', '#times', '#graph', '.status'].map((of) => document.querySelector(of).getBoundingClientRect()).map(({top, bottom}) => [top, bottom])"
+        for width, height in ((1300, 900), (1500, 900), (500, 1200)):
+            self.page.size(width, height)
+            self.open("times.html")
+            self.page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+            self.assertEqual(self.beside()[0][2], "std::map::find")
+            table, strips, graph, status = self.page.run(tops)
+            self.assertGreater(table[1] - table[0], 180)  # six functions
+            # The table, strips and the graph stand one below the other; the graph has all its rows, and nothing else.
+            self.assertLessEqual(table[1], strips[0] + 1)
+            self.assertLessEqual(strips[1], graph[0] + 1)
+            self.assertLessEqual(graph[1], status[0] + 1)
+            rows = self.page.run("return document.querySelector('#graph .spacer').clientHeight")
+            self.assertAlmostEqual(graph[1] - graph[0], rows, delta=1)
+            # A zoom moves nothing.
+            self.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ENTER)
+            self.page.driver.execute_async_script("setTimeout(arguments[0], 300)")
+            self.assertEqual(self.page.run(tops), [table, strips, graph, status])
+        # Without it the graph has the room; in a low window there is none.
+        self.page.size(1300, 900)
+        self.id("few").click()
+        self.settle()
         self.assertFalse(self.id("beside").is_displayed())
-        self.page.size(1500, 900)
+        self.assertGreater(self.page.run("return document.querySelector('#graph').clientHeight"), rows + 100)
+        self.page.size(1300, 560)
+        self.open("times.html")
+        self.assertFalse(self.id("beside").is_displayed())
+
+    def test_functions_stand_beside_a_high_graph_in_a_wide_window(self):
+        self.page.size(1500, 560)
         self.open("times.html")
         self.page.driver.execute_async_script("setTimeout(arguments[0], 100)")
         self.assertEqual(self.beside()[0], ["5.66 s 18.0 %", "9.58 s 30.5 %", "std::map::find"])
@@ -157,7 +184,7 @@ class HtmlTest(PageTest):
         self.settle()
         self.assertIn("server – 9.33 s (29.69 %), self 0, 924 samples", self.details())
         # What is told has a place of its own: it covers nothing, and the picture stands still.
-        self.assertEqual(self.page.run("return document.elementsFromPoint(650, 300)[0].localName"), "canvas")
+        self.assertEqual(self.page.run("const {top, height} = arguments[0].getBoundingClientRect(); return document.elementsFromPoint(650, top + height / 2)[0].localName", canvas), "canvas")
         before = canvas.location["y"], canvas.size["height"]
         ActionChains(self.page.driver).move_to_element(self.id("search")).perform()
         self.assertEqual((canvas.location["y"], canvas.size["height"]), before)
@@ -640,7 +667,7 @@ class HtmlTest(PageTest):
 
     def test_roots_stand_at_the_bottom_of_the_page(self):
         self.page.size(1300, 1200)
-        self.open()
+        self.open(fragment="#few=0")
         ActionChains(self.page.driver).move_to_element_with_offset(self.page.driver.find_element(By.CSS_SELECTOR, "#graph canvas"), 0, 0).perform()
         self.assertIn("Point at a box", self.details())
         self.over_row(0).perform()

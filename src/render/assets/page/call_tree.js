@@ -96,7 +96,7 @@ export class CallTree {
     if (!tree.up && tree.selfOf(node) > 0) shareCell(page, self, tree.selfOf(node), hits - below((kid) => page.sums.hitsIn(tree, kid)));
     line.setAttribute("aria-level", node.level + 1);
     if (kids.length) line.setAttribute("aria-expanded", node.opened === true);
-    line.classList.toggle("hit", page.isHit(node));
+    line.classList.toggle("hit", page.finder.isHit(node));
     const name = cell("name");
     // Of a narrow column a part, so that there is room for names.
     const room = this.list.rooms[2], indent = node.level * Math.min(STEP, room * INDENTED / Math.max(this.deepest, 1));

@@ -6,7 +6,7 @@ import {element} from "./tools.js";
 const MOST_PRINTED = 4000;
 
 export class Graph {
-  // `on` has the callbacks hover(spot, event or none), focus(node), zoom(), key(event, node) and menu(node, event). A spot is a node,
+  // `on` has the callbacks hover(spot, event or none), focus(node), zoom(), rows(), key(event, node) and menu(node, event). A spot is a node,
   // or several too narrow to paint: {node: their caller, kids, x, total}. Roots stand at the holder's bottom, or at its top.
   constructor(holder, label, context, on) {
     Object.assign(this, {holder, context, on, rows: 1, tree: null, zoomed: null, focused: null, hovered: null, rootBelow: false, from: 0, to: 1});
@@ -50,7 +50,9 @@ export class Graph {
     this.rows = this.tree.rowsIn(...this.goal);
     this.spacer.style.height = this.rows * ROW + "px";
     this.scrolled = scrolled;
+    if (this.whole) this.on.rows?.();
   }
+  get high() { return this.rows * ROW; }
   // Opens a folded box.
   unfold(box) {
     const first = this.tree.unfold(box);

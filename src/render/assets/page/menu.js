@@ -16,7 +16,7 @@ export const ACTIONS = [
   {key: "b", text: "Siblings by name, or the heaviest first"},
   {key: "m", text: "Merge like threads"},
   {key: "l", text: "Whole names"},
-  {key: "t", text: "Table beside the graph, in a wide window"},
+  {key: "t", text: "Table beside the graph, or above it, where there is room"},
   {key: "d", text: "Before, after, both, difference", of: "compare"},
   {key: "y", text: "Over time", of: "time"},
   {key: "u", text: "Show everything again"}

@@ -1,14 +1,17 @@
 // The page: shows what the state selects.
+import {Actions} from "./actions.js";
 import {Alive} from "./alive.js";
 import {CallTree} from "./call_tree.js";
 import {fewColumns, functionColumns} from "./columns.js";
-import {Compare, SIDES} from "./compare.js";
-import {chooseThemes, fillChips, fillFacets, fillLegend, onKey} from "./controls.js";
+import {Compare} from "./compare.js";
+import {fillChips, fillFacets, fillLegend} from "./controls.js";
 import {NO_KIND} from "./data.js";
 import {Details} from "./details.js";
+import {Finder} from "./finder.js";
 import {Graph} from "./graph.js";
 import {LazyTree} from "./lazy_tree.js";
-import {ACTIONS, Menu, keyList} from "./menu.js";
+import {listen} from "./listen.js";
+import {Menu} from "./menu.js";
 import {SourceView} from "./source.js";
 import {State, VIEWS} from "./state.js";
 import {Memory, Sums} from "./sums.js";
@@ -16,16 +19,18 @@ import {Table} from "./table.js";
 import {TimeTree} from "./time_tree.js";
 import {Timeline} from "./timeline.js";
 import {fit, fitName} from "../shared/labels.js";
-import {pathTo} from "../shared/zoom.js";
-import {boxesText, copyText, count, escapeRegex, find, matchText, matcher, nextMatch, roundShare} from "./tools.js";
-import {shareOf} from "./walk.js";
+import {count, find, roundShare} from "./tools.js";
+
+const FEW_ROOM = 208;  // pixels: a table of seven functions, and its distance
 
 export class Page {
   constructor(profile) {
     this.profile = profile;
     this.state = new State(profile);
-    this.hits = null;
+    this.actions = new Actions(this);
+    this.finder = new Finder(this);
     this.graphs = [];
+    this.placed = false;
     this.memory = new Memory();
     this.details = new Details(this);
     this.compare = profile.sides ? new Compare(profile, this) : null;
@@ -36,7 +41,7 @@ export class Page {
     this.alive.use(profile);
     find("chart").hidden = profile.bins < 2;
     this.readTheme();
-    this.listen();
+    listen(this);
     this.show();
   }
 
@@ -90,7 +95,6 @@ export class Page {
   name(fn) { return this.state.long ? this.profile.name(fn) : this.profile.shortName(fn); }
   // In tables. Whole names are cut at their end, of short ones the end tells most.
   fitted(fn, room) { return (this.state.long ? fit : fitName)(this.pen, this.name(fn), room); }
-  isHit(node) { return this.hits !== null && (node.folded ?? [node]).some(({fn}) => this.hits[fn] === 1); }
   // Of frames that are one box the first of those that most are like.
   mostLike(folded) {
     const {role} = this.profile.functions, alike = folded.map(({fn}) => folded.filter((other) => role[other.fn] === role[fn]).length);
@@ -110,18 +114,19 @@ export class Page {
   makeViews() {
     const font = "12px " + getComputedStyle(document.documentElement).getPropertyValue("--mono").trim();
     this.pen = Object.assign(document.createElement("canvas").getContext("2d"), {font});
+    const {actions, finder} = this;
     const context = {
       font, name: (node) => this.nameOf(node),
       color: (node, tree) => this.differs ? (node.folded ? this.theme.plain : this.theme.colors[this.compare.shade(tree, node)]) : this.color(node.folded ? this.mostLike(node.folded) : node.fn),
       share: (node, tree) => this.differs ? this.compare.signed(this.compare.main(tree, node)) : roundShare(node.weight ?? node.total, tree.all),
       shareAlpha: () => this.theme.share,
       plain: () => this.theme.plain, ink: () => this.theme.ink, mark: () => this.theme.mark, focus: () => this.theme.focus,
-      searching: () => this.hits !== null, hit: (node) => this.isHit(node), faded: (node) => this.hits !== null && !this.isHit(node)
+      searching: () => finder.hits !== null, hit: (node) => finder.isHit(node), faded: (node) => finder.hits !== null && !finder.isHit(node)
     };
-    const graph = (id, label, onZoom) => {
+    const graph = (id, label, onZoom, onRows) => {
       const made = new Graph(find(id), label, context, {
-        hover: (spot, event) => this.tell(made, spot, event), focus: (node) => this.choose(made, node), zoom: () => onZoom(made),
-        key: (event, node) => this.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, this.kindsOf(node), event)
+        hover: (spot, event) => this.tell(made, spot, event), focus: (node) => this.choose(made, node), zoom: () => onZoom(made), rows: onRows,
+        key: (event, node) => actions.key(event, node), menu: (node, event) => this.menu.open({graph: made, node}, actions.kindsOf(node), event)
       });
       this.graphs.push(made);
       return made;
@@ -133,7 +138,7 @@ export class Page {
       this.state.save();
       this.follow(of);
     };
-    this.main = graph("graph", "Flame graph", zoomed);
+    this.main = graph("graph", "Flame graph", zoomed, () => this.give());
     if (this.compare) this.other = graph("graph-after", "Flame graph of the later profile", zoomed);
     this.callers = graph("callers", "Callers", open);
     this.callees = graph("callees", "Callees", open);
@@ -141,10 +146,10 @@ export class Page {
     this.timeline = new Timeline((time) => this.change({time, zoom: ""}), note);
     this.alive = new Alive((time) => this.change({time, zoom: ""}), note);
     if (this.profile.source) this.source = new SourceView(this.profile, this, (fn) => this.change({fn}), (code) => this.change({code}));
-    this.menu = new Menu((key, {graph: of, node}) => this.act(key, node, of));
+    this.menu = new Menu((key, {graph: of, node}) => actions.act(key, node, of));
     this.functions = new Table(find("functions"), "Functions. Arrow keys choose, Enter opens callers and callees.", functionColumns(this), (row) => this.openSandwich(row.fn));
     find("functions").classList.toggle("aged", this.profile.countAge !== null);
-    this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), (row) => this.pick(row.fn));
+    this.few = new Table(find("beside"), "Functions. Arrow keys choose, Enter finds one in the graph.", fewColumns(this), (row) => finder.pick(row.fn));
     this.callTree = new CallTree(find("tree"), this, (node) => this.zoomTo(node));
   }
 
@@ -156,48 +161,10 @@ export class Page {
     this.tell(graph, {node});
     for (const button of [find("open"), find("copy")]) button.hidden = false;
   }
-  // The kinds of actions that apply to a frame.
-  kindsOf(node) {
-    return {node: node.fn !== this.profile.all && !node.folded, compare: this.compare !== null, time: this.profile.bins > 1, source: this.source?.has(node.fn) === true};
-  }
-  key(event, node) {
-    if (event.key === "n" || event.key === "N") return this.goOn(event.key === "n" ? 1 : -1);
-    if (event.key === "?") return find("keys").showModal();
-    const action = ACTIONS.find((one) => one.key === event.key);
-    if (!action || action.of && !this.kindsOf(node)[action.of]) return;
-    event.preventDefault();
-    this.act(action.key, node, this.graphs.find((one) => one.focused === node));
-  }
-  act(key, node, graph) {
-    const {state} = this, only = () => "^" + escapeRegex(this.profile.name(node.fn)) + "$";
-    const more = (old) => old ? old + "|" + only() : only();
-    const path = () => pathTo(node).flatMap((one) => one.folded ?? [one]).filter((one) => one.fn !== this.profile.all).map((one) => this.profile.name(one.fn));
-    const actions = {
-      f: () => this.change({focus: only()}), h: () => this.change({hide: more(state.hide), zoom: ""}), i: () => this.change({ignore: more(state.ignore)}),
-      o: () => this.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(this.profile.name(node.fn)),
-      g: () => this.change({fold: !state.fold, zoom: ""}), m: () => this.change({merge: !state.merge, zoom: ""}), l: () => this.change({long: !state.long}),
-      w: () => this.change({own: !state.own, zoom: ""}),
-      p: () => graph.focus(graph.tree.heaviest?.(graph.zoomed)), t: () => this.change({few: !state.few}),
-      x: () => { state.opened.clear(); this.change({chains: !state.chains}); }, b: () => this.change({byName: !state.byName}),
-      s: () => this.source?.has(node.fn) && this.change({fn: node.fn, view: "source"}),
-      y: () => this.profile.bins > 1 && this.change({chart: !state.chart, zoom: ""}),
-      d: () => this.compare && this.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
-      u: () => this.change({focus: "", hide: "", ignore: "", fold: false, own: false, inlined: true, time: "", zoom: ""})
-    };
-    actions[key]();
-  }
   change(values) {
     Object.assign(this.state, values);
     this.show();
     this.state.save();
-  }
-  // Finds a function's boxes in the graph, the widest first; again: shows all.
-  pick(fn) {
-    const search = "^" + escapeRegex(this.name(fn)) + "$", again = this.state.search === search;
-    this.change({search: again ? "" : search, exact: !again});
-    const found = again ? [] : this.main.matching();
-    if (found.length) this.main.focus(found.reduce((a, b) => b.total > a.total ? b : a));
-    this.tellFound();
   }
   zoomTo(node) {
     const address = this.callTree.tree.address(node);
@@ -239,7 +206,7 @@ export class Page {
     if (state.view === "sandwich") this.showSandwich();
     if (state.view === "source") this.source.show(state.fn, state.code);
     find("reset").hidden = state.view !== "graph" || this.main.whole;
-    this.search();
+    this.finder.search();
   }
   showGraph() {
     const {state, profile} = this;
@@ -251,7 +218,18 @@ export class Page {
     } else {
       for (const graph of this.graphs) graph.paintSoon();
     }
+    if (!this.placed) this.place();
     setTimeout(() => this.showFew());
+  }
+  // Gives the whole graph the room for its rows, where the functions have what it leaves.
+  give() { document.body.style.setProperty("--graph", this.main.high + "px"); }
+  // Whether it leaves enough is decided when there is a graph, and when the window changes: else it would jump about.
+  place() {
+    if (this.state.view !== "graph" || !this.main.tree) return;
+    const above = ["times", "alive"].reduce((sum, id) => sum + find(id).offsetHeight, 0), {clientHeight} = document.querySelector("main");
+    document.body.classList.toggle("flat", !this.compare && clientHeight - above - this.main.high >= FEW_ROOM);
+    this.placed = true;
+    this.showFew();
   }
   // When the graph has been painted, and only where there is room for both.
   showFew() {
@@ -281,7 +259,7 @@ export class Page {
     if (both) this.other.show(this.tree(total[1]), !state.icicle, state.zoom);
   }
   showTable() {
-    const {hits} = this;
+    const {hits} = this.finder;
     if (this.compare) return this.functions.show(this.compare.rows(hits));
     const rows = this.sums.rows();
     this.functions.show(hits ? rows.filter((row) => hits[row.fn]) : rows.slice());
@@ -299,28 +277,6 @@ export class Page {
     this.callers.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, true), true);
     this.callees.show(LazyTree.around(profile, this.sums.total, this.sums.shape, fn, false), false);
   }
-  search() {
-    const {profile, state} = this, match = matcher(state.search, state.exact);
-    this.hits = match.test && profile.showing(match.test, state.long);
-    find("result").textContent = this.hits ? matchText(shareOf(profile, this.sums.total, this.hits), this.sums.all, match.note, profile.gathered > 0) : "";
-    if (state.view === "table") this.showTable();
-    if (state.view === "tree") this.callTree.paint();
-    for (const graph of this.graphs) graph.paintSoon();
-    this.tellFound();
-  }
-  // The boxes in sight that match, and which of them has the focus.
-  tellFound() {
-    const found = this.hits && this.state.view === "graph" ? this.main.matching() : [], at = found.indexOf(this.main.focused) + 1;
-    find("found").textContent = boxesText(found.length, at);
-    for (const id of ["previous", "next"]) find(id).hidden = found.length === 0;
-  }
-  goOn(step) {
-    const found = this.main.matching();
-    if (!this.hits || found.length === 0) return;
-    this.main.focus(nextMatch(found, this.main.focused, step));
-    this.tellFound();
-  }
-
   // For printing: all rows, and light colours.
   print(on) {
     const {dataset, classList} = document.documentElement;
@@ -329,39 +285,5 @@ export class Page {
     if (on) dataset.theme = "light"; else if (this.themeBefore) dataset.theme = this.themeBefore; else delete dataset.theme;
     this.readTheme();
     for (const graph of this.graphs) graph.print(on);
-  }
-  listen() {
-    const {state} = this, on = (id, event, act) => find(id).addEventListener(event, act);
-    on("threads", "change", (event) => this.change({thread: Number(event.target.value), zoom: ""}));
-    on("scopes", "change", (event) => this.change({scope: event.target.value, zoom: ""}));
-    on("search", "input", (event) => { state.search = event.target.value; this.search(); state.save(); });
-    on("search", "keydown", (event) => { if (event.key === "Enter") this.goOn(event.shiftKey ? -1 : 1); });
-    on("next", "click", () => this.goOn(1));
-    on("previous", "click", () => this.goOn(-1));
-    const keys = keyList(find("keys"));
-    on("help", "click", () => keys.showModal());
-    on("case", "click", () => this.change({exact: !state.exact}));
-    on("reverse", "click", () => this.change({reverse: !state.reverse, zoom: ""}));
-    on("icicle", "click", () => this.change({icicle: !state.icicle}));
-    on("no-inlined", "click", () => this.change({inlined: !state.inlined, zoom: ""}));
-    for (const [id, key] of [["fold", "g"], ["own", "w"], ["merge", "m"], ["long", "l"], ["chart", "y"], ["few", "t"]]) on(id, "click", () => this.act(key));
-    on("reset", "click", () => this.main.zoom(this.main.tree.root));
-    for (const view of VIEWS) on("tab-" + view, "click", () => this.change({view}));
-    on("open", "click", () => this.chosen && this.act("o", this.chosen.node, this.chosen.graph));
-    on("copy", "click", () => this.chosen && this.act("c", this.chosen.node, this.chosen.graph));
-    find("merge").hidden = this.profile.merged.length === 0;
-    find("tab-tree").hidden = this.compare !== null;
-    matchMedia("(min-width: 1400px)").addEventListener("change", () => this.showFew());
-    chooseThemes(() => this.readTheme());
-    for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => this.print(on));
-    addEventListener("hashchange", () => { this.memory = new Memory(); state.load(this.profile); this.show(); });
-    addEventListener("keydown", (event) => {
-      const shown = {graph: this.main, tree: this.callTree}[state.view], free = event.target === document.body;
-      if (free && event.key === "?") return keys.showModal();
-      onKey(event, () => { find("search").value = ""; this.change({search: ""}); });
-      // Without a click first: what nothing else takes is for the graph.
-      if (!free || !shown || event.defaultPrevented || event.key === "Tab") return;
-      shown.take(event);
-    });
   }
 }

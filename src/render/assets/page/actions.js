@@ -1,0 +1,41 @@
+// What keys and the menu do.
+import {SIDES} from "./compare.js";
+import {ACTIONS} from "./menu.js";
+import {copyText, escapeRegex, find} from "./tools.js";
+import {pathTo} from "../shared/zoom.js";
+
+export class Actions {
+  constructor(page) { this.page = page; }
+  // The kinds of actions that apply to a frame.
+  kindsOf(node) {
+    const {profile, compare, source} = this.page;
+    return {node: node.fn !== profile.all && !node.folded, compare: compare !== null, time: profile.bins > 1, source: source?.has(node.fn) === true};
+  }
+  key(event, node) {
+    const {page} = this;
+    if (event.key === "n" || event.key === "N") return page.finder.goOn(event.key === "n" ? 1 : -1);
+    if (event.key === "?") return find("keys").showModal();
+    const action = ACTIONS.find((one) => one.key === event.key);
+    if (!action || action.of && !this.kindsOf(node)[action.of]) return;
+    event.preventDefault();
+    this.act(action.key, node, page.graphs.find((one) => one.focused === node));
+  }
+  act(key, node, graph) {
+    const {page} = this, {profile, state} = page, only = () => "^" + escapeRegex(profile.name(node.fn)) + "$";
+    const more = (old) => old ? old + "|" + only() : only();
+    const path = () => pathTo(node).flatMap((one) => one.folded ?? [one]).filter((one) => one.fn !== profile.all).map((one) => profile.name(one.fn));
+    const actions = {
+      f: () => page.change({focus: only()}), h: () => page.change({hide: more(state.hide), zoom: ""}), i: () => page.change({ignore: more(state.ignore)}),
+      o: () => page.openSandwich(node.fn), c: () => copyText((graph.tree.up ? path().reverse() : path()).join("\n")), C: () => copyText(profile.name(node.fn)),
+      g: () => page.change({fold: !state.fold, zoom: ""}), m: () => page.change({merge: !state.merge, zoom: ""}), l: () => page.change({long: !state.long}),
+      w: () => page.change({own: !state.own, zoom: ""}),
+      p: () => graph.focus(graph.tree.heaviest?.(graph.zoomed)), t: () => page.change({few: !state.few}),
+      x: () => { state.opened.clear(); page.change({chains: !state.chains}); }, b: () => page.change({byName: !state.byName}),
+      s: () => page.source?.has(node.fn) && page.change({fn: node.fn, view: "source"}),
+      y: () => profile.bins > 1 && page.change({chart: !state.chart, zoom: ""}),
+      d: () => page.compare && page.change({side: SIDES[(SIDES.findIndex(([side]) => side === state.side) + 1) % SIDES.length][0]}),
+      u: () => page.change({focus: "", hide: "", ignore: "", fold: false, own: false, inlined: true, time: "", zoom: ""})
+    };
+    actions[key]();
+  }
+}
