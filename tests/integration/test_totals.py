@@ -1,5 +1,5 @@
 """Every number that appears twice is the same number: samples, weights and CPU time in folded text, JSON, SVG, pprof, the other
-formats, the provenance, --info and --top, of the whole and of each function; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
+formats, the provenance, footers, --info, --top and what `run` says, of the whole and of each function; and each thread's row adds up to its CPU clock. At a frequency above the kernel's tick a
 timer's sample stands for several periods, so that samples and weights cannot be mistaken for each other."""
 
 import base64
@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 
 import pprof_rules
-from harness import MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
+from harness import COMMAND, MAIN_ENGINES, Case, host, ordinary_user, profiled, render, run, stolen_ns, stolen_seconds
 
 FORMATS = "folded,svg,pprof,json,speedscope,firefox"
 NOTES = {"[lost]": "lost_ns", "[kernel, not permitted]": "not_permitted_ns", "[throttled]": "throttled_ns"}
@@ -46,6 +46,26 @@ def labelled(text):
     """The lines `label: value` of --info, and of the provenance."""
     lines = [line.partition(":") for line in text.splitlines()]
     return {label: value.strip() for label, _, value in lines}
+
+
+def svg_footer(svg):
+    """{label: text} of the lines below the frames."""
+    rows = re.findall(r'<text class="key"[^>]*>([^<]*)</text>\n<text class="fact"[^>]*>(.*?)</text>', svg)
+    return {label: html_module.unescape(" ".join(re.findall(r"<tspan[^>]*>([^<]*)</tspan>", text))) for label, text in rows}
+
+
+def page_footer(html):
+    return {label: html_module.unescape(text) for label, text in re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", html)}
+
+
+def speedscope_functions(file):
+    """{function: (own, total) nanoseconds}; a function that calls itself counts once."""
+    own, total, names = Counter(), Counter(), [plain(frame["name"]) for frame in file["shared"]["frames"]]
+    for profile in file["profiles"]:
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            own[names[stack[-1]]] += weight
+            total.update(dict.fromkeys({names[frame] for frame in stack}, weight))
+    return {name: (own[name], total[name]) for name in total}
 
 
 def page_totals(html):
@@ -122,6 +142,18 @@ class Totals(Case):
         html = render(result.path("fprobe"), "-f", "html", "-o", "-").stdout
         self.assertRegex(html, rf">{re.escape(duration(weight))} of CPU time in [^<]*, {samples['taken']:,} samples<")
         self.assertEqual(page_totals(html), (samples["taken"], weight))
+        # Footers.
+        of_sampled = lambda name: f"{samples[name]:,} ({percent(samples[name + '_ns'], sampled)})"
+        self.assertTrue(info["Samples"].startswith(f"{samples['taken']:,}; rooted {of_sampled('rooted')}, truncated {of_sampled('truncated')}, lost {samples['lost']:,}"),
+                        (info["Samples"], samples))
+        self.assertTrue(info["Coverage"].startswith(f"sampled {duration(sampled)} of the process's "), info["Coverage"])
+        for footer in (svg_footer(svg), page_footer(html)):
+            self.assertEqual({label: footer[label] for label in ("Samples", "Coverage")}, {label: info[label] for label in ("Samples", "Coverage")})
+        # The table of a page without scripts.
+        rows = re.findall(r"<tr><td>([\d.&<;gtl]+ %)</td><td>([\d.&<;gtl]+ %)</td><td>([^<]*)</td></tr>", html)
+        shares = {(plain(row["name"]), percent(row["self_ns"], weight), percent(row["total_ns"], weight)) for row in told["functions"]}
+        self.assertGreater(len(rows), 3)
+        self.assertLessEqual({tuple(map(html_module.unescape, (name, own, total))) for own, total, name in rows}, shares)
         self.check_functions(result, told)
         return told
 
@@ -150,6 +182,10 @@ class Totals(Case):
         self.assertEqual({name: (own[name], total[name]) for name in wanted if name in total},
                          {name: hits for name, hits in wanted.items() if name in total})
         self.assertGreater(len(wanted.keys() & total.keys()), 1)
+        functions = speedscope_functions(json.loads(result.path("speedscope.json").read_text()))
+        self.assertEqual({name: functions[name] for name in wanted if name in functions},
+                         {plain(row["name"]): (row["self_ns"], row["total_ns"]) for row in told["functions"] if plain(row["name"]) in wanted.keys() & functions.keys()})
+        self.assertGreater(len(wanted.keys() & functions.keys()), 1)
         boxes = self.tooltips(result)
         self.assertEqual({name: hits for name, (_, hits) in wanted.items()}, {name: hits for name, (hits, _) in boxes.items() if name in wanted})
         of = {plain(row["name"]): row for row in told["functions"]}
@@ -200,6 +236,17 @@ class Totals(Case):
                 self.check_threads(told)
                 if engine == "timer":
                     self.assertGreater(told["cpu_time"]["sampled_ns"], 2 * told["samples"]["taken"] * told["sampling"]["period_ns"])
+
+    def test_what_run_says_is_in_the_tables(self):
+        """The shares of its first line at the end, and the paths of the others."""
+        ran = run([COMMAND, "run", "-F", "3989", "-o", "x", "--", host("ends"), "return", "700"], self.directory)
+        *_, where, page, picture = [line.removeprefix("flameprobe: ") for line in ran.stderr.splitlines() if "better: " not in line]
+        self.assertEqual([page, picture], ["x.html", "x.svg"])
+        told = json.loads(render(self.directory / "x.fprobe", "-f", "json", "-o", "-").stdout)
+        said = {name: int(share) for share, name in re.findall(r"(\d+) % ([^,]+)", where)}
+        checked = {row["name"]: int(100 * row["self_ns"] / told["stack_ns"] + 0.5) for row in told["functions"] if row["name"] in said}
+        self.assertGreater(len(checked), 0, where)
+        self.assertEqual(checked, {name: said[name] for name in checked})
 
     def test_ordinary_user(self):
         user = ordinary_user(self)
