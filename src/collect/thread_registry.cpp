@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/host_variables.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -29,7 +30,10 @@ void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
     auto name = living.name.empty() ? thread_comm(tid) : living.name;
     // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every
     // new thread.
-    if (name.empty()) name = threads_.empty() ? ::program_invocation_short_name : threads_.front().thread.name;
+    if (name.empty()) {
+        const char* const program = host_variable<const char*>("program_invocation_short_name");
+        name = !threads_.empty() ? threads_.front().thread.name : program != nullptr ? program : "";
+    }
     living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
     living.name = threads_[living.id].thread.name;
     set_cpu(living);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/host_variables.hpp"
 #include "base/proc.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
@@ -45,7 +46,7 @@ constinit Family* the_family = nullptr;  // no destructor: the collector outlive
 /// shell then takes from the environment.
 void put_mark(const std::string& mark) {
     const std::string line = std::string(variable) + "=" + mark;
-    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+    for (char** entry = host_variable<char**>("environ"); entry != nullptr && *entry != nullptr; ++entry) {
         if (::strncmp(*entry, line.c_str(), ::strlen(variable) + 1) != 0) continue;
         if (char* const copy = ::strdup(line.c_str())) *entry = copy;
         return;

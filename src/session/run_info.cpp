@@ -16,6 +16,7 @@
 #include "base/base_name.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
+#include "base/host_variables.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
@@ -60,8 +61,8 @@ std::string executed_path() {
 
 std::string executable_path() {
     std::string path = target_of(host_memory_directory() + "/exe");
-    if (path.empty() && !is_watched_from_outside() && ::program_invocation_name != nullptr)
-        path = ::program_invocation_name;
+    const char* const name = host_variable<const char*>("program_invocation_name");
+    if (path.empty() && !is_watched_from_outside() && name != nullptr) path = name;
     if (!is_dynamic_linker(path) || is_watched_from_outside()) return path;
     char program[PATH_MAX];
     const std::string executed = executed_path();

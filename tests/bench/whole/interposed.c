@@ -23,16 +23,11 @@ static struct way ways[most_ways];
 // What any interposer must do.
 void* (*floor_allocate)(size_t);
 void (*floor_release)(void*);
-#ifdef __x86_64__
-void* jumps_to_malloc(size_t);
-void jumps_to_free(void*);
-__asm__(
-    ".text\n.p2align 4\n.globl jumps_to_malloc\njumps_to_malloc: jmp *floor_allocate(%rip)\n"
-    ".p2align 4\n.globl jumps_to_free\njumps_to_free: jmp *floor_release(%rip)\n");
-static uint64_t now(void) { return __builtin_ia32_rdtsc(); }
-#else
 static __attribute__((noinline)) void* jumps_to_malloc(size_t size) { return floor_allocate(size); }
 static __attribute__((noinline)) void jumps_to_free(void* memory) { floor_release(memory); }
+#if __has_builtin(__builtin_ia32_rdtsc)
+static uint64_t now(void) { return __builtin_ia32_rdtsc(); }
+#else
 static uint64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);

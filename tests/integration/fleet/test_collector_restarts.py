@@ -2,7 +2,6 @@
 hold, function by function, with files, lines, inlined frames and labels."""
 
 import json
-import re
 import shutil
 import signal
 import sys
@@ -24,7 +23,8 @@ def told_by_json(window):
     told = json.loads(render(window, "-f", "json", "-o", "-").stdout)
     selves = Counter({(f["name"].removesuffix("_[i]").removesuffix("_[k]"), f["file"], f["line"]): f["self_ns"]
                       for f in told["functions"] if f["self_ns"]})
-    return selves, told["stack_ns"]
+    inlined = {f["name"].removesuffix("_[i]") for f in told["functions"] if f["name"].endswith("_[i]")}
+    return selves, told["stack_ns"], inlined
 
 
 def self_values(profile, dictionary):
@@ -62,10 +62,9 @@ class Restarts(PushCase):
                     profiled(PUSH=kept / service, FREQ=999, DUMP_EVERY="1s", LABELS=f"service_name={service},region=eu"))
             expected[service] = (Counter(), 0)
             for window in (kept / service).glob("*.fprobe"):
-                selves, whole = told_by_json(window)
+                selves, whole, all_inlined = told_by_json(window)
                 expected[service] = (expected[service][0] + selves, expected[service][1] + whole)
-                folded = render(window, "-f", "folded", "-o", "-").stdout
-                inlined |= {name for name in re.findall(r"([^;\n]+)_\[i\]", folded)}
+                inlined |= all_inlined
         return sorted(kept.glob("*/*.fprobe"), key=lambda p: p.name), expected, inlined
 
     def put(self, window):
