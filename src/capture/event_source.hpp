@@ -62,7 +62,7 @@ bool is_event_name(std::string_view name);
 
 /// Which new threads get an event at their births. The others have theirs when they have used as much CPU time as these
 /// stand for.
-struct NewThreadShare {
+struct alignas(8) NewThreadShare {  // to be read at once
     /// Threads whose sample would come in the first so many microseconds of their CPU time, drawn at random in a
     /// period; 0: all.
     std::uint32_t reach_us = 0;
