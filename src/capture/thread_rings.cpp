@@ -267,6 +267,9 @@ void ThreadRings::consume() {
 }
 
 void ThreadRings::end_round() {
+    constexpr std::uint64_t look_ns = 5'000, part_of_a_cpu = 400;  // what a look at a thread's clock may cost
+    const std::uint64_t look_every_ns =
+        std::max(lives_on_ns(), std::exchange(sampled_once_, 0) * look_ns * part_of_a_cpu);
     any_brief_ = false;
     std::erase_if(all_, [](const auto& thread) { return thread->ended; });
     for (const auto& thread : all_) {
@@ -274,8 +277,9 @@ void ThreadRings::end_round() {
         if (settings_.rate.period_ns == 0 || !enabled_ || thread->inherited) continue;
         any_brief_ = any_brief_ || clock.brief();
         bool due = clock.wants_draw();
+        sampled_once_ += clock.one_shot() ? 1 : 0;
         if (clock.one_shot() && round_ns_ >= thread->next_look_ns) {
-            thread->next_look_ns = round_ns_ + clock.lives_on_ns();
+            thread->next_look_ns = round_ns_ + look_every_ns;
             due = host_thread_cpu_ns(thread->tid) >= clock.lives_on_ns();
         }
         if (!due) continue;

@@ -134,6 +134,7 @@ private:
     std::vector<std::unique_ptr<ThreadEvents>> all_;
     std::unordered_map<std::uint32_t, ThreadEvents*> by_tid_;
     bool enabled_ = false, inherits_ = false, any_brief_ = false;
+    std::uint64_t sampled_once_ = 0;  // threads of one sample, in the last round
     struct Waiting {
         std::uint64_t time_ns;
         Next next;

@@ -70,7 +70,7 @@ def busy(threads, frequency):
     def run(profiler, directory):
         ran = execute(profiler.command([KNOWN, "busy", threads], frequency, directory), directory)
         return [int(ran.stdout.split()[-1])], None, None
-    return Task([Row("cost", f"{threads:,} threads, {frequency} Hz, by their clock", "%")], run, [slower])
+    return Task([Row("cost", f"{threads:,} threads, {frequency:,} Hz, by their clock", "%")], run, [slower])
 
 
 def threads(count):
@@ -110,14 +110,14 @@ def redis(frequency, requests):
             process.terminate()
             process.wait(30)
         return [seconds], None, None
-    return Task([Row("cost", f"redis, {frequency} Hz, by its requests a second", "%")], needing(run), [slower])
+    return Task([Row("cost", f"redis, {frequency:,} Hz, by its requests a second", "%")], needing(run), [slower])
 
 
 def tokio(frequency, seconds):
     def run(profiler, directory):
         work, _ = forwarder(4)(profiler.command([], frequency, directory), directory, clean_environment(), seconds)
         return [seconds / work], None, None
-    return Task([Row("cost", f"Rust forwarder (tokio), {frequency} Hz, by its bytes a second", "%")], needing(run), [slower])
+    return Task([Row("cost", f"Rust forwarder (tokio), {frequency:,} Hz, by its bytes a second", "%")], needing(run), [slower])
 
 
 def needing(run):
@@ -140,5 +140,6 @@ def others(options):
         return [threads(300), starts(3), forks(10), room(997, 0.3), busy(200, 99)]
     if not options.whole:
         return [starts(3), threads(3000), forks(60), busy(200, 997), room(997, 2), redis(997, 20_000)]
-    return [starts(25), threads(10_000), forks(200), busy(200, 997),
-            busy(2000, 997), room(997, 3), redis(99, 100_000), redis(997, 100_000), tokio(997, 3)]
+    rates = (99, 997, 4000)
+    return [starts(25), threads(10_000), forks(200), room(997, 3), *(busy(count, rate) for count in (200, 2000) for rate in rates),
+            *(redis(rate, 100_000) for rate in rates), *(tokio(rate, 3) for rate in rates)]

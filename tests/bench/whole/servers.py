@@ -99,9 +99,14 @@ def unbound(user, directory, env, seconds):
     return float(re.search(r"Queries per second:\s*([\d.]+)", told)[1])
 
 
+def is_root(before):
+    """Whether a server started behind these words is root's."""
+    return os.geteuid() == 0 and before[:1] != AS_ORDINARY_USER[:1]
+
+
 def memcached(user, directory, env, seconds):
     generator, port, operations = find("memcslap"), free_port(), 0
-    name = [] if user or os.geteuid() != 0 else ["-u", "root"]
+    name = ["-u", "root"] if is_root(user) else []
     with started([*user, find("memcached"), "-l", "127.0.0.1", "-p", port, "-t", 2, *name], directory, env) as process:
         wait_until(lambda: listening(port), what="memcached listens")
         begun = time.monotonic()
@@ -120,7 +125,7 @@ def php_fpm(user, directory, env, seconds):
         raise Missing("php-fpm")
     root = os.geteuid() == 0
     (directory / "page.php").write_text(PHP_PAGE)
-    names = "user = nobody\ngroup = nogroup" if root and not user else ""
+    names = "user = nobody\ngroup = nogroup" if is_root(user) else ""
     (directory / "fpm.conf").write_text(PHP_FPM.format(dir=directory, user=names))
     port = free_port()
     (directory / "nginx.conf").write_text(NGINX_BEFORE_PHP.format(port=port, dir=directory, user="user root;" if root else ""))
