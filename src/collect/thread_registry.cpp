@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/host_variables.hpp"
 #include "base/proc.hpp"
 
 namespace flameprobe {
@@ -30,10 +29,7 @@ void ThreadRegistry::identify(std::uint32_t tid, Living& living) {
     auto name = living.name.empty() ? thread_comm(tid) : living.name;
     // The name of a thread that has ended cannot be read: it gets the main thread's, which the kernel gives to every
     // new thread.
-    if (name.empty()) {
-        const char* const program = host_variable<const char*>("program_invocation_short_name");
-        name = !threads_.empty() ? threads_.front().thread.name : program != nullptr ? program : "";
-    }
+    if (name.empty() && !threads_.empty()) name = threads_.front().thread.name;
     living.id = add(tid, name.empty() ? std::string_view("[thread]") : std::string_view(name));
     living.name = threads_[living.id].thread.name;
     set_cpu(living);

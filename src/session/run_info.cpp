@@ -16,7 +16,6 @@
 #include "base/base_name.hpp"
 #include "base/clock.hpp"
 #include "base/host_process.hpp"
-#include "base/host_variables.hpp"
 #include "base/machine.hpp"
 #include "base/proc.hpp"
 #include "base/self_memory.hpp"
@@ -61,8 +60,7 @@ std::string executed_path() {
 
 std::string executable_path() {
     std::string path = target_of(host_memory_directory() + "/exe");
-    const char* const name = host_variable<const char*>("program_invocation_name");
-    if (path.empty() && !is_watched_from_outside() && name != nullptr) path = name;
+    if (path.empty()) path = executed_path();
     if (!is_dynamic_linker(path) || is_watched_from_outside()) return path;
     char program[PATH_MAX];
     const std::string executed = executed_path();
