@@ -45,5 +45,7 @@ std::uint64_t collector_cpu_ns() noexcept;
 /// kernel refuses the clock (clock_gettime: EINVAL), and schedstat is read: up to a scheduler tick behind for a thread
 /// that runs just then, and 10 us rather than 0.3.
 std::uint64_t host_thread_cpu_ns(std::uint32_t tid);
+/// What that costs the collector where it is a task: it opens and reads a file.
+inline constexpr std::uint64_t thread_cpu_cost_ns = 5'000;
 
 }  // namespace flameprobe

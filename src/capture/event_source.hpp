@@ -69,6 +69,7 @@ struct alignas(8) NewThreadShare {  // to be read at once
     std::uint32_t stands_for = 1;  // one in so many of them
 
     bool all() const { return reach_us == 0 && stands_for == 1; }
+    std::uint64_t reach_ns() const { return reach_us * std::uint64_t{1000}; }
 };
 
 /// Lives in, and is used by, the collector thread only.

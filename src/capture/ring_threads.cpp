@@ -24,15 +24,15 @@ void RingThreads::start() {
 bool RingThreads::is_one_of_many() { return started_ && ++born_threads_ > few_threads; }
 
 std::uint64_t RingThreads::stood_for_ns() const {
-    return share_.reach_us != 0 ? share_.reach_us * std::uint64_t{1000} : rings_.lives_on_ns();
+    return share_.reach_us != 0 ? share_.reach_ns() : rings_.lives_on_ns();
 }
 
 // What is left of a life is sampled as a life of its own.
 void RingThreads::open_outlived() {
-    constexpr std::uint64_t look_every_ns = 4 * ns_per_ms, look_ns = 5'000;
+    constexpr std::uint64_t look_every_ns = 4 * ns_per_ms;
     const std::uint64_t now = monotonic_ns();
     if (stood_for_.empty() || now < next_look_ns_) return;
-    next_look_ns_ = now + std::max(look_every_ns, stood_for_.size() * look_ns * part_of_a_cpu);
+    next_look_ns_ = now + std::max(look_every_ns, stood_for_.size() * thread_cpu_cost_ns * part_of_a_cpu);
     std::erase_if(stood_for_, [this](const auto& thread) {
         if (host_thread_cpu_ns(thread.first) < thread.second) return false;
         open(thread.first, thread.second < rings_.lives_on_ns());

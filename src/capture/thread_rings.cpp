@@ -99,7 +99,7 @@ ThreadRings::Opened ThreadRings::add(std::uint32_t tid, bool brief, NewThreadSha
     thread->stands_for = share.stands_for;
     if (settings_.rate.period_ns != 0)
         thread->clock = ThreadClock(settings_.rate, brief, hash_pair(tid, static_cast<std::uint32_t>(monotonic_ns())),
-                                    share.reach_us * std::uint64_t{1000});
+                                    share.reach_ns());
     Opened opened{Outcome::no_memory};
     for (std::size_t size = first_size(); size < sizes_.size() && opened.outcome == Outcome::no_memory; ++size) {
         opened = open(*thread, size_of(size, brief));
@@ -267,9 +267,9 @@ void ThreadRings::consume() {
 }
 
 void ThreadRings::end_round() {
-    constexpr std::uint64_t look_ns = 5'000, part_of_a_cpu = 400;  // what a look at a thread's clock may cost
+    constexpr std::uint64_t part_of_a_cpu = 400;  // that looks at threads' clocks may take
     const std::uint64_t look_every_ns =
-        std::max(lives_on_ns(), std::exchange(sampled_once_, 0) * look_ns * part_of_a_cpu);
+        std::max(lives_on_ns(), std::exchange(sampled_once_, 0) * thread_cpu_cost_ns * part_of_a_cpu);
     any_brief_ = false;
     std::erase_if(all_, [](const auto& thread) { return thread->ended; });
     for (const auto& thread : all_) {

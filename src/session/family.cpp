@@ -1,5 +1,6 @@
 #include "session/family.hpp"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/host_variables.hpp"
 #include "base/proc.hpp"
 #include "session/output_path.hpp"
 #include "session/run_info.hpp"
@@ -42,11 +42,20 @@ Family read_family() {
 
 constinit Family* the_family = nullptr;  // no destructor: the collector outlives the host's
 
+/// The host's environment. A shell has libc's variable `environ` in its own memory (a copy relocation). The core is
+/// opened with RTLD_DEEPBIND: its own `environ` would be the one in libc, which is empty there. Not for the collector:
+/// a thread of the host may hold the dynamic linker's lock, which this takes.
+char** host_environment() {
+    void* const program = ::dlopen(nullptr, RTLD_LAZY);  // RTLD_DEFAULT would begin with the caller's own scope
+    auto* const found = program == nullptr ? nullptr : static_cast<char***>(::dlsym(program, "environ"));
+    return found == nullptr ? nullptr : *found;
+}
+
 /// A launcher's mark, which has the launcher's name, is replaced in its place: a shell's own setenv would set what the
 /// shell then takes from the environment.
 void put_mark(const std::string& mark) {
     const std::string line = std::string(variable) + "=" + mark;
-    for (char** entry = host_variable<char**>("environ"); entry != nullptr && *entry != nullptr; ++entry) {
+    for (char** entry = host_environment(); entry != nullptr && *entry != nullptr; ++entry) {
         if (::strncmp(*entry, line.c_str(), ::strlen(variable) + 1) != 0) continue;
         if (char* const copy = ::strdup(line.c_str())) *entry = copy;
         return;

@@ -19,7 +19,7 @@ std::optional<NewThreadShare> NewThreads::draw(std::uint32_t tid) noexcept {
     const NewThreadShare share = share_.load(std::memory_order_relaxed);
     const std::uint64_t random = splitmix64(hash_pair(born, tid));
     const std::uint64_t sampled_at_ns = (random >> 32) * period_ns_ >> 32;
-    if (share.reach_us != 0 && sampled_at_ns >= share.reach_us * std::uint64_t{1000}) return std::nullopt;
+    if (share.reach_us != 0 && sampled_at_ns >= share.reach_ns()) return std::nullopt;
     if (static_cast<std::uint32_t>(random) % share.stands_for != 0) return std::nullopt;
     return share;
 }

@@ -26,7 +26,7 @@ for folder in OURS_ELSEWHERE:
 problems += [f"{row[7]} is linked" for row in rows if len(row) == 8 and row[3] == "FUNC" and row[6] != "UND" and FOREIGN.match(row[7])]
 # An executable that uses a variable of libc's has it itself (a copy relocation), which the core, bound deep, does not see.
 constant = {"stderr", "__libc_single_threaded", "__libc_stack_end"}
-problems += [f"it uses libc's variable {row[7]}: see base/host_variables.hpp"
+problems += [f"it uses libc's variable {row[7]}: see host_environment() in session/family.cpp"
              for row in rows if len(row) >= 8 and row[3] == "OBJECT" and row[6] == "UND" and row[7].split("@")[0] not in constant]
 dynamic = subprocess.run(["readelf", "-dW", core], check=True, capture_output=True, text=True).stdout
 needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
